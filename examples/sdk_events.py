@@ -43,7 +43,7 @@ async def main() -> None:
     async with created.session as session:
         async for event in session.stream("How many people live in Paris?"):
             show(event)
-        print(f"{session.facts.stats().tool_calls} tool call")
+        print(f"{session.info.stats().tool_calls} tool call")
 
 
 asyncio.run(main())

@@ -16,7 +16,7 @@ async def main() -> None:
         await session.prompt("I am Ada.")
 
     listed = SessionManager.list(session.cwd)
-    print(f"{len(listed)} session: {listed[0].facts.first_message}")
+    print(f"{len(listed)} session: {listed[0].summary.first_message}")
 
     last = SessionManager.continue_recent(session.cwd)
     created = await create_agent_session(model_registry=models, session_manager=last)
@@ -24,7 +24,7 @@ async def main() -> None:
         answer = await session.prompt("Who am I?")
         print(answer.text if answer else "no answer")
 
-        said_first = session.facts.fork_points()[0]
+        said_first = session.info.fork_points()[0]
         await session.fork(said_first.entry_id)
         answer = await session.prompt("I am Bob.")
         print(answer.text if answer else "no answer")

@@ -4,6 +4,8 @@
 ``./test --quick``   a sample in under a minute: what the change touches, and one test of each kind
 ``./test --full``    the whole volume of properties, and the suite on every installed Python;
                      needs what ``scripts/oracles`` installs
+``./test --coverage`` all tests and the coverage of each package; fails below 90 % of ``ai``,
+                     ``agent`` or ``coding``. With paths, only these: ``--coverage tests/ai``
 Any other argument goes to pytest, which then runs alone (``./test -k name``).
 """
 
@@ -23,7 +25,7 @@ from xml.etree import ElementTree
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from scripts import pythons, sample  # noqa: E402 (a script has no package to import from)
+from scripts import coverage_table, pythons, sample  # noqa: E402 (a script has no package to import from)
 
 BEHAVIOURS = ROOT / "docs" / "reference" / "behaviours.md"
 BEHAVIOUR = re.compile(r"^- `([a-z0-9-]+)`: ", re.MULTILINE)
@@ -35,18 +37,18 @@ MAX_RETRIES = 5
 
 
 @dataclass(frozen=True)
-class Stage:
+class Check:
     """One static check: a name and a command below ``.venv/bin``."""
 
     name: str
     command: tuple[str, ...]
 
 
-STAGES = (
-    Stage("format", ("ruff", "format", "--check", "--quiet", ".")),
-    Stage("lint", ("ruff", "check", "--quiet", ".")),
-    Stage("contracts", ("lint-imports",)),
-    Stage("types", ("mypy",)),
+CHECKS = (
+    Check("format", ("ruff", "format", "--check", "--quiet", ".")),
+    Check("lint", ("ruff", "check", "--quiet", ".")),
+    Check("contracts", ("lint-imports",)),
+    Check("types", ("mypy",)),
 )
 
 
@@ -78,6 +80,8 @@ def main() -> int:
             run_full(tally)
         case ["--tests"]:
             tally.add(run_suite([]))
+        case ["--coverage", *paths]:
+            return coverage_table.measure(ROOT, paths)
         case arguments:
             tally.add(pytest_counts(arguments))
     print(f"took {time.monotonic() - started:.0f} s")
@@ -89,7 +93,7 @@ def main() -> int:
 def run_all(tally: Tally) -> None:
     """Static checks beside the tests: most tests wait for processes now and then."""
     with ThreadPoolExecutor(max_workers=1) as pool:
-        checks = pool.submit(run_stages, STAGES)
+        checks = pool.submit(run_checks, CHECKS)
         tally.add(run_suite([]))
         tally.add(checks.result())
     tally.add(check_behaviours(BEHAVIOURS, ROOT / "tests"))
@@ -97,13 +101,13 @@ def run_all(tally: Tally) -> None:
 
 def run_quick(tally: Tally) -> None:
     """The checks that are fast, and a sample of the tests."""
-    stages = STAGES if (ROOT / ".mypy_cache").is_dir() else STAGES[:-1]
-    if len(stages) < len(STAGES):
+    selected = CHECKS if (ROOT / ".mypy_cache").is_dir() else CHECKS[:-1]
+    if len(selected) < len(CHECKS):
         print("types: left out, the first check takes a minute; ./test has it", flush=True)
     chosen = sample.choose(ROOT)
     print(f"sample: {len(chosen.touched)} files for the change, {len(chosen.others)} others")
     with ThreadPoolExecutor(max_workers=1) as pool:
-        checks: Future[Tally] = pool.submit(run_stages, stages)
+        checks: Future[Tally] = pool.submit(run_checks, selected)
         options = ("--hypothesis-profile=quick", *WORKERS, "-m", "not slow")
         one_each = (f"--one-each={path}" for path in chosen.others)
         tally.add(pytest_counts([*options, *one_each, *chosen.touched, *chosen.others]))
@@ -113,7 +117,7 @@ def run_quick(tally: Tally) -> None:
 
 def run_full(tally: Tally) -> None:
     """All checks, all examples of properties, then the other Pythons under bad conditions."""
-    tally.add(run_stages(STAGES))
+    tally.add(run_checks(CHECKS))
     tally.add(run_suite(["--hypothesis-profile=full", "--full"]))
     for python in pythons.prepared(ROOT):
         print(f"python {python.version}: {python.checkout}", flush=True)
@@ -132,13 +136,13 @@ def run_full(tally: Tally) -> None:
     tally.add(check_behaviours(BEHAVIOURS, ROOT / "tests"))
 
 
-def run_stages(stages: tuple[Stage, ...]) -> Tally:
+def run_checks(selected: tuple[Check, ...]) -> Tally:
     """Run static checks and show the output of those that fail."""
     tally = Tally()
-    for stage in stages:
+    for check in selected:
         started = time.monotonic()
         finished = subprocess.run(
-            [ROOT / ".venv" / "bin" / stage.command[0], *stage.command[1:]],
+            [ROOT / ".venv" / "bin" / check.command[0], *check.command[1:]],
             cwd=ROOT,
             text=True,
             stdout=subprocess.PIPE,
@@ -147,10 +151,10 @@ def run_stages(stages: tuple[Stage, ...]) -> Tally:
         )
         if finished.returncode == 0:
             tally.passed += 1
-            print(f"{stage.name}: ok ({time.monotonic() - started:.1f} s)", flush=True)
+            print(f"{check.name}: ok ({time.monotonic() - started:.1f} s)", flush=True)
         else:
             tally.failed += 1
-            print(f"{stage.name}: FAILED\n{finished.stdout}", flush=True)
+            print(f"{check.name}: FAILED\n{finished.stdout}", flush=True)
     return tally
 
 

@@ -54,7 +54,7 @@ class Executed:
 
 
 @dataclass(frozen=True)
-class Stage:
+class TemporaryHome:
     """A temporary home with a project in it, for one run of a checkout."""
 
     checkout: Path
@@ -125,39 +125,39 @@ def run_scenarios(checkout: Path, *, rounds: int = 3) -> dict[str, Executed]:
     return found
 
 
-def hello(stage: Stage) -> Executed:
+def hello(home: TemporaryHome) -> Executed:
     """``pi -p hello`` from start to end."""
-    return _print_mode(stage, "--model", "mock/echo-20", "-p", "hello")
+    return _print_mode(home, "--model", "mock/echo-20", "-p", "hello")
 
 
-def bash_call(stage: Stage) -> Executed:
+def bash_call(home: TemporaryHome) -> Executed:
     """``pi -p`` with an extension, whose model calls bash once, from start to end."""
-    extension = stage.folder / "counting.py"
+    extension = home.folder / "counting.py"
     extension.write_text(_EXTENSION, encoding="utf-8")
-    return _print_mode(stage, "-e", str(extension), "--model", "mock/tools-1", "-p", "go")
+    return _print_mode(home, "-e", str(extension), "--model", "mock/tools-1", "-p", "go")
 
 
-def key_press(stage: Stage) -> Executed:
+def key_press(home: TemporaryHome) -> Executed:
     """The second letter that is typed in the interactive mode, until it is drawn."""
-    command = stage.command("marked", "--model", "mock/echo-20")
-    with terminal(command, cwd=stage.project, env=stage.environment) as screen:
+    command = home.command("marked", "--model", "mock/echo-20")
+    with terminal(command, cwd=home.project, env=home.environment) as screen:
         screen.wait_for(rb"\(mock\) ", within=DEADLINE)  # the footer: there is a session
         screen.send(b"Q")  # loads what is loaded with the first key
         screen.wait_for(b"Q")
         screen.watch(QUIET)
-        stage.signal(signal.SIGUSR1)
+        home.signal(signal.SIGUSR1)
         screen.wait_for(_pattern(COUNTING))
         screen.send(b"Z")
         screen.wait_for(b"Z")
         screen.watch(QUIET)
-        stage.signal(signal.SIGUSR2)
+        home.signal(signal.SIGUSR2)
         screen.wait_for(_pattern(COUNTED))
-        return stage.executed()
+        return home.executed()
 
 
-def compaction(stage: Stage) -> Executed:
+def compaction(home: TemporaryHome) -> Executed:
     """The RPC command ``compact`` after two prompts, from the command to its response."""
-    with _rpc_server(stage, "--mode", "rpc", "--model", "mock/echo-20") as rpc:
+    with _rpc_server(home, "--mode", "rpc", "--model", "mock/echo-20") as rpc:
         for text in ("hello", "again"):
             # Longer than the summary: a compaction that saves nothing is declined.
             rpc.ask({"type": "prompt", "message": f"{text} " * 200}, "agent_settled")
@@ -166,10 +166,10 @@ def compaction(stage: Stage) -> Executed:
         rpc.mark(signal.SIGUSR2, COUNTED)
     if not response.get("success"):
         raise CannotMeasure(f"the session was not compacted: {response.get('error')}")
-    return stage.executed()
+    return home.executed()
 
 
-SCENARIOS: Mapping[str, Callable[[Stage], Executed]] = {
+SCENARIOS: Mapping[str, Callable[[TemporaryHome], Executed]] = {
     "-p hello": hello,
     "bash call with extension": bash_call,
     "key press": key_press,
@@ -180,9 +180,9 @@ SCENARIOS: Mapping[str, Callable[[Stage], Executed]] = {
 class _RpcClient:
     """Commands to an RPC server and its records."""
 
-    def __init__(self, stage: Stage, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, home: TemporaryHome, process: subprocess.Popen[bytes]) -> None:
         assert process.stdin and process.stdout and process.stderr
-        self._stage = stage
+        self._home = home
         self._commands: IO[bytes] = process.stdin
         self._records: IO[bytes] = process.stdout
         self._errors: IO[bytes] = process.stderr
@@ -202,7 +202,7 @@ class _RpcClient:
 
     def mark(self, number: signal.Signals, confirmation: str) -> None:
         """Send a signal to the counter and wait for its confirmation."""
-        self._stage.signal(number)
+        self._home.signal(number)
         seen = b""
         while confirmation.encode() not in seen:
             byte = self._errors.read(1)
@@ -212,12 +212,12 @@ class _RpcClient:
 
 
 @contextmanager
-def _rpc_server(stage: Stage, *arguments: str) -> Iterator[_RpcClient]:
+def _rpc_server(home: TemporaryHome, *arguments: str) -> Iterator[_RpcClient]:
     """An RPC server; killed at the deadline, which ends its output."""
     process = subprocess.Popen(
-        stage.command("marked", *arguments),
-        cwd=stage.project,
-        env=stage.environment,
+        home.command("marked", *arguments),
+        cwd=home.project,
+        env=home.environment,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -227,24 +227,24 @@ def _rpc_server(stage: Stage, *arguments: str) -> Iterator[_RpcClient]:
     limit.start()
     with process:
         try:
-            yield _RpcClient(stage, process)
+            yield _RpcClient(home, process)
         finally:
             limit.cancel()
             process.kill()  # the count is written, and the session is thrown away
 
 
-def _print_mode(stage: Stage, *arguments: str) -> Executed:
-    command = stage.command("whole", *arguments)
-    run = measure(command, cwd=stage.project, env=stage.environment, deadline=DEADLINE)
+def _print_mode(home: TemporaryHome, *arguments: str) -> Executed:
+    command = home.command("whole", *arguments)
+    run = measure(command, cwd=home.project, env=home.environment, deadline=DEADLINE)
     if run.exit_code or not run.output.strip():
         errors = run.error_output.decode(errors="replace").strip()
         raise CannotMeasure(f"pi ended with exit code {run.exit_code}: {errors}")
-    return stage.executed()
+    return home.executed()
 
 
-def _prepare(checkout: Path, folder: Path, port: int) -> Stage:
-    stage = Stage(checkout=checkout, folder=folder)
-    stage.project.mkdir()
+def _prepare(checkout: Path, folder: Path, port: int) -> TemporaryHome:
+    home = TemporaryHome(checkout=checkout, folder=folder)
+    home.project.mkdir()
     agent = folder / ".pi" / "agent"
     agent.mkdir(parents=True)
     provider = {
@@ -256,7 +256,7 @@ def _prepare(checkout: Path, folder: Path, port: int) -> Stage:
     (agent / "models.json").write_text(json.dumps({"providers": {"mock": provider}}))
     # The conversation is short: without this there would be nothing to compact.
     (agent / "settings.json").write_text(json.dumps({"compaction": {"keepRecentTokens": 1}}))
-    return stage
+    return home
 
 
 def _pattern(text: str) -> bytes:

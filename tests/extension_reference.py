@@ -9,6 +9,7 @@ from pathlib import Path
 from pi import extension
 from pi.coding.extension_host.api.auth import ExtensionAuth
 from pi.coding.extension_host.api.consent import ExtensionConsent
+from pi.coding.extension_host.api.images import ExtensionImages
 from pi.coding.extension_host.api.loaded_extension import ScopedEvents
 from pi.coding.extension_host.api.readers import ExtensionModelRegistry, SessionReader
 from pi.coding.extension_host.api.resources import ExtensionResources
@@ -19,7 +20,14 @@ from pi.coding.extension_host.api.services import (
 )
 from pi.coding.extension_host.api.storage import ExtensionArtifacts
 from pi.coding.extension_host.events.handlers import ALIASES, EVENTS
-from pi.extension import CommandContext, ExtensionAPI, ExtensionContext, ExtensionUI, Scope
+from pi.extension import (
+    CommandContext,
+    ExtensionAPI,
+    ExtensionContext,
+    ExtensionUI,
+    PendingActions,
+    Scope,
+)
 
 PAGE = Path(__file__).parent.parent / "docs" / "reference" / "extension-api.md"
 
@@ -44,6 +52,8 @@ PARTS: dict[str, type] = {
     "pi.auth": ExtensionAuth,
     "pi.models": ExtensionModels,
     "pi.http": ExtensionHttp,
+    "pi.images": ExtensionImages,
+    "pi.pending_actions": PendingActions,
     "ctx.consent": ExtensionConsent,
     "ctx.resources": ExtensionResources,
     "ctx.session_manager": SessionReader,

@@ -5,15 +5,21 @@ from __future__ import annotations
 import shlex
 import shutil
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+if sys.platform != "win32":
+    # Not inside full_disk: a test without root's rights may not be allowed to read the module.
+    import resource
 
-def put(path: Path, text: str) -> None:
-    """Write a file, in folders that need not be there yet."""
+
+def put(path: Path, text: str) -> Path:
+    """Write a file, in folders that need not be there yet; returns its path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
+    return path
 
 
 def executable(path: Path) -> str:
@@ -51,8 +57,6 @@ find . -mindepth 1 -name .git -prune -o -mindepth 1 -type d -printf '%p/\0' -o -
 @contextmanager
 def full_disk(size: int) -> Iterator[None]:
     """No file of this process can grow beyond ``size`` bytes, as if the disk were full."""
-    import resource  # which Windows does not have
-
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:

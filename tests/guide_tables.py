@@ -28,6 +28,10 @@ wins. Both are JSON with nested objects (`compaction.enabled` is
 `{"compaction": {"enabled": false}}`). Keys that pi does not know are kept as they are, and a file
 that is broken is reported and never replaced. After editing by hand: `/reload`.
 
+`config.yml` beside each of them holds the same settings in YAML, below `settings.json`; pi only
+reads it. `--config FILE` (more than once) and `PI_CONFIG_FILES` add files for one run, above those
+of the project. A file with an error is one warning with its path and line.
+
 `pi doctor` reports keys that do not exist (with the nearest name), values of the wrong type, names
 of models, themes, tools and strategies that are not known, and settings that have no effect. Types,
 defaults and when a change takes effect are in the [reference](../reference/settings.md).

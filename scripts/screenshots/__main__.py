@@ -24,7 +24,7 @@ from pi import __version__
 from scripts.screenshots.loopback_model import Answer, serving
 from scripts.screenshots.program import Seen, running
 from scripts.screenshots.scenes import SCENES, WIDTHS, opened, review
-from scripts.screenshots.svg import DARK, LIGHT, Frame, picture, recording
+from scripts.screenshots.svg import DARK, LIGHT, Cell, Frame, picture, recording
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 ENTER = "\r"
@@ -72,6 +72,27 @@ DESIGN = {
     "theme": ("theme", "A theme is previewed while it is selected", "light"),
 }
 """Pictures of docs/design-language.md: the scene, the title and the theme."""
+STATES = {"queued": 5, "interrupted": 4, "retrying": 4, "compacting": 2}
+"""States, and the rows of each: its lines, and the editor without its lower border."""
+BELOW = 3
+"""The lower border and the footer."""
+
+
+def take_states(folder: Path) -> str:
+    """One picture of the lines of all states."""
+    rows: list[list[Cell]] = []
+    for name, high in STATES.items():
+        with opened(SCENES[name], folder / name, columns=80, theme="dark") as seen:
+            SCENES[name].act(seen)
+            rows += [*seen.cells()[-BELOW - high : -BELOW], []]
+    return picture(rows[:-1], title="Queued, interrupted, retrying, compacting")
+
+
+def take_narrow(folder: Path) -> str:
+    """The transcript in 40 columns."""
+    with opened(SCENES["tools"], folder, columns=40, theme="dark") as seen:
+        SCENES["tools"].act(seen)
+        return picture(seen.cells()[:33], title="Tool calls in 40 columns")
 
 
 def take_scene(name: str, folder: Path) -> str:
@@ -198,6 +219,7 @@ def main(names: Sequence[str]) -> None:
     makers: dict[str, Callable[[Path], str]] = {"recording": record}
     makers |= {name: partial(take, shot) for name, shot in SHOTS.items()}
     makers |= {name: partial(take_scene, name) for name in DESIGN}
+    makers |= {"states": take_states, "narrow": take_narrow}
     for name in names or makers:
         home.mkdir()  # the user's own is not touched
         try:

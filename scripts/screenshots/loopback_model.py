@@ -9,7 +9,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
@@ -65,12 +65,13 @@ def serving(answers: Sequence[Answer], *, pause: float = PAUSE) -> Iterator[str]
             self.send_header("content-type", "text/event-stream")
             self.send_header("connection", "close")
             self.end_headers()
-            for chunk in chunks(answers[number], number):
-                self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
-                self.wfile.flush()
-                time.sleep(pause)
-            self.wfile.write(b"data: [DONE]\n\n")
             self.close_connection = True
+            with suppress(BrokenPipeError, ConnectionResetError):  # the user has interrupted it
+                for chunk in chunks(answers[number], number):
+                    self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
+                    self.wfile.flush()
+                    time.sleep(pause)
+                self.wfile.write(b"data: [DONE]\n\n")
 
         def log_message(self, format: str, *args: Any) -> None:
             """Log nothing."""

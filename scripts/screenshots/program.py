@@ -60,6 +60,16 @@ class Seen:
             if time.monotonic() > end:
                 raise TimeoutError(f"{texts} never stood on the screen:\n{self.screen}")
 
+    def wait_while_moving(self, *texts: str) -> None:
+        """Until all of these are on the screen, also if a spinner keeps turning."""
+        end = time.monotonic() + SECONDS
+        while not all(text in self.screen for text in texts):
+            self._read()
+            if time.monotonic() > end:
+                raise TimeoutError(f"{texts} never stood on the screen:\n{self.screen}")
+        for _ in range(3):  # what else is drawn with it
+            self._read()
+
     def record_until(self, *texts: str) -> list[Frame]:
         """The frames until all of these are on the screen and nothing more comes."""
         frames: list[Frame] = []

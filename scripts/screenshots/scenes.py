@@ -61,6 +61,13 @@ MISSED = (
 )
 
 
+SLOW = (Answer("I write this slowly, word by word, " * 9 + "Hello."),)
+WITH_TOOLS = (
+    *("--model", "loopback/scripted-large"),
+    *("--tools", "read,bash,edit,write,grep,find,ls"),
+)
+
+
 class Scene(NamedTuple):
     """One screen: how the run is set up, and what the user does."""
 
@@ -72,6 +79,8 @@ class Scene(NamedTuple):
     settings: Mapping[str, object] = {}
     is_new_user: bool = False
     rows: int = 40
+    pause: float = 0
+    """Seconds between two words of the model."""
 
 
 def _ready(seen: Seen) -> None:
@@ -148,6 +157,39 @@ def _retry(seen: Seen) -> None:
     seen.wait_for("529")
 
 
+def _states(text: str, *expected: str) -> Callable[[Seen], None]:
+    """What stands on the screen while the model is still answering."""
+
+    def act(seen: Seen) -> None:
+        _ready(seen)
+        seen.type("Fix the median" + ENTER)
+        seen.wait_while_moving("I write")
+        seen.type(text)
+        seen.wait_while_moving(*expected)
+
+    return act
+
+
+def _retrying(seen: Seen) -> None:
+    _ready(seen)
+    seen.type("Fix the median" + ENTER)
+    seen.wait_while_moving("Retrying in")
+
+
+def _compacting(seen: Seen) -> None:
+    _asked(seen, "Hello.")
+    seen.type("/compact" + ENTER)
+    seen.wait_while_moving("Compacting")
+
+
+def _waiting_for_login(seen: Seen) -> None:
+    _ready(seen)
+    seen.type("/login anthropic" + ENTER)
+    seen.wait_for("How to use")
+    seen.type(ENTER)
+    seen.wait_for("Waiting for the login")
+
+
 def _menu(seen: Seen) -> None:
     _ready(seen)
     seen.type("/")
@@ -170,20 +212,35 @@ SCENES: dict[str, Scene] = {
     "login": Scene(_command("/login", "Enter")),
     "models": Scene(_command("/model", "Enter"), env=KEYS),
     "theme": Scene(_command("/theme", "Enter")),
-    "tools": Scene(_diff, answers=TOOLS, rows=70, arguments=(
-        "--model", "loopback/scripted-large", "--tools", "read,bash,edit,write,grep,find,ls")),
+    "tools": Scene(_diff, answers=TOOLS, rows=70, arguments=WITH_TOOLS),
     "error": Scene(_missed, answers=MISSED),
     "retry": Scene(_retry, answers=()),
     "help": Scene(_command("/help", "/quit"), rows=70),
     "hotkeys": Scene(_command("/hotkeys", "At the beginning"), rows=90),
     "settings": Scene(_command("/settings", "Enter")),
-    "session": Scene(_session, answers=TOOLS, rows=50),
-    "usage": Scene(_usage, answers=TOOLS, rows=50),
-    "tree": Scene(_tree, answers=TOOLS),
+    "session": Scene(_session, answers=TOOLS, arguments=WITH_TOOLS, rows=50),
+    "usage": Scene(_usage, answers=TOOLS, arguments=WITH_TOOLS, rows=50),
+    "tree": Scene(_tree, answers=TOOLS, arguments=WITH_TOOLS),
     "resume": Scene(_after_prompt("/resume", "Enter")),
     "extensions": Scene(_command("/extensions", "xtension"), rows=60),
-    "fullscreen": Scene(_diff, answers=TOOLS, settings={"tuiMode": "fullscreen"}, rows=30),
+    "fullscreen": Scene(_diff, answers=TOOLS, arguments=WITH_TOOLS,
+        settings={"tuiMode": "fullscreen"}, rows=30),
     "menu": Scene(_menu),
+    "interrupted": Scene(_states(ESCAPE, "Interrupted"), answers=SLOW, pause=0.5),
+    "queued": Scene(
+        _states("And the mean" + ENTER + "Then the mode\x1b\r", "Then the mode"),
+        answers=SLOW,
+        pause=0.5,
+    ),
+    "retrying": Scene(_retrying, answers=()),
+    "compacting": Scene(
+        _compacting,
+        answers=SLOW,
+        pause=0.2,
+        settings={"compaction": {"keepRecentTokens": 1}},
+    ),
+    "waiting-for-login": Scene(_waiting_for_login),
+    "context": Scene(_after_prompt("/context", "Context")),
 }  # fmt: skip
 
 
@@ -195,7 +252,7 @@ def opened(scene: Scene, home: Path, *, columns: int, theme: str) -> Iterator[Se
     for name, text in scene.files.items():
         (project / name).parent.mkdir(parents=True, exist_ok=True)
         (project / name).write_text(text)
-    with serving(scene.answers, pause=0) as address:
+    with serving(scene.answers, pause=scene.pause) as address:
         if not scene.is_new_user:
             _configure(agent, address, {"theme": theme, **scene.settings})
         program = str(Path(sys.executable).with_name("pi"))

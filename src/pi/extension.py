@@ -36,6 +36,7 @@ from pi.agent.policy import (
     ToolRefused,
 )
 from pi.agent.response import MessageToken
+from pi.agent.tools.approval import Approval, ToolApproval, ToolTier
 from pi.agent.tools.define import make_tool, tool
 from pi.agent.tools.tool import AgentTool, FilePreview, ToolContext, ToolFailed, ToolResult
 from pi.ai.auth.credentials import ApiKeyCredential, OAuthCredential
@@ -58,6 +59,8 @@ from pi.ai.events import (
     TextDelta,
     ThinkingDelta,
     ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
 )
 from pi.ai.messages import (
     AssistantMessage,
@@ -108,7 +111,12 @@ from pi.coding.consent import ConsentRequest
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.api.auth import StoredCredential
 from pi.coding.extension_host.api.context import CommandContext, ExtensionContext
-from pi.coding.extension_host.api.processes import ExecResult, JobInfo, JobOutput
+from pi.coding.extension_host.api.custom_tools import (
+    PendingAction,
+    PendingActions,
+    ToolSessionEvent,
+)
+from pi.coding.extension_host.api.processes import ExecResult, JobInfo
 from pi.coding.extension_host.api.readers import Feed
 from pi.coding.extension_host.api.storage import OutputSink
 from pi.coding.extension_host.api.sub_sessions import SessionHandle
@@ -127,7 +135,7 @@ from pi.coding.extension_host.contributions.references import (
     ResourceWindow,
 )
 from pi.coding.extension_host.contributions.tools import ToolWrap
-from pi.coding.extension_host.contributions.views import ToolView
+from pi.coding.extension_host.contributions.views import CodeView, ToolView
 from pi.coding.extension_host.control import SessionControl
 from pi.coding.extension_host.discovery.manifest import API_VERSION
 from pi.coding.extension_host.errors import ExtensionError, StaleSession
@@ -161,6 +169,7 @@ from pi.coding.extension_host.events.run import (
 )
 from pi.coding.extension_host.events.session import (
     CacheWarmingDecisionEvent,
+    ExtensionEvent,
     InputAnswer,
     InputEvent,
     ModelSelectEvent,
@@ -181,13 +190,16 @@ from pi.coding.extension_host.events.session import (
 from pi.coding.extension_host.scope import Registration, Scope
 from pi.coding.files.disk import FileStamp
 from pi.coding.files.layers import FileChange, FileLayer, FileWrite, FileWritten
+from pi.coding.files.text import TextForm
 from pi.coding.port.drawing import Drawable, Rows, Theme
-from pi.coding.port.extensions import CheckResult, InputMode, ViewOptions
+from pi.coding.port.extensions import CheckResult, InputMode, Sink, ViewOptions
+from pi.coding.port.queries import ExportForm
 from pi.coding.port.remote import FeedItem, Remote, Replica
 from pi.coding.port.results import SubSession
 from pi.coding.port.ui import ExtensionUI, Option
 from pi.coding.prompt import SystemPromptOptions
-from pi.coding.resources.kinds import ResourceItem, Rule, Where
+from pi.coding.resources.kinds import ResourceItem, Where
+from pi.coding.resources.rules import Rule, parse_rule, path_matches
 from pi.coding.resources.sources import BadResource
 from pi.coding.session.entries import (
     BranchSummary,
@@ -202,7 +214,8 @@ from pi.coding.session.entries import (
     UsageEntry,
 )
 from pi.coding.session.views import ContextUsage, SessionStats, TokenTotals, usage_of
-from pi.coding.shell.local import BashResult
+from pi.coding.shell.jobs import JobOutput
+from pi.coding.shell.local import BashResult, ShellOptions, ShellSetup
 from pi.coding.shell.spawns import ProcessLimits, SpawnRefused, SpawnRequest, SpawnWrap
 from pi.coding.trust import ProjectTrustEvent, TrustAnswer
 
@@ -211,6 +224,7 @@ if TYPE_CHECKING:
     from pi.ai.http.addresses import AddressPolicy, AddressRefused, address_kind
     from pi.ai.http.connection import HttpResponse, ResponseStream
     from pi.ai.http.errors import BodyTooLarge, HttpError, TimedOut, Timeouts
+    from pi.ai.images.formats import ImageModel, ImageRequest, ImageResult
     from pi.ai.wire.anthropic_messages import server as messages_server
     from pi.ai.wire.openai_completions import server as chat_completions_server
     from pi.ai.wire.openai_responses import server as responses_server
@@ -227,6 +241,8 @@ if TYPE_CHECKING:
         sandboxed,
     )
     from pi.base.processes.terminal import ChildTerminal
+    from pi.coding.claude_tools import ClaudeCall, claude_call, claude_names, pi_arguments
+    from pi.coding.export.share import Shared
     from pi.coding.files.documents.convert import (
         ConversionFailed,
         ConversionLimits,
@@ -260,6 +276,8 @@ if TYPE_CHECKING:
         Redirection,
     )
     from pi.coding.shell.command_line.resolve import parse_command
+    from pi.coding.tools.diff import Diff
+    from pi.coding.tools.editing import EditedFile, Replacement, compute_edit, write_edit
 else:
     # Few extensions use these: imported lazily, so that the others do not pay for them.
     __getattr__ = lazy_names(
@@ -268,6 +286,7 @@ else:
             "pi.ai.http.addresses": ("AddressPolicy", "AddressRefused", "address_kind"),
             "pi.ai.http.errors": ("BodyTooLarge", "HttpError", "TimedOut", "Timeouts"),
             "pi.ai.http.connection": ("HttpResponse", "ResponseStream"),
+            "pi.ai.images.formats": ("ImageModel", "ImageRequest", "ImageResult"),
             "pi.ai.wire_support.served": (
                 "EventEncoder",
                 "ServedRequest",
@@ -285,6 +304,13 @@ else:
                 "sandboxed",
             ),
             "pi.base.processes.terminal": ("ChildTerminal",),
+            "pi.coding.claude_tools": (
+                "ClaudeCall",
+                "claude_call",
+                "claude_names",
+                "pi_arguments",
+            ),
+            "pi.coding.export.share": ("Shared",),
             "pi.coding.files.documents.convert": (
                 "ConversionFailed",
                 "ConversionLimits",
@@ -318,6 +344,13 @@ else:
                 "Redirection",
             ),
             "pi.coding.shell.command_line.resolve": ("parse_command",),
+            "pi.coding.tools.diff": ("Diff",),
+            "pi.coding.tools.editing": (
+                "EditedFile",
+                "Replacement",
+                "compute_edit",
+                "write_edit",
+            ),
             "pi.agent.events": "agent_events",
             "pi.ai.wire.openai_completions.server": "chat_completions_server",
             "pi.ai.wire.anthropic_messages.server": "messages_server",
@@ -339,6 +372,7 @@ __all__ = [
     "AgentStartEvent",
     "AgentTool",
     "ApiKeyCredential",
+    "Approval",
     "Assignment",
     "AssistantMessage",
     "AuthUnavailable",
@@ -364,8 +398,10 @@ __all__ = [
     "CheckResult",
     "Child",
     "ChildTerminal",
+    "ClaudeCall",
     "Clock",
     "ClosedCopy",
+    "CodeView",
     "CommandContext",
     "CommandLine",
     "CommandPart",
@@ -390,16 +426,20 @@ __all__ = [
     "CustomMessageEntry",
     "Declined",
     "Delta",
+    "Diff",
     "Document",
     "Done",
     "Drawable",
+    "EditedFile",
     "Edits",
     "Entry",
     "EventEncoder",
     "ExecResult",
+    "ExportForm",
     "ExtensionAPI",
     "ExtensionContext",
     "ExtensionError",
+    "ExtensionEvent",
     "ExtensionUI",
     "Failed",
     "Feed",
@@ -416,6 +456,9 @@ __all__ = [
     "HttpError",
     "HttpResponse",
     "Image",
+    "ImageModel",
+    "ImageRequest",
+    "ImageResult",
     "InputAnswer",
     "InputEvent",
     "InputMode",
@@ -449,6 +492,8 @@ __all__ = [
     "OutputSink",
     "Partial",
     "Patch",
+    "PendingAction",
+    "PendingActions",
     "PiError",
     "Policy",
     "ProcessLimits",
@@ -462,6 +507,7 @@ __all__ = [
     "Redirection",
     "Registration",
     "Remote",
+    "Replacement",
     "Replica",
     "Request",
     "Resource",
@@ -501,6 +547,10 @@ __all__ = [
     "SessionStats",
     "SessionSwitchEvent",
     "SessionTreeEvent",
+    "Shared",
+    "ShellOptions",
+    "ShellSetup",
+    "Sink",
     "SpawnRefused",
     "SpawnRequest",
     "SpawnWrap",
@@ -518,6 +568,7 @@ __all__ = [
     "TerminalOpenedEvent",
     "Text",
     "TextDelta",
+    "TextForm",
     "Theme",
     "Thinking",
     "ThinkingDelta",
@@ -526,9 +577,12 @@ __all__ = [
     "TimedOut",
     "Timeouts",
     "TokenTotals",
+    "ToolApproval",
     "ToolCall",
     "ToolCallDelta",
+    "ToolCallEnd",
     "ToolCallEvent",
+    "ToolCallStart",
     "ToolContext",
     "ToolExecutionEndEvent",
     "ToolExecutionStartEvent",
@@ -539,6 +593,8 @@ __all__ = [
     "ToolResultAnswer",
     "ToolResultEvent",
     "ToolResultMessage",
+    "ToolSessionEvent",
+    "ToolTier",
     "ToolView",
     "ToolWrap",
     "TreeDecision",
@@ -560,6 +616,9 @@ __all__ = [
     "address_kind",
     "agent_events",
     "chat_completions_server",
+    "claude_call",
+    "claude_names",
+    "compute_edit",
     "convert_document",
     "field",
     "find_sandbox",
@@ -574,8 +633,11 @@ __all__ = [
     "parse_json5",
     "parse_jsonc",
     "parse_role",
+    "parse_rule",
     "parse_toml",
     "parse_yaml",
+    "path_matches",
+    "pi_arguments",
     "pi_messages_server",
     "project_policy",
     "replace",
@@ -590,4 +652,5 @@ __all__ = [
     "sweep_working_copies",
     "tool",
     "usage_of",
+    "write_edit",
 ]

@@ -8,8 +8,9 @@ Names are imported lazily from the modules that define them, so importing this m
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from pi.base.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from pi.agent.agent import Agent
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from pi.base.errors import PiError
     from pi.base.records import Meta, Record
     from pi.coding.models.registry import ModelRegistry
-    from pi.coding.resources.discovery import ContextFile
+    from pi.coding.resources.instructions import ContextFile
     from pi.coding.resources.prompts import PromptTemplate
     from pi.coding.runtime.discovery import (
         discover_auth_storage,
@@ -133,7 +134,7 @@ _HOMES = {
     "pi.base.errors": ("PiError",),
     "pi.base.records": ("Meta", "Record"),
     "pi.coding.models.registry": ("ModelRegistry",),
-    "pi.coding.resources.discovery": ("ContextFile",),
+    "pi.coding.resources.instructions": ("ContextFile",),
     "pi.coding.resources.prompts": ("PromptTemplate",),
     "pi.coding.runtime.discovery": (
         "discover_auth_storage",
@@ -168,14 +169,7 @@ _HOMES = {
 
 
 if not TYPE_CHECKING:  # type checkers would accept any attribute
-
-    def __getattr__(name: str) -> object:
-        for module, names in _HOMES.items():
-            if name in names:
-                value = getattr(import_module(module), name)
-                globals()[name] = value  # later lookups bypass this function
-                return value
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    __getattr__ = lazy_names(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

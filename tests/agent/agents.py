@@ -16,7 +16,7 @@ from pi.testing import FakeClock
 from pi.testing.fakes import ScriptedStream
 
 
-class Stage:
+class AgentFixture:
     """An agent with a script, and everything it emitted in short form."""
 
     def __init__(

@@ -13,98 +13,98 @@ from pi.agent.tools.tool import ToolContext, ToolResult
 from pi.ai.messages import ToolCall
 from pi.base.records import replace
 from pi.testing import Reply, call, says
-from tests.agent.agents import Stage, tasks_left
+from tests.agent.agents import AgentFixture, tasks_left
 from tests.agent.event_grammar import EventGrammar
-from tests.agent.sleeping import LAST_TURN, Sleeper, abort_when, sleeps
+from tests.agent.waiting_tool import LAST_TURN, WaitingTool, abort_when, sleeps
 
 
 @pytest.mark.behaviour("abort-pairs-finished-calls")
 async def test_running_tools_are_cancelled_and_one_last_turn_reports_it() -> None:
-    sleeper = Sleeper()
-    stage = Stage(sleeps("A", "B"), says("never"), tools=[sleeper.tool])
+    sleeper = WaitingTool()
+    fixture = AgentFixture(sleeps("A", "B"), says("never"), tools=[sleeper.tool])
 
-    await abort_when(sleeper.begun, stage)
+    await abort_when(sleeper.begun, fixture)
 
-    assert stage.texts == ["Operation aborted", "Operation aborted"]
-    assert stage.emitted[-7:] == LAST_TURN
-    assert stage.agent.state.messages[-1].error_message == "This operation was aborted"
-    assert len(stage.provider.requests) == 1
-    assert stage.agent.state.pending_tool_calls == frozenset()
+    assert fixture.texts == ["Operation aborted", "Operation aborted"]
+    assert fixture.emitted[-7:] == LAST_TURN
+    assert fixture.agent.state.messages[-1].error_message == "This operation was aborted"
+    assert len(fixture.provider.requests) == 1
+    assert fixture.agent.state.pending_tool_calls == frozenset()
 
 
 async def test_tools_that_are_cancelled_before_their_first_step_have_results_too() -> None:
     class Aborts(Policy):
         async def before_tool(self, call: ToolCall) -> ToolCall:
             if call.id == "B":  # right behind the hook, and before any tool can begin
-                asyncio.get_running_loop().call_soon(stage.agent.abort)
+                asyncio.get_running_loop().call_soon(fixture.agent.abort)
             return call
 
-    sleeper = Sleeper()
-    stage = Stage(sleeps("A", "B"), tools=[sleeper.tool], policies=[Aborts()])
+    sleeper = WaitingTool()
+    fixture = AgentFixture(sleeps("A", "B"), tools=[sleeper.tool], policies=[Aborts()])
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
     assert sleeper.contexts == []
-    assert stage.texts == ["Operation aborted", "Operation aborted"]
-    EventGrammar().follow(stage.events)
+    assert fixture.texts == ["Operation aborted", "Operation aborted"]
+    EventGrammar().follow(fixture.events)
 
 
 async def test_a_tool_may_say_in_its_own_words_that_it_was_aborted() -> None:
-    sleeper = Sleeper("politely")
-    stage = Stage(sleeps("A"), tools=[sleeper.tool])
+    sleeper = WaitingTool("politely")
+    fixture = AgentFixture(sleeps("A"), tools=[sleeper.tool])
 
-    await abort_when(sleeper.begun, stage)
+    await abort_when(sleeper.begun, fixture)
 
-    assert stage.texts == ["a\n\nCommand aborted"]
-    assert stage.results[0].is_error
+    assert fixture.texts == ["a\n\nCommand aborted"]
+    assert fixture.results[0].is_error
 
 
 async def test_a_tool_that_does_not_stop_is_abandoned_and_emits_nothing_later(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    sleeper = Sleeper("never")
-    stage = Stage(sleeps("A"), tools=[sleeper.tool])
-    running = asyncio.create_task(stage.agent.prompt("go"))
+    sleeper = WaitingTool("never")
+    fixture = AgentFixture(sleeps("A"), tools=[sleeper.tool])
+    running = asyncio.create_task(fixture.agent.prompt("go"))
     await sleeper.begun.wait()
 
-    stage.agent.abort()
-    await stage.clock.advance(CLEAN_UP_SECONDS - 0.1)
+    fixture.agent.abort()
+    await fixture.clock.advance(CLEAN_UP_SECONDS - 0.1)
     assert not running.done()
-    await stage.clock.advance(0.2)
+    await fixture.clock.advance(0.2)
     await running
-    emitted = len(stage.events)
+    emitted = len(fixture.events)
     sleeper.released.set()
 
     assert await tasks_left() == set()
-    assert stage.texts == ["Operation aborted"]
-    assert len(stage.events) == emitted
-    assert not any(isinstance(event, ToolExecutionUpdate) for event in stage.events)
+    assert fixture.texts == ["Operation aborted"]
+    assert len(fixture.events) == emitted
+    assert not any(isinstance(event, ToolExecutionUpdate) for event in fixture.events)
     assert "tool sleep did not stop" in caplog.text
 
 
 async def test_a_tool_that_ends_after_it_was_left_alone_does_not_end_twice() -> None:
-    sleeper = Sleeper("never")
-    stage = Stage(sleeps("A"), tools=[sleeper.tool])
-    stage.on("tool_execution_end A", sleeper.released.set)
-    stage.on("tool_execution_end A", tasks_left)
-    running = asyncio.create_task(stage.agent.prompt("go"))
+    sleeper = WaitingTool("never")
+    fixture = AgentFixture(sleeps("A"), tools=[sleeper.tool])
+    fixture.on("tool_execution_end A", sleeper.released.set)
+    fixture.on("tool_execution_end A", tasks_left)
+    running = asyncio.create_task(fixture.agent.prompt("go"))
     await sleeper.begun.wait()
 
-    stage.agent.abort()
-    await stage.clock.advance(CLEAN_UP_SECONDS)
+    fixture.agent.abort()
+    await fixture.clock.advance(CLEAN_UP_SECONDS)
     await running
 
-    EventGrammar().follow(stage.events)
-    assert stage.texts == ["Operation aborted"]
+    EventGrammar().follow(fixture.events)
+    assert fixture.texts == ["Operation aborted"]
 
 
 async def test_calls_that_have_not_begun_are_announced_and_refused() -> None:
-    sleeper = Sleeper(execution_mode="sequential")
-    stage = Stage(sleeps("A", "B", "C"), tools=[sleeper.tool])
+    sleeper = WaitingTool(execution_mode="sequential")
+    fixture = AgentFixture(sleeps("A", "B", "C"), tools=[sleeper.tool])
 
-    await abort_when(sleeper.begun, stage)
+    await abort_when(sleeper.begun, fixture)
 
-    assert [line for line in stage.emitted if line.startswith("tool_")] == [
+    assert [line for line in fixture.emitted if line.startswith("tool_")] == [
         "tool_execution_start A",
         "tool_execution_end A",
         "tool_execution_start B",
@@ -113,7 +113,7 @@ async def test_calls_that_have_not_begun_are_announced_and_refused() -> None:
         "tool_execution_end C",
     ]
     assert len(sleeper.contexts) == 1
-    assert stage.texts == ["Operation aborted"] * 3
+    assert fixture.texts == ["Operation aborted"] * 3
 
 
 @pytest.mark.behaviour("abort-pairs-finished-calls")
@@ -129,14 +129,14 @@ async def test_an_abort_ends_a_question_and_later_calls_are_not_asked_about() ->
                 await asyncio.Event().wait()
             return call
 
-    sleeper = Sleeper()
-    stage = Stage(sleeps("A", "B", "C"), tools=[sleeper.tool], policies=[Confirms()])
+    sleeper = WaitingTool()
+    fixture = AgentFixture(sleeps("A", "B", "C"), tools=[sleeper.tool], policies=[Confirms()])
 
-    await abort_when(open_dialog, stage)
+    await abort_when(open_dialog, fixture)
 
     assert asked == ["A", "B"]
     assert sleeper.contexts == []  # what was allowed before the abort does not run after it
-    assert stage.texts == ["Operation aborted"] * 3
+    assert fixture.texts == ["Operation aborted"] * 3
 
 
 async def test_a_policy_that_is_cut_after_a_tool_does_not_lose_its_result() -> None:
@@ -152,32 +152,32 @@ async def test_a_policy_that_is_cut_after_a_tool_does_not_lose_its_result() -> N
         async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
             return replace(result, details={"marked": True})
 
-    sleeper = Sleeper()
+    sleeper = WaitingTool()
     sleeper.released.set()
-    stage = Stage(sleeps("A"), tools=[sleeper.tool], policies=[Slow(), Marks()])
+    fixture = AgentFixture(sleeps("A"), tools=[sleeper.tool], policies=[Slow(), Marks()])
 
-    await abort_when(begun, stage)
+    await abort_when(begun, fixture)
 
-    assert stage.texts == ["done"]
-    assert stage.results[0].details == {"marked": True}
+    assert fixture.texts == ["done"]
+    assert fixture.results[0].details == {"marked": True}
 
 
 async def test_a_tool_that_aborts_its_own_run_may_still_say_what_it_did() -> None:
     @tool
     async def quit(later: int = 0) -> str:
         """Abort."""
-        stage.agent.abort()
+        fixture.agent.abort()
         await asyncio.sleep(0)
         return "quit"
 
-    sleeper = Sleeper()
+    sleeper = WaitingTool()
     batch = Reply(blocks=(*sleeps("A").blocks, call("quit", id="B")))
-    stage = Stage(batch, tools=[sleeper.tool, quit])
+    fixture = AgentFixture(batch, tools=[sleeper.tool, quit])
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert stage.texts == ["Operation aborted", "quit"]
-    assert stage.emitted[-7:] == LAST_TURN
+    assert fixture.texts == ["Operation aborted", "quit"]
+    assert fixture.emitted[-7:] == LAST_TURN
 
 
 async def test_a_sync_tool_is_left_alone_at_once() -> None:
@@ -192,10 +192,10 @@ async def test_a_sync_tool_is_left_alone_at_once() -> None:
         ctx.update(ToolResult.of("late"))
         return "late"
 
-    stage = Stage(Reply(blocks=(call("block", id="A"),)), tools=[block])
+    fixture = AgentFixture(Reply(blocks=(call("block", id="A"),)), tools=[block])
     try:
-        await abort_when(begun, stage)
+        await abort_when(begun, fixture)
     finally:
         release.set()
 
-    assert stage.texts == ["Operation aborted"]
+    assert fixture.texts == ["Operation aborted"]

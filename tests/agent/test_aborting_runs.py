@@ -12,9 +12,9 @@ from pi.ai.messages import AssistantMessage, Image, Text, UserMessage
 from pi.ai.providers.faux import FAUX_MODEL
 from pi.ai.wire_support.handoff import prepare, same_id
 from pi.testing import Reply, call, says
-from tests.agent.agents import Stage, tasks_left
+from tests.agent.agents import AgentFixture, tasks_left
 from tests.agent.event_grammar import EventGrammar
-from tests.agent.sleeping import LAST_TURN, Sleeper, abort_when, sleeps
+from tests.agent.waiting_tool import LAST_TURN, WaitingTool, abort_when, sleeps
 
 POINTS = [
     "agent_start",
@@ -38,52 +38,52 @@ POINTS = [
 async def test_a_listener_may_abort_at_any_event_and_the_transcript_stays_valid(
     point: str,
 ) -> None:
-    sleeper = Sleeper()
+    sleeper = WaitingTool()
     sleeper.released.set()
-    stage = Stage(sleeps("A"), says("done"), says("next"), tools=[sleeper.tool])
-    stage.on(point, stage.agent.abort)
+    fixture = AgentFixture(sleeps("A"), says("done"), says("next"), tools=[sleeper.tool])
+    fixture.on(point, fixture.agent.abort)
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert stage.emitted[-2:] == ["agent_end", "agent_settled"]
-    EventGrammar().follow(stage.events)
+    assert fixture.emitted[-2:] == ["agent_end", "agent_settled"]
+    EventGrammar().follow(fixture.events)
     assert await tasks_left() == set()
-    shown = prepare(stage.agent.state.messages, FAUX_MODEL, same_id)
+    shown = prepare(fixture.agent.state.messages, FAUX_MODEL, same_id)
     assert sum(len(m.tool_calls) for m in shown if isinstance(m, AssistantMessage)) == sum(
         type(m).__name__ == "ToolResultMessage" for m in shown
     )
-    stage.provider.add(says("still here"))
-    await stage.agent.prompt("are you there?")
-    assert stage.roles[-1] == "assistant:stop"
+    fixture.provider.add(says("still here"))
+    await fixture.agent.prompt("are you there?")
+    assert fixture.roles[-1] == "assistant:stop"
 
 
 async def test_aborting_twice_or_when_idle_changes_nothing() -> None:
-    stage = Stage(says("one two three"), says("fine"))
-    stage.agent.abort()
+    fixture = AgentFixture(says("one two three"), says("fine"))
+    fixture.agent.abort()
 
     def abort_twice() -> None:
-        stage.agent.abort()
-        stage.agent.abort()
+        fixture.agent.abort()
+        fixture.agent.abort()
 
-    stage.on("message_start assistant:pending", abort_twice)
-    await stage.agent.prompt("go")
-    stage.agent.abort()
-    await stage.agent.prompt("go on")
+    fixture.on("message_start assistant:pending", abort_twice)
+    await fixture.agent.prompt("go")
+    fixture.agent.abort()
+    await fixture.agent.prompt("go on")
 
-    assert stage.roles == ["user", "assistant:aborted", "user", "assistant:stop"]
+    assert fixture.roles == ["user", "assistant:aborted", "user", "assistant:stop"]
 
 
 async def test_an_abort_before_the_first_step_keeps_the_prompt() -> None:
-    stage = Stage(says("never"))
-    running = asyncio.create_task(stage.agent.prompt("go"))
+    fixture = AgentFixture(says("never"))
+    running = asyncio.create_task(fixture.agent.prompt("go"))
     await asyncio.sleep(0)  # the prompt was taken, and nothing has happened yet
 
-    assert (stage.agent.state.is_streaming, stage.emitted) == (True, [])
-    stage.agent.abort()
+    assert (fixture.agent.state.is_streaming, fixture.emitted) == (True, [])
+    fixture.agent.abort()
     await running
 
-    assert stage.provider.requests == []
-    assert stage.roles == ["user", "assistant:error"]
+    assert fixture.provider.requests == []
+    assert fixture.roles == ["user", "assistant:error"]
 
 
 async def test_an_abort_ends_what_is_waited_for_between_two_turns() -> None:
@@ -97,13 +97,13 @@ async def test_an_abort_ends_what_is_waited_for_between_two_turns() -> None:
         async def at_boundary(self, at: Boundary) -> Next:
             return Next(action="again", prepare=forever) if at.results else at.next
 
-    sleeper = Sleeper()
+    sleeper = WaitingTool()
     sleeper.released.set()
-    stage = Stage(sleeps("A"), says("never"), tools=[sleeper.tool], policies=[Prepares()])
+    fixture = AgentFixture(sleeps("A"), says("never"), tools=[sleeper.tool], policies=[Prepares()])
 
-    await abort_when(begun, stage)
+    await abort_when(begun, fixture)
 
-    assert stage.emitted[-7:] == LAST_TURN
+    assert fixture.emitted[-7:] == LAST_TURN
 
 
 async def test_after_an_abort_nothing_is_prepared_any_more() -> None:
@@ -116,57 +116,57 @@ async def test_after_an_abort_nothing_is_prepared_any_more() -> None:
         async def at_boundary(self, at: Boundary) -> Next:
             return Next(action="again", prepare=prepare_it) if at.kind == "turn" else at.next
 
-    sleeper = Sleeper()
-    stage = Stage(sleeps("A"), tools=[sleeper.tool], policies=[Prepares()])
+    sleeper = WaitingTool()
+    fixture = AgentFixture(sleeps("A"), tools=[sleeper.tool], policies=[Prepares()])
 
-    await abort_when(sleeper.begun, stage)
+    await abort_when(sleeper.begun, fixture)
 
     assert prepared == []
-    assert stage.emitted.count("agent_start") == 1
+    assert fixture.emitted.count("agent_start") == 1
 
 
 @pytest.mark.behaviour("steering-after-the-batch")
 @pytest.mark.parametrize("point", ["tool_execution_start A", "turn_end", "turn_start"])
 async def test_queued_messages_survive_an_abort_with_their_images(point: str) -> None:
     picture = Image(data="aGk=", mime_type="image/png")
-    sleeper = Sleeper()
+    sleeper = WaitingTool()
     sleeper.released.set()
-    stage = Stage(sleeps("A"), says("answered"), says("followed"), tools=[sleeper.tool])
-    await stage.agent.follow_up("later")
+    fixture = AgentFixture(sleeps("A"), says("answered"), says("followed"), tools=[sleeper.tool])
+    await fixture.agent.follow_up("later")
 
     async def steer_and_abort() -> None:
-        await stage.agent.steer("look at this", [picture])
-        stage.agent.abort()
+        await fixture.agent.steer("look at this", [picture])
+        fixture.agent.abort()
 
-    stage.on("message_end user", lambda: stage.on(point, steer_and_abort))
-    await stage.agent.prompt("go")
-    roles = stage.roles
+    fixture.on("message_end user", lambda: fixture.on(point, steer_and_abort))
+    await fixture.agent.prompt("go")
+    roles = fixture.roles
 
     assert roles.count("user") == 1
-    assert len(stage.agent.inbox.steering) == len(stage.agent.inbox.follow_ups) == 1
-    await stage.agent.prompt("again")
-    said = [m for m in stage.agent.state.messages if isinstance(m, UserMessage)]
+    assert len(fixture.agent.inbox.steering) == len(fixture.agent.inbox.follow_ups) == 1
+    await fixture.agent.prompt("again")
+    said = [m for m in fixture.agent.state.messages if isinstance(m, UserMessage)]
     assert said[2].content == (Text(text="look at this"), picture)
 
 
 async def test_a_half_streamed_call_is_never_sent_back() -> None:
-    stage = Stage(
+    fixture = AgentFixture(
         Reply(blocks=(Text(text="so"), call("sleep", id="A"), Text(text="and on and on"))),
         says("fine"),
-        tools=[Sleeper().tool],
+        tools=[WaitingTool().tool],
     )
 
     def abort(event: AgentEvent) -> None:
         kind = getattr(event, "assistant_message_event", None)
         if type(kind).__name__ == "ToolCallStart":
-            stage.agent.abort()
+            fixture.agent.abort()
 
-    stage.agent.subscribe(abort)
-    await stage.agent.prompt("go")
-    await stage.agent.prompt("again")
+    fixture.agent.subscribe(abort)
+    await fixture.agent.prompt("go")
+    await fixture.agent.prompt("again")
 
-    assert stage.results == []
-    shown = prepare(stage.provider.requests[-1].messages, FAUX_MODEL, same_id)
+    assert fixture.results == []
+    shown = prepare(fixture.provider.requests[-1].messages, FAUX_MODEL, same_id)
     assert [type(message).__name__ for message in shown] == [
         "SystemMessage",
         "UserMessage",
@@ -179,25 +179,25 @@ async def test_an_aborted_run_never_says_that_another_one_follows() -> None:
         async def at_boundary(self, at: Boundary) -> Next:
             return Next(action="again", new_run=True)
 
-    stage = Stage(says("one two"), policies=[Eager()])
-    stage.on("message_start assistant:pending", stage.agent.abort)
+    fixture = AgentFixture(says("one two"), policies=[Eager()])
+    fixture.on("message_start assistant:pending", fixture.agent.abort)
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    ends = [event for event in stage.events if isinstance(event, AgentEnd)]
+    ends = [event for event in fixture.events if isinstance(event, AgentEnd)]
     assert [end.will_retry for end in ends] == [False]
 
 
 async def test_the_end_of_a_tool_is_emitted_before_its_result_is_kept() -> None:
     kept: list[int] = []
-    sleeper = Sleeper()
-    stage = Stage(sleeps("A", "B"), tools=[sleeper.tool])
+    sleeper = WaitingTool()
+    fixture = AgentFixture(sleeps("A", "B"), tools=[sleeper.tool])
 
     def count(event: AgentEvent) -> None:
         if isinstance(event, ToolExecutionEnd):
-            kept.append(len(stage.results))
+            kept.append(len(fixture.results))
 
-    stage.agent.subscribe(count)
-    await abort_when(sleeper.begun, stage)
+    fixture.agent.subscribe(count)
+    await abort_when(sleeper.begun, fixture)
 
     assert kept == [0, 0]

@@ -28,7 +28,7 @@ from pi.base.clock import SystemClock
 from pi.base.records import Record
 from pi.testing import calls, says
 from pi.testing.fakes import ScriptedStream
-from tests.agent.agents import Stage
+from tests.agent.agents import AgentFixture
 
 PICTURE = Image(data="aGk=", mime_type="image/png")
 
@@ -50,14 +50,14 @@ def convert(messages: Sequence[AgentMessage]) -> Sequence[Message]:
 
 
 async def test_a_prompt_is_a_text_with_pictures_a_message_or_several() -> None:
-    stage = Stage(says("1"), says("2"), says("3"))
-    now = stage.clock.now_ms()
+    fixture = AgentFixture(says("1"), says("2"), says("3"))
+    now = fixture.clock.now_ms()
 
-    await stage.agent.prompt("look", [PICTURE])
-    await stage.agent.prompt(UserMessage(content="one"))
-    await stage.agent.prompt([UserMessage(content="two"), UserMessage(content="three")])
+    await fixture.agent.prompt("look", [PICTURE])
+    await fixture.agent.prompt(UserMessage(content="one"))
+    await fixture.agent.prompt([UserMessage(content="two"), UserMessage(content="three")])
 
-    said = [m for m in stage.agent.state.messages if isinstance(m, UserMessage)]
+    said = [m for m in fixture.agent.state.messages if isinstance(m, UserMessage)]
     assert said == [
         UserMessage(content=(Text(text="look"), PICTURE), timestamp=now),
         UserMessage(content="one"),
@@ -80,11 +80,11 @@ async def test_an_agent_needs_only_a_stream_and_a_model() -> None:
 
 async def test_options_go_with_every_request() -> None:
     options = StreamOptions(session_id="s", tool_choice="none", temperature=0.5)
-    stage = Stage(says("ok"), options=options, thinking_level="low")
+    fixture = AgentFixture(says("ok"), options=options, thinking_level="low")
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    asked = stage.provider.requests[0].options
+    asked = fixture.provider.requests[0].options
     assert (asked.session_id, asked.tool_choice, asked.temperature, asked.reasoning) == (
         "s",
         "none",
@@ -94,30 +94,34 @@ async def test_options_go_with_every_request() -> None:
 
 
 async def test_continuing_answers_what_is_there() -> None:
-    stage = Stage(says("ok"), conversation=MemoryConversation(UserMessage(content="hello")))
+    fixture = AgentFixture(
+        says("ok"), conversation=MemoryConversation(UserMessage(content="hello"))
+    )
 
-    await stage.agent.continue_()
+    await fixture.agent.continue_()
 
-    assert stage.roles == ["user", "assistant:stop"]
-    assert stage.emitted.count("message_start user") == 0
+    assert fixture.roles == ["user", "assistant:stop"]
+    assert fixture.emitted.count("message_start user") == 0
 
 
 async def test_continuing_after_the_result_of_a_tool_is_possible() -> None:
     result = ToolResultMessage(tool_call_id="A", tool_name="peek", content=())
-    stage = Stage(says("ok"), conversation=MemoryConversation(UserMessage(content="x"), result))
+    fixture = AgentFixture(
+        says("ok"), conversation=MemoryConversation(UserMessage(content="x"), result)
+    )
 
-    await stage.agent.continue_()
+    await fixture.agent.continue_()
 
-    assert stage.roles[-1] == "assistant:stop"
+    assert fixture.roles[-1] == "assistant:stop"
 
 
 async def test_a_message_that_converts_to_a_question_can_be_continued() -> None:
     log = MemoryConversation(Notice(text="saved"))
-    stage = Stage(says("ok"), conversation=log, convert_to_llm=convert)
+    fixture = AgentFixture(says("ok"), conversation=log, convert_to_llm=convert)
 
-    await stage.agent.continue_()
+    await fixture.agent.continue_()
 
-    assert stage.provider.requests[0].messages == (UserMessage(content="saved"),)
+    assert fixture.provider.requests[0].messages == (UserMessage(content="saved"),)
 
 
 @pytest.mark.parametrize(
@@ -126,38 +130,38 @@ async def test_a_message_that_converts_to_a_question_can_be_continued() -> None:
 async def test_there_is_nothing_to_continue_after_an_answer_or_without_a_question(
     messages: tuple[Any, ...],
 ) -> None:
-    stage = Stage(says("never"), conversation=MemoryConversation(*messages))
+    fixture = AgentFixture(says("never"), conversation=MemoryConversation(*messages))
 
     with pytest.raises(CannotContinue):
-        await stage.agent.continue_()
+        await fixture.agent.continue_()
 
-    assert stage.emitted == []
+    assert fixture.emitted == []
 
 
 async def test_steering_an_empty_conversation_does_not_start_anything() -> None:
-    stage = Stage(says("never"))
+    fixture = AgentFixture(says("never"))
 
-    await stage.agent.steer("hello")
-    await stage.agent.wait_for_idle()
+    await fixture.agent.steer("hello")
+    await fixture.agent.wait_for_idle()
 
-    assert stage.provider.requests == []
-    assert len(stage.agent.inbox.steering) == 1
+    assert fixture.provider.requests == []
+    assert len(fixture.agent.inbox.steering) == 1
 
 
 async def test_queues_are_emitted_whenever_they_change_and_can_be_taken_back() -> None:
-    stage = Stage()
+    fixture = AgentFixture()
     message = UserMessage(content="b")
 
-    await stage.agent.steer("a", [PICTURE])
-    await stage.agent.follow_up(message)
-    taken = await stage.agent.clear_queue()
+    await fixture.agent.steer("a", [PICTURE])
+    await fixture.agent.follow_up(message)
+    taken = await fixture.agent.clear_queue()
 
-    assert stage.events == [
+    assert fixture.events == [
         QueueUpdate(steering=("a",)),
         QueueUpdate(steering=("a",), follow_up=("b",)),
         QueueUpdate(),
     ]
-    now = stage.clock.now_ms()
+    now = fixture.clock.now_ms()
     steered = UserMessage(content=(Text(text="a"), PICTURE), timestamp=now)
     assert taken == ((steered,), (message,))
 
@@ -166,13 +170,13 @@ async def test_queues_are_emitted_whenever_they_change_and_can_be_taken_back() -
 
 
 async def test_nothing_is_heard_after_a_subscription_has_ended() -> None:
-    stage = Stage(says("ok"))
+    fixture = AgentFixture(says("ok"))
     heard: list[AgentEvent] = []
-    end = stage.agent.subscribe(heard.append)
+    end = fixture.agent.subscribe(heard.append)
     end()
     end()
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
     assert heard == []
 
@@ -181,18 +185,18 @@ async def test_messages_of_an_application_are_kept_emitted_and_converted() -> No
     def newest(messages: Sequence[AgentMessage]) -> Sequence[AgentMessage]:
         return messages[-1:]
 
-    stage = Stage(
+    fixture = AgentFixture(
         says("ok"),
         system_prompt="Be brief.",
         convert_to_llm=convert,
         transform_context=newest,
     )
 
-    await stage.agent.prompt([UserMessage(content="old"), Notice(text="saved")])
+    await fixture.agent.prompt([UserMessage(content="old"), Notice(text="saved")])
 
-    assert stage.roles == ["system", "user", "notice", "assistant:stop"]
-    assert "message_end notice" in stage.emitted
-    asked = stage.provider.requests[0].messages
+    assert fixture.roles == ["system", "user", "notice", "assistant:stop"]
+    assert "message_end notice" in fixture.emitted
+    asked = fixture.provider.requests[0].messages
     assert [type(message) for message in asked] == [SystemMessage, UserMessage]
     assert asked[-1] == UserMessage(content="saved")
 
@@ -201,13 +205,15 @@ async def test_a_conversion_without_system_messages_keeps_prompt_and_tools() -> 
     def only_people(messages: Sequence[AgentMessage]) -> Sequence[Message]:
         return [message for message in messages if isinstance(message, UserMessage)]
 
-    stage = Stage(says("1"), says("2"), system_prompt="Be brief.", convert_to_llm=only_people)
+    fixture = AgentFixture(
+        says("1"), says("2"), system_prompt="Be brief.", convert_to_llm=only_people
+    )
 
-    await stage.agent.prompt("a")
-    await stage.agent.prompt("b")
+    await fixture.agent.prompt("a")
+    await fixture.agent.prompt("b")
 
-    assert stage.roles.count("system") == 1
-    assert [type(message) for message in stage.provider.requests[1].messages] == [
+    assert fixture.roles.count("system") == 1
+    assert [type(message) for message in fixture.provider.requests[1].messages] == [
         SystemMessage,
         UserMessage,
         UserMessage,
@@ -220,7 +226,7 @@ async def test_policies_are_those_of_the_start_of_a_run() -> None:
 
         async def before_request(self, request: Request) -> Request:
             self.asked += 1
-            stage.agent.policies = ()
+            fixture.agent.policies = ()
             return request
 
     @tool
@@ -229,23 +235,23 @@ async def test_policies_are_those_of_the_start_of_a_run() -> None:
         return "seen"
 
     counts = Counts()
-    stage = Stage(calls("peek"), says("one"), says("two"), tools=[peek], policies=[counts])
+    fixture = AgentFixture(calls("peek"), says("one"), says("two"), tools=[peek], policies=[counts])
 
-    await stage.agent.prompt("go")
-    await stage.agent.prompt("again")
+    await fixture.agent.prompt("go")
+    await fixture.agent.prompt("again")
 
     assert counts.asked == 2
 
 
 @pytest.mark.behaviour("streaming-is-linear")
 async def test_an_update_carries_only_what_is_new() -> None:
-    stage = Stage(says("word " * 500))
+    fixture = AgentFixture(says("word " * 500))
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
     deltas = [
         event
-        for event in stage.events
+        for event in fixture.events
         if isinstance(event, MessageUpdate) and isinstance(event.assistant_message_event, TextDelta)
     ]
     assert len(deltas) == 500
@@ -253,12 +259,12 @@ async def test_an_update_carries_only_what_is_new() -> None:
 
 
 async def test_the_program_around_may_emit_events_between_runs_and_in_order_with_them() -> None:
-    stage = Stage(says("one"))
+    fixture = AgentFixture(says("one"))
     label = EntryAppended(entry={"type": "label"})
 
-    await stage.agent.emit(label)
-    stage.on("turn_start", lambda: stage.agent.emit(label))
-    await stage.agent.prompt("go")
+    await fixture.agent.emit(label)
+    fixture.on("turn_start", lambda: fixture.agent.emit(label))
+    await fixture.agent.prompt("go")
 
-    assert stage.emitted[:4] == ["entry_appended", "agent_start", "turn_start", "entry_appended"]
-    assert stage.events[0] == label
+    assert fixture.emitted[:4] == ["entry_appended", "agent_start", "turn_start", "entry_appended"]
+    assert fixture.events[0] == label

@@ -14,16 +14,18 @@ from pi.ai.errors import ProviderError
 from pi.ai.messages import UserMessage
 from pi.ai.providers.faux import FAUX_MODEL
 from pi.testing import calls, says
-from tests.agent.agents import Stage, tasks_left
+from tests.agent.agents import AgentFixture, tasks_left
 
 
 class Hold:
     """Holds a run at an event until the test lets it go on."""
 
-    def __init__(self, stage: Stage, point: str = "message_start assistant:pending") -> None:
+    def __init__(
+        self, fixture: AgentFixture, point: str = "message_start assistant:pending"
+    ) -> None:
         self.reached = asyncio.Event()
         self.go_on = asyncio.Event()
-        stage.on(point, self._wait)
+        fixture.on(point, self._wait)
 
     async def _wait(self) -> None:
         self.reached.set()
@@ -32,51 +34,51 @@ class Hold:
 
 @pytest.mark.behaviour("prompt-while-running-fails")
 async def test_a_second_prompt_is_refused_while_one_is_answered() -> None:
-    stage = Stage(says("one"), says("two"))
-    hold = Hold(stage)
-    running = asyncio.create_task(stage.agent.prompt("first"))
+    fixture = AgentFixture(says("one"), says("two"))
+    hold = Hold(fixture)
+    running = asyncio.create_task(fixture.agent.prompt("first"))
     await hold.reached.wait()
 
     with pytest.raises(AgentBusy) as refused:
-        await stage.agent.prompt("second")
+        await fixture.agent.prompt("second")
     with pytest.raises(AgentBusy):
-        await stage.agent.continue_()
+        await fixture.agent.continue_()
     hold.go_on.set()
     await running
 
     assert "steer() or follow_up()" in refused.value.explain()
-    assert stage.roles == ["user", "assistant:stop"]
-    await stage.agent.prompt("third")
-    assert stage.roles == ["user", "assistant:stop"] * 2
+    assert fixture.roles == ["user", "assistant:stop"]
+    await fixture.agent.prompt("third")
+    assert fixture.roles == ["user", "assistant:stop"] * 2
 
 
 @pytest.mark.behaviour("running-agent-is-not-reset")
 async def test_a_running_agent_is_not_reset_and_keeps_its_conversation() -> None:
-    stage = Stage(says("one"))
-    hold = Hold(stage)
-    running = asyncio.create_task(stage.agent.prompt("first"))
+    fixture = AgentFixture(says("one"))
+    hold = Hold(fixture)
+    running = asyncio.create_task(fixture.agent.prompt("first"))
     await hold.reached.wait()
-    kept = stage.agent.conversation
+    kept = fixture.agent.conversation
 
     with pytest.raises(AgentBusy):
-        stage.agent.reset()
+        fixture.agent.reset()
     with pytest.raises(AgentBusy):
-        stage.agent.reset(MemoryConversation())
+        fixture.agent.reset(MemoryConversation())
     hold.go_on.set()
     await running
 
-    assert stage.agent.conversation is kept
+    assert fixture.agent.conversation is kept
 
 
 async def test_resetting_forgets_conversation_queues_and_error_but_not_prompt_and_tools() -> None:
-    stage = Stage(ProviderError("no"), says("ok"), system_prompt="Be brief.")
-    await stage.agent.prompt("first")
-    await stage.agent.steer("later")
+    fixture = AgentFixture(ProviderError("no"), says("ok"), system_prompt="Be brief.")
+    await fixture.agent.prompt("first")
+    await fixture.agent.steer("later")
     other = MemoryConversation(UserMessage(content="old"))
 
-    stage.agent.reset()
+    fixture.agent.reset()
 
-    assert stage.agent.state == AgentState(
+    assert fixture.agent.state == AgentState(
         system_prompt="Be brief.",
         model=FAUX_MODEL,
         thinking_level="off",
@@ -87,11 +89,11 @@ async def test_resetting_forgets_conversation_queues_and_error_but_not_prompt_an
         pending_tool_calls=frozenset(),
         error_message=None,
     )
-    assert not stage.agent.inbox
-    stage.agent.reset(other)
-    await stage.agent.prompt("new")
-    assert list(other.messages()) == list(stage.agent.state.messages)
-    assert stage.roles == ["user", "system", "user", "assistant:stop"]
+    assert not fixture.agent.inbox
+    fixture.agent.reset(other)
+    await fixture.agent.prompt("new")
+    assert list(other.messages()) == list(fixture.agent.state.messages)
+    assert fixture.roles == ["user", "system", "user", "assistant:stop"]
 
 
 async def test_an_empty_conversation_is_used_and_not_replaced() -> None:
@@ -100,9 +102,9 @@ async def test_an_empty_conversation_is_used_and_not_replaced() -> None:
             return len(self.messages())
 
     log = Countable()
-    stage = Stage(says("ok"), conversation=log)
+    fixture = AgentFixture(says("ok"), conversation=log)
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
     assert len(log) == 2
 
@@ -110,44 +112,44 @@ async def test_an_empty_conversation_is_used_and_not_replaced() -> None:
 @pytest.mark.behaviour("idle-comes-last")
 @pytest.mark.parametrize("point", ["agent_end", "agent_settled"])
 async def test_an_agent_is_idle_only_when_every_listener_has_heard_of_the_end(point: str) -> None:
-    stage = Stage(says("one"))
+    fixture = AgentFixture(says("one"))
     heard: list[str] = []
-    hold = Hold(stage, point)
-    stage.agent.subscribe(lambda event: heard.append(type(event).__name__))
-    running = asyncio.create_task(stage.agent.prompt("first"))
+    hold = Hold(fixture, point)
+    fixture.agent.subscribe(lambda event: heard.append(type(event).__name__))
+    running = asyncio.create_task(fixture.agent.prompt("first"))
     await hold.reached.wait()
 
-    idle = asyncio.create_task(stage.agent.wait_for_idle())
+    idle = asyncio.create_task(fixture.agent.wait_for_idle())
     await asyncio.sleep(0)
-    assert (idle.done(), stage.agent.state.is_streaming) == (False, True)
+    assert (idle.done(), fixture.agent.state.is_streaming) == (False, True)
     hold.go_on.set()
     await idle
 
     assert heard[-1] == "AgentSettled"
-    assert not stage.agent.state.is_streaming
+    assert not fixture.agent.state.is_streaming
     await running
 
 
 async def test_waiting_for_an_idle_agent_takes_no_time() -> None:
-    await Stage().agent.wait_for_idle()
+    await AgentFixture().agent.wait_for_idle()
 
 
 async def test_the_run_ends_in_order_when_its_caller_is_cancelled() -> None:
-    stage = Stage(says("word " * 500), says("fine"))
+    fixture = AgentFixture(says("word " * 500), says("fine"))
     begun = asyncio.Event()
-    stage.on("message_start assistant:pending", begun.set)
-    running = asyncio.create_task(stage.agent.prompt("first"))
+    fixture.on("message_start assistant:pending", begun.set)
+    running = asyncio.create_task(fixture.agent.prompt("first"))
     await begun.wait()
 
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
 
-    assert stage.emitted[-2:] == ["agent_end", "agent_settled"]
-    assert stage.roles == ["user", "assistant:aborted"]
+    assert fixture.emitted[-2:] == ["agent_end", "agent_settled"]
+    assert fixture.roles == ["user", "assistant:aborted"]
     assert await tasks_left() == set()
-    await stage.agent.prompt("again")
-    assert stage.roles[-1] == "assistant:stop"
+    await fixture.agent.prompt("again")
+    assert fixture.roles[-1] == "assistant:stop"
 
 
 async def test_a_run_whose_own_task_is_cancelled_leaves_nothing_behind() -> None:
@@ -160,8 +162,8 @@ async def test_a_run_whose_own_task_is_cancelled_leaves_nothing_behind() -> None
         await asyncio.Event().wait()
         return "never"
 
-    stage = Stage(calls("wait"), tools=[wait])
-    running = asyncio.create_task(stage.agent.prompt("go"))
+    fixture = AgentFixture(calls("wait"), tools=[wait])
+    running = asyncio.create_task(fixture.agent.prompt("go"))
     await begun.wait()
 
     [run] = [task for task in asyncio.all_tasks() if task.get_name() == "agent run"]
@@ -170,4 +172,4 @@ async def test_a_run_whose_own_task_is_cancelled_leaves_nothing_behind() -> None
         await running
 
     assert await tasks_left() == set()
-    assert not stage.agent.state.is_streaming
+    assert not fixture.agent.state.is_streaming

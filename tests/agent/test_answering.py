@@ -9,7 +9,7 @@ from pi.ai.errors import RateLimited
 from pi.ai.messages import AssistantMessage, SystemMessage, Text, UserMessage
 from pi.base.records import replace
 from pi.testing import calls, says
-from tests.agent.agents import Stage
+from tests.agent.agents import AgentFixture
 from tests.agent.cutting import Cuts, peek
 
 # Before the request ------------------------------------------------------------------------------
@@ -21,14 +21,14 @@ async def test_a_policy_may_change_a_request_and_nothing_of_it_is_stored() -> No
             note = UserMessage(content="psst")
             return replace(request, messages=(*request.messages, note), thinking="high")
 
-    stage = Stage(says("ok"), policies=[Note()])
+    fixture = AgentFixture(says("ok"), policies=[Note()])
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    asked = stage.provider.requests[0]
+    asked = fixture.provider.requests[0]
     assert asked.messages[-1] == UserMessage(content="psst")
     assert asked.options.reasoning == "high"
-    assert stage.roles == ["user", "assistant:stop"]
+    assert fixture.roles == ["user", "assistant:stop"]
 
 
 async def test_a_policy_may_choose_model_tools_and_tool_choice_for_one_request() -> None:
@@ -37,16 +37,16 @@ async def test_a_policy_may_choose_model_tools_and_tool_choice_for_one_request()
             other = replace(request.model, id="other")
             return replace(request, model=other, tools=(), tool_choice="none")
 
-    stage = Stage(says("ok"), tools=[peek], policies=[Careful()])
+    fixture = AgentFixture(says("ok"), tools=[peek], policies=[Careful()])
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    asked = stage.provider.requests[0]
+    asked = fixture.provider.requests[0]
     assert (asked.model.id, asked.options.tool_choice) == ("other", "none")
     assert asked.messages[-1] == SystemMessage(
-        content="", tools_removed=({"name": "peek"},), timestamp=stage.clock.now_ms()
+        content="", tools_removed=({"name": "peek"},), timestamp=fixture.clock.now_ms()
     )
-    assert stage.roles == ["system", "user", "assistant:stop"]
+    assert fixture.roles == ["system", "user", "assistant:stop"]
 
 
 async def test_a_policy_cannot_drop_the_prompt(caplog: pytest.LogCaptureFixture) -> None:
@@ -54,11 +54,11 @@ async def test_a_policy_cannot_drop_the_prompt(caplog: pytest.LogCaptureFixture)
         async def before_request(self, request: Request) -> Request:
             return replace(request, messages=request.messages[-1:])
 
-    stage = Stage(says("ok"), system_prompt="Be brief.", policies=[Forgetful()])
+    fixture = AgentFixture(says("ok"), system_prompt="Be brief.", policies=[Forgetful()])
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert [type(message) for message in stage.provider.requests[0].messages] == [
+    assert [type(message) for message in fixture.provider.requests[0].messages] == [
         SystemMessage,
         UserMessage,
     ]
@@ -70,14 +70,14 @@ async def test_a_policy_may_stop_a_run_before_a_request() -> None:
         async def before_request(self, request: Request) -> Request:
             raise StopRun("out of money", exit_code=3)
 
-    stage = Stage(policies=[Broke()])
+    fixture = AgentFixture(policies=[Broke()])
 
-    ended = await stage.agent.prompt("go")
+    ended = await fixture.agent.prompt("go")
 
     assert ended == Next(action="stop", reason="out of money", exit_code=3)
-    assert stage.provider.requests == []
-    assert stage.agent.state.messages[-1].error_message == "out of money"
-    assert stage.emitted[-5:] == [
+    assert fixture.provider.requests == []
+    assert fixture.agent.state.messages[-1].error_message == "out of money"
+    assert fixture.emitted[-5:] == [
         "message_start assistant:aborted",
         "message_end assistant:aborted",
         "turn_end",
@@ -95,16 +95,16 @@ async def test_an_abort_while_a_policy_looks_at_the_request_sends_nothing() -> N
             await asyncio.Event().wait()
             return request
 
-    stage = Stage(says("never"), policies=[Slow()])
-    running = asyncio.create_task(stage.agent.prompt("go"))
+    fixture = AgentFixture(says("never"), policies=[Slow()])
+    running = asyncio.create_task(fixture.agent.prompt("go"))
     await begun.wait()
 
-    stage.agent.abort()
+    fixture.agent.abort()
     await running
 
-    assert stage.provider.requests == []
-    assert stage.roles == ["user", "assistant:error"]
-    assert stage.agent.state.messages[-1].error_message == "This operation was aborted"
+    assert fixture.provider.requests == []
+    assert fixture.roles == ["user", "assistant:error"]
+    assert fixture.agent.state.messages[-1].error_message == "This operation was aborted"
 
 
 async def test_a_policy_that_aborts_before_the_request_is_not_cut_and_nothing_is_sent() -> None:
@@ -112,17 +112,17 @@ async def test_a_policy_that_aborts_before_the_request_is_not_cut_and_nothing_is
 
     class Gives(Policy):
         async def before_request(self, request: Request) -> Request:
-            stage.agent.abort()
+            fixture.agent.abort()
             await asyncio.sleep(0)
             finished.append("up")
             return request
 
-    stage = Stage(says("never"), policies=[Gives()])
+    fixture = AgentFixture(says("never"), policies=[Gives()])
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
     assert finished == ["up"]
-    assert stage.provider.requests == []
+    assert fixture.provider.requests == []
 
 
 # After the answer --------------------------------------------------------------------------------
@@ -134,11 +134,11 @@ class Shout(Policy):
 
 
 async def test_an_answer_is_changed_before_it_is_stored_and_emitted() -> None:
-    stage = Stage(says("hello"), policies=[Shout()])
+    fixture = AgentFixture(says("hello"), policies=[Shout()])
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert stage.agent.state.messages[-1].text == "HELLO"
+    assert fixture.agent.state.messages[-1].text == "HELLO"
 
 
 async def test_failed_and_cut_answers_are_shown_to_policies_and_aborted_ones_are_not() -> None:
@@ -149,14 +149,16 @@ async def test_failed_and_cut_answers_are_shown_to_policies_and_aborted_ones_are
             seen.append(answer.stop_reason)
             return answer
 
-    stage = Stage(RateLimited("slow"), says("bad"), says("never"), policies=[Sees(), Cuts("bad")])
+    fixture = AgentFixture(
+        RateLimited("slow"), says("bad"), says("never"), policies=[Sees(), Cuts("bad")]
+    )
 
-    await stage.agent.prompt("fails")
-    stage.on("message_start assistant:pending", lambda: None)
-    stage.on("turn_end", stage.agent.abort)
-    await stage.agent.prompt("is cut")
-    stage.on("message_start assistant:pending", stage.agent.abort)
-    await stage.agent.prompt("is aborted")
+    await fixture.agent.prompt("fails")
+    fixture.on("message_start assistant:pending", lambda: None)
+    fixture.on("turn_end", fixture.agent.abort)
+    await fixture.agent.prompt("is cut")
+    fixture.on("message_start assistant:pending", fixture.agent.abort)
+    await fixture.agent.prompt("is aborted")
 
     assert seen == ["error", "aborted"]
 
@@ -166,12 +168,12 @@ async def test_a_policy_may_stop_a_run_after_an_answer_and_its_calls_do_not_run(
         async def after_answer(self, answer: AssistantMessage) -> AssistantMessage:
             raise StopRun("enough")
 
-    stage = Stage(calls("peek", path="x"), tools=[peek], policies=[Enough(), Shout()])
+    fixture = AgentFixture(calls("peek", path="x"), tools=[peek], policies=[Enough(), Shout()])
 
-    ended = await stage.agent.prompt("go")
+    ended = await fixture.agent.prompt("go")
 
-    assert stage.roles == ["system", "user", "assistant:aborted"]
-    assert stage.agent.state.messages[-1].error_message == "enough"
+    assert fixture.roles == ["system", "user", "assistant:aborted"]
+    assert fixture.agent.state.messages[-1].error_message == "enough"
     assert ended == Next(action="stop", reason="enough")
 
 
@@ -184,15 +186,15 @@ async def test_an_abort_while_a_policy_looks_at_an_answer_leaves_it_as_it_was() 
             await asyncio.Event().wait()
             return answer
 
-    stage = Stage(says("hello"), policies=[Slow(), Shout()])
-    running = asyncio.create_task(stage.agent.prompt("go"))
+    fixture = AgentFixture(says("hello"), policies=[Slow(), Shout()])
+    running = asyncio.create_task(fixture.agent.prompt("go"))
     await begun.wait()
 
-    stage.agent.abort()
+    fixture.agent.abort()
     await running
 
-    assert stage.roles == ["user", "assistant:stop"]
-    assert stage.agent.state.messages[-1].text == "hello"
+    assert fixture.roles == ["user", "assistant:stop"]
+    assert fixture.agent.state.messages[-1].text == "hello"
 
 
 async def test_a_hook_that_fails_is_reported_and_the_run_goes_on(
@@ -208,9 +210,9 @@ async def test_a_hook_that_fails_is_reported_and_the_run_goes_on(
         async def at_boundary(self, at: Boundary) -> Next:
             raise KeyError("oops")
 
-    stage = Stage(says("ok"), policies=[Clumsy()])
+    fixture = AgentFixture(says("ok"), policies=[Clumsy()])
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert stage.roles == ["user", "assistant:stop"]
+    assert fixture.roles == ["user", "assistant:stop"]
     assert caplog.text.count("Clumsy failed") == 5

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,6 +24,7 @@ from pi.ai.messages import (
     UserMessage,
 )
 from pi.base.records import Record
+from pi.base.tasks import LARGE
 
 PROMPT = SystemMessage(content="Be brief.")
 HELLO = UserMessage(content="hello")
@@ -144,3 +147,35 @@ def test_a_snapshot_is_a_list_as_it_was() -> None:
     assert snapshot != [1, 2, 3, 4]
     with pytest.raises(IndexError):
         snapshot[3]
+
+
+async def test_many_new_messages_are_converted_outside_of_the_event_loop() -> None:
+    threads: set[threading.Thread] = set()
+
+    def convert(messages: Sequence[AgentMessage]) -> list[Message]:
+        threads.add(threading.current_thread())
+        return list(messages)
+
+    projection = Projection(convert)
+    log: list[Message] = [PROMPT, *[HELLO] * LARGE]
+
+    await projection.prepare(log)
+    await projection.prepare(log)
+
+    assert list(projection.messages(log)) == log
+    assert projection.instructions(log) == [PROMPT]
+    assert threading.main_thread() not in threads
+    log.append(HI)
+    assert list(projection.messages(log)) == log
+
+
+async def test_messages_that_were_converted_meanwhile_are_not_converted_twice() -> None:
+    log: list[Message] = [HELLO] * (LARGE + 1)
+    projection = Projection(plain_messages)
+
+    preparing = asyncio.create_task(projection.prepare(log))
+    await asyncio.sleep(0)
+    assert len(projection.messages(log)) == len(log)
+    await preparing
+
+    assert list(projection.messages(log)) == log

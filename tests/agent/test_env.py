@@ -6,7 +6,7 @@ from pi.agent.env import ExecutionEnv
 from pi.agent.tools.define import tool
 from pi.coding.tools.local_env import LocalEnv
 from pi.testing import calls, says
-from tests.agent.agents import Stage
+from tests.agent.agents import AgentFixture
 from tests.coding.tools.places import make_shell
 
 
@@ -20,10 +20,12 @@ async def test_a_tool_is_built_with_a_place_and_its_problem_reaches_the_model(
         """Show a file."""
         return (await env.read_file(path)).decode()
 
-    stage = Stage(calls("show", path="a"), calls("show", path="b"), says("ok"), tools=[show])
+    fixture = AgentFixture(
+        calls("show", path="a"), calls("show", path="b"), says("ok"), tools=[show]
+    )
     await env.write_file("a", b"found")
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert [result.is_error for result in stage.results] == [False, True]
-    assert stage.texts == ["found", "Cannot read b: No such file or directory."]
+    assert [result.is_error for result in fixture.results] == [False, True]
+    assert fixture.texts == ["found", "Cannot read b: No such file or directory."]

@@ -14,7 +14,7 @@ from pi.ai.request import StreamOptions
 from pi.ai.stream import EventStream, Flush
 from pi.testing import says
 from pi.testing.fakes import ScriptedStream
-from tests.agent.agents import Stage
+from tests.agent.agents import AgentFixture
 
 
 def test_between_answers_there_is_no_token() -> None:
@@ -65,7 +65,7 @@ class Endless:
         await asyncio.Event().wait()
 
 
-def cutting(stage: Stage, event: type, cut: Interrupt) -> list[bool]:
+def cutting(fixture: AgentFixture, event: type, cut: Interrupt) -> list[bool]:
     """Cut the first answer at an event of that kind; returns whether that was in time."""
     done: list[bool] = []
 
@@ -74,77 +74,77 @@ def cutting(stage: Stage, event: type, cut: Interrupt) -> list[bool]:
             emitted.message, AssistantMessage
         )
         if isinstance(emitted, event) and answers and not done:
-            token = stage.agent.open_answer.token
-            done.append(token is not None and stage.agent.open_answer.interrupt(token, cut))
+            token = fixture.agent.open_answer.token
+            done.append(token is not None and fixture.agent.open_answer.interrupt(token, cut))
 
-    stage.agent.subscribe(listen)
+    fixture.agent.subscribe(listen)
     return done
 
 
 async def test_a_stream_that_says_nothing_more_can_be_cut_and_the_run_asks_again() -> None:
-    stage = Stage(stream=Endless(says("better")))
+    fixture = AgentFixture(stream=Endless(says("better")))
     draft = UserMessage(content="mind the rule")
-    done = cutting(stage, MessageUpdate, Interrupt("rule", by="rules", entries=(draft,)))
+    done = cutting(fixture, MessageUpdate, Interrupt("rule", by="rules", entries=(draft,)))
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
     assert done == [True]
-    assert stage.roles == ["user", "assistant:aborted", "user", "assistant:stop"]
-    cut = stage.agent.state.messages[1]
+    assert fixture.roles == ["user", "assistant:aborted", "user", "assistant:stop"]
+    cut = fixture.agent.state.messages[1]
     assert (cut.text, cut.interrupt) == ("hm", Interruption(by="rules", reason="rule"))
-    assert stage.emitted.count("agent_start") == 1
+    assert fixture.emitted.count("agent_start") == 1
 
 
 async def test_an_answer_that_has_come_whole_is_cut_as_long_as_it_is_emitted() -> None:
-    stage = Stage(says("one two three"), says("four"))
-    cutting(stage, MessageUpdate, Interrupt("enough"))
+    fixture = AgentFixture(says("one two three"), says("four"))
+    cutting(fixture, MessageUpdate, Interrupt("enough"))
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert stage.roles == ["user", "assistant:aborted", "assistant:stop"]
+    assert fixture.roles == ["user", "assistant:aborted", "assistant:stop"]
 
 
 async def test_what_was_said_before_a_cut_from_outside_may_be_kept() -> None:
-    stage = Stage(says("one two three"), says("four"))
-    cutting(stage, MessageUpdate, Interrupt("enough", keep=True))
+    fixture = AgentFixture(says("one two three"), says("four"))
+    cutting(fixture, MessageUpdate, Interrupt("enough", keep=True))
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert stage.roles == ["user", "assistant:stop", "assistant:stop"]
+    assert fixture.roles == ["user", "assistant:stop", "assistant:stop"]
 
 
 async def test_after_the_end_of_an_answer_it_is_too_late() -> None:
-    stage = Stage(says("one"))
-    done = cutting(stage, MessageEnd, Interrupt("late"))
+    fixture = AgentFixture(says("one"))
+    done = cutting(fixture, MessageEnd, Interrupt("late"))
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
     assert done == [False]
-    assert stage.roles == ["user", "assistant:stop"]
-    assert not stage.agent.open_answer.interrupt(MessageToken(1), Interrupt("later still"))
+    assert fixture.roles == ["user", "assistant:stop"]
+    assert not fixture.agent.open_answer.interrupt(MessageToken(1), Interrupt("later still"))
 
 
 async def test_an_abort_beats_a_cut() -> None:
-    stage = Stage(says("one two"), says("never asked"))
+    fixture = AgentFixture(says("one two"), says("never asked"))
 
     def both(emitted: Any) -> None:
-        if isinstance(emitted, MessageUpdate) and (token := stage.agent.open_answer.token):
-            stage.agent.open_answer.interrupt(token, Interrupt("again"))
-            stage.agent.abort()
+        if isinstance(emitted, MessageUpdate) and (token := fixture.agent.open_answer.token):
+            fixture.agent.open_answer.interrupt(token, Interrupt("again"))
+            fixture.agent.abort()
 
-    stage.agent.subscribe(both)
-    await stage.agent.prompt("go")
+    fixture.agent.subscribe(both)
+    await fixture.agent.prompt("go")
 
-    assert stage.roles == ["user", "assistant:aborted"]
+    assert fixture.roles == ["user", "assistant:aborted"]
 
 
 async def test_the_next_request_is_shown_without_sending_it() -> None:
-    stage = Stage(says("one"), system_prompt="Be kind.")
+    fixture = AgentFixture(says("one"), system_prompt="Be kind.")
 
-    before = stage.agent.next_request()
-    await stage.agent.prompt("go")
-    after = stage.agent.next_request()
+    before = fixture.agent.next_request()
+    await fixture.agent.prompt("go")
+    after = fixture.agent.next_request()
 
     assert [type(message).__name__ for message in before.messages] == ["SystemMessage"]
-    assert tuple(after.messages) == stage.agent.state.messages
-    assert len(stage.provider.requests) == 1
+    assert tuple(after.messages) == fixture.agent.state.messages
+    assert len(fixture.provider.requests) == 1

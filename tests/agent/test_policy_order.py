@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from pi.agent.harness.hooks import RankedPolicies
 from pi.agent.policy import Policy
-from tests.agent.agents import Stage
+from tests.agent.agents import AgentFixture
 
 
 def test_policies_are_asked_by_rank_and_then_in_the_order_of_registration() -> None:
-    agent = Stage().agent
+    agent = AgentFixture().agent
     order = RankedPolicies(agent)
     last, one, two, first = (Policy() for _ in range(4))
 
@@ -23,7 +23,7 @@ def test_policies_are_asked_by_rank_and_then_in_the_order_of_registration() -> N
 
 
 def test_a_policy_that_is_there_twice_is_removed_once() -> None:
-    agent = Stage().agent
+    agent = AgentFixture().agent
     order = RankedPolicies(agent)
     policy = Policy()
 

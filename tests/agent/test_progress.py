@@ -4,7 +4,7 @@ from pi.agent.events import AgentEvent, MessageUpdate
 from pi.agent.tools.define import tool
 from pi.ai.errors import ProviderError
 from pi.testing import calls, says
-from tests.agent.agents import Stage
+from tests.agent.agents import AgentFixture
 
 
 async def test_the_state_shows_a_run_while_it_goes_on() -> None:
@@ -13,12 +13,12 @@ async def test_the_state_shows_a_run_while_it_goes_on() -> None:
         """Look."""
         return "seen"
 
-    stage = Stage(says("one two", *calls("peek").blocks), says("done"), tools=[peek])
+    fixture = AgentFixture(says("one two", *calls("peek").blocks), says("done"), tools=[peek])
     partial: list[str] = []
     open_calls: list[int] = []
 
     def look(event: AgentEvent) -> None:
-        state = stage.agent.state
+        state = fixture.agent.state
         assert state.is_streaming
         if isinstance(event, MessageUpdate):
             assert state.streaming_message is not None
@@ -26,18 +26,18 @@ async def test_the_state_shows_a_run_while_it_goes_on() -> None:
         elif state.pending_tool_calls:
             open_calls.append(len(state.pending_tool_calls))
 
-    stage.agent.subscribe(look)
-    await stage.agent.prompt("go")
+    fixture.agent.subscribe(look)
+    await fixture.agent.prompt("go")
 
     assert {"one ", "one two", "done"} <= set(partial)
     assert open_calls == [1]
-    assert stage.agent.state.streaming_message is None
+    assert fixture.agent.state.streaming_message is None
 
 
 async def test_the_last_error_is_shown_until_an_answer_succeeds() -> None:
-    stage = Stage(ProviderError("out of order"), says("ok"))
+    fixture = AgentFixture(ProviderError("out of order"), says("ok"))
 
-    await stage.agent.prompt("go")
-    assert stage.agent.state.error_message == "out of order"
-    await stage.agent.prompt("again")
-    assert stage.agent.state.error_message is None
+    await fixture.agent.prompt("go")
+    assert fixture.agent.state.error_message == "out of order"
+    await fixture.agent.prompt("again")
+    assert fixture.agent.state.error_message is None

@@ -14,7 +14,7 @@ from pi.ai.wire_support.handoff import NO_RESULT, prepare, same_id
 from pi.base.records import replace
 from tests.agent.agents import tasks_left, words
 from tests.agent.event_grammar import EventGrammar
-from tests.agent.stories import Story, play, stories
+from tests.agent.random_conversations import Story, play, stories
 
 
 def check_calls(messages: Sequence[Message]) -> None:
@@ -55,14 +55,14 @@ def check_requests(messages: tuple[Message, ...]) -> None:
 @given(stories)
 def test_whatever_happens_in_a_conversation_it_stays_in_order(story: Story) -> None:
     async def scenario() -> None:
-        stage = await play(story)
+        fixture = await play(story)
         assert await tasks_left() == set()
-        EventGrammar().follow(stage.events)
-        messages = stage.agent.state.messages
-        assert stage.agent.state.pending_tool_calls == frozenset()
+        EventGrammar().follow(fixture.events)
+        messages = fixture.agent.state.messages
+        assert fixture.agent.state.pending_tool_calls == frozenset()
         check_calls(messages)
         check_requests(messages)
-        for request in stage.provider.requests:
+        for request in fixture.provider.requests:
             check_calls(request.messages)
 
     asyncio.run(scenario())

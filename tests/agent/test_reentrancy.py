@@ -11,7 +11,7 @@ from pi.agent.errors import WouldDeadlock
 from pi.agent.policy import Boundary, Next, Policy, Request
 from pi.agent.tools.define import tool
 from pi.testing import calls, says
-from tests.agent.agents import Stage
+from tests.agent.agents import AgentFixture
 
 Action = Callable[[Agent], Any]
 ACTIONS: list[Action] = [
@@ -56,10 +56,10 @@ async def test_what_would_wait_for_its_own_run_is_refused_in_hooks(
     hook: str, action: Action
 ) -> None:
     policy = ActingPolicy(hook, action)
-    stage = Stage(says("one"), policies=[policy])
-    policy.agent = stage.agent
+    fixture = AgentFixture(says("one"), policies=[policy])
+    policy.agent = fixture.agent
 
-    await asyncio.wait_for(stage.agent.prompt("go"), 30)
+    await asyncio.wait_for(fixture.agent.prompt("go"), 30)
 
     assert policy.refused == 1
 
@@ -86,27 +86,27 @@ async def test_what_would_wait_for_its_own_run_is_refused_in_listeners_and_tools
             asyncio.run_coroutine_threadsafe(policy.act(), loop).result(5)
         return "ok"
 
-    stage = Stage(calls("waits"), calls("blocks"), says("done"), tools=[waits, blocks])
-    policy.agent = stage.agent
+    fixture = AgentFixture(calls("waits"), calls("blocks"), says("done"), tools=[waits, blocks])
+    policy.agent = fixture.agent
     if where == "listener":
-        stage.on("turn_end", policy.act)
+        fixture.on("turn_end", policy.act)
 
-    await asyncio.wait_for(stage.agent.prompt("go"), 30)
+    await asyncio.wait_for(fixture.agent.prompt("go"), 30)
 
     assert policy.refused == 1
 
 
 async def test_resetting_from_inside_is_refused() -> None:
-    stage = Stage(says("one"))
+    fixture = AgentFixture(says("one"))
     refused: list[str] = []
 
     def reset() -> None:
         with pytest.raises(WouldDeadlock) as problem:
-            stage.agent.reset()
+            fixture.agent.reset()
         refused.append(problem.value.explain())
 
-    stage.on("turn_end", reset)
-    await stage.agent.prompt("go")
+    fixture.on("turn_end", reset)
+    await fixture.agent.prompt("go")
 
     assert refused == [
         "Cannot start work that needs the run to end from inside the run. "
@@ -132,8 +132,8 @@ async def test_an_agent_may_ask_another_one_which_must_not_wait_for_the_first() 
         await inner.agent.prompt("help")
         return str(inner.agent.state.messages[-1].text)
 
-    inner = Stage(calls("look_up"), says("helped"), tools=[look_up])
-    outer = Stage(calls("delegate"), says("done"), tools=[delegate])
+    inner = AgentFixture(calls("look_up"), says("helped"), tools=[look_up])
+    outer = AgentFixture(calls("delegate"), says("done"), tools=[delegate])
 
     await asyncio.wait_for(outer.agent.prompt("go"), 30)
 
@@ -142,17 +142,17 @@ async def test_an_agent_may_ask_another_one_which_must_not_wait_for_the_first() 
 
 
 async def test_a_task_that_was_started_inside_a_run_may_prompt_when_it_is_over() -> None:
-    stage = Stage(says("one"), says("two"))
+    fixture = AgentFixture(says("one"), says("two"))
     over = asyncio.Event()
     tasks: list[asyncio.Task[None]] = []
 
     async def later() -> None:
         await over.wait()
-        await stage.agent.prompt("and then?")
+        await fixture.agent.prompt("and then?")
 
-    stage.on("turn_end", lambda: tasks.append(asyncio.create_task(later())))
-    await stage.agent.prompt("go")
+    fixture.on("turn_end", lambda: tasks.append(asyncio.create_task(later())))
+    await fixture.agent.prompt("go")
     over.set()
     await asyncio.gather(*tasks)
 
-    assert stage.roles == ["user", "assistant:stop"] * 2
+    assert fixture.roles == ["user", "assistant:stop"] * 2

@@ -17,7 +17,7 @@ from pi.ai.providers.faux import FAUX_MODEL
 from pi.ai.wire_support.handoff import prepare, same_id
 from pi.base.records import replace
 from pi.testing import calls, says
-from tests.agent.agents import Stage, tasks_left
+from tests.agent.agents import AgentFixture, tasks_left
 
 RUN = ["agent_start", "turn_start"]
 PROMPT = ["message_start user", "message_end user"]
@@ -66,14 +66,14 @@ def doing(done: list[str], what: str) -> Callable[[], Awaitable[None]]:
 async def test_before_a_prompt_drafts_are_kept_and_preparations_made() -> None:
     done: list[str] = []
     first = At("prompt", Next(entries=(note("draft"),), prepare=doing(done, "prepared")))
-    stage = Stage(says("ok"), policies=[first], conversation=Public())
-    stage.on("agent_start", lambda: done.append("started"))
+    fixture = AgentFixture(says("ok"), policies=[first], conversation=Public())
+    fixture.on("agent_start", lambda: done.append("started"))
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert stage.emitted == ["entry_appended", *RUN, *PROMPT, *ANSWER, "agent_settled"]
+    assert fixture.emitted == ["entry_appended", *RUN, *PROMPT, *ANSWER, "agent_settled"]
     assert done == ["prepared", "started"]
-    assert stage.roles == ["user", "user", "assistant:stop"]
+    assert fixture.roles == ["user", "user", "assistant:stop"]
 
 
 @pytest.mark.parametrize(
@@ -86,15 +86,15 @@ async def test_before_a_prompt_drafts_are_kept_and_preparations_made() -> None:
 async def test_a_prompt_may_be_refused_and_nothing_has_happened(
     decision: Next, reason: str
 ) -> None:
-    stage = Stage(says("ok"), policies=[At("prompt", decision)])
+    fixture = AgentFixture(says("ok"), policies=[At("prompt", decision)])
 
     with pytest.raises(PromptRefused, match=reason):
-        await stage.agent.prompt("go")
+        await fixture.agent.prompt("go")
 
-    assert (stage.emitted, stage.roles) == ([], [])
-    assert not stage.agent.state.is_streaming
-    await stage.agent.prompt("tomorrow")
-    assert stage.roles == ["user", "assistant:stop"]
+    assert (fixture.emitted, fixture.roles) == ([], [])
+    assert not fixture.agent.state.is_streaming
+    await fixture.agent.prompt("tomorrow")
+    assert fixture.roles == ["user", "assistant:stop"]
 
 
 async def test_stopping_before_a_prompt_prepares_nothing_and_a_preparation_may_stop() -> None:
@@ -104,12 +104,12 @@ async def test_stopping_before_a_prompt_prepares_nothing_and_a_preparation_may_s
         raise StopRun("too expensive")
 
     refused = Next(action="stop", prepare=doing(done, "unexpected"))
-    stage = Stage(policies=[At("prompt", refused, Next(prepare=stops))])
+    fixture = AgentFixture(policies=[At("prompt", refused, Next(prepare=stops))])
 
     with pytest.raises(PromptRefused):
-        await stage.agent.prompt("go")
+        await fixture.agent.prompt("go")
     with pytest.raises(PromptRefused, match="too expensive"):
-        await stage.agent.prompt("go")
+        await fixture.agent.prompt("go")
 
     assert done == []
 
@@ -131,31 +131,31 @@ class Retry(Policy):
 
 async def test_another_run_closes_the_first_and_is_prepared_between_the_two() -> None:
     done: list[str] = []
-    stage = Stage(RateLimited("slow"), says("ok"), policies=[Retry(doing(done, "waited"))])
-    stage.on("agent_end", lambda: done.append("closed"))
+    fixture = AgentFixture(RateLimited("slow"), says("ok"), policies=[Retry(doing(done, "waited"))])
+    fixture.on("agent_end", lambda: done.append("closed"))
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert stage.emitted == [*RUN, *PROMPT, *FAILURE, *RUN, *ANSWER, "agent_settled"]
+    assert fixture.emitted == [*RUN, *PROMPT, *FAILURE, *RUN, *ANSWER, "agent_settled"]
     assert done == ["closed", "waited"]
-    ends = [event for event in stage.events if isinstance(event, AgentEnd)]
+    ends = [event for event in fixture.events if isinstance(event, AgentEnd)]
     assert [end.will_retry for end in ends] == [True, False]
     assert [len(end.messages) for end in ends] == [2, 1]
-    assert stage.agent.state.error_message is None
+    assert fixture.agent.state.error_message is None
 
 
 @pytest.mark.behaviour("abandoned-attempts-stay-visible")
 async def test_abandoned_attempts_stay_in_the_transcript_and_leave_the_context() -> None:
-    stage = Stage(
+    fixture = AgentFixture(
         replace(says("half an answer"), error="the line is dead"),
         says("ok"),
         policies=[At("turn", Next(action="again", new_run=True))],
     )
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert stage.roles == ["user", "assistant:error", "assistant:stop"]
-    sent = prepare(stage.provider.requests[1].messages, FAUX_MODEL, same_id)
+    assert fixture.roles == ["user", "assistant:error", "assistant:stop"]
+    sent = prepare(fixture.provider.requests[1].messages, FAUX_MODEL, same_id)
     assert [type(message).__name__ for message in sent] == ["UserMessage"]
 
 
@@ -167,14 +167,14 @@ async def test_an_abort_while_another_run_is_prepared_settles_at_once() -> None:
         await asyncio.Event().wait()
 
     settle = At("settle")
-    stage = Stage(RateLimited("slow"), says("never"), policies=[Retry(forever), settle])
-    running = asyncio.create_task(stage.agent.prompt("go"))
+    fixture = AgentFixture(RateLimited("slow"), says("never"), policies=[Retry(forever), settle])
+    running = asyncio.create_task(fixture.agent.prompt("go"))
     await begun.wait()
 
-    stage.agent.abort()
+    fixture.agent.abort()
     await running
 
-    assert stage.emitted == [*RUN, *PROMPT, *FAILURE, "agent_settled"]
+    assert fixture.emitted == [*RUN, *PROMPT, *FAILURE, "agent_settled"]
     assert [at.outcome for at in settle.seen] == ["aborted"]
     assert await tasks_left() == set()
 
@@ -184,24 +184,24 @@ async def test_a_preparation_that_fails_does_not_leave_the_agent_hanging() -> No
     async def fails() -> None:
         raise OSError("no timer")
 
-    stage = Stage(RateLimited("slow"), says("ok"), policies=[Retry(fails)])
+    fixture = AgentFixture(RateLimited("slow"), says("ok"), policies=[Retry(fails)])
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert stage.emitted[-1] == "agent_settled"
-    assert not stage.agent.state.is_streaming
+    assert fixture.emitted[-1] == "agent_settled"
+    assert not fixture.agent.state.is_streaming
 
 
 async def test_a_preparation_may_stop_the_next_run() -> None:
     async def stops() -> None:
         raise StopRun("out of time", exit_code=4)
 
-    stage = Stage(RateLimited("slow"), says("never"), policies=[Retry(stops)])
+    fixture = AgentFixture(RateLimited("slow"), says("never"), policies=[Retry(stops)])
 
-    ended = await stage.agent.prompt("go")
+    ended = await fixture.agent.prompt("go")
 
     assert ended == Next(action="stop", reason="out of time", exit_code=4)
-    assert stage.emitted == [*RUN, *PROMPT, *FAILURE, "agent_settled"]
+    assert fixture.emitted == [*RUN, *PROMPT, *FAILURE, "agent_settled"]
 
 
 # When a run has ended ----------------------------------------------------------------------------
@@ -211,11 +211,11 @@ async def test_settling_may_add_drafts_and_ask_again_as_a_run_of_its_own() -> No
     done: list[str] = []
     again = Next(action="again", entries=(note("one more"),), prepare=doing(done, "prepared"))
     settle = At("settle", again)
-    stage = Stage(says("one"), says("two"), policies=[settle], conversation=Public())
+    fixture = AgentFixture(says("one"), says("two"), policies=[settle], conversation=Public())
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert stage.emitted == [
+    assert fixture.emitted == [
         *RUN,
         *PROMPT,
         *ANSWER,
@@ -235,45 +235,45 @@ async def test_settling_may_add_drafts_and_ask_again_as_a_run_of_its_own() -> No
 async def test_settling_may_need_time_before_the_agent_is_idle() -> None:
     done: list[str] = []
     settle = At("settle", Next(prepare=doing(done, "compacted")))
-    stage = Stage(says("one"), policies=[settle])
-    stage.on("agent_settled", lambda: done.append("idle"))
+    fixture = AgentFixture(says("one"), policies=[settle])
+    fixture.on("agent_settled", lambda: done.append("idle"))
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
     assert done == ["compacted", "idle"]
-    assert stage.emitted == [*RUN, *PROMPT, *ANSWER, "agent_settled"]
+    assert fixture.emitted == [*RUN, *PROMPT, *ANSWER, "agent_settled"]
 
 
 async def test_the_settle_boundary_has_the_error_of_the_run() -> None:
     settle = At("settle")
     failure = RateLimited("slow")
-    stage = Stage(failure, policies=[settle])
+    fixture = AgentFixture(failure, policies=[settle])
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
     assert [(at.outcome, at.error) for at in settle.seen] == [("error", failure)]
 
 
 async def test_asking_again_is_refused_after_an_abort_but_drafts_count() -> None:
     settle = At("settle", Next(action="again", entries=(note("kept"),)))
-    stage = Stage(says("one two"), says("never"), policies=[settle])
-    stage.on("message_start assistant:pending", stage.agent.abort)
+    fixture = AgentFixture(says("one two"), says("never"), policies=[settle])
+    fixture.on("message_start assistant:pending", fixture.agent.abort)
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert stage.roles == ["user", "assistant:aborted", "user"]
-    assert stage.emitted.count("agent_start") == 1
+    assert fixture.roles == ["user", "assistant:aborted", "user"]
+    assert fixture.emitted.count("agent_start") == 1
 
 
 async def test_a_run_that_was_stopped_stays_stopped_and_its_drafts_are_kept_once() -> None:
     stop = At("turn", Next(action="stop", reason="enough", exit_code=3, entries=(note("bye"),)))
     settle = At("settle", Next(action="again", entries=(note("again"),)))
-    stage = Stage(says("one"), says("never"), policies=[stop, settle])
+    fixture = AgentFixture(says("one"), says("never"), policies=[stop, settle])
 
-    ended = await stage.agent.prompt("go")
+    ended = await fixture.agent.prompt("go")
 
     assert (ended.action, ended.reason, ended.exit_code) == ("stop", "enough", 3)
-    assert stage.roles == ["user", "assistant:stop", "user", "user"]
+    assert fixture.roles == ["user", "assistant:stop", "user", "user"]
     assert settle.seen[0].next == Next(action="stop", reason="enough", exit_code=3)
 
 
@@ -286,17 +286,17 @@ async def test_an_aborted_run_is_settled_within_a_deadline() -> None:
             return at.next
 
     settling = asyncio.Event()
-    stage = Stage(says("one two"), policies=[Slow()])
-    stage.on("message_start assistant:pending", stage.agent.abort)
-    running = asyncio.create_task(stage.agent.prompt("go"))
+    fixture = AgentFixture(says("one two"), policies=[Slow()])
+    fixture.on("message_start assistant:pending", fixture.agent.abort)
+    running = asyncio.create_task(fixture.agent.prompt("go"))
     await settling.wait()
 
-    await stage.clock.advance(DECIDING_SECONDS - 0.1)
+    await fixture.clock.advance(DECIDING_SECONDS - 0.1)
     assert not running.done()
-    await stage.clock.advance(0.2)
+    await fixture.clock.advance(0.2)
     await running
 
-    assert stage.emitted[-1] == "agent_settled"
+    assert fixture.emitted[-1] == "agent_settled"
     assert await tasks_left() == set()
 
 
@@ -308,14 +308,14 @@ async def test_an_abort_while_the_next_run_is_prepared_after_settling_ends_it() 
         await asyncio.Event().wait()
 
     settle = At("settle", Next(action="again", prepare=forever))
-    stage = Stage(says("one"), says("never"), policies=[settle])
-    running = asyncio.create_task(stage.agent.prompt("go"))
+    fixture = AgentFixture(says("one"), says("never"), policies=[settle])
+    running = asyncio.create_task(fixture.agent.prompt("go"))
     await begun.wait()
 
-    stage.agent.abort()
+    fixture.agent.abort()
     await running
 
-    assert stage.emitted == [*RUN, *PROMPT, *ANSWER, "agent_settled"]
+    assert fixture.emitted == [*RUN, *PROMPT, *ANSWER, "agent_settled"]
 
 
 async def test_a_log_that_takes_no_drafts_at_the_end_does_not_keep_the_agent_busy(
@@ -326,11 +326,11 @@ async def test_a_log_that_takes_no_drafts_at_the_end_does_not_keep_the_agent_bus
             raise OSError("disk full")
 
     settle = At("settle", Next(entries=(note("lost"),)))
-    stage = Stage(says("one"), policies=[settle], conversation=Full())
+    fixture = AgentFixture(says("one"), policies=[settle], conversation=Full())
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert stage.emitted[-1] == "agent_settled"
+    assert fixture.emitted[-1] == "agent_settled"
     assert "could not be stored" in caplog.text
 
 
@@ -342,18 +342,18 @@ async def test_a_log_that_takes_no_drafts_at_the_end_does_not_keep_the_agent_bus
 async def test_what_is_queued_when_a_run_has_just_ended_is_answered_before_it_is_idle(
     queue: str,
 ) -> None:
-    stage = Stage(says("one"), says("two"), says("three"))
+    fixture = AgentFixture(says("one"), says("two"), says("three"))
 
     async def too_late() -> None:
-        await getattr(stage.agent, queue)("a")
-        await getattr(stage.agent, queue)("b")
+        await getattr(fixture.agent, queue)("a")
+        await getattr(fixture.agent, queue)("b")
 
-    stage.on("agent_end", too_late)
-    await stage.agent.prompt("go")
+    fixture.on("agent_end", too_late)
+    await fixture.agent.prompt("go")
 
     late = [*RUN, "queue_update", *PROMPT, *ANSWER[:-1]]
     on = ["turn_start", "queue_update", *PROMPT, *ANSWER]
-    assert stage.emitted == [
+    assert fixture.emitted == [
         *RUN,
         *PROMPT,
         *ANSWER,
@@ -363,22 +363,22 @@ async def test_what_is_queued_when_a_run_has_just_ended_is_answered_before_it_is
         *on,
         "agent_settled",
     ]
-    assert not stage.agent.inbox
+    assert not fixture.agent.inbox
 
 
 async def test_what_is_queued_while_a_tool_ends_the_run_is_answered_in_another() -> None:
     @tool
     async def finish() -> ToolResult:
         """End."""
-        await stage.agent.steer("wait!")
+        await fixture.agent.steer("wait!")
         return ToolResult.of("bye", terminate=True)
 
-    stage = Stage(calls("finish"), says("yes?"), tools=[finish])
+    fixture = AgentFixture(calls("finish"), says("yes?"), tools=[finish])
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert stage.roles[-2:] == ["user", "assistant:stop"]
-    assert stage.emitted.count("agent_start") == 2
+    assert fixture.roles[-2:] == ["user", "assistant:stop"]
+    assert fixture.emitted.count("agent_start") == 2
 
 
 @pytest.mark.parametrize("how", ["fails", "is stopped"])
@@ -388,10 +388,10 @@ async def test_queues_wait_when_a_run_does_not_end_well(how: str) -> None:
             raise StopRun("enough")
 
     policies = [Stops()] if how == "is stopped" else []
-    stage = Stage(RateLimited("slow"), policies=policies)
-    stage.on("turn_end", lambda: stage.agent.steer("wait!"))
+    fixture = AgentFixture(RateLimited("slow"), policies=policies)
+    fixture.on("turn_end", lambda: fixture.agent.steer("wait!"))
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert len(stage.agent.inbox.steering) == 1
-    assert stage.emitted.count("agent_start") == 1
+    assert len(fixture.agent.inbox.steering) == 1
+    assert fixture.emitted.count("agent_start") == 1

@@ -21,57 +21,59 @@ from pi.ai.request import StreamOptions
 from pi.ai.stream import EventStream, Flush
 from pi.base.records import replace
 from pi.testing import call, calls, says, thinks
-from tests.agent.agents import Stage
+from tests.agent.agents import AgentFixture
 from tests.agent.cutting import Cuts, peek
 
 
-def shown(stage: Stage) -> str:
+def shown(fixture: AgentFixture) -> str:
     """All words that listeners have seen."""
     events = [
-        event.assistant_message_event for event in stage.events if isinstance(event, MessageUpdate)
+        event.assistant_message_event
+        for event in fixture.events
+        if isinstance(event, MessageUpdate)
     ]
     return "".join(event.delta for event in events if isinstance(event, TextDelta))
 
 
 async def test_an_interrupt_cuts_the_answer_and_asks_again_in_the_same_run() -> None:
     draft = UserMessage(content="mind your words")
-    stage = Stage(
+    fixture = AgentFixture(
         says("well damn it all"), says("well then"), policies=[Cuts("damn", entries=(draft,))]
     )
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert stage.roles == ["user", "assistant:aborted", "user", "assistant:stop"]
-    cut = stage.agent.state.messages[1]
+    assert fixture.roles == ["user", "assistant:aborted", "user", "assistant:stop"]
+    cut = fixture.agent.state.messages[1]
     assert (cut.text, cut.error_message) == ("well damn ", "damn!")
     assert cut.interrupt == Interruption(by="Cuts", reason="damn!")
-    assert stage.agent.state.messages[-1].interrupt is UNSET
-    assert stage.emitted.count("agent_start") == 1
-    assert shown(stage) == "well well then"  # a delta that is cut is never shown
-    assert stage.agent.state.error_message is None
+    assert fixture.agent.state.messages[-1].interrupt is UNSET
+    assert fixture.emitted.count("agent_start") == 1
+    assert shown(fixture) == "well well then"  # a delta that is cut is never shown
+    assert fixture.agent.state.error_message is None
 
 
 async def test_an_interrupt_may_keep_what_was_said_without_calls_and_unsigned_thoughts() -> None:
     signed = Thinking(thinking="signed", thinking_signature="s")
     reply = thinks("unsigned", signed, call("peek", path="x"), Text(text="one two three"))
-    stage = Stage(reply, says("four"), tools=[peek], policies=[Cuts("two", keep=True)])
+    fixture = AgentFixture(reply, says("four"), tools=[peek], policies=[Cuts("two", keep=True)])
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert stage.roles == ["system", "user", "assistant:stop", "assistant:stop"]
-    kept = stage.agent.state.messages[2]
+    assert fixture.roles == ["system", "user", "assistant:stop", "assistant:stop"]
+    kept = fixture.agent.state.messages[2]
     assert (kept.content, kept.error_message) == ((signed, Text(text="one two ")), UNSET)
     assert kept.interrupt == Interruption(by="Cuts", reason="two!")
-    asked = stage.provider.requests[1].messages
+    asked = fixture.provider.requests[1].messages
     assert asked[2] == replace(kept, interrupt=UNSET)  # not sent to the model
 
 
 async def test_an_interrupt_may_say_who_has_cut_the_answer() -> None:
-    stage = Stage(says("one two"), says("three"), policies=[Cuts("one", by="my-rules")])
+    fixture = AgentFixture(says("one two"), says("three"), policies=[Cuts("one", by="my-rules")])
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    cut = stage.agent.state.messages[1]
+    cut = fixture.agent.state.messages[1]
     assert cut.interrupt == Interruption(by="my-rules", reason="one!")
 
 
@@ -81,31 +83,31 @@ async def test_an_answer_of_which_nothing_can_be_kept_is_dropped() -> None:
             if answer().tool_calls:
                 raise Interrupt("not that", keep=True)
 
-    stage = Stage(calls("peek", path="x"), says("fine"), tools=[peek], policies=[Cut()])
+    fixture = AgentFixture(calls("peek", path="x"), says("fine"), tools=[peek], policies=[Cut()])
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert stage.roles == ["system", "user", "assistant:aborted", "assistant:stop"]
+    assert fixture.roles == ["system", "user", "assistant:aborted", "assistant:stop"]
 
 
 async def test_a_cut_answer_keeps_no_call_that_never_ran() -> None:
     reply = says("so", call("peek", path="x"), Text(text="oops"))
-    stage = Stage(reply, says("better"), tools=[peek], policies=[Cuts("oops")])
+    fixture = AgentFixture(reply, says("better"), tools=[peek], policies=[Cuts("oops")])
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert stage.agent.state.messages[2].tool_calls == ()
-    assert stage.results == []
+    assert fixture.agent.state.messages[2].tool_calls == ()
+    assert fixture.results == []
 
 
 async def test_cutting_again_and_again_ends_the_run_and_says_why() -> None:
-    stage = Stage(lambda _: says("word"), policies=[Cuts("word")])
+    fixture = AgentFixture(lambda _: says("word"), policies=[Cuts("word")])
 
-    ended = await stage.agent.prompt("go")
+    ended = await fixture.agent.prompt("go")
 
-    assert len(stage.provider.requests) == 6
+    assert len(fixture.provider.requests) == 6
     reason = "The answer was cut 6 times in a row: word!"
-    last = stage.agent.state.messages[-1]
+    last = fixture.agent.state.messages[-1]
     assert (last.stop_reason, last.error_message) == ("error", reason)
     assert ended == Next(action="stop", reason=reason)
 
@@ -120,12 +122,12 @@ async def test_an_answer_that_is_not_cut_starts_the_count_anew() -> None:
                 raise Interrupt("again")
 
     asking = [calls("peek", path="x")] * 8
-    stage = Stage(*asking, says("done"), tools=[peek], policies=[ThreeTimes()])
+    fixture = AgentFixture(*asking, says("done"), tools=[peek], policies=[ThreeTimes()])
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert stage.roles.count("assistant:aborted") == 6
-    assert stage.roles.count("assistant:toolUse") == 2
+    assert fixture.roles.count("assistant:aborted") == 6
+    assert fixture.roles.count("assistant:toolUse") == 2
 
 
 async def test_a_policy_may_stop_a_run_in_the_middle_of_an_answer() -> None:
@@ -134,11 +136,13 @@ async def test_a_policy_may_stop_a_run_in_the_middle_of_an_answer() -> None:
             if "two" in answer().text:
                 raise StopRun("enough", exit_code=2)
 
-    stage = Stage(says("one two three", call("peek", path="x")), tools=[peek], policies=[Enough()])
+    fixture = AgentFixture(
+        says("one two three", call("peek", path="x")), tools=[peek], policies=[Enough()]
+    )
 
-    ended = await stage.agent.prompt("go")
+    ended = await fixture.agent.prompt("go")
 
-    last = stage.agent.state.messages[-1]
+    last = fixture.agent.state.messages[-1]
     assert (last.stop_reason, last.error_message, last.text) == ("aborted", "enough", "one two ")
     assert ended.exit_code == 2
 
@@ -157,30 +161,30 @@ async def test_a_watcher_that_fails_is_reported_once_and_off_until_the_next_answ
             self.seen += 1
 
     careful = Careful()
-    stage = Stage(says("one two"), says("three"), policies=[Clumsy(), careful])
+    fixture = AgentFixture(says("one two"), says("three"), policies=[Clumsy(), careful])
 
-    await stage.agent.prompt("go")
-    await stage.agent.prompt("on")
+    await fixture.agent.prompt("go")
+    await fixture.agent.prompt("on")
 
     assert caplog.text.count("Clumsy failed during a delta") == 2
     assert careful.seen == 3
-    assert shown(stage) == "one twothree"
+    assert shown(fixture) == "one twothree"
 
 
 async def test_an_abort_keeps_what_had_arrived() -> None:
-    stage = Stage(says("one two three"))
+    fixture = AgentFixture(says("one two three"))
 
     def abort(event: object) -> None:
-        if isinstance(event, MessageUpdate) and "two" in shown(stage):
-            stage.agent.abort()
+        if isinstance(event, MessageUpdate) and "two" in shown(fixture):
+            fixture.agent.abort()
 
-    stage.agent.subscribe(abort)
-    await stage.agent.prompt("go")
+    fixture.agent.subscribe(abort)
+    await fixture.agent.prompt("go")
 
-    assert stage.roles == ["user", "assistant:aborted"]
-    assert stage.agent.state.messages[-1].text.startswith("one two")
-    assert stage.agent.state.error_message == "Request was aborted"
-    assert stage.emitted[-4:] == [
+    assert fixture.roles == ["user", "assistant:aborted"]
+    assert fixture.agent.state.messages[-1].text.startswith("one two")
+    assert fixture.agent.state.error_message == "Request was aborted"
+    assert fixture.emitted[-4:] == [
         "message_end assistant:aborted",
         "turn_end",
         "agent_end",
@@ -189,7 +193,7 @@ async def test_an_abort_keeps_what_had_arrived() -> None:
 
 
 async def test_an_abort_between_the_request_and_its_first_step_ends_the_answer_too() -> None:
-    stage = Stage(says("never heard"))
+    fixture = AgentFixture(says("never heard"))
     asked = asyncio.Event()
 
     class EmittingPolicy(Policy):
@@ -197,14 +201,14 @@ async def test_an_abort_between_the_request_and_its_first_step_ends_the_answer_t
             asked.set()
             return request
 
-    stage.agent.policies = (EmittingPolicy(),)
-    running = asyncio.create_task(stage.agent.prompt("go"))
+    fixture.agent.policies = (EmittingPolicy(),)
+    running = asyncio.create_task(fixture.agent.prompt("go"))
     await asked.wait()
 
-    stage.agent.abort()
+    fixture.agent.abort()
     await asyncio.wait_for(running, 30)
 
-    assert stage.roles == ["user", "assistant:aborted"]
+    assert fixture.roles == ["user", "assistant:aborted"]
 
 
 @pytest.mark.behaviour("partial-json-stays-inside")
@@ -221,12 +225,14 @@ async def test_pieces_of_arguments_are_neither_stored_nor_emitted() -> None:
 
         return EventStream(MessageBuilder(model, now_ms=5), answer)
 
-    stage = Stage(stream=pieces, tools=[peek])
-    stage.on("turn_end", stage.agent.abort)
+    fixture = AgentFixture(stream=pieces, tools=[peek])
+    fixture.on("turn_end", fixture.agent.abort)
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    emitted = msgspec.json.decode(msgspec.json.encode((stage.events, stage.agent.state.messages)))
+    emitted = msgspec.json.decode(
+        msgspec.json.encode((fixture.events, fixture.agent.state.messages))
+    )
     emitted_calls = list(objects(emitted, "type", "toolCall"))
     assert len(emitted_calls) > 3
     assert all(
@@ -258,13 +264,13 @@ async def test_an_answer_begins_empty_although_all_of_it_has_come_already() -> N
 
         return EventStream(MessageBuilder(model, now_ms=5), answer)
 
-    stage = Stage(stream=whole)
+    fixture = AgentFixture(stream=whole)
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
     begun, emitted = (
         event.message
-        for event in stage.events
+        for event in fixture.events
         if isinstance(event, MessageStart | MessageEnd)
         and isinstance(event.message, AssistantMessage)
     )
@@ -273,9 +279,95 @@ async def test_an_answer_begins_empty_although_all_of_it_has_come_already() -> N
 
 
 async def test_an_answer_that_never_began_is_emitted_whole() -> None:
-    stage = Stage(RateLimited("429: slow down"))
+    fixture = AgentFixture(RateLimited("429: slow down"))
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert stage.emitted[4:6] == ["message_start assistant:error", "message_end assistant:error"]
-    assert stage.agent.state.error_message == "429: slow down"
+    assert fixture.emitted[4:6] == ["message_start assistant:error", "message_end assistant:error"]
+    assert fixture.agent.state.error_message == "429: slow down"
+
+
+class Rejects(Policy):
+    """Interrupts complete answers that hold a word."""
+
+    def __init__(self, word: str, **how: object) -> None:
+        self._word = word
+        self._how = how
+
+    async def after_answer(self, answer: AssistantMessage) -> AssistantMessage:
+        if self._word in answer.text:
+            raise Interrupt(f"{self._word}!", **self._how)  # type: ignore[arg-type]
+        return answer
+
+
+async def test_a_complete_answer_can_be_rejected_before_its_calls_run() -> None:
+    fixture = AgentFixture(
+        says("bad", call("peek", path="a")), says("good"), policies=[Rejects("bad")]
+    )
+
+    await fixture.agent.prompt("go")
+
+    assert fixture.roles == ["user", "assistant:aborted", "assistant:stop"]
+    assert "tool_execution_start" not in fixture.emitted
+    assert fixture.emitted.count("agent_start") == 1
+
+
+async def test_a_rejected_answer_may_be_kept() -> None:
+    fixture = AgentFixture(says("bad"), says("good"), policies=[Rejects("bad", keep=True)])
+
+    await fixture.agent.prompt("go")
+
+    assert fixture.roles == ["user", "assistant:stop", "assistant:stop"]
+
+
+async def test_the_first_interrupt_of_an_answer_wins() -> None:
+    fixture = AgentFixture(
+        says("bad"), says("good"), policies=[Rejects("bad"), Rejects("ba", keep=True)]
+    )
+
+    await fixture.agent.prompt("go")
+
+    assert fixture.roles == ["user", "assistant:aborted", "assistant:stop"]
+
+
+async def test_a_run_ends_if_complete_answers_are_rejected_again_and_again() -> None:
+    fixture = AgentFixture(*[says("bad")] * 9, policies=[Rejects("bad")])
+
+    await fixture.agent.prompt("go")
+
+    assert fixture.roles == ["user", *["assistant:aborted"] * 5, "assistant:error"]
+
+
+class AtOnce:
+    """A provider that sends a whole answer in one piece."""
+
+    async def __call__(self, builder: MessageBuilder, flush: Flush) -> None:
+        builder.start()
+        for word in ("one ", "two ", "three ", "four"):
+            builder.text(0, word)
+        builder.text(1, "another block")
+        builder.finish("stop")
+        flush()
+
+
+async def test_of_an_answer_that_comes_at_once_only_what_was_shown_is_kept() -> None:
+    class CutsAtTwo(Policy):
+        def on_delta(self, delta: Delta, answer: Partial) -> None:
+            if isinstance(delta, TextDelta) and "two" in delta.delta:
+                raise Interrupt("two!", keep=True)
+
+    scripted = AgentFixture(says("good")).provider
+    answers = [AtOnce()]
+
+    def ask(model: Model, context: Context, options: StreamOptions) -> EventStream:
+        if answers:
+            return EventStream(MessageBuilder(model, now_ms=0), answers.pop())
+        return scripted(model, context, options)
+
+    fixture = AgentFixture(stream=ask, policies=[CutsAtTwo()])
+
+    await fixture.agent.prompt("go")
+
+    cut = fixture.agent.state.messages[1]
+    assert isinstance(cut, AssistantMessage)
+    assert cut.content == (Text(text="one two "),)

@@ -6,7 +6,7 @@ import pytest
 
 from pi.agent.harness.harness import SystemPrompt, SystemPromptPolicy
 from pi.agent.policy import Boundary
-from tests.agent.agents import Stage
+from tests.agent.agents import AgentFixture
 
 
 def test_sections_stand_in_the_order_in_which_they_were_first_set() -> None:
@@ -47,7 +47,7 @@ def test_a_section_that_fails_keeps_the_text_that_it_had(
 
 
 async def test_an_agent_gets_its_prompt_when_a_run_starts_and_not_between() -> None:
-    agent = Stage().agent
+    agent = AgentFixture().agent
     count = 0
 
     def counted() -> str:

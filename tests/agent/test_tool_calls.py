@@ -14,7 +14,7 @@ from pi.ai.builder import INVALID_ARGUMENTS
 from pi.ai.messages import AssistantMessage, Json, Text, ToolCall, ToolResultMessage
 from pi.base.records import replace
 from pi.testing import Reply, call, calls, says
-from tests.agent.agents import Stage, tasks_left
+from tests.agent.agents import AgentFixture, tasks_left
 
 
 @tool
@@ -31,11 +31,11 @@ def peeks(*paths: str) -> list[ToolCall]:
     return [call("peek", id=path, path=path) for path in paths]
 
 
-def order(stage: Stage) -> list[str]:
+def order(fixture: AgentFixture) -> list[str]:
     """What was emitted about tools and their results."""
     return [
         line.removeprefix("tool_execution_")
-        for line in stage.emitted
+        for line in fixture.emitted
         if line.startswith("tool_execution_") or line == "message_end toolresult"
     ]
 
@@ -90,18 +90,18 @@ def is_sync_and_raises(arguments: Json, ctx: ToolContext) -> None:
 async def test_whatever_a_tool_does_its_call_gets_one_result_and_the_run_goes_on(
     run: Any, text: str, details: object, failed: bool
 ) -> None:
-    stage = Stage(asks(call("odd", id="A")), says("done"), tools=[odd_tool("odd", run)])
+    fixture = AgentFixture(asks(call("odd", id="A")), says("done"), tools=[odd_tool("odd", run)])
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert stage.roles == ["system", "user", "assistant:toolUse", "toolresult", "assistant:stop"]
-    [result] = stage.results
+    assert fixture.roles == ["system", "user", "assistant:toolUse", "toolresult", "assistant:stop"]
+    [result] = fixture.results
     expected = ToolResultMessage(
         tool_call_id="A",
         tool_name="odd",
         content=(Text(text=text),),
         is_error=failed,
-        timestamp=stage.clock.now_ms(),
+        timestamp=fixture.clock.now_ms(),
     )
     assert result == (expected if details is None else replace(expected, details=details))
 
@@ -110,40 +110,40 @@ async def test_a_huge_result_is_cut() -> None:
     async def huge(arguments: Json, ctx: ToolContext) -> str:
         return "x" * (MAX_TEXT + 5)
 
-    stage = Stage(calls("odd"), says("done"), tools=[odd_tool("odd", huge)])
+    fixture = AgentFixture(calls("odd"), says("done"), tools=[odd_tool("odd", huge)])
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert len(stage.texts[0]) < MAX_TEXT + 200
-    assert "Output cut" in stage.texts[0]
+    assert len(fixture.texts[0]) < MAX_TEXT + 200
+    assert "Output cut" in fixture.texts[0]
 
 
 @pytest.mark.behaviour("unknown-tool-is-a-result")
 async def test_an_unknown_tool_is_not_found_and_the_turn_goes_on() -> None:
-    stage = Stage(asks(call("grep", id="A"), *peeks("B")), says("done"), tools=[peek])
+    fixture = AgentFixture(asks(call("grep", id="A"), *peeks("B")), says("done"), tools=[peek])
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert stage.texts == ["Tool grep not found. Available tools: peek", "seen B"]
-    assert [result.is_error for result in stage.results] == [True, False]
-    assert stage.roles[-1] == "assistant:stop"
+    assert fixture.texts == ["Tool grep not found. Available tools: peek", "seen B"]
+    assert [result.is_error for result in fixture.results] == [True, False]
+    assert fixture.roles[-1] == "assistant:stop"
 
 
 async def test_without_any_tool_every_call_is_unknown() -> None:
-    stage = Stage(calls("grep"), says("done"))
+    fixture = AgentFixture(calls("grep"), says("done"))
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert stage.texts == ["Tool grep not found. Available tools: none"]
+    assert fixture.texts == ["Tool grep not found. Available tools: none"]
 
 
 async def test_wrong_arguments_are_a_result_that_says_what_is_wrong() -> None:
-    stage = Stage(calls("peek", file="x"), says("done"), tools=[peek])
+    fixture = AgentFixture(calls("peek", file="x"), says("done"), tools=[peek])
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert stage.results[0].is_error
-    assert "path" in stage.texts[0]
+    assert fixture.results[0].is_error
+    assert "path" in fixture.texts[0]
 
 
 @pytest.mark.behaviour("arguments-are-coerced")
@@ -153,11 +153,11 @@ async def test_arguments_are_coerced_before_the_tool_sees_them() -> None:
         """Add."""
         return f"{sum(numbers) * times!r}"
 
-    stage = Stage(calls("add", numbers="[1, 2]", times="5"), says("done"), tools=[add])
+    fixture = AgentFixture(calls("add", numbers="[1, 2]", times="5"), says("done"), tools=[add])
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert stage.texts == ["15"]
+    assert fixture.texts == ["15"]
 
 
 async def test_arguments_that_are_not_json_are_refused_with_what_was_sent() -> None:
@@ -167,11 +167,11 @@ async def test_arguments_that_are_not_json_are_refused_with_what_was_sent() -> N
             broken = {"type": INVALID_ARGUMENTS, "timestamp": 5, "details": details}
             return replace(answer, diagnostics=({"type": "other"}, broken))
 
-    stage = Stage(asks(*peeks("A", "B")), says("done"), tools=[peek], policies=[Breaks()])
+    fixture = AgentFixture(asks(*peeks("A", "B")), says("done"), tools=[peek], policies=[Breaks()])
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert stage.texts == ['The arguments of peek are not valid JSON: {"path": ', "seen B"]
+    assert fixture.texts == ['The arguments of peek are not valid JSON: {"path": ', "seen B"]
 
 
 @pytest.mark.behaviour("cut-tool-call-is-not-run")
@@ -185,15 +185,15 @@ async def test_calls_of_an_answer_that_was_cut_off_do_not_run() -> None:
         return "written"
 
     cut = replace(asks(call("write", path="x")), stop_reason="length")
-    stage = Stage(cut, says("done"), tools=[write])
+    fixture = AgentFixture(cut, says("done"), tools=[write])
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
     assert ran == []
-    assert stage.results[0].is_error
-    assert "Split the work into smaller steps." in stage.texts[0]
+    assert fixture.results[0].is_error
+    assert "Split the work into smaller steps." in fixture.texts[0]
     # That the answer is incomplete can be seen: it is stored and emitted as cut off.
-    assert "message_end assistant:length" in stage.emitted
+    assert "message_end assistant:length" in fixture.emitted
 
 
 async def test_arguments_may_be_mended_before_they_are_validated() -> None:
@@ -207,11 +207,11 @@ async def test_arguments_may_be_mended_before_they_are_validated() -> None:
     looks = make_tool(
         name="look", description="Look.", params=schema, run=look, prepare_arguments=mend
     )
-    stage = Stage(asks(call("look", id="A", file="x")), says("done"), tools=[looks])
+    fixture = AgentFixture(asks(call("look", id="A", file="x")), says("done"), tools=[looks])
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert stage.texts == ["A: x"]
+    assert fixture.texts == ["A: x"]
 
 
 @pytest.mark.parametrize("where", ["prepare_arguments", "validate", "touches"])
@@ -226,11 +226,11 @@ async def test_a_bug_in_what_a_tool_says_of_its_arguments_is_a_result(
 
     fields: dict[str, Any] = {"validate": dict, where: bug}
     odd = AgentTool(name="odd", description="Odd.", parameters={}, run=run, **fields)
-    stage = Stage(calls("odd"), says("done"), tools=[odd])
+    fixture = AgentFixture(calls("odd"), says("done"), tools=[odd])
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert stage.texts == ["The arguments of odd could not be used: oops"]
+    assert fixture.texts == ["The arguments of odd could not be used: oops"]
     assert "could not be validated" in caplog.text
 
 
@@ -267,25 +267,25 @@ async def test_calls_run_together_end_as_they_end_and_are_stored_in_source_order
     batch = asks(
         call("gate", id="A", after="B"), call("gate", id="B", after="C"), call("gate", id="C")
     )
-    stage = Stage(batch, says("done"), tools=[gate.tool])
+    fixture = AgentFixture(batch, says("done"), tools=[gate.tool])
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
     results = ["message_end toolresult"] * 3
-    assert order(stage) == ["start A", "start B", "start C", "end C", "end B", "end A", *results]
-    assert stage.texts == ["A", "B", "C"]
+    assert order(fixture) == ["start A", "start B", "start C", "end C", "end B", "end A", *results]
+    assert fixture.texts == ["A", "B", "C"]
 
 
 async def test_one_tool_that_must_run_alone_makes_all_calls_run_one_by_one() -> None:
     gate = Gate()
     alone = Gate(name="alone", execution_mode="sequential")
     batch = asks(call("gate", id="A"), call("alone", id="B"), call("gate", id="C"))
-    stage = Stage(batch, says("done"), tools=[gate.tool, alone.tool])
+    fixture = AgentFixture(batch, says("done"), tools=[gate.tool, alone.tool])
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
     results = ["message_end toolresult"] * 3
-    assert order(stage) == ["start A", "end A", "start B", "end B", "start C", "end C", *results]
+    assert order(fixture) == ["start A", "end A", "start B", "end B", "start C", "end C", *results]
 
 
 async def test_calls_that_change_the_same_file_run_in_their_order() -> None:
@@ -296,12 +296,12 @@ async def test_calls_that_change_the_same_file_run_in_their_order() -> None:
         call("gate", id="C", paths=["y"]),
         call("gate", id="D", paths=["z"]),
     )
-    stage = Stage(batch, says("done"), tools=[gate.tool])
+    fixture = AgentFixture(batch, says("done"), tools=[gate.tool])
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
     assert gate.running == ["A", "D", "B", "C"]
-    assert order(stage)[4:8] == ["end D", "end A", "end B", "end C"]
+    assert order(fixture)[4:8] == ["end D", "end A", "end B", "end C"]
 
 
 async def test_calls_that_never_run_end_before_the_next_one_starts() -> None:
@@ -312,13 +312,13 @@ async def test_calls_that_never_run_end_before_the_next_one_starts() -> None:
             return call
 
     batch = asks(call("nope", id="A"), *peeks("B", "C", "D"), call("peek", id="E"))
-    stage = Stage(batch, says("done"), tools=[peek], policies=[No()])
+    fixture = AgentFixture(batch, says("done"), tools=[peek], policies=[No()])
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
     starts = ["start A", "end A", "start B", "start C", "end C", "start D", "start E", "end E"]
-    assert order(stage)[:8] == starts
-    assert sorted(order(stage)[8:10]) == ["end B", "end D"]
+    assert order(fixture)[:8] == starts
+    assert sorted(order(fixture)[8:10]) == ["end B", "end D"]
 
 
 # Progress ----------------------------------------------------------------------------------------
@@ -334,22 +334,22 @@ async def test_progress_is_emitted_in_order_with_the_arguments_that_the_model_se
         ctx.update(ToolResult.of("half", details={"n": 1}))
         return f"{arguments['path']}"
 
-    stage = Stage(
+    fixture = AgentFixture(
         asks(call("odd", id="A", path="x")),
         says("done"),
         tools=[odd_tool("odd", count)],
         policies=[Changes()],
     )
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    updates = [event for event in stage.events if isinstance(event, ToolExecutionUpdate)]
+    updates = [event for event in fixture.events if isinstance(event, ToolExecutionUpdate)]
     assert [(event.args, event.partial_result.content) for event in updates] == [
         ({"path": "x"}, ()),
         ({"path": "x"}, (Text(text="half"),)),
     ]
-    assert order(stage) == ["start A", "update A", "update A", "end A", "message_end toolresult"]
-    assert stage.texts == ["other"]
+    assert order(fixture) == ["start A", "update A", "update A", "end A", "message_end toolresult"]
+    assert fixture.texts == ["other"]
 
 
 @pytest.mark.behaviour("parallel-tools-settle-alone")
@@ -360,14 +360,14 @@ async def test_late_progress_is_ignored() -> None:
         kept.append(ctx)
         return "done"
 
-    stage = Stage(calls("odd"), says("done"), tools=[odd_tool("odd", quick)])
-    stage.on("turn_end", lambda: kept[0].update(ToolResult.of("late")))
+    fixture = AgentFixture(calls("odd"), says("done"), tools=[odd_tool("odd", quick)])
+    fixture.on("turn_end", lambda: kept[0].update(ToolResult.of("late")))
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
     kept[0].update(ToolResult.of("later"))
 
     assert await tasks_left() == set()
-    assert not any(isinstance(event, ToolExecutionUpdate) for event in stage.events)
+    assert not any(isinstance(event, ToolExecutionUpdate) for event in fixture.events)
 
 
 # Ending the run ----------------------------------------------------------------------------------
@@ -382,12 +382,12 @@ async def finish(really: bool = True) -> ToolResult:
 @pytest.mark.parametrize(("really", "requests"), [(True, 1), (False, 2)])
 async def test_a_run_ends_when_every_result_asks_for_it(really: bool, requests: int) -> None:
     batch = asks(call("finish"), call("finish", really=really))
-    stage = Stage(batch, says("on it goes"), tools=[finish])
+    fixture = AgentFixture(batch, says("on it goes"), tools=[finish])
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert len(stage.provider.requests) == requests
-    ends = [event for event in stage.events if isinstance(event, ToolExecutionEnd)]
+    assert len(fixture.provider.requests) == requests
+    ends = [event for event in fixture.events if isinstance(event, ToolExecutionEnd)]
     assert ends[0].result.terminate
 
 
@@ -396,12 +396,12 @@ async def test_a_refusal_may_ask_for_the_end_too() -> None:
         async def before_tool(self, call: ToolCall) -> ToolCall:
             raise ToolRefused("enough", terminate=True)
 
-    stage = Stage(asks(*peeks("A")), tools=[peek], policies=[No()])
+    fixture = AgentFixture(asks(*peeks("A")), tools=[peek], policies=[No()])
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert len(stage.provider.requests) == 1
-    assert (stage.texts, stage.results[0].is_error) == (["enough"], True)
+    assert len(fixture.provider.requests) == 1
+    assert (fixture.texts, fixture.results[0].is_error) == (["enough"], True)
 
 
 @pytest.mark.parametrize("failed", [False, True])
@@ -409,10 +409,10 @@ async def test_what_a_tool_calls_useless_is_so_in_the_log_unless_it_failed(faile
     async def finds_nothing(arguments: Json, ctx: ToolContext) -> ToolResult:
         return ToolResult.of("nothing", useless=True, is_error=failed)
 
-    stage = Stage(calls("odd"), says("so be it"), tools=[odd_tool("odd", finds_nothing)])
+    fixture = AgentFixture(calls("odd"), says("so be it"), tools=[odd_tool("odd", finds_nothing)])
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert stage.results[0].useless is (UNSET if failed else True)
-    asked = stage.provider.requests[1].messages[-1]
-    assert asked == replace(stage.results[0], useless=UNSET)  # not sent to the model
+    assert fixture.results[0].useless is (UNSET if failed else True)
+    asked = fixture.provider.requests[1].messages[-1]
+    assert asked == replace(fixture.results[0], useless=UNSET)  # not sent to the model

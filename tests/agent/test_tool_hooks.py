@@ -11,7 +11,7 @@ from pi.agent.tools.tool import ToolFailed, ToolResult
 from pi.ai.messages import Text, ToolCall
 from pi.base.records import replace
 from pi.testing import Reply, call, says
-from tests.agent.agents import Stage, tasks_left
+from tests.agent.agents import AgentFixture, tasks_left
 
 
 @tool
@@ -55,24 +55,26 @@ async def test_a_policy_may_refuse_a_call_and_the_model_gets_the_reason() -> Non
             raise ToolRefused("not allowed here")
         return call
 
-    stage = Stage(peeks("secret", "B"), says("done"), tools=[peek], policies=[Before(refuse)])
+    fixture = AgentFixture(
+        peeks("secret", "B"), says("done"), tools=[peek], policies=[Before(refuse)]
+    )
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert stage.texts == ["not allowed here", "seen B"]
-    assert [result.is_error for result in stage.results] == [True, False]
+    assert fixture.texts == ["not allowed here", "seen B"]
+    assert [result.is_error for result in fixture.results] == [True, False]
 
 
 async def test_a_call_is_emitted_before_policies_are_asked_about_it() -> None:
     emitted: list[str] = []
 
     def look(call: ToolCall) -> ToolCall:
-        emitted.append(stage.emitted[-1])
+        emitted.append(fixture.emitted[-1])
         return call
 
-    stage = Stage(peeks("A", "B"), says("done"), tools=[peek], policies=[Before(look)])
+    fixture = AgentFixture(peeks("A", "B"), says("done"), tools=[peek], policies=[Before(look)])
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
     assert emitted == ["tool_execution_start A", "tool_execution_start B"]
 
@@ -88,15 +90,15 @@ async def test_changed_arguments_are_validated_again_and_the_next_policy_sees_th
         seen.append(call)
         return call
 
-    stage = Stage(
+    fixture = AgentFixture(
         peeks("A", "B"), says("done"), tools=[peek], policies=[Before(change), Before(look)]
     )
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert stage.texts[0] == "seen other"
-    assert stage.results[1].is_error
-    assert [result.tool_call_id for result in stage.results] == ["A", "B"]
+    assert fixture.texts[0] == "seen other"
+    assert fixture.results[1].is_error
+    assert [result.tool_call_id for result in fixture.results] == ["A", "B"]
     # Only arguments can be changed: a call stays the call that it was.
     assert seen == [ToolCall(id="A", name="peek", arguments={"path": "other"})]
 
@@ -110,11 +112,11 @@ async def test_a_policy_that_fails_refuses_that_call_only(
             raise RuntimeError("handler exploded")
         return call
 
-    stage = Stage(peeks("A", "B"), says("done"), tools=[peek], policies=[Before(explode)])
+    fixture = AgentFixture(peeks("A", "B"), says("done"), tools=[peek], policies=[Before(explode)])
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert stage.texts == ["handler exploded", "seen B"]
+    assert fixture.texts == ["handler exploded", "seen B"]
     assert "Before failed before peek" in caplog.text
 
 
@@ -132,11 +134,11 @@ async def test_calls_that_are_unknown_invalid_or_refused_are_shown_to_no_further
         return result
 
     batch = Reply(blocks=(call("nope", id="A"), call("peek", id="B"), *peeks("C", "D").blocks))
-    stage = Stage(
+    fixture = AgentFixture(
         batch, says("done"), tools=[peek], policies=[Before(look), Before(look), After(after)]
     )
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
     assert seen == ["before C", "before D", "before D", "after D"]
 
@@ -156,15 +158,15 @@ async def test_a_policy_may_stop_a_run_before_a_tool_and_nothing_of_the_batch_ru
         return call
 
     batch = Reply(blocks=tuple(call("poke", id=name, path=name) for name in "ABC"))
-    stage = Stage(batch, says("never"), tools=[poke], policies=[Before(stop)])
+    fixture = AgentFixture(batch, says("never"), tools=[poke], policies=[Before(stop)])
 
-    ended = await stage.agent.prompt("go")
+    ended = await fixture.agent.prompt("go")
 
     assert ran == []
-    assert stage.texts == ["Operation aborted", "out of money", "Operation aborted"]
+    assert fixture.texts == ["Operation aborted", "out of money", "Operation aborted"]
     assert ended == Next(action="stop", reason="out of money", exit_code=3)
-    assert stage.emitted[-3:] == ["turn_end", "agent_end", "agent_settled"]
-    assert len(stage.provider.requests) == 1
+    assert fixture.emitted[-3:] == ["turn_end", "agent_end", "agent_settled"]
+    assert len(fixture.provider.requests) == 1
 
 
 # After -------------------------------------------------------------------------------------------
@@ -175,12 +177,14 @@ async def test_a_policy_may_change_what_a_tool_gave_also_when_it_failed() -> Non
         text = "".join(block.text for block in result.content if isinstance(block, Text))
         return ToolResult.of(text.upper(), is_error=not result.is_error, details={"z": 1})
 
-    stage = Stage(peeks("A", "missing"), says("done"), tools=[peek], policies=[After(override)])
+    fixture = AgentFixture(
+        peeks("A", "missing"), says("done"), tools=[peek], policies=[After(override)]
+    )
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert stage.texts == ["SEEN A", "NO SUCH FILE"]
-    assert [(result.is_error, result.details) for result in stage.results] == [
+    assert fixture.texts == ["SEEN A", "NO SUCH FILE"]
+    assert [(result.is_error, result.details) for result in fixture.results] == [
         (True, {"z": 1}),
         (False, {"z": 1}),
     ]
@@ -196,9 +200,11 @@ async def test_a_policy_sees_a_call_as_it_ran() -> None:
         seen.append(call.arguments)
         return result
 
-    stage = Stage(peeks("A"), says("done"), tools=[peek], policies=[Before(change), After(after)])
+    fixture = AgentFixture(
+        peeks("A"), says("done"), tools=[peek], policies=[Before(change), After(after)]
+    )
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
     assert seen == [{"path": "other"}]
 
@@ -209,11 +215,11 @@ async def test_a_policy_that_fails_after_a_tool_leaves_the_result_as_it_is(
     def explode(call: ToolCall, result: ToolResult) -> ToolResult:
         raise RuntimeError("handler exploded")
 
-    stage = Stage(peeks("A"), says("done"), tools=[peek], policies=[After(explode)])
+    fixture = AgentFixture(peeks("A"), says("done"), tools=[peek], policies=[After(explode)])
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert stage.texts == ["seen A"]
+    assert fixture.texts == ["seen A"]
     assert "After failed after peek" in caplog.text
 
 
@@ -234,10 +240,10 @@ async def test_a_policy_may_stop_a_run_after_a_tool_and_what_runs_is_cancelled()
         raise StopRun("enough")
 
     batch = Reply(blocks=(call("wait", id="A", path="A"), call("wait", id="B", path="B")))
-    stage = Stage(batch, says("never"), tools=[wait], policies=[After(stop)])
+    fixture = AgentFixture(batch, says("never"), tools=[wait], policies=[After(stop)])
 
-    ended = await stage.agent.prompt("go")
+    ended = await fixture.agent.prompt("go")
 
-    assert stage.texts == ["A is done", "Operation aborted"]
+    assert fixture.texts == ["A is done", "Operation aborted"]
     assert ended == Next(action="stop", reason="enough")
     assert await tasks_left() == set()

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 
 import pytest
 
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import BadRequest
-from pi.ai.messages import Json
+from pi.ai.messages import Json, UserMessage
 from pi.ai.models.model import Model
 from pi.ai.request import Call, StreamOptions
 from pi.ai.wire_support.repairs import (
@@ -16,6 +17,7 @@ from pi.ai.wire_support.repairs import (
     repair_note,
     send_with_repairs,
 )
+from pi.base.tasks import LARGE
 from pi.testing.fakes import FakeClock
 
 MODEL = Model(id="m", name="M", api="a", provider="p")
@@ -110,3 +112,27 @@ async def test_nothing_is_asked_again_once_a_part_of_the_answer_is_there() -> No
 
     assert len(asked.delivered) == 1
     assert asked.builder.diagnostics == []
+
+
+async def test_a_long_conversation_is_encoded_outside_of_the_event_loop() -> None:
+    threads: list[threading.Thread] = []
+
+    def encode(repairs: Repairs) -> Json:
+        threads.append(threading.current_thread())
+        return {}
+
+    async def deliver(payload: Json) -> None: ...
+
+    for count in (1, LARGE + 1):
+        messages = (UserMessage(content="x"),) * count
+        await send_with_repairs(
+            Call(model=MODEL, messages=messages, options=StreamOptions()),
+            MessageBuilder(MODEL, now_ms=0),
+            FakeClock(now_ms=7),
+            encode=encode,
+            deliver=deliver,
+            next_repair=lambda refusal, payload: None,
+        )
+
+    assert threads[0] is threading.main_thread()
+    assert threads[1] is not threading.main_thread()

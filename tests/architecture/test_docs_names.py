@@ -37,9 +37,20 @@ def test_a_page_that_is_made_from_the_code_is_up_to_date(path: Path) -> None:
     assert path.read_text(encoding="utf-8") == PAGES[path](), "python -m tests.guide_tables"
 
 
+def of_batteries() -> dict[str, set[str]]:
+    """The subcommands of bundled extensions, with their options."""
+    found: dict[str, set[str]] = {}
+    for manifest in (ROOT / "src" / "pi" / "batteries").glob("*/pi.toml"):
+        table = tomllib.loads(manifest.read_text(encoding="utf-8")).get("subcommands", {})
+        for name, each in table.items():
+            found[name] = {f"--{flag}" for flag in each.get("flags", {})}
+    return found
+
+
 def test_every_option_exists() -> None:
     known = {flag.name for flag in FLAGS} | OF_TESTS
     known |= {flag.name for command in COMMANDS for flag in command.flags}
+    known = known.union(*of_batteries().values())
 
     used = named(r"(?<![\w-])(--[a-z][a-z-]+)", FOR_PEOPLE)
 
@@ -55,7 +66,7 @@ def test_every_slash_command_exists() -> None:
 
 
 def test_every_subcommand_exists() -> None:
-    known = {command.name for command in COMMANDS}
+    known = {command.name for command in COMMANDS} | {*of_batteries()}
     shown = "".join(block for block, _ in named(r"(?s)```sh\n(.*?)```", FOR_PEOPLE))
     used = set(re.findall(r"(?m)^(?:\./)?pi ([a-z]+)\b", shown))
 

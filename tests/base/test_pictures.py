@@ -115,3 +115,43 @@ def test_two_pictures_at_once_stay_below_the_memory_limit(root: Path, tmp_path: 
 
     assert ended.returncode == 0, ended.stderr[-2000:]
     assert float(ended.stdout) < 300
+
+
+IN_TURN = """
+import sys, threading
+from tests.bounded import peak_memory
+from pi.coding.tools.images import PNG, ImageLimits, prepare_image
+
+bytearray(30_000_000)  # freed at once: glibc now keeps pieces of this size
+data = open(sys.argv[1], "rb").read()
+together = threading.Barrier(5)
+
+def prepare():
+    together.wait()  # five threads, as the event loop has them
+    assert prepare_image(data, PNG, ImageLimits()).image
+
+threads = [threading.Thread(target=prepare) for _ in range(5)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(peak_memory())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is returned by glibc only")
+def test_pictures_that_were_read_leave_no_memory_behind_in_their_threads(
+    root: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "picture.png"
+    Pillow.new("RGB", (4200, 4200)).save(file, compress_level=1)
+
+    ended = subprocess.run(
+        [sys.executable, "-c", IN_TURN, str(file)],
+        cwd=root,
+        env={"PYTHONPATH": f"{root}/src"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert ended.returncode == 0, ended.stderr[-2000:]
+    assert float(ended.stdout) < 180

@@ -15,6 +15,7 @@ from pi.base.terminal_text import (
     escape_controls,
     one_line,
     sanitise,
+    sanitise_keeping_links,
     sanitise_keeping_style,
 )
 
@@ -275,3 +276,23 @@ def test_a_sanitised_stream_is_the_stream_in_all_else() -> None:
     assert SanitisedStream(behind).unsanitised is behind
     with pytest.raises(io.UnsupportedOperation):
         SanitisedStream(behind).fileno()
+
+
+def test_links_to_the_web_survive_in_sanitise_keeping_links() -> None:
+    linked = "a \x1b]8;;https://x.example/\x07\x1b[31mred\x1b[0m\x1b]8;;\x07 b"
+
+    assert sanitise_keeping_links(linked) == linked
+    assert sanitise_keeping_links("\x1b[31mred") == sanitise_keeping_style("\x1b[31mred")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b]8;;file:///etc\x07x\x1b]8;;\x07", "x\x1b]8;;\x07"),
+        ("\x1b]8;;https://x.example\x07open", "\x1b]8;;https://x.example\x07open\x1b]8;;\x07"),
+        ("\x1b]8;;https://x\x1b[2Jy\x07z", "yz"),
+        ("\x1b]52;c;AAAA\x07x\x1b]8;;\x07", "x\x1b]8;;\x07"),
+    ],
+)
+def test_other_links_and_sequences_are_removed_with_them(text: str, shown: str) -> None:
+    assert sanitise_keeping_links(text) == shown

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pi.base.records import replace
 from pi.cli.arguments import Arguments, UsageError, parse_arguments, parse_words
 from pi.cli.options import FLAGS, Flag, find_command, switch
 
@@ -147,3 +148,10 @@ def test_any_words_are_understood_or_refused(words: list[str]) -> None:
         assert problem.message
     else:
         assert set(reported.messages) | {f"@{name}" for name in reported.files} <= set(words)
+
+
+def test_a_subcommand_of_a_bundled_extension_is_called_by_its_long_name() -> None:
+    joining = Arguments(command="join", messages=("a b", "c"))
+
+    assert joining.prompts == ("/join 'a b' c",)
+    assert replace(joining, is_bundled=True).prompts == ("/pi:join 'a b' c",)

@@ -28,6 +28,7 @@ def test_the_words_that_can_follow_are_known() -> None:
         "sessions": ("rename", "move", "delete", "export"),
         "auth": ("check", "print-api-key", "print-bearer-token", "login", "logout"),
         "completion": ("bash", "zsh", "fish"),
+        "import": ("claude", "codex"),
     }
 
 

@@ -10,7 +10,7 @@ import pytest
 from bench.mock_process import MockProcess
 from pi.cli.main import main
 from tests.cli.program import TIMEOUT_SECONDS, Program
-from tests.screens.person import needs_pty, person
+from tests.screens.terminal_user import needs_pty, terminal_user
 
 Captured = pytest.CaptureFixture[str]
 
@@ -100,7 +100,7 @@ def test_with_a_terminal_on_both_sides_there_is_a_screen(tmp_path: Path) -> None
     cli = Program.below(tmp_path)
     ours, theirs = os.openpty()
     with (
-        os.fdopen(ours, "r+b", buffering=0) as person,
+        os.fdopen(ours, "r+b", buffering=0) as terminal_user,
         os.fdopen(theirs, "r+b", buffering=0) as terminal,
         subprocess.Popen(
             [sys.executable, "-m", "pi"],
@@ -113,8 +113,8 @@ def test_with_a_terminal_on_both_sides_there_is_a_screen(tmp_path: Path) -> None
     ):
         shown = b""
         while "─".encode() not in shown:
-            shown += person.read(65_536)
-        person.write(b"\x04")
+            shown += terminal_user.read(65_536)
+        terminal_user.write(b"\x04")
 
         assert program.wait(TIMEOUT_SECONDS) == 0
 
@@ -127,8 +127,24 @@ def test_with_a_terminal_on_both_sides_there_is_a_screen(tmp_path: Path) -> None
 def test_one_word_that_is_nearly_a_command_sends_nothing_on_a_terminal(
     cli: Program, server: MockProcess, word: str, meant: str
 ) -> None:
-    with person(cli, word) as ada:
+    with terminal_user(cli, word) as ada:
         ada.sees(f"did you mean `pi {meant}`?")
+        assert ada.ends() == 1
+    assert server.log() == []
+
+
+@needs_pty
+def test_one_word_that_is_nearly_a_command_of_an_extension_sends_nothing(
+    cli: Program, server: MockProcess
+) -> None:
+    extensions = cli.agent_dir / "extensions"
+    extensions.mkdir(parents=True, exist_ok=True)
+    manifest = (
+        '# /// pi\n# activate = ["command:collab"]\n# subcommands.collab.help = "share"\n# ///\n'
+    )
+    (extensions / "live.py").write_text(f"{manifest}def extension(pi): ...\n")
+    with terminal_user(cli, "colab") as ada:
+        ada.sees("did you mean `pi collab`? `pi -- colab` sends it as a prompt.")
         assert ada.ends() == 1
     assert server.log() == []
 
@@ -138,7 +154,7 @@ def test_one_word_that_is_nearly_a_command_sends_nothing_on_a_terminal(
 def test_everything_else_is_a_prompt(
     cli: Program, server: MockProcess, words: tuple[str, ...]
 ) -> None:
-    with person(cli, *words) as ada:
+    with terminal_user(cli, *words) as ada:
         ada.sees("The quick brown")
         assert ada.leaves() == 0
 

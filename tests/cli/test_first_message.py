@@ -1,18 +1,23 @@
 from __future__ import annotations
 
+import asyncio
 import io
+import os
 from pathlib import Path
 
 import pytest
 from PIL import Image as Picture
 
 from pi.cli import session_setup
-from pi.cli.session_setup import FileMissing, build_prompts
+from pi.cli.session_setup import AttachedFiles, FileMissing, build_prompts
 from pi.modes.headless import PromptInput
 
 
-def prompts(tmp_path: Path, *messages: str, files: tuple[str, ...] = (), piped: str = "") -> object:
-    return build_prompts(messages, files, piped, cwd=tmp_path, home=tmp_path / "home")
+def prompts(
+    tmp_path: Path, *messages: str, files: tuple[str, ...] = (), piped: str = ""
+) -> list[PromptInput]:
+    attached = asyncio.run(AttachedFiles(tmp_path, tmp_path / "home").read(files))
+    return build_prompts(messages, attached, piped)
 
 
 def png(width: int, height: int) -> bytes:
@@ -55,7 +60,7 @@ def test_a_picture_is_seen_and_a_large_one_comes_with_its_size(tmp_path: Path) -
     (tmp_path / "small.png").write_bytes(png(2, 2))
     (tmp_path / "large.png").write_bytes(png(4000, 10))
 
-    (said,) = build_prompts(["look"], ["small.png", "large.png"], "", cwd=tmp_path, home=tmp_path)
+    (said,) = prompts(tmp_path, "look", files=("small.png", "large.png"))
 
     assert [image.mime_type for image in said.images] == ["image/png", "image/png"]
     assert said.text == (
@@ -84,4 +89,21 @@ def test_a_file_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(session_setup, "LARGEST", 1 << 20)
 
     with pytest.raises(FileMissing, match="Cannot read /dev/zero: larger than 1 MiB"):
-        build_prompts(["x"], ["/dev/zero"], "", cwd=tmp_path, home=tmp_path)
+        prompts(tmp_path, "x", files=("/dev/zero",))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+async def test_a_named_pipe_is_waited_for_without_blocking_the_loop_and_read_once(
+    tmp_path: Path,
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    files = AttachedFiles(tmp_path, tmp_path)
+    reading = asyncio.create_task(files.read(["pipe"]))
+    await asyncio.sleep(0)  # returns: the loop is free while the pipe has no writer
+
+    await asyncio.to_thread((tmp_path / "pipe").write_text, "content")
+    async with asyncio.timeout(60):
+        first, again = await reading, await files.read(["pipe"])
+
+    assert "content" in first[0].text
+    assert again == first

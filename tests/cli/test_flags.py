@@ -14,7 +14,7 @@ COMPAT = """\
 """
 
 
-OURS = ["--screen-reader"]
+OURS = ["--batteries", "--config", "--screen-reader"]
 """Options that the original does not have; docs/compatibility.md lists them."""
 
 

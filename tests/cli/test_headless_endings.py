@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -129,3 +130,29 @@ def test_a_closed_stream_is_no_trouble(cli: Program, server: MockProcess, closed
 
     assert (finished.returncode, finished.stdout) == (0, b"The quick brown\n")
     assert asked(server) == ["hello"]
+
+
+@posix
+def test_sigterm_ends_pi_while_an_attached_pipe_has_no_data(cli: Program, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    child = cli.start("-p", "--model", "mock/echo-3", f"@{pipe}", stdin=subprocess.DEVNULL)
+    with pipe.open("wb"):  # opens when pi reads it
+        child.send_signal(signal.SIGTERM)
+        _, reported = child.communicate(timeout=TIMEOUT_SECONDS)
+
+    # With a blocked loop, the default action of the signal would end it after 3 seconds (-15).
+    assert (child.returncode, reported) == (143, b"")
+
+
+def test_piped_input_without_end_is_refused(cli: Program) -> None:
+    child = cli.start("-p", "--model", "mock/echo-3", "hello")
+    assert child.stdin is not None
+    block = bytes(1 << 20)
+    with suppress(BrokenPipeError):
+        for _ in range(65):
+            child.stdin.write(block)
+    _, reported = child.communicate(timeout=TIMEOUT_SECONDS)
+
+    assert child.returncode == 1
+    assert reported == b"Error: Cannot read standard input: larger than 64 MiB.\n"

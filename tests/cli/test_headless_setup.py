@@ -17,7 +17,9 @@ def test_without_any_credentials_it_says_what_to_do(tmp_path: Path) -> None:
     assert (ended.code, ended.out) == (1, "")
     first, *help = ended.err.splitlines()
     assert first == "No API key found for the selected model."
+    assert help[0].startswith("No model is selected. ")
     assert "ANTHROPIC_API_KEY" in help[0]
+    assert "run `pi auth login`" in help[0] and "/login" not in help[0]  # no slash commands here
 
 
 @pytest.mark.parametrize(

@@ -3,15 +3,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.cli.program import Program, known
-from tests.screens.person import needs_pty, person
+from tests.screens.terminal_user import needs_pty, terminal_user
 
 pytestmark = needs_pty
 
 
 def test_a_new_user_without_a_model_is_led_to_one(tmp_path: Path) -> None:
-    with person(Program.below(tmp_path)) as ada:
+    with terminal_user(Program.below(tmp_path)) as ada:
         ada.sees("follow the terminal")
         ada.types("\x1b")
+        ada.sees("Switch on the recommended batteries?")
+        ada.types("\r")
         ada.sees("No model is available yet. How do you want to start?")
         ada.types("\x1b[B\r")
         ada.sees("(demo) tour")
@@ -21,7 +23,7 @@ def test_a_new_user_without_a_model_is_led_to_one(tmp_path: Path) -> None:
 
 
 def test_without_a_model_a_hint_is_shown(tmp_path: Path) -> None:
-    with person(known(tmp_path)) as ada:
+    with terminal_user(known(tmp_path)) as ada:
         ada.sees("no model: /login")
         assert ada.leaves() == 0
 
@@ -30,7 +32,7 @@ def test_trust_is_asked_before_the_project_is_read(tmp_path: Path) -> None:
     cli = known(tmp_path)
     (cli.cwd / ".pi").mkdir()
     (cli.cwd / ".pi" / "settings.json").write_text('{"theme": "light"}')
-    with person(cli) as ada:
+    with terminal_user(cli) as ada:
         ada.sees("Trust project folder?")
         ada.types("\r")
         ada.sees("no model: /login")
@@ -41,6 +43,6 @@ def test_trust_is_asked_before_the_project_is_read(tmp_path: Path) -> None:
 def test_a_session_that_is_not_there_ends_the_program_and_is_reported_behind_it(
     tmp_path: Path,
 ) -> None:
-    with person(known(tmp_path), "--session", "no-such-id") as ada:
+    with terminal_user(known(tmp_path), "--session", "no-such-id") as ada:
         ada.sees("No session found matching 'no-such-id'")
         assert ada.ends() == 1

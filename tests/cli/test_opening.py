@@ -8,7 +8,7 @@ import pytest
 
 from pi import __version__
 from tests.cli.program import Program, known
-from tests.screens.person import TOUR, needs_pty, person
+from tests.screens.terminal_user import TOUR, needs_pty, terminal_user
 
 pytestmark = needs_pty
 
@@ -17,12 +17,12 @@ def test_a_newer_version_is_reported_behind_everything_else(tmp_path: Path) -> N
     cli = known(tmp_path)
     far = {"latest": "99.0", "askedMs": 0, "nextMs": 1 << 52}
     cli.write("update-check.json", json.dumps(far))
-    with person(cli) as ada:
+    with terminal_user(cli) as ada:
         ada.sees(f"pi 99.0 is available; this is {__version__}.")
 
 
 def test_the_words_of_the_command_line_are_said_at_once(tmp_path: Path) -> None:
-    with person(Program.below(tmp_path), *TOUR, "hello there") as ada:
+    with terminal_user(Program.below(tmp_path), *TOUR, "hello there") as ada:
         ada.sees("hello there")
         ada.sees("This is a guided tour")
         ada.sees("That was the tour")
@@ -34,7 +34,7 @@ def test_the_words_of_the_command_line_are_said_at_once(tmp_path: Path) -> None:
 def test_quitting_an_unsaved_session_prints_a_warning(tmp_path: Path) -> None:
     cli = known(tmp_path)
     (cli.agent_dir / "sessions").touch()
-    with person(cli, *TOUR, "hello there") as ada:
+    with terminal_user(cli, *TOUR, "hello there") as ada:
         ada.sees("The session is no longer saved")
         ada.sees("That was the tour")
         assert ada.leaves() == 0
@@ -45,20 +45,21 @@ def test_quitting_an_unsaved_session_prints_a_warning(tmp_path: Path) -> None:
 def test_what_was_loaded_is_reported(tmp_path: Path) -> None:
     cli = known(tmp_path)
     cli.write("AGENTS.md", "Be kind.")
-    with person(cli) as ada:
+    with terminal_user(cli) as ada:
         ada.sees("AGENTS.md · /help for commands")
         assert ada.leaves() == 0
 
 
-def test_the_first_line_names_version_model_and_folder(tmp_path: Path) -> None:
+def test_the_first_rows_name_version_model_and_folder(tmp_path: Path) -> None:
     cli = known(tmp_path)
-    with person(cli, *TOUR) as ada:
-        ada.sees(f"pi {__version__} · demo/tour ·")
+    with terminal_user(cli, *TOUR) as ada:
+        ada.sees(f"pi {__version__} · demo/tour")
+        ada.sees("/work")  # on the next row if it is long
         assert ada.leaves() == 0
 
 
 def test_resume_opens_the_list_of_sessions(tmp_path: Path) -> None:
-    with person(known(tmp_path), "--resume") as ada:
+    with terminal_user(known(tmp_path), "--resume") as ada:
         ada.sees("Resume")
         ada.types("\x1b")
         ada.types("\x04")
@@ -66,11 +67,11 @@ def test_resume_opens_the_list_of_sessions(tmp_path: Path) -> None:
 
 def test_resume_with_a_value_opens_the_session_that_it_names(tmp_path: Path) -> None:
     cli = known(tmp_path)
-    with person(cli, *TOUR, "hello there") as ada:
+    with terminal_user(cli, *TOUR, "hello there") as ada:
         ada.sees("That was the tour")
         assert ada.leaves() == 0
     id = cli.sessions()[0][0]["id"]
-    with person(cli, *TOUR, "-r", id[:10]) as ada:
+    with terminal_user(cli, *TOUR, "-r", id[:10]) as ada:
         ada.sees("hello there")
         ada.sees("(demo) tour")
         assert ada.leaves() == 0
@@ -80,10 +81,10 @@ def test_resume_with_a_value_opens_the_session_that_it_names(tmp_path: Path) -> 
 
 def test_resume_with_other_words_sends_them_to_the_session_that_is_picked(tmp_path: Path) -> None:
     cli = known(tmp_path)
-    with person(cli, *TOUR, "hello there") as ada:
+    with terminal_user(cli, *TOUR, "hello there") as ada:
         ada.sees("That was the tour")
         assert ada.leaves() == 0
-    with person(cli, *TOUR, "-r", "go on please") as ada:
+    with terminal_user(cli, *TOUR, "-r", "go on please") as ada:
         ada.sees("Resume")
         ada.until(lambda: "hello there" in ada.screen)
         assert said_in(cli.sessions()[0]) == ["hello there"]
@@ -98,10 +99,10 @@ def test_resume_with_other_words_and_nothing_picked_leaves_them_in_the_editor(
     tmp_path: Path,
 ) -> None:
     cli = known(tmp_path)
-    with person(cli, *TOUR, "hello there") as ada:
+    with terminal_user(cli, *TOUR, "hello there") as ada:
         ada.sees("That was the tour")
         assert ada.leaves() == 0
-    with person(cli, *TOUR, "-r", "go on please") as ada:
+    with terminal_user(cli, *TOUR, "-r", "go on please") as ada:
         ada.until(lambda: "hello there" in ada.screen)
         ada.types("\x1b")
         ada.sees("go on please")
@@ -118,9 +119,9 @@ def said_in(session: list[Any]) -> list[str]:
 
 def test_who_opens_a_session_that_another_has_open_may_fork_it(tmp_path: Path) -> None:
     cli = known(tmp_path)
-    with person(cli, *TOUR, "hello there") as ada:
+    with terminal_user(cli, *TOUR, "hello there") as ada:
         ada.sees("That was the tour")
-        with person(cli, *TOUR, "--continue") as bob:
+        with terminal_user(cli, *TOUR, "--continue") as bob:
             bob.sees("Open a fork of the session?")
             bob.types("\r")
             bob.sees("That was the tour")
@@ -135,21 +136,21 @@ def test_a_session_whose_folder_is_gone_goes_on_here_for_who_wants_that(tmp_path
     gone = {"type": "session", "version": 3, "id": "1", "timestamp": "2026", "cwd": "/gone/away"}
     file = tmp_path / "kept.jsonl"
     file.write_text(json.dumps(gone) + "\n")
-    with person(cli, *TOUR, "--session", str(file)) as ada:
+    with terminal_user(cli, *TOUR, "--session", str(file)) as ada:
         ada.sees("/gone/away no longer exists. Continue in")
         ada.types("\r")
         ada.sees("(demo) tour")
         ada.types("!pwd\r")
         ada.sees(cli.cwd.name)
         assert ada.leaves() == 0
-    with person(cli, *TOUR, "--session", str(file)) as ada:
+    with terminal_user(cli, *TOUR, "--session", str(file)) as ada:
         ada.sees("/gone/away no longer exists. Continue in")
         ada.types("\x1b")
         assert ada.ends() == 0
 
 
 def test_verbose_start_reports_everything_that_was_loaded(tmp_path: Path) -> None:
-    with person(known(tmp_path), "--verbose", columns=40) as ada:
+    with terminal_user(known(tmp_path), "--verbose", columns=40, rows=60) as ada:
         ada.sees(f"pi {__version__}")
         ada.sees("no model: /login")
         words = ada.screen.replace("\n ", "")

@@ -10,7 +10,7 @@ from pi.cli.arguments import parse_arguments
 from pi.cli.session_setup import OpenCancelled, SessionResolver
 from pi.coding.session.errors import NoMatchingSession
 from pi.coding.session.opening import SessionLocation
-from tests.coding.session.kept import HERE, THERE, keep, location
+from tests.coding.session.saved import HERE, THERE, keep, location
 
 
 class Chosen:

@@ -116,7 +116,7 @@ def test_a_name_that_does_not_exist_is_named(tmp_path: Path, settings: Any, text
     [
         ({"enableAnalytics": True}, '"enableAnalytics" in FILE has no effect: pi sends no tele'),
         ({"terminal": {"clearOnShrink": True}}, '"terminal.clearOnShrink" in FILE has no effect'),
-        ({"async": {"enabled": True}}, "has no effect: bash.extended is off"),
+        ({"bash": {"session": False}}, "has no effect: bash.extended is off"),
         (
             {"bash": {"extended": True, "autoBackground": {"enabled": True}}},
             "has no effect: async.enabled is off\n→ Set async.enabled to true.",
@@ -165,6 +165,7 @@ def test_what_fits_is_good(tmp_path: Path) -> None:
         ({}, ["command", "timeout"]),
         ({"bash": {"enabled": False}}, None),
         ({"bash": {"extended": True}}, ["command", "timeout", "cwd", "env", "pty"]),
+        ({"async": {"enabled": True}}, ["command", "timeout", "async"]),
         (
             {"bash": {"extended": True}, "async": {"enabled": True}},
             ["command", "timeout", "cwd", "env", "pty", "async"],

@@ -12,7 +12,7 @@ from pi.cli.main import main
 from pi.cli.timing import SLOWEST, Markers, Timings, run_with_timing
 from pi.modes.phases import observe_phases, phase
 from tests.cli.program import TIMEOUT_SECONDS, Program
-from tests.screens.person import needs_pty, person
+from tests.screens.terminal_user import needs_pty, terminal_user
 
 TOUR = ("-p", "--no-session", "--model", "demo/tour")
 
@@ -130,7 +130,7 @@ def test_prompts_of_the_print_mode_are_phases_and_the_answer_stays_clean(tmp_pat
 
 @needs_pty
 def test_on_the_screen_x_ends_the_program_once_it_is_ready(tmp_path: Path) -> None:
-    with person(Program.below(tmp_path, PI_TIMING="x")) as ada:
+    with terminal_user(Program.below(tmp_path, PI_TIMING="x")) as ada:
         ada.sees("Timing, in milliseconds:")
         ada.sees("session:open")
 

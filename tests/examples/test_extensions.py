@@ -21,8 +21,8 @@ from pi.coding.port.extensions import ViewOptions
 from pi.coding.runtime.session.agent_session import AgentSession
 from tests.ai.auth.scripted_ui import ScriptedUI
 from tests.ai.loopback import site
-from tests.coding.extension_host.stage import FakeUI, Play
-from tests.coding.runtime.stage import Stage
+from tests.coding.extension_host.extension_session import ExtensionFixture, FakeUI
+from tests.coding.runtime.session_fixture import SessionFixture
 from tests.conftest import ROOT
 
 FOLDER = ROOT / "examples" / "extensions"
@@ -43,25 +43,25 @@ class Screen(FakeUI):
 @asynccontextmanager
 async def using(
     name: str, tmp_path: Path, *steps: Step, ui: FakeUI | None = None, **options: Any
-) -> AsyncIterator[Play]:
-    stage = Stage(tmp_path, *steps)
+) -> AsyncIterator[ExtensionFixture]:
+    fixture = SessionFixture(tmp_path, *steps)
     requested = ExtensionOptions(
         discover=False, paths=(str(FOLDER / f"{name}.py"),), flags=options.pop("flags", {})
     )
-    session: AgentSession = await stage.open(extensions=requested, **options)
+    session: AgentSession = await fixture.open(extensions=requested, **options)
     try:
         assert [info.problem for info in session.extensions.infos()] == [""]
         session.extensions.attach(ui or FakeUI(), "rpc")
         await session.start()
-        yield Play(stage, session)
+        yield ExtensionFixture(fixture, session)
     finally:
         await session.close()
 
 
-def results(play: Play) -> list[str]:
+def results(hosted: ExtensionFixture) -> list[str]:
     return [
         "".join(part.text for part in message.content if isinstance(part, Text))
-        for message in play.session.messages
+        for message in hosted.session.messages
         if isinstance(message, ToolResultMessage)
     ]
 
@@ -80,9 +80,9 @@ def repository(folder: Path) -> None:
 
 
 def test_every_example_is_tested_here() -> None:
-    source = Path(__file__).read_text()
+    source = "".join(Path(__file__).read_text().split())
 
-    assert [name for name in EXAMPLES if f'using("{name}"' not in source.replace("\n", "")] == []
+    assert [name for name in EXAMPLES if f'using("{name}"' not in source] == []
     assert len(EXAMPLES) >= 12
 
 
@@ -98,33 +98,33 @@ def test_examples_import_only_what_is_promised(name: str) -> None:
 async def test_deletions_are_confirmed(tmp_path: Path, *, agrees: bool) -> None:
     ui = FakeUI(agrees=agrees)
     steps = (calls("bash", command="rm x"), says("ok"))
-    async with using("confirm_deletions", tmp_path, *steps, ui=ui) as play:
-        (play.stage.cwd / "x").write_text("")
-        await play.session.prompt("go")
+    async with using("confirm_deletions", tmp_path, *steps, ui=ui) as hosted:
+        (hosted.fixture.cwd / "x").write_text("")
+        await hosted.session.prompt("go")
 
-        assert (play.stage.cwd / "x").exists() is not agrees
+        assert (hosted.fixture.cwd / "x").exists() is not agrees
     assert ui.seen == [("confirm", "Delete?", "rm x")]
 
 
 async def test_input_is_transformed(tmp_path: Path) -> None:
-    async with using("input_transform", tmp_path, says("ok")) as play:
-        await play.session.prompt("?why")
+    async with using("input_transform", tmp_path, says("ok")) as hosted:
+        await hosted.session.prompt("?why")
 
-        said = play.session.facts.fork_points()
+        said = hosted.session.info.fork_points()
     assert [each.text for each in said] == ["Answer in one sentence: why"]
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 async def test_checkpoints_are_kept(tmp_path: Path) -> None:
     ui = FakeUI()
-    async with using("git_checkpoint", tmp_path, says("ok"), ui=ui) as play:
-        cwd = play.stage.cwd
+    async with using("git_checkpoint", tmp_path, says("ok"), ui=ui) as hosted:
+        cwd = hosted.fixture.cwd
         repository(cwd)
         (cwd / "a").write_text("2")
-        await play.session.prompt("change it")
-        await play.session.prompt("/checkpoints")
+        await hosted.session.prompt("change it")
+        await hosted.session.prompt("/checkpoints")
 
-        assert play.failures == []
+        assert hosted.failures == []
     assert ui.seen[0][1].endswith(" change it")
 
 
@@ -138,19 +138,37 @@ async def test_a_footer_is_drawn(tmp_path: Path) -> None:
 
 async def test_a_tool_is_careful(tmp_path: Path) -> None:
     steps = (calls("read", path=".env"), calls("read", path="a"), says("ok"))
-    async with using("tool_override", tmp_path, *steps) as play:
-        (play.stage.cwd / "a").write_text("hello")
-        await play.session.prompt("go")
+    async with using("tool_override", tmp_path, *steps) as hosted:
+        (hosted.fixture.cwd / "a").write_text("hello")
+        await hosted.session.prompt("go")
 
-        assert results(play) == [
+        assert results(hosted) == [
             ".env holds secrets. Ask the user for what you need.",
             "hello",
         ]
 
 
+async def test_a_previewed_copy_is_applied_and_a_command_is_refused(tmp_path: Path) -> None:
+    steps = (
+        calls("preview_copy", old="a", new="b"),
+        calls("decide", action="apply", reason="wanted"),
+        calls("bash", command="echo no"),
+        says("ok"),
+    )
+    ui = Screen(agrees=False)
+    async with using("preview_and_apply", tmp_path, *steps, ui=ui) as hosted:
+        (hosted.fixture.cwd / "a").write_text("hello")
+        await hosted.session.prompt("go")
+
+        assert (hosted.fixture.cwd / "b").read_text() == "hello"
+        assert results(hosted)[0] == "Ready: a → b. Call decide."
+        assert results(hosted)[2] == "The user refused it."
+        assert ui.seen == [("confirm", "Run bash?", "command: echo no")]
+
+
 async def test_a_provider_answers(tmp_path: Path) -> None:
-    async with using("provider", tmp_path, model="parrot/echo") as play:
-        answer = await play.session.prompt("hello you")
+    async with using("provider", tmp_path, model="parrot/echo") as hosted:
+        answer = await hosted.session.prompt("hello you")
 
     assert isinstance(answer, AssistantMessage)
     assert answer.content == (Text(text="hello you "),)
@@ -166,13 +184,13 @@ async def test_one_signs_in_to_a_provider_and_the_login_is_renewed(tmp_path: Pat
     person = ScriptedUI()
     async with site(pages) as server:
         flags = {"acme-url": server.url}
-        async with using("oauth_provider", tmp_path, model=None, flags=flags) as play:
-            await play.session.accounts.log_in("acme", person)
-            await play.session.set_model("acme/small")
-            first = await play.session.prompt("hello")
+        async with using("oauth_provider", tmp_path, model=None, flags=flags) as hosted:
+            await hosted.session.accounts.log_in("acme", person)
+            await hosted.session.set_model("acme/small")
+            first = await hosted.session.prompt("hello")
             pages["/token"] = {"access_token": "a2", "refresh_token": "r2", "expires_in": 3600}
-            await play.stage.clock.advance(3500)
-            second = await play.session.prompt("again")
+            await hosted.fixture.clock.advance(3500)
+            second = await hosted.session.prompt("again")
 
     assert [answer.text for answer in (first, second) if answer] == ["hi", "hi"]
     assert person.notices[0] == DeviceCode(user_code="AB-CD", url="p", expires_in=900)
@@ -185,17 +203,19 @@ async def test_one_signs_in_to_a_provider_and_the_login_is_renewed(tmp_path: Pat
 
 async def test_tasks_are_kept_and_shown(tmp_path: Path) -> None:
     ui = Screen()
-    async with using("todo", tmp_path, calls("todo", tasks=["a", "b"]), says("ok"), ui=ui) as play:
-        await play.session.prompt("plan")
+    async with using(
+        "todo", tmp_path, calls("todo", tasks=["a", "b"]), says("ok"), ui=ui
+    ) as hosted:
+        await hosted.session.prompt("plan")
 
-        assert results(play) == ["2 open tasks"]
+        assert results(hosted) == ["2 open tasks"]
     assert ("widget", "todo", "['[ ] a', '[ ] b']") in ui.seen
 
 
 async def test_the_time_is_shown(tmp_path: Path) -> None:
     ui = FakeUI()
-    async with using("status_widget", tmp_path, ui=ui) as play:
-        await play.stage.clock.advance(61)
+    async with using("status_widget", tmp_path, ui=ui) as hosted:
+        await hosted.fixture.clock.advance(61)
 
     assert ui.seen == [
         ("status", "time", "0 min"),
@@ -207,19 +227,19 @@ async def test_the_time_is_shown(tmp_path: Path) -> None:
 async def test_a_conversation_is_compacted_without_a_model(tmp_path: Path) -> None:
     settings = {"compaction": {"strategy": "first-lines", "keepRecentTokens": 1}}
     steps = (says("one"), says("two"))
-    async with using("custom_compaction", tmp_path, *steps, settings=settings) as play:
-        await play.session.prompt("first thing\nwith more")
-        await play.session.prompt("second thing")
-        result = await play.session.compact()
+    async with using("custom_compaction", tmp_path, *steps, settings=settings) as hosted:
+        await hosted.session.prompt("first thing\nwith more")
+        await hosted.session.prompt("second thing")
+        result = await hosted.session.compact()
 
     assert result.summary.startswith("The user asked:\n- first thing\n")
 
 
 async def test_a_note_is_kept_and_drawn(tmp_path: Path) -> None:
-    async with using("message_renderer", tmp_path) as play:
-        await play.session.prompt("/note remember the milk")
-        (message,) = play.session.messages
-        views = play.session.extensions.views
+    async with using("message_renderer", tmp_path) as hosted:
+        await hosted.session.prompt("/note remember the milk")
+        (message,) = hosted.session.messages
+        views = hosted.session.extensions.views
         rows = views.rows("message", "note", message, ViewOptions(), None, 10)
 
         assert rows == ["-" * 10, "remember t", "-" * 10]
@@ -227,8 +247,8 @@ async def test_a_note_is_kept_and_drawn(tmp_path: Path) -> None:
 
 async def test_an_answer_that_breaks_a_rule_is_cut(tmp_path: Path) -> None:
     steps = (says("You're absolutely right, of course"), says("It is 4."))
-    async with using("stream_rule", tmp_path, *steps) as play:
-        answer = await play.session.prompt("2 + 2?")
+    async with using("stream_rule", tmp_path, *steps) as hosted:
+        answer = await hosted.session.prompt("2 + 2?")
 
     assert isinstance(answer, AssistantMessage)
     assert answer.content == (Text(text="It is 4."),)
@@ -241,23 +261,23 @@ async def test_a_sub_agent_looks(tmp_path: Path) -> None:
         says("In a.txt."),
         says("It is in a.txt."),
     )
-    async with using("sub_agent", tmp_path, *steps) as play:
-        await play.session.prompt("find it")
+    async with using("sub_agent", tmp_path, *steps) as hosted:
+        await hosted.session.prompt("find it")
 
-        assert results(play) == ["In a.txt."]
+        assert results(hosted) == ["In a.txt."]
 
 
 async def test_nothing_is_written_while_a_plan_is_made(tmp_path: Path) -> None:
     ui = FakeUI()
     steps = (calls("write", path="a", content="x"), says("planned"), says("done"))
-    async with using("plan_mode", tmp_path, *steps, ui=ui) as play:
-        tools = play.session.active_tools
-        await play.session.prompt("/plan")
-        assert play.session.active_tools == ("read", "grep", "find", "ls")
-        play.session.set_active_tools(tools)
-        await play.session.prompt("do it")
-        assert results(play) == ["The plan is not approved yet. Describe it; nothing is written."]
-        await play.session.prompt("/go")
+    async with using("plan_mode", tmp_path, *steps, ui=ui) as hosted:
+        tools = hosted.session.active_tools
+        await hosted.session.prompt("/plan")
+        assert hosted.session.active_tools == ("read", "grep", "find", "ls")
+        hosted.session.set_active_tools(tools)
+        await hosted.session.prompt("do it")
+        assert results(hosted) == ["The plan is not approved yet. Describe it; nothing is written."]
+        await hosted.session.prompt("/go")
 
-        assert play.session.active_tools == tools
-        assert play.failures == []
+        assert hosted.session.active_tools == tools
+        assert hosted.failures == []

@@ -10,15 +10,15 @@ from pi.ai.errors import BadRequest
 from pi.ai.messages import Image
 from pi.modes.headless import PromptInput, run_json
 from pi.testing import calls, says
-from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.session_fixture import SessionFixture
 from tests.modes.pipes import piped, until
 
 PICTURE = Image(data="aGk=", mime_type="image/png")
 
 
 async def test_the_header_comes_first_and_then_every_event_of_every_prompt(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("one"), says("two"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("one"), says("two"))
+    session = await fixture.open()
     async with piped() as reader:
         prompts = [PromptInput(text="a", images=(PICTURE,)), PromptInput(text="b")]
         code = await run_json(session, prompts, reader.output, pytest.fail)
@@ -41,8 +41,8 @@ async def test_the_header_comes_first_and_then_every_event_of_every_prompt(tmp_p
 
 @pytest.mark.behaviour("print-mode-exit-codes")
 async def test_a_failed_answer_is_an_exit_code_of_1(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, BadRequest("400: no", status=400))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, BadRequest("400: no", status=400))
+    session = await fixture.open()
     async with piped() as reader:
         assert await run_json(session, [PromptInput(text="a")], reader.output, pytest.fail) == 1
         last = (await reader.records())[-1]
@@ -55,9 +55,9 @@ async def test_a_failed_answer_is_an_exit_code_of_1(tmp_path: Path) -> None:
 async def test_a_run_that_the_repetition_guard_ended_is_an_exit_code_of_1_and_one_line(
     tmp_path: Path,
 ) -> None:
-    stage = Stage(tmp_path, *[calls("read", path="notes.txt")] * 20)
-    stage.write(".pi/agent/settings.json", '{"repetition": {"calls": 2}}')
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, *[calls("read", path="notes.txt")] * 20)
+    fixture.write(".pi/agent/settings.json", '{"repetition": {"calls": 2}}')
+    session = await fixture.open()
     complaints: list[str] = []
     async with piped() as reader:
         code = await run_json(session, [PromptInput(text="a")], reader.output, complaints.append)
@@ -71,8 +71,8 @@ async def test_a_run_that_the_repetition_guard_ended_is_an_exit_code_of_1_and_on
 @pytest.mark.behaviour("output-is-flushed")
 async def test_a_slow_reader_holds_the_agent_up_and_misses_nothing(tmp_path: Path) -> None:
     words = " ".join(map(str, range(20_000)))
-    stage = Stage(tmp_path, says(words))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says(words))
+    session = await fixture.open()
     async with piped() as reader:
         run = asyncio.create_task(
             run_json(session, [PromptInput(text="a")], reader.output, pytest.fail)

@@ -5,7 +5,7 @@ import pytest
 from pi.modes.phases import observe_phases, phase, ready
 
 
-class Diary:
+class PhaseLog:
     """Writes down what it is notified."""
 
     def __init__(self) -> None:
@@ -22,7 +22,7 @@ class Diary:
 
 
 def test_an_observer_gets_nested_phases() -> None:
-    diary = Diary()
+    diary = PhaseLog()
 
     with observe_phases(diary), phase("a"):
         with phase("a:b"):
@@ -33,7 +33,7 @@ def test_an_observer_gets_nested_phases() -> None:
 
 
 def test_a_phase_that_fails_has_ended_too() -> None:
-    diary = Diary()
+    diary = PhaseLog()
 
     with observe_phases(diary), pytest.raises(ZeroDivisionError), phase("a"):
         raise ZeroDivisionError
@@ -42,7 +42,7 @@ def test_a_phase_that_fails_has_ended_too() -> None:
 
 
 def test_afterwards_and_without_anyone_nothing_is_reported() -> None:
-    diary = Diary()
+    diary = PhaseLog()
     with observe_phases(diary):
         pass
 

@@ -10,13 +10,13 @@ from pi.ai.messages import Text
 from pi.modes.headless import INCOMPLETE, PromptInput, run_print
 from pi.modes.stdio import Output
 from pi.testing import Reply, calls, says
-from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.session_fixture import SessionFixture
 from tests.modes.pipes import piped
 
 
-async def printed(stage: Stage, *prompts: str) -> tuple[int, str, list[str]]:
+async def printed(fixture: SessionFixture, *prompts: str) -> tuple[int, str, list[str]]:
     """The exit code, what is printed, and what is complained about."""
-    session = await stage.open()
+    session = await fixture.open()
     complaints: list[str] = []
     async with piped() as reader:
         requested = [PromptInput(text=prompt) for prompt in prompts]
@@ -27,40 +27,40 @@ async def printed(stage: Stage, *prompts: str) -> tuple[int, str, list[str]]:
 
 
 async def test_the_last_answer_is_printed_and_nothing_else(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("first"), says("se", Text(text="cond")))
+    fixture = SessionFixture(tmp_path, says("first"), says("se", Text(text="cond")))
 
-    assert await printed(stage, "a", "b") == (0, "second\n", [])
+    assert await printed(fixture, "a", "b") == (0, "second\n", [])
 
 
 @pytest.mark.behaviour("print-mode-exit-codes")
 async def test_a_failure_is_reported_beside_the_output(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("first"), BadRequest("400: no", status=400))
+    fixture = SessionFixture(tmp_path, says("first"), BadRequest("400: no", status=400))
 
-    assert await printed(stage, "a", "b") == (1, "", ["400: no"])
+    assert await printed(fixture, "a", "b") == (1, "", ["400: no"])
 
 
 @pytest.mark.behaviour("cut-tool-call-is-not-run")
 async def test_an_answer_that_was_cut_off_is_printed_and_its_reader_warned(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, Reply(blocks=(Text(text="so far"),), stop_reason="length"))
+    fixture = SessionFixture(tmp_path, Reply(blocks=(Text(text="so far"),), stop_reason="length"))
 
-    assert await printed(stage, "a") == (0, "so far\n", [INCOMPLETE])
+    assert await printed(fixture, "a") == (0, "so far\n", [INCOMPLETE])
 
 
 @pytest.mark.behaviour("loops-are-stopped")
 async def test_a_run_that_the_repetition_guard_ended_is_a_failure(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, *[calls("read", path="notes.txt")] * 20)
-    stage.write(".pi/agent/settings.json", '{"repetition": {"calls": 2}}')
+    fixture = SessionFixture(tmp_path, *[calls("read", path="notes.txt")] * 20)
+    fixture.write(".pi/agent/settings.json", '{"repetition": {"calls": 2}}')
 
     reason = "Stopped: the model made the same call of read 6 times in a row."
-    assert await printed(stage, "look around") == (1, "", [reason])
+    assert await printed(fixture, "look around") == (1, "", [reason])
 
 
 async def test_an_answer_without_words_prints_nothing(tmp_path: Path) -> None:
-    assert await printed(Stage(tmp_path, Reply()), "a") == (0, "", [])
+    assert await printed(SessionFixture(tmp_path, Reply()), "a") == (0, "", [])
 
 
 async def test_half_a_character_is_replaced(tmp_path: Path) -> None:
-    code, output, _ = await printed(Stage(tmp_path, says("a\ud83d")), "a")
+    code, output, _ = await printed(SessionFixture(tmp_path, says("a\ud83d")), "a")
 
     assert (code, output[0]) == (0, "a")
 
@@ -69,12 +69,16 @@ COMMANDING = "red \x1b[31m, clipboard \x1b]52;c;eA==\x07, done"
 
 
 async def test_a_program_gets_every_byte_of_an_answer(tmp_path: Path) -> None:
-    assert await printed(Stage(tmp_path, says(COMMANDING)), "a") == (0, f"{COMMANDING}\n", [])
+    assert await printed(SessionFixture(tmp_path, says(COMMANDING)), "a") == (
+        0,
+        f"{COMMANDING}\n",
+        [],
+    )
 
 
 @pytest.mark.skipif(os.name != "posix", reason="terminals of POSIX")
 async def test_no_answer_commands_a_terminal(tmp_path: Path) -> None:
-    session = await Stage(tmp_path, says(COMMANDING)).open()
+    session = await SessionFixture(tmp_path, says(COMMANDING)).open()
     ours, theirs = os.openpty()
     output = Output(theirs)
     try:

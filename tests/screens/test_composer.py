@@ -8,7 +8,7 @@ import pytest
 
 from pi.ai.errors import ProviderUnavailable
 from pi.testing import calls, says
-from tests.modes.interactive.theatre import Theatre
+from tests.modes.interactive.app_fixture import AppFixture
 from tests.screens.snapshots import check
 
 ALT_ENTER = "\x1b[13;3u"
@@ -19,74 +19,74 @@ LONG_PASTE = "\x1b[200~" + "\n".join(f"line {number}" for number in range(30)) +
 async def test_queued_messages_stand_above_what_is_being_written(
     tmp_path: Path, columns: int, rows: int
 ) -> None:
-    theatre = Theatre(
+    app_fixture = AppFixture(
         tmp_path, calls("bash", command="cat gate"), says("Done."), columns=columns, rows=rows
     )
-    theatre.gate()
-    async with theatre.playing():
-        theatre.send("go")
-        await theatre.sees("Running bash")
-        theatre.send("take the second one, and explain why it was the better choice")
-        theatre.type("then commit\nit")
-        theatre.type(ALT_ENTER)
-        await theatre.sees("Follow-up: then commit it")
-        theatre.type("half a thought")
-        await theatre.quiet()
-        check(f"queued-{columns}", theatre.screen)
+    app_fixture.gate()
+    async with app_fixture.running():
+        app_fixture.send("go")
+        await app_fixture.sees("Running bash")
+        app_fixture.send("take the second one, and explain why it was the better choice")
+        app_fixture.type("then commit\nit")
+        app_fixture.type(ALT_ENTER)
+        await app_fixture.sees("Follow-up: then commit it")
+        app_fixture.type("half a thought")
+        await app_fixture.quiet()
+        check(f"queued-{columns}", app_fixture.screen)
 
 
 async def test_commands_are_offered_below_the_editor(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, columns=60, rows=16)
-    async with theatre.playing():
-        theatre.type("/")
-        await theatre.sees("→ model")
-        await theatre.quiet()
-        check("commands-offered", theatre.screen)
+    app_fixture = AppFixture(tmp_path, columns=60, rows=16)
+    async with app_fixture.running():
+        app_fixture.type("/")
+        await app_fixture.sees("→ model")
+        await app_fixture.quiet()
+        check("commands-offered", app_fixture.screen)
 
 
 async def test_files_are_offered_behind_an_at_sign(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, columns=60, rows=16)
+    app_fixture = AppFixture(tmp_path, columns=60, rows=16)
     for name in ("src/main.py", "src/mail.py", "with space/main.txt"):
-        theatre.stage.write(f"project/{name}", "")
-    async with theatre.playing():
-        theatre.type("look at @mai")
-        await theatre.sees("→ mai")
-        await theatre.quiet()
-        check("files-offered", theatre.screen)
+        app_fixture.fixture.write(f"project/{name}", "")
+    async with app_fixture.running():
+        app_fixture.type("look at @mai")
+        await app_fixture.sees("→ mai")
+        await app_fixture.quiet()
+        check("files-offered", app_fixture.screen)
 
 
 async def test_a_long_paste_is_a_marker_until_it_is_sent(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, says("Thirty lines."), columns=60, rows=40)
-    async with theatre.playing():
-        theatre.type("see ")
-        theatre.type(LONG_PASTE)
-        theatre.type(" there")
-        await theatre.sees(" there")
-        await theatre.quiet()
-        check("paste-marker", theatre.screen)
-        theatre.type("\r")
-        await theatre.sees("Thirty lines.")
-        await theatre.sees("▌ see [paste +30 lines] there")
-        theatre.type("\x0f")
-        await theatre.sees("▌ line 29 there")
+    app_fixture = AppFixture(tmp_path, says("Thirty lines."), columns=60, rows=40)
+    async with app_fixture.running():
+        app_fixture.type("see ")
+        app_fixture.type(LONG_PASTE)
+        app_fixture.type(" there")
+        await app_fixture.sees(" there")
+        await app_fixture.quiet()
+        check("paste-marker", app_fixture.screen)
+        app_fixture.type("\r")
+        await app_fixture.sees("Thirty lines.")
+        await app_fixture.sees("▌ see [paste +30 lines] there")
+        app_fixture.type("\x0f")
+        await app_fixture.sees("▌ line 29 there")
 
 
 async def test_a_long_text_shows_the_lines_around_the_cursor(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, columns=40, rows=12)
-    async with theatre.playing():
-        theatre.type("\n".join(f"line {number}" for number in range(9)))
-        theatre.type("\x1b[A" * 5)
-        await theatre.sees("↓ 1 more")
-        await theatre.quiet()
-        check("long-draft", theatre.screen)
+    app_fixture = AppFixture(tmp_path, columns=40, rows=12)
+    async with app_fixture.running():
+        app_fixture.type("\n".join(f"line {number}" for number in range(9)))
+        app_fixture.type("\x1b[A" * 5)
+        await app_fixture.sees("↓ 1 more")
+        await app_fixture.quiet()
+        check("long-draft", app_fixture.screen)
 
 
 async def test_a_retry_is_reported_in_the_border_and_what_is_written_stays(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, ProviderUnavailable("overloaded"), says("At last."))
-    async with theatre.playing():
-        theatre.send("go")
-        await theatre.sees("Retrying in 2s")
-        theatre.type("meanwhile")
-        await theatre.sees("meanwhile")
-        await theatre.quiet()
-        check("retry", theatre.screen)
+    app_fixture = AppFixture(tmp_path, ProviderUnavailable("overloaded"), says("At last."))
+    async with app_fixture.running():
+        app_fixture.send("go")
+        await app_fixture.sees("Retrying in 2s")
+        app_fixture.type("meanwhile")
+        await app_fixture.sees("meanwhile")
+        await app_fixture.quiet()
+        check("retry", app_fixture.screen)

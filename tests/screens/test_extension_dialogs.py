@@ -6,7 +6,7 @@ import pytest
 
 from pi.modes.interactive.composer.prompt import PAUSE_SECONDS
 from pi.testing import calls, says
-from tests.screens.extended import extended
+from tests.screens.extended_app import extended
 
 ENTER, ESCAPE, DOWN = "\r", "\x1b", "\x1b[B"
 
@@ -49,34 +49,34 @@ async def question(args, ctx):
 async def test_an_extension_asks_and_the_user_answers(
     tmp_path: Path, kind: str, shown: str, keys: list[str], answer: str
 ) -> None:
-    async with extended(tmp_path, ASKING).playing() as theatre:
-        theatre.send(f"/ask {kind}")
-        await theatre.sees(shown)
+    async with extended(tmp_path, ASKING).running() as app_fixture:
+        app_fixture.send(f"/ask {kind}")
+        await app_fixture.sees(shown)
         for key in keys:
-            theatre.type(key)
-        await theatre.sees(f"Answer: {answer}")
-        assert shown not in theatre.screen
+            app_fixture.type(key)
+        await app_fixture.sees(f"Answer: {answer}")
+        assert shown not in app_fixture.screen
 
 
 async def test_a_secret_is_not_shown(tmp_path: Path) -> None:
-    async with extended(tmp_path, ASKING).playing() as theatre:
-        theatre.send("/ask secret")
-        await theatre.sees("Your key?")
-        theatre.type("hush")
-        await theatre.sees("••••")
-        assert "hush" not in theatre.tape
-        theatre.type(ESCAPE)
-        await theatre.sees("Answer: None")
+    async with extended(tmp_path, ASKING).running() as app_fixture:
+        app_fixture.send("/ask secret")
+        await app_fixture.sees("Your key?")
+        app_fixture.type("hush")
+        await app_fixture.sees("••••")
+        assert "hush" not in app_fixture.tape
+        app_fixture.type(ESCAPE)
+        await app_fixture.sees("Answer: None")
 
 
 async def test_a_question_goes_when_its_time_is_over(tmp_path: Path) -> None:
-    async with extended(tmp_path, ASKING).playing() as theatre:
-        theatre.send("/ask late")
-        await theatre.sees("You have a second.")
-        assert "Quick? (1s)" in theatre.screen
-        await theatre.clock.advance(2.0)
-        await theatre.sees("Answer: False")
-        assert "You have a second." not in theatre.screen
+    async with extended(tmp_path, ASKING).running() as app_fixture:
+        app_fixture.send("/ask late")
+        await app_fixture.sees("You have a second.")
+        assert "Quick? (1s)" in app_fixture.screen
+        await app_fixture.clock.advance(2.0)
+        await app_fixture.sees("Answer: False")
+        assert "You have a second." not in app_fixture.screen
 
 
 @pytest.mark.behaviour("drafts-are-kept")
@@ -88,15 +88,15 @@ async def test_what_was_being_written_is_there_after_a_question(tmp_path: Path) 
             return Block(reason="No.")
     """
     steps = (calls("bash", command="true"), says("Done."))
-    async with extended(tmp_path, source, *steps).playing() as theatre:
-        theatre.send("go")
-        theatre.type("half a sentence")
-        await theatre.sees("half a sentence")
-        await theatre.clock.advance(PAUSE_SECONDS)
-        await theatre.sees("Run it?")
-        theatre.type(ENTER)
-        await theatre.sees("Done.")
-        await theatre.sees("half a sentence")
+    async with extended(tmp_path, source, *steps).running() as app_fixture:
+        app_fixture.send("go")
+        app_fixture.type("half a sentence")
+        await app_fixture.sees("half a sentence")
+        await app_fixture.clock.advance(PAUSE_SECONDS)
+        await app_fixture.sees("Run it?")
+        app_fixture.type(ENTER)
+        await app_fixture.sees("Done.")
+        await app_fixture.sees("half a sentence")
 
 
 async def test_questions_at_once_are_asked_one_after_the_other(tmp_path: Path) -> None:
@@ -108,16 +108,16 @@ async def test_questions_at_once_are_asked_one_after_the_other(tmp_path: Path) -
         )
         ctx.ui.notify(f"Answers: {answers}")
     """
-    async with extended(tmp_path, source).playing() as theatre:
-        theatre.send("/both")
-        await theatre.sees("First?")
-        assert "Second?" not in theatre.screen
-        theatre.send("one")
-        await theatre.sees("Second?")
-        theatre.send("two")
-        await theatre.sees("Third?")
-        theatre.type(ENTER)
-        await theatre.sees("Answers: ['one', 'two', True]")
+    async with extended(tmp_path, source).running() as app_fixture:
+        app_fixture.send("/both")
+        await app_fixture.sees("First?")
+        assert "Second?" not in app_fixture.screen
+        app_fixture.send("one")
+        await app_fixture.sees("Second?")
+        app_fixture.send("two")
+        await app_fixture.sees("Third?")
+        app_fixture.type(ENTER)
+        await app_fixture.sees("Answers: ['one', 'two', True]")
 
 
 @pytest.mark.behaviour("timed-out-dialogs-close")
@@ -128,12 +128,12 @@ async def test_stopping_the_agent_takes_its_questions_away(tmp_path: Path) -> No
         await ctx.ui.select("Really?", ["yes", "no"])
     """
     steps = (calls("bash", command="true"), says("Never said."))
-    async with extended(tmp_path, source, *steps).playing() as theatre:
-        theatre.send("go")
-        await theatre.sees("Really?")
-        assert theatre.session is not None
-        await theatre.session.abort()
-        await theatre.loses("Really?")
+    async with extended(tmp_path, source, *steps).running() as app_fixture:
+        app_fixture.send("go")
+        await app_fixture.sees("Really?")
+        assert app_fixture.session is not None
+        await app_fixture.session.abort()
+        await app_fixture.loses("Really?")
 
 
 @pytest.mark.behaviour("stale-handles-raise")
@@ -144,14 +144,14 @@ async def test_another_session_leaves_the_questions_of_this_one(tmp_path: Path) 
         answer = await ctx.ui.input("Your name?")
         assert answer is None
     """
-    async with extended(tmp_path, source).playing() as theatre:
-        theatre.send("/ask")
-        await theatre.sees("Your name?")
-        assert theatre.session is not None
-        await theatre.session.new_session()
-        await theatre.loses("Your name?")
-        theatre.type("still here")
-        await theatre.sees("still here")
+    async with extended(tmp_path, source).running() as app_fixture:
+        app_fixture.send("/ask")
+        await app_fixture.sees("Your name?")
+        assert app_fixture.session is not None
+        await app_fixture.session.new_session()
+        await app_fixture.loses("Your name?")
+        app_fixture.type("still here")
+        await app_fixture.sees("still here")
 
 
 COUNTER = """
@@ -195,35 +195,35 @@ async def count(args, ctx):
 
 @pytest.mark.parametrize("args", ["", "overlay"])
 async def test_a_component_of_an_extension_takes_the_keys(tmp_path: Path, args: str) -> None:
-    async with extended(tmp_path, COUNTER).playing() as theatre:
-        theatre.send(f"/count {args}")
-        await theatre.sees("Count: 0")
-        theatre.type("+")
-        theatre.type("+")
-        await theatre.sees("Count: 2")
-        theatre.type(ENTER)
-        await theatre.sees(f"Counted 2, {len(args) // 7} overlays")
-        assert "Count: 2" not in theatre.screen
-        theatre.type("back")
-        await theatre.sees("back")
+    async with extended(tmp_path, COUNTER).running() as app_fixture:
+        app_fixture.send(f"/count {args}")
+        await app_fixture.sees("Count: 0")
+        app_fixture.type("+")
+        app_fixture.type("+")
+        await app_fixture.sees("Count: 2")
+        app_fixture.type(ENTER)
+        await app_fixture.sees(f"Counted 2, {len(args) // 7} overlays")
+        assert "Count: 2" not in app_fixture.screen
+        app_fixture.type("back")
+        await app_fixture.sees("back")
 
 
 async def test_a_component_that_fails_is_taken_away_and_reported(tmp_path: Path) -> None:
-    async with extended(tmp_path, COUNTER).playing() as theatre:
-        theatre.send("/count")
-        await theatre.sees("Count: 0")
-        theatre.type("b")
-        await theatre.sees("command:count: broken")
-        assert "Count: 0" not in theatre.screen
-        theatre.type("back")
-        await theatre.sees("back")
+    async with extended(tmp_path, COUNTER).running() as app_fixture:
+        app_fixture.send("/count")
+        await app_fixture.sees("Count: 0")
+        app_fixture.type("b")
+        await app_fixture.sees("command:count: broken")
+        assert "Count: 0" not in app_fixture.screen
+        app_fixture.type("back")
+        await app_fixture.sees("back")
 
 
 async def test_a_component_may_itself_ask_a_question(tmp_path: Path) -> None:
-    async with extended(tmp_path, COUNTER).playing() as theatre:
-        theatre.send("/count")
-        await theatre.sees("Count: 0")
-        theatre.type("?")
-        await theatre.sees("Can you count?")
-        theatre.type(ENTER)
-        await theatre.sees("Count: 100")
+    async with extended(tmp_path, COUNTER).running() as app_fixture:
+        app_fixture.send("/count")
+        await app_fixture.sees("Count: 0")
+        app_fixture.type("?")
+        await app_fixture.sees("Can you count?")
+        app_fixture.type(ENTER)
+        await app_fixture.sees("Count: 100")

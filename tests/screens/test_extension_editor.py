@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pi.testing import says
-from tests.screens.extended import extended
+from tests.screens.extended_app import extended
 
 ENTER, ESCAPE, TAB, CTRL_P = "\r", "\x1b", "\t", "\x10"
 F5, F6 = "\x1b[15~", "\x1b[17~"
@@ -19,10 +19,10 @@ async def test_an_extension_reads_and_writes_what_is_being_written(tmp_path: Pat
 
     pi.register_shortcut("f5", shout)
     """
-    async with extended(tmp_path, source).playing() as theatre:
-        theatre.type("quiet words")
-        theatre.type(F5)
-        await theatre.sees("QUIET WORDS!")
+    async with extended(tmp_path, source).running() as app_fixture:
+        app_fixture.type("quiet words")
+        app_fixture.type(F5)
+        await app_fixture.sees("QUIET WORDS!")
 
 
 @pytest.mark.behaviour("paste-markers-are-atomic")
@@ -33,12 +33,12 @@ async def test_an_extension_reads_long_pastes_in_full(tmp_path: Path) -> None:
 
     pi.register_shortcut("f5", count)
     """
-    async with extended(tmp_path, source).playing() as theatre:
+    async with extended(tmp_path, source).running() as app_fixture:
         pasted = "\n".join(str(number) for number in range(20))
-        theatre.type(f"\x1b[200~{pasted}\x1b[201~")
-        await theatre.sees("[paste #1 +20 lines]")
-        theatre.type(F5)
-        await theatre.sees("20 lines\n")
+        app_fixture.type(f"\x1b[200~{pasted}\x1b[201~")
+        await app_fixture.sees("[paste #1 +20 lines]")
+        app_fixture.type(F5)
+        await app_fixture.sees("20 lines\n")
 
 
 async def test_a_key_of_an_extension_does_what_it_is_for(tmp_path: Path) -> None:
@@ -51,11 +51,11 @@ async def test_a_key_of_an_extension_does_what_it_is_for(tmp_path: Path) -> None
     async def fail(ctx):
         raise ValueError("no such luck")
     """
-    async with extended(tmp_path, source).playing() as theatre:
-        theatre.type(F5)
-        await theatre.sees("pressed in tui")
-        theatre.type(F6)
-        await theatre.sees("shortcut:f6: no such luck")
+    async with extended(tmp_path, source).running() as app_fixture:
+        app_fixture.type(F5)
+        await app_fixture.sees("pressed in tui")
+        app_fixture.type(F6)
+        await app_fixture.sees("shortcut:f6: no such luck")
 
 
 async def test_a_key_that_means_something_already_stays_as_it_is_and_that_is_reported(
@@ -66,14 +66,14 @@ async def test_a_key_that_means_something_already_stays_as_it_is_and_that_is_rep
     pi.register_shortcut("hyper+q", lambda ctx: None)
     pi.register_shortcut("ctrl+s", lambda ctx: ctx.ui.notify("free in the editor"))
     """
-    async with extended(tmp_path, source, rows=40).playing() as theatre:
-        await theatre.sees("Extension shortcut ctrl+p: already bound to app.model.cycleForward")
-        await theatre.sees("Extension shortcut hyper+q: unknown key")
-        theatre.type(CTRL_P)
-        await theatre.sees("Only one model is available.")
-        theatre.type("\x13")
-        await theatre.sees("free in the editor")
-        assert "mine" not in theatre.screen
+    async with extended(tmp_path, source, rows=40).running() as app_fixture:
+        await app_fixture.sees("Extension shortcut ctrl+p: already bound to app.model.cycleForward")
+        await app_fixture.sees("Extension shortcut hyper+q: unknown key")
+        app_fixture.type(CTRL_P)
+        await app_fixture.sees("Only one model is available.")
+        app_fixture.type("\x13")
+        await app_fixture.sees("free in the editor")
+        assert "mine" not in app_fixture.screen
 
 
 async def test_an_extension_completes_what_it_knows(tmp_path: Path) -> None:
@@ -89,12 +89,12 @@ async def test_an_extension_completes_what_it_knows(tmp_path: Path) -> None:
 
     pi.on("session_start", lambda event, ctx: ctx.ui.add_autocomplete_provider(Tickets()))
     """
-    async with extended(tmp_path, source).playing() as theatre:
-        theatre.type("see #")
-        await theatre.sees("the answer")
-        theatre.type(TAB)
-        await theatre.loses("the answer")
-        await theatre.sees("see #42")
+    async with extended(tmp_path, source).running() as app_fixture:
+        app_fixture.type("see #")
+        await app_fixture.sees("the answer")
+        app_fixture.type(TAB)
+        await app_fixture.loses("the answer")
+        await app_fixture.sees("see #42")
 
 
 async def test_a_provider_that_fails_is_reported_and_asked_no_more(tmp_path: Path) -> None:
@@ -105,11 +105,11 @@ async def test_a_provider_that_fails_is_reported_and_asked_no_more(tmp_path: Pat
 
     pi.on("session_start", lambda event, ctx: ctx.ui.add_autocomplete_provider(Broken()))
     """
-    async with extended(tmp_path, source).playing() as theatre:
-        theatre.type("/")
-        await theatre.sees("no idea")
-        await theatre.sees("model")
-        assert theatre.screen.count("no idea") == 1
+    async with extended(tmp_path, source).running() as app_fixture:
+        app_fixture.type("/")
+        await app_fixture.sees("no idea")
+        await app_fixture.sees("model")
+        assert app_fixture.screen.count("no idea") == 1
 
 
 async def test_arguments_of_a_command_are_completed(tmp_path: Path) -> None:
@@ -119,11 +119,11 @@ async def test_arguments_of_a_command_are_completed(tmp_path: Path) -> None:
 
     pi.register_command("wake", wake, completions=lambda prefix: ["all"])
     """
-    async with extended(tmp_path, source).playing() as theatre:
-        theatre.type("/wake ")
-        await theatre.sees("all")
-        theatre.type(TAB)
-        await theatre.sees("/wake all")
+    async with extended(tmp_path, source).running() as app_fixture:
+        app_fixture.type("/wake ")
+        await app_fixture.sees("all")
+        app_fixture.type(TAB)
+        await app_fixture.sees("/wake all")
 
 
 async def test_an_extension_sees_every_key_first(tmp_path: Path) -> None:
@@ -140,16 +140,16 @@ async def test_an_extension_sees_every_key_first(tmp_path: Path) -> None:
         pi.register_shortcut("f5", lambda ctx: end())
         ctx.ui.notify("listening")
     """
-    async with extended(tmp_path, source).playing() as theatre:
-        await theatre.sees("listening")
-        theatre.type("a")
-        theatre.type("x")
-        theatre.type("y")
-        await theatre.sees("\naz\n")
-        theatre.type(F5)
-        await theatre.quiet()
-        theatre.type("x")
-        await theatre.sees("\nazx\n")
+    async with extended(tmp_path, source).running() as app_fixture:
+        await app_fixture.sees("listening")
+        app_fixture.type("a")
+        app_fixture.type("x")
+        app_fixture.type("y")
+        await app_fixture.sees("\naz\n")
+        app_fixture.type(F5)
+        await app_fixture.quiet()
+        app_fixture.type("x")
+        await app_fixture.sees("\nazx\n")
 
 
 async def test_a_listener_that_fails_hears_no_more(tmp_path: Path) -> None:
@@ -159,12 +159,12 @@ async def test_a_listener_that_fails_hears_no_more(tmp_path: Path) -> None:
 
     pi.on("session_start", lambda event, ctx: ctx.ui.on_terminal_input(listen))
     """
-    async with extended(tmp_path, source, rows=40).playing() as theatre:
-        theatre.type("a")
-        await theatre.sees("too loud")
-        theatre.type("b")
-        await theatre.sees("\nab\n")
-        assert theatre.screen.count("too loud") == 1
+    async with extended(tmp_path, source, rows=40).running() as app_fixture:
+        app_fixture.type("a")
+        await app_fixture.sees("too loud")
+        app_fixture.type("b")
+        await app_fixture.sees("\nab\n")
+        assert app_fixture.screen.count("too loud") == 1
 
 
 EDITOR = """
@@ -199,27 +199,27 @@ pi.register_shortcut("f5", lambda ctx: loud("off", ctx))
 
 
 async def test_an_editor_of_an_extension_takes_the_place_of_the_usual_one(tmp_path: Path) -> None:
-    async with extended(tmp_path, EDITOR, says("An answer.")).playing() as theatre:
-        theatre.send("/loud")
-        await theatre.sees("LOUD>")
-        await theatre.sees("now Loud")
-        theatre.send("hello")
-        await theatre.sees("An answer.")
-        await theatre.sees("▌ hello")
-        theatre.type("kept")
-        await theatre.sees("LOUD> KEPT")
-        theatre.type(F5)
-        await theatre.sees("now NoneType")
-        await theatre.sees("\nkept\n")
+    async with extended(tmp_path, EDITOR, says("An answer.")).running() as app_fixture:
+        app_fixture.send("/loud")
+        await app_fixture.sees("LOUD>")
+        await app_fixture.sees("now Loud")
+        app_fixture.send("hello")
+        await app_fixture.sees("An answer.")
+        await app_fixture.sees("▌ hello")
+        app_fixture.type("kept")
+        await app_fixture.sees("LOUD> KEPT")
+        app_fixture.type(F5)
+        await app_fixture.sees("now NoneType")
+        await app_fixture.sees("\nkept\n")
 
 
 async def test_an_editor_that_fails_makes_room_for_the_usual_one(tmp_path: Path) -> None:
-    async with extended(tmp_path, EDITOR).playing() as theatre:
-        theatre.send("/loud")
-        await theatre.sees("LOUD>")
-        theatre.type("boom")
-        await theatre.sees("The editor of an extension failed: ValueError('too much')")
-        await theatre.sees("\nboom\n")
+    async with extended(tmp_path, EDITOR).running() as app_fixture:
+        app_fixture.send("/loud")
+        await app_fixture.sees("LOUD>")
+        app_fixture.type("boom")
+        await app_fixture.sees("The editor of an extension failed: ValueError('too much')")
+        await app_fixture.sees("\nboom\n")
 
 
 async def test_what_is_no_editor_is_refused(tmp_path: Path) -> None:
@@ -228,11 +228,11 @@ async def test_what_is_no_editor_is_refused(tmp_path: Path) -> None:
     async def bad(args, ctx):
         ctx.ui.set_editor_component(object)
     """
-    async with extended(tmp_path, source).playing() as theatre:
-        theatre.send("/bad")
-        await theatre.sees("get_text, set_text, handle_input.")
-        theatre.type("still here")
-        await theatre.sees("still here")
+    async with extended(tmp_path, source).running() as app_fixture:
+        app_fixture.send("/bad")
+        await app_fixture.sees("get_text, set_text, handle_input.")
+        app_fixture.type("still here")
+        await app_fixture.sees("still here")
 
 
 @pytest.mark.behaviour("stale-handles-raise")
@@ -246,14 +246,14 @@ async def deaf(args, ctx):
     await loud("", ctx)
 """
     )
-    async with extended(tmp_path, source).playing() as theatre:
-        theatre.send("/deaf")
-        await theatre.sees("LOUD>")
-        assert theatre.session is not None
-        await theatre.session.new_session()
-        await theatre.loses("LOUD>")
-        theatre.type("quite usual")
-        await theatre.sees("quite usual")
+    async with extended(tmp_path, source).running() as app_fixture:
+        app_fixture.send("/deaf")
+        await app_fixture.sees("LOUD>")
+        assert app_fixture.session is not None
+        await app_fixture.session.new_session()
+        await app_fixture.loses("LOUD>")
+        app_fixture.type("quite usual")
+        await app_fixture.sees("quite usual")
 
 
 async def test_a_text_with_a_prefix_goes_to_the_extension_that_has_it(tmp_path: Path) -> None:
@@ -263,15 +263,15 @@ async def test_a_text_with_a_prefix_goes_to_the_extension_that_has_it(tmp_path: 
 
     pi.add_input_mode("$", InputMode(label="python", run=run))
     """
-    async with extended(tmp_path, source).playing() as theatre:
-        await theatre.sees("(faux) faux")
-        usual = theatre.terminal.style(0, 1)["fg"]
-        theatre.type("$ 1 + 1")
-        await theatre.sees("python")
-        await theatre.until(lambda: theatre.terminal.style(0, 1)["fg"] != usual)
-        theatre.type(ENTER)
-        await theatre.sees("ran '1 + 1'")
-        await theatre.loses("python")
+    async with extended(tmp_path, source).running() as app_fixture:
+        await app_fixture.sees("(faux) faux")
+        usual = app_fixture.terminal.style(0, 1)["fg"]
+        app_fixture.type("$ 1 + 1")
+        await app_fixture.sees("python")
+        await app_fixture.until(lambda: app_fixture.terminal.style(0, 1)["fg"] != usual)
+        app_fixture.type(ENTER)
+        await app_fixture.sees("ran '1 + 1'")
+        await app_fixture.loses("python")
 
 
 async def test_a_mode_that_fails_is_reported(tmp_path: Path) -> None:
@@ -281,6 +281,6 @@ async def test_a_mode_that_fails_is_reported(tmp_path: Path) -> None:
 
     pi.add_input_mode("$", InputMode(label="python", run=run))
     """
-    async with extended(tmp_path, source).playing() as theatre:
-        theatre.send("$ 1 + 1")
-        await theatre.sees("no kernel")
+    async with extended(tmp_path, source).running() as app_fixture:
+        app_fixture.send("$ 1 + 1")
+        await app_fixture.sees("no kernel")

@@ -5,54 +5,54 @@ from pathlib import Path
 from pi.ai.providers.faux import Step
 from pi.testing import calls, says
 from tests.conftest import ROOT
-from tests.screens.extended import Extended
+from tests.screens.extended_app import ExtendedApp
 
 
-def playing(tmp_path: Path, name: str, *steps: Step) -> Extended:
-    """A theatre with one of the examples."""
+def extension_session(tmp_path: Path, name: str, *steps: Step) -> ExtendedApp:
+    """The application with one of the examples."""
     source = (ROOT / "examples" / "extensions" / f"{name}.py").read_text(encoding="utf-8")
-    return Extended(tmp_path, source, *steps, rows=30)
+    return ExtendedApp(tmp_path, source, *steps, rows=30)
 
 
 async def test_deletions_are_confirmed(tmp_path: Path) -> None:
     steps = (calls("bash", command="rm -r build"), says("As you wish."))
-    async with playing(tmp_path, "confirm_deletions", *steps).playing() as theatre:
-        theatre.send("clean up")
-        await theatre.sees("Delete?")
-        await theatre.sees("rm -r build")
-        theatre.type("\x1b")
-        await theatre.sees("As you wish.")
-        await theatre.sees("✗ $ rm -r build")
+    async with extension_session(tmp_path, "confirm_deletions", *steps).running() as app_fixture:
+        app_fixture.send("clean up")
+        await app_fixture.sees("Delete?")
+        await app_fixture.sees("rm -r build")
+        app_fixture.type("\x1b")
+        await app_fixture.sees("As you wish.")
+        await app_fixture.sees("✗ $ rm -r build")
 
 
 async def test_the_footer_shows_the_model_and_how_full_it_is(tmp_path: Path) -> None:
-    async with playing(tmp_path, "custom_footer").playing() as theatre:
-        await theatre.sees("faux, 0 % full")
-        assert "(faux) faux" not in theatre.screen
+    async with extension_session(tmp_path, "custom_footer").running() as app_fixture:
+        await app_fixture.sees("faux, 0 % full")
+        assert "(faux) faux" not in app_fixture.screen
 
 
 async def test_a_note_stands_in_a_frame(tmp_path: Path) -> None:
-    async with playing(tmp_path, "message_renderer").playing() as theatre:
-        theatre.send("/note remember the milk")
-        await theatre.sees(f"{'-' * 80}\nremember the milk\n{'-' * 80}")
+    async with extension_session(tmp_path, "message_renderer").running() as app_fixture:
+        app_fixture.send("/note remember the milk")
+        await app_fixture.sees(f"{'-' * 80}\nremember the milk\n{'-' * 80}")
 
 
 async def test_tasks_stand_above_the_editor(tmp_path: Path) -> None:
     steps = (calls("todo", tasks=["write", "read"]), says("Noted."))
-    async with playing(tmp_path, "todo", *steps).playing() as theatre:
-        theatre.send("plan it")
-        await theatre.sees("Noted.")
-        await theatre.sees("[ ] write\n[ ] read\n─")
+    async with extension_session(tmp_path, "todo", *steps).running() as app_fixture:
+        app_fixture.send("plan it")
+        await app_fixture.sees("Noted.")
+        await app_fixture.sees("[ ] write\n[ ] read\n─")
 
 
 async def test_minutes_are_counted_in_the_status_line(tmp_path: Path) -> None:
-    async with playing(tmp_path, "status_widget").playing() as theatre:
-        await theatre.sees("(faux) faux")
-        await theatre.clock.advance(60.0)
-        await theatre.sees("min")
+    async with extension_session(tmp_path, "status_widget").running() as app_fixture:
+        await app_fixture.sees("(faux) faux")
+        await app_fixture.clock.advance(60.0)
+        await app_fixture.sees("min")
 
 
 async def test_planning_is_reported_in_the_status_line(tmp_path: Path) -> None:
-    async with playing(tmp_path, "plan_mode").playing() as theatre:
-        theatre.send("/plan")
-        await theatre.sees("planning")
+    async with extension_session(tmp_path, "plan_mode").running() as app_fixture:
+        app_fixture.send("/plan")
+        await app_fixture.sees("planning")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.screens.extended import extended
+from tests.screens.extended_app import extended
 from tests.screens.snapshots import check
 
 ASKING = """
@@ -58,12 +58,12 @@ async def test_questions_of_extensions_look_like_this(
     tmp_path: Path, columns: int, rows: int
 ) -> None:
     screens = []
-    async with extended(tmp_path, ASKING, columns=columns, rows=rows).playing() as theatre:
+    async with extended(tmp_path, ASKING, columns=columns, rows=rows).running() as app_fixture:
         for kind, shown in SHOWN.items():
-            theatre.send(f"/ask {kind}")
-            await theatre.sees(shown)
-            await theatre.quiet()
-            screens.append(f"== {kind}\n{theatre.screen}")
-            theatre.type("\x1b")
-            await theatre.sees(f"{kind} is over")
+            app_fixture.send(f"/ask {kind}")
+            await app_fixture.sees(shown)
+            await app_fixture.quiet()
+            screens.append(f"== {kind}\n{app_fixture.screen}")
+            app_fixture.type("\x1b")
+            await app_fixture.sees(f"{kind} is over")
     check(f"extension-questions-{columns}", "\n".join(screens))

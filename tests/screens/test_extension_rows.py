@@ -6,7 +6,7 @@ import pytest
 
 from pi.ai.messages import Text
 from pi.testing import calls, says, thinks
-from tests.screens.extended import extended
+from tests.screens.extended_app import extended
 from tests.screens.snapshots import check
 
 SHOWING = """
@@ -48,33 +48,33 @@ pi.command("fresh")(lambda args, ctx: ctx.new_session())
 
 
 async def test_everything_that_an_extension_shows_has_its_place(tmp_path: Path) -> None:
-    async with extended(tmp_path, SHOWING, says("An answer."), rows=20).playing() as theatre:
-        theatre.send("hello")
-        await theatre.sees("An answer.")
-        await theatre.sees("line 4")
-        await theatre.rests()
-        check("extension-rows", theatre.screen)
-        assert "\x1b]0;my window\x07" in theatre.written
+    async with extended(tmp_path, SHOWING, says("An answer."), rows=20).running() as app_fixture:
+        app_fixture.send("hello")
+        await app_fixture.sees("An answer.")
+        await app_fixture.sees("line 4")
+        await app_fixture.rests()
+        check("extension-rows", app_fixture.screen)
+        assert "\x1b]0;my window\x07" in app_fixture.written
 
 
 async def test_what_is_taken_back_is_gone(tmp_path: Path) -> None:
-    async with extended(tmp_path, SHOWING, rows=20).playing() as theatre:
-        await theatre.sees("line 4")
-        theatre.send("/less")
-        await theatre.loses("line 3")
+    async with extended(tmp_path, SHOWING, rows=20).running() as app_fixture:
+        await app_fixture.sees("line 4")
+        app_fixture.send("/less")
+        await app_fixture.loses("line 3")
         gone = ("A header", "write it", "first")
-        assert [text for text in gone if text in theatre.screen] == []
-        assert all(text in theatre.screen for text in ("a hint", "second", "line 4"))
+        assert [text for text in gone if text in app_fixture.screen] == []
+        assert all(text in app_fixture.screen for text in ("a hint", "second", "line 4"))
 
 
 async def test_a_header_takes_the_place_of_what_is_reported_at_the_start(tmp_path: Path) -> None:
-    theatre = extended(tmp_path, SHOWING, rows=20)
-    theatre.lines = ("pi 1.0 · /help for commands",)
-    async with theatre.playing():
-        await theatre.sees("A header of one's own")
-        assert "/help for commands" not in theatre.screen
-        theatre.send("/less")
-        await theatre.sees("/help for commands")
+    app_fixture = extended(tmp_path, SHOWING, rows=20)
+    app_fixture.lines = ("pi 1.0 · /help for commands",)
+    async with app_fixture.running():
+        await app_fixture.sees("A header of one's own")
+        assert "/help for commands" not in app_fixture.screen
+        app_fixture.send("/less")
+        await app_fixture.sees("/help for commands")
 
 
 async def test_a_status_is_drawn_by_the_view_of_its_key(tmp_path: Path) -> None:
@@ -82,19 +82,19 @@ async def test_a_status_is_drawn_by_the_view_of_its_key(tmp_path: Path) -> None:
     pi.add_view("status", "plan", lambda text, options, theme: f"[{text}]")
     pi.on("session_start", lambda event, ctx: ctx.ui.set_status("plan", "planning"))
     """
-    async with extended(tmp_path, source).playing() as theatre:
-        await theatre.sees("[planning]")
+    async with extended(tmp_path, source).running() as app_fixture:
+        await app_fixture.sees("[planning]")
 
 
 async def test_a_line_below_the_footer_is_painted_alone(tmp_path: Path) -> None:
-    async with extended(tmp_path, SHOWING, rows=20).playing() as theatre:
-        await theatre.sees("line 3")
-        await theatre.quiet()
-        written = len(theatre.written)
-        theatre.send("/change another line")
-        await theatre.sees("another line\n")
-        await theatre.loses("line 3")
-        assert "write it" not in theatre.written[written:]
+    async with extended(tmp_path, SHOWING, rows=20).running() as app_fixture:
+        await app_fixture.sees("line 3")
+        await app_fixture.quiet()
+        written = len(app_fixture.written)
+        app_fixture.send("/change another line")
+        await app_fixture.sees("another line\n")
+        await app_fixture.loses("line 3")
+        assert "write it" not in app_fixture.written[written:]
 
 
 async def test_a_low_screen_keeps_only_the_footer_itself(tmp_path: Path) -> None:
@@ -108,12 +108,12 @@ async def test_a_low_screen_keeps_only_the_footer_itself(tmp_path: Path) -> None
         ctx.ui.add_footer_line("x", Line())
         ctx.ui.notify("started")
     """
-    async with extended(tmp_path, source, rows=7).playing() as theatre:
-        await theatre.sees("started")
-        await theatre.sees("(faux) faux")
-        assert "line 3" not in theatre.screen
-        theatre.terminal.resize(80, 10)
-        await theatre.sees("line 3")
+    async with extended(tmp_path, source, rows=7).running() as app_fixture:
+        await app_fixture.sees("started")
+        await app_fixture.sees("(faux) faux")
+        assert "line 3" not in app_fixture.screen
+        app_fixture.terminal.resize(80, 10)
+        await app_fixture.sees("line 3")
 
 
 @pytest.mark.behaviour("stale-handles-raise")
@@ -121,14 +121,14 @@ async def test_another_session_begins_with_nothing_of_the_one_before(tmp_path: P
     source = SHOWING.replace('@pi.on("session_start")', '@pi.command("show")').replace(
         "def show(event", "async def show(args"
     )
-    async with extended(tmp_path, source, rows=20).playing() as theatre:
-        theatre.send("/show")
-        await theatre.sees("line 4")
-        theatre.send("/fresh")
-        await theatre.loses("line 4")
+    async with extended(tmp_path, source, rows=20).running() as app_fixture:
+        app_fixture.send("/show")
+        await app_fixture.sees("line 4")
+        app_fixture.send("/fresh")
+        await app_fixture.loses("line 4")
         shown = ("A header", "write it", "a hint", "first", "line 3")
-        assert [text for text in shown if text in theatre.screen] == []
-        assert theatre.written.rindex("π - ") > theatre.written.rindex("my window")
+        assert [text for text in shown if text in app_fixture.screen] == []
+        assert app_fixture.written.rindex("π - ") > app_fixture.written.rindex("my window")
 
 
 async def test_a_footer_of_an_extension_stands_in_the_place_of_the_usual_one(
@@ -148,16 +148,16 @@ async def test_a_footer_of_an_extension_stands_in_the_place_of_the_usual_one(
     async def footer(args, ctx):
         ctx.ui.set_footer(None if args else lambda tui, theme, data: Footer(data))
     """
-    async with extended(tmp_path, source).playing() as theatre:
-        await theatre.sees("planning")
-        theatre.send("/footer")
-        await theatre.sees("{'plan': 'planning'}")
-        assert "80 columns" in theatre.screen
-        assert "(faux) faux" not in theatre.screen
-        theatre.send("/footer usual")
-        await theatre.sees("(faux) faux")
-        await theatre.sees("\nplanning")
-        assert "80 columns" not in theatre.screen
+    async with extended(tmp_path, source).running() as app_fixture:
+        await app_fixture.sees("planning")
+        app_fixture.send("/footer")
+        await app_fixture.sees("{'plan': 'planning'}")
+        assert "80 columns" in app_fixture.screen
+        assert "(faux) faux" not in app_fixture.screen
+        app_fixture.send("/footer usual")
+        await app_fixture.sees("(faux) faux")
+        await app_fixture.sees("\nplanning")
+        assert "80 columns" not in app_fixture.screen
 
 
 async def test_a_component_that_cannot_be_drawn_is_reported_once(tmp_path: Path) -> None:
@@ -171,13 +171,13 @@ async def test_a_component_that_cannot_be_drawn_is_reported_once(tmp_path: Path)
         ctx.ui.set_widget("w", Broken)
         ctx.ui.add_footer_line("x", Broken())
     """
-    async with extended(tmp_path, source).playing() as theatre:
-        theatre.send("/show")
-        await theatre.sees("no rows")
-        await theatre.quiet()
-        theatre.type("still here")
-        await theatre.sees("still here")
-        assert theatre.screen.count("no rows") == 2  # the widget, and the line
+    async with extended(tmp_path, source).running() as app_fixture:
+        app_fixture.send("/show")
+        await app_fixture.sees("no rows")
+        await app_fixture.quiet()
+        app_fixture.type("still here")
+        await app_fixture.sees("still here")
+        assert app_fixture.screen.count("no rows") == 2  # the widget, and the line
 
 
 async def test_lines_of_a_widget_cannot_command_the_terminal(tmp_path: Path) -> None:
@@ -187,10 +187,10 @@ async def test_lines_of_a_widget_cannot_command_the_terminal(tmp_path: Path) -> 
         ctx.ui.set_widget("w", ["\\x1b[31mred\\x1b[0m \\x1b]0;owned\\x07 wide" + "!" * 100])
         ctx.ui.set_status("s", "two\\nlines \\x1b[2J")
     """
-    async with extended(tmp_path, source).playing() as theatre:
-        await theatre.sees("red  wide!!!")
-        await theatre.sees("two lines")
-        assert "owned" not in theatre.written
+    async with extended(tmp_path, source).running() as app_fixture:
+        await app_fixture.sees("red  wide!!!")
+        await app_fixture.sees("two lines")
+        assert "owned" not in app_fixture.written
 
 
 async def test_facts_are_reported_to_other_extensions(tmp_path: Path) -> None:
@@ -198,9 +198,9 @@ async def test_facts_are_reported_to_other_extensions(tmp_path: Path) -> None:
     pi.on("session_start", lambda event, ctx: ctx.ui.set_fact("sandbox", "strict"))
     pi.command("facts")(lambda args, ctx: ctx.ui.notify(f"Facts: {dict(ctx.ui.facts)}"))
     """
-    async with extended(tmp_path, source).playing() as theatre:
-        theatre.send("/facts")
-        await theatre.sees("Facts: {'sandbox': 'strict'}")
+    async with extended(tmp_path, source).running() as app_fixture:
+        app_fixture.send("/facts")
+        await app_fixture.sees("Facts: {'sandbox': 'strict'}")
 
 
 async def test_an_extension_says_how_work_is_shown(tmp_path: Path) -> None:
@@ -215,15 +215,15 @@ async def test_an_extension_says_how_work_is_shown(tmp_path: Path) -> None:
         ctx.ui.set_working_visible(visible=False)
     """
     steps = (calls("bash", command="cat gate"), says("Done."))
-    theatre = extended(tmp_path, source, *steps)
-    gate = theatre.gate()
-    async with theatre.playing():
-        theatre.send("go")
-        await theatre.sees("◐ Pondering")
-        theatre.send("/hide")
-        await theatre.loses("Pondering")
+    app_fixture = extended(tmp_path, source, *steps)
+    gate = app_fixture.gate()
+    async with app_fixture.running():
+        app_fixture.send("go")
+        await app_fixture.sees("◐ Pondering")
+        app_fixture.send("/hide")
+        await app_fixture.loses("Pondering")
         await gate.open()
-        await theatre.sees("Done.")
+        await app_fixture.sees("Done.")
 
 
 async def test_an_extension_folds_and_unfolds_and_names_hidden_thoughts(tmp_path: Path) -> None:
@@ -236,15 +236,15 @@ async def test_an_extension_folds_and_unfolds_and_names_hidden_thoughts(tmp_path
         ctx.ui.notify(f"{before} {ctx.ui.get_tools_expanded()}")
     """
     steps = (calls("bash", command="seq 1 9"), thinks("so many", Text(text="Done.")))
-    theatre = extended(tmp_path, source, *steps, rows=40)
-    async with theatre.playing():
-        theatre.send("go")
-        await theatre.sees("Done.")
-        await theatre.sees("Thought for 1 s (ctrl+t)")
-        theatre.send("/open")
-        await theatre.sees("False True")
-        await theatre.sees("Hm…")
-        await theatre.sees("   1\n   2")
+    app_fixture = extended(tmp_path, source, *steps, rows=40)
+    async with app_fixture.running():
+        app_fixture.send("go")
+        await app_fixture.sees("Done.")
+        await app_fixture.sees("Thought for 1 s (ctrl+t)")
+        app_fixture.send("/open")
+        await app_fixture.sees("False True")
+        await app_fixture.sees("Hm…")
+        await app_fixture.sees("   1\n   2")
 
 
 async def test_an_extension_chooses_a_theme(tmp_path: Path) -> None:
@@ -260,11 +260,11 @@ async def test_an_extension_chooses_a_theme(tmp_path: Path) -> None:
         themes = "light" in ui.get_all_themes()
         ui.notify(f"{same} {themes} {none} {done.success} {failed.success} {failed.error}")
     """
-    async with extended(tmp_path, source).playing() as theatre:
-        theatre.send("/colours")
-        await theatre.sees('True True None True False Unknown theme "nope".')
-        assert theatre.session is not None
-        assert theatre.session.settings.values.theme == "light"
+    async with extended(tmp_path, source).running() as app_fixture:
+        app_fixture.send("/colours")
+        await app_fixture.sees('True True None True False Unknown theme "nope".')
+        assert app_fixture.session is not None
+        assert app_fixture.session.settings.values.theme == "light"
 
 
 async def test_the_whole_screen_has_the_same_places(tmp_path: Path) -> None:
@@ -280,10 +280,10 @@ async def test_the_whole_screen_has_the_same_places(tmp_path: Path) -> None:
         ctx.ui.add_footer_line("x", Line())
         ctx.ui.on_terminal_input(lambda data: ctx.ui.notify(f"heard {data!r}"))
     """
-    theatre = extended(tmp_path, source)
-    theatre.stage.write(".pi/agent/settings.json", '{"tuiMode": "fullscreen"}')
-    async with theatre.playing():
-        await theatre.until(lambda: theatre.screen.count("line 3") == 2)
-        assert theatre.screen.rindex("a widget") < theatre.screen.rindex("line 3")
-        theatre.type("\x1b[5~")  # a key that scrolls is heard, too
-        await theatre.sees(r"heard '\x1b[5~'")
+    app_fixture = extended(tmp_path, source)
+    app_fixture.fixture.write(".pi/agent/settings.json", '{"tuiMode": "fullscreen"}')
+    async with app_fixture.running():
+        await app_fixture.until(lambda: app_fixture.screen.count("line 3") == 2)
+        assert app_fixture.screen.rindex("a widget") < app_fixture.screen.rindex("line 3")
+        app_fixture.type("\x1b[5~")  # a key that scrolls is heard, too
+        await app_fixture.sees(r"heard '\x1b[5~'")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.program import Program
-from tests.screens.person import TOUR, needs_pty, person
+from tests.screens.terminal_user import TOUR, needs_pty, terminal_user
 
 pytestmark = [pytest.mark.slow, needs_pty]
 
@@ -36,7 +36,7 @@ def test_an_extension_asks_the_user_whether_to_trust_a_project(
     own = cli.cwd / ".pi/extensions/own.py"
     own.parent.mkdir(parents=True)
     own.write_text(OF_PROJECT)
-    with person(cli, *TOUR) as ada:
+    with terminal_user(cli, *TOUR) as ada:
         ada.sees("Is this yours?")
         ada.types(key)
         ada.sees("(demo) tour")

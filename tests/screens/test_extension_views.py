@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pi.testing import calls, says
-from tests.screens.extended import extended
+from tests.screens.extended_app import extended
 from tests.screens.snapshots import check
 
 CTRL_O = "\x0f"
@@ -41,47 +41,47 @@ async def mark(args, ctx):
 
 
 async def test_an_extension_draws_its_messages_and_entries(tmp_path: Path) -> None:
-    theatre = extended(tmp_path, NOTES, says("An answer."), rows=30, columns=60)
-    async with theatre.playing():
-        theatre.send("/note remember")
-        await theatre.sees("remember folded")
-        theatre.send("/note plain")
-        await theatre.sees("note\n plain")
-        theatre.send("/mark here")
-        await theatre.sees("~ here ~")
-        theatre.send("hello")
-        await theatre.sees("An answer.")
-        theatre.type(CTRL_O)
-        await theatre.sees("remember whole")
-        assert "unknown draws this" not in theatre.tape
-        await theatre.rests()
-        check("extension-views", theatre.screen)
+    app_fixture = extended(tmp_path, NOTES, says("An answer."), rows=30, columns=60)
+    async with app_fixture.running():
+        app_fixture.send("/note remember")
+        await app_fixture.sees("remember folded")
+        app_fixture.send("/note plain")
+        await app_fixture.sees("note\n plain")
+        app_fixture.send("/mark here")
+        await app_fixture.sees("~ here ~")
+        app_fixture.send("hello")
+        await app_fixture.sees("An answer.")
+        app_fixture.type(CTRL_O)
+        await app_fixture.sees("remember whole")
+        assert "unknown draws this" not in app_fixture.tape
+        await app_fixture.rests()
+        check("extension-views", app_fixture.screen)
 
 
 async def test_entries_of_an_extension_are_drawn_again_where_they_were(tmp_path: Path) -> None:
     steps = (says("First answer."), says("Second answer."))
-    theatre = extended(tmp_path, NOTES, *steps, rows=40)
-    async with theatre.playing():
-        await theatre.asks("one", "First answer.")
-        theatre.send("/mark between")
-        await theatre.sees("~ between ~")
-        await theatre.asks("two", "Second answer.")
-        assert theatre.commands is not None
-        theatre.commands.ui.reload_session()
-        await theatre.sees("Second answer.")
-        await theatre.quiet()
-        places = [theatre.screen.index(text) for text in ("First", "~ between ~", "two")]
+    app_fixture = extended(tmp_path, NOTES, *steps, rows=40)
+    async with app_fixture.running():
+        await app_fixture.asks("one", "First answer.")
+        app_fixture.send("/mark between")
+        await app_fixture.sees("~ between ~")
+        await app_fixture.asks("two", "Second answer.")
+        assert app_fixture.commands is not None
+        app_fixture.commands.ui.reload_session()
+        await app_fixture.sees("Second answer.")
+        await app_fixture.quiet()
+        places = [app_fixture.screen.index(text) for text in ("First", "~ between ~", "two")]
         assert places == sorted(places)
 
 
 async def test_a_view_that_fails_is_reported_once_and_the_usual_one_draws(tmp_path: Path) -> None:
-    async with extended(tmp_path, NOTES, rows=40).playing() as theatre:
-        theatre.send("/note bad")
-        await theatre.sees("cannot draw this")
-        await theatre.sees("note\n bad")
-        theatre.send("/note again")
-        await theatre.sees("note\n again")
-        assert theatre.screen.count("cannot draw this") == 1
+    async with extended(tmp_path, NOTES, rows=40).running() as app_fixture:
+        app_fixture.send("/note bad")
+        await app_fixture.sees("cannot draw this")
+        await app_fixture.sees("note\n bad")
+        app_fixture.send("/note again")
+        await app_fixture.sees("note\n again")
+        assert app_fixture.screen.count("cannot draw this") == 1
 
 
 TOOL = """
@@ -101,22 +101,22 @@ pi.add_view("tool", "dice", draw)
 
 async def test_an_extension_draws_its_tools(tmp_path: Path) -> None:
     steps = (calls("dice", sides=6), says("Done."))
-    async with extended(tmp_path, TOOL, *steps).playing() as theatre:
-        theatre.send("go")
-        await theatre.sees("Done.")
-        await theatre.sees("✓ dice with 6 sides")
-        await theatre.sees("done: four")
+    async with extended(tmp_path, TOOL, *steps).running() as app_fixture:
+        app_fixture.send("go")
+        await app_fixture.sees("Done.")
+        await app_fixture.sees("✓ dice with 6 sides")
+        await app_fixture.sees("done: four")
 
 
 async def test_a_tool_whose_view_fails_is_drawn_as_any_other(tmp_path: Path) -> None:
     steps = (calls("dice", sides=0), says("Done."))
-    async with extended(tmp_path, TOOL, *steps, rows=40).playing() as theatre:
-        theatre.send("go")
-        await theatre.sees("Done.")
-        await theatre.sees("✓ dice sides=0")
-        await theatre.sees("no such dice")
-        await theatre.quiet()
-        assert theatre.screen.count("no such dice") == 1
+    async with extended(tmp_path, TOOL, *steps, rows=40).running() as app_fixture:
+        app_fixture.send("go")
+        await app_fixture.sees("Done.")
+        await app_fixture.sees("✓ dice sides=0")
+        await app_fixture.sees("no such dice")
+        await app_fixture.quiet()
+        assert app_fixture.screen.count("no such dice") == 1
 
 
 async def test_a_view_is_imported_when_it_is_first_drawn(tmp_path: Path) -> None:
@@ -133,10 +133,10 @@ async def test_a_view_is_imported_when_it_is_first_drawn(tmp_path: Path) -> None
     (folder / "late_views_of_a_story.py").write_text(view)
     sys.path.append(str(folder))
     try:
-        async with extended(tmp_path, source).playing() as theatre:
+        async with extended(tmp_path, source).running() as app_fixture:
             assert "late_views_of_a_story" not in sys.modules
-            theatre.send("/late but here")
-            await theatre.sees("late: but here")
+            app_fixture.send("/late but here")
+            await app_fixture.sees("late: but here")
     finally:
         sys.path.remove(str(folder))
         sys.modules.pop("late_views_of_a_story", None)
@@ -151,10 +151,10 @@ async def test_an_extension_changes_markdown_before_it_is_drawn(tmp_path: Path) 
     pi.register_markdown_transformer(transform)
     """
     steps = (says("Well :smile:"),)
-    async with extended(tmp_path, source, *steps).playing() as theatre:
-        theatre.send("Hi :smile:")
-        await theatre.sees("Hi ☺ (user)")
-        await theatre.sees("Well ☺ (assistant)")
+    async with extended(tmp_path, source, *steps).running() as app_fixture:
+        app_fixture.send("Hi :smile:")
+        await app_fixture.sees("Hi ☺ (user)")
+        await app_fixture.sees("Well ☺ (assistant)")
 
 
 @pytest.mark.parametrize("lines", [1, 100])
@@ -168,11 +168,11 @@ async def test_markdown_is_changed_once_more_when_the_answer_is_complete(
     pi.register_markdown_transformer(transform)
     """
     answer = "\n\n".join(f"paragraph {number}." for number in range(lines))
-    async with extended(tmp_path, source, says(answer)).playing() as theatre:
-        theatre.send("Hi")
-        await theatre.sees(f"paragraph {lines - 1}. (complete)")
-        assert "(growing)" not in theatre.tape
-        assert [theatre.tape.count(f"paragraph {number}.") for number in range(lines)] == [
+    async with extended(tmp_path, source, says(answer)).running() as app_fixture:
+        app_fixture.send("Hi")
+        await app_fixture.sees(f"paragraph {lines - 1}. (complete)")
+        assert "(growing)" not in app_fixture.tape
+        assert [app_fixture.tape.count(f"paragraph {number}.") for number in range(lines)] == [
             1
         ] * lines
 
@@ -192,18 +192,18 @@ async def test_reloading_brings_what_the_file_says_now_and_nothing_else(tmp_path
     async def again(args, ctx):
         await ctx.reload()
     """
-    theatre = extended(tmp_path, source, rows=40)
-    async with theatre.playing():
-        theatre.send("/note x")
-        await theatre.sees("first note")
-        await theatre.sees("the first version")
-        theatre.file.write_text(theatre.file.read_text().replace("first", "second"))
-        theatre.send("/again")
-        await theatre.sees("the second version")
-        await theatre.sees("second note")
-        theatre.type("\x1b[15~")
-        await theatre.sees("second key")
-        assert "first" not in theatre.screen
+    app_fixture = extended(tmp_path, source, rows=40)
+    async with app_fixture.running():
+        app_fixture.send("/note x")
+        await app_fixture.sees("first note")
+        await app_fixture.sees("the first version")
+        app_fixture.file.write_text(app_fixture.file.read_text().replace("first", "second"))
+        app_fixture.send("/again")
+        await app_fixture.sees("the second version")
+        await app_fixture.sees("second note")
+        app_fixture.type("\x1b[15~")
+        await app_fixture.sees("second key")
+        assert "first" not in app_fixture.screen
 
 
 async def test_an_extension_begins_another_session_and_the_screen_follows(tmp_path: Path) -> None:
@@ -215,11 +215,11 @@ async def test_an_extension_begins_another_session_and_the_screen_follows(tmp_pa
     async def greet(ctx):
         ctx.ui.notify("in another session")
     """
-    async with extended(tmp_path, source, says("An old answer.")).playing() as theatre:
-        await theatre.asks("hello", "An old answer.")
-        theatre.send("/fresh")
-        await theatre.sees("in another session")
-        await theatre.loses("An old answer.")
+    async with extended(tmp_path, source, says("An old answer.")).running() as app_fixture:
+        await app_fixture.asks("hello", "An old answer.")
+        app_fixture.send("/fresh")
+        await app_fixture.sees("in another session")
+        await app_fixture.loses("An old answer.")
 
 
 @pytest.mark.behaviour("extensions-load-once")
@@ -231,18 +231,21 @@ async def test_what_is_said_when_a_session_starts_appears_once(tmp_path: Path) -
         await pi.send_message(said)
         ctx.ui.notify(f"noticed {event.reason}", "warning")
     """
-    async with extended(tmp_path, source, rows=40).playing() as theatre:
-        await theatre.sees("noticed startup")
-        assert theatre.screen.count("because of startup") == 1
-        assert theatre.session is not None
-        await theatre.session.sessions.new()
-        await theatre.sees("noticed new")
-        await theatre.quiet()
-        assert (theatre.screen.count("because of"), theatre.screen.count("noticed")) == (1, 1)
+    async with extended(tmp_path, source, rows=40).running() as app_fixture:
+        await app_fixture.sees("noticed startup")
+        assert app_fixture.screen.count("because of startup") == 1
+        assert app_fixture.session is not None
+        await app_fixture.session.sessions.new()
+        await app_fixture.sees("noticed new")
+        await app_fixture.quiet()
+        assert (app_fixture.screen.count("because of"), app_fixture.screen.count("noticed")) == (
+            1,
+            1,
+        )
 
 
 async def test_an_extension_ends_the_program(tmp_path: Path) -> None:
     source = 'pi.command("leave")(lambda args, ctx: ctx.shutdown())'
-    async with extended(tmp_path, source).playing() as theatre:
-        theatre.send("/leave")
-        await theatre.until(lambda: theatre.app.has_ended)
+    async with extended(tmp_path, source).running() as app_fixture:
+        app_fixture.send("/leave")
+        await app_fixture.until(lambda: app_fixture.app.has_ended)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.program import TIMEOUT_SECONDS, Program
-from tests.screens.person import TOUR, needs_pty, person
+from tests.screens.terminal_user import TOUR, needs_pty, terminal_user
 
 pytestmark = [pytest.mark.slow, needs_pty]
 
@@ -60,7 +60,7 @@ def test_ctrl_c_ends_a_handler_that_never_returns_and_the_session_goes_on(
 ) -> None:
     cli = Program.below(tmp_path)
     cli.write("extensions/stuck.py", STUCK)
-    with person(cli, *TOUR, columns=WIDE) as ada:
+    with terminal_user(cli, *TOUR, columns=WIDE) as ada:
         ada.sees("(demo) tour")
         ada.types(f"{text}\r")
         ada.sees(LINE.format(function))
@@ -76,7 +76,7 @@ def test_ctrl_c_ends_a_handler_that_never_returns_and_the_session_goes_on(
 def test_ctrl_c_ends_an_extension_that_hangs_while_it_is_loaded(tmp_path: Path) -> None:
     cli = Program.below(tmp_path)
     cli.write("extensions/slow.py", NEVER_LOADED)
-    with person(cli, *TOUR, columns=WIDE) as ada:
+    with terminal_user(cli, *TOUR, columns=WIDE) as ada:
         ada.sees(LINE.format("extension"))
         ada.types(CTRL_C)
         ada.sees("slow.py was not loaded")
@@ -87,7 +87,7 @@ def test_ctrl_c_ends_an_extension_that_hangs_while_it_is_loaded(tmp_path: Path) 
 def test_ctrl_c_twice_ends_pi_if_the_handler_defies_it(tmp_path: Path) -> None:
     cli = Program.below(tmp_path)
     cli.write("extensions/stuck.py", STUCK)
-    with person(cli, *TOUR, columns=WIDE) as ada:
+    with terminal_user(cli, *TOUR, columns=WIDE) as ada:
         ada.sees("(demo) tour")
         ada.types("/defy\r")
         ada.sees(LINE.format("defy"))

@@ -10,12 +10,12 @@ from pi.ai.messages import Thinking
 from pi.ai.providers.faux import Step
 from pi.modes.interactive.transcript.tool_views.file_tools import EDIT_PREVIEW_ROWS
 from pi.testing import Reply, call, calls, says
-from tests.modes.interactive.theatre import Theatre
+from tests.modes.interactive.app_fixture import AppFixture
 
 
-def low(tmp_path: Path, *steps: Step) -> Theatre:
-    """A theatre with a window in which hardly a block fits."""
-    return Theatre(tmp_path, *steps, says("Done."), columns=60, rows=12)
+def low(tmp_path: Path, *steps: Step) -> AppFixture:
+    """The application in a window in which hardly a block fits."""
+    return AppFixture(tmp_path, *steps, says("Done."), columns=60, rows=12)
 
 
 @pytest.mark.behaviour("committed-rows-are-final")
@@ -24,31 +24,31 @@ async def test_what_an_edit_was_going_to_replace_does_not_stay_when_it_failed(
 ) -> None:
     edits = [{"oldText": "preview\n" * 9, "newText": "other"}]
     asked = Reply(blocks=(call("edit", path="a.py", edits=edits), call("bash", command="true")))
-    async with low(tmp_path, asked).playing() as theatre:
-        await theatre.asks("go", "Done.")
+    async with low(tmp_path, asked).running() as app_fixture:
+        await app_fixture.asks("go", "Done.")
 
-        assert theatre.tape.count("preview") == EDIT_PREVIEW_ROWS  # what it was looking for
-        assert "other" not in theatre.tape
-        assert [row for row in theatre.terminal.tape if " edit a.py" in row] == [" ✗ edit a.py"]
+        assert app_fixture.tape.count("preview") == EDIT_PREVIEW_ROWS  # what it was looking for
+        assert "other" not in app_fixture.tape
+        assert [row for row in app_fixture.terminal.tape if " edit a.py" in row] == [" ✗ edit a.py"]
 
 
 @pytest.mark.behaviour("committed-rows-are-final")
 async def test_a_tall_call_goes_into_the_history_once_and_with_its_end(tmp_path: Path) -> None:
-    theatre = low(tmp_path, calls("bash", command="seq 101 140; cat gate"))
-    gate = theatre.gate()
-    async with theatre.playing():
-        theatre.type("\x0f")
-        theatre.send("go")
-        await theatre.sees("   140")
-        assert "   101" not in theatre.tape
+    app_fixture = low(tmp_path, calls("bash", command="seq 101 140; cat gate"))
+    gate = app_fixture.gate()
+    async with app_fixture.running():
+        app_fixture.type("\x0f")
+        app_fixture.send("go")
+        await app_fixture.sees("   140")
+        assert "   101" not in app_fixture.tape
         await gate.open("opened")
-        await theatre.sees("Done.")
-        await theatre.rests()
+        await app_fixture.sees("Done.")
+        await app_fixture.rests()
 
-        rows = [row.strip() for row in theatre.terminal.tape]
+        rows = [row.strip() for row in app_fixture.terminal.tape]
         begin = rows.index("✓ $ seq 101 140; cat gate")
         assert rows[begin + 1 : begin + 42] == [*map(str, range(101, 141)), "opened"]
-        assert "● $" not in theatre.tape
+        assert "● $" not in app_fixture.tape
 
 
 PANE = {"TMUX": "/tmp/tmux,1,0"}
@@ -56,9 +56,9 @@ PANE = {"TMUX": "/tmp/tmux,1,0"}
 CTRL_O, CTRL_T = "\x0f", "\x14"
 
 
-def rows_below(theatre: Theatre, text: str) -> list[str]:
+def rows_below(app_fixture: AppFixture, text: str) -> list[str]:
     """The rows that follow the last one with a text."""
-    rows = theatre.tape.split("\n")
+    rows = app_fixture.tape.split("\n")
     last = max(number for number, row in enumerate(rows) if text in row)
     return rows[last + 1 :]
 
@@ -67,21 +67,21 @@ async def test_going_back_in_the_tree_shows_the_conversation_before_that_point(
     tmp_path: Path,
 ) -> None:
     answers = [says("\n\n".join(f"{name} {n}" for n in range(30))) for name in ("one", "two")]
-    theatre = Theatre(tmp_path, *answers, columns=60, rows=16, environ=PANE)
-    async with theatre.playing():
-        await theatre.asks("First", "one 29")
-        await theatre.asks("Second", "two 29")
-        assert theatre.session is not None
-        assert theatre.commands is not None
-        await theatre.session.tree.go_to(theatre.session.facts.fork_points()[-1].entry_id)
-        theatre.commands.ui.reload_session()
-        await theatre.until(lambda: "Another branch" in theatre.tape)
-        await theatre.quiet()
+    app_fixture = AppFixture(tmp_path, *answers, columns=60, rows=16, environ=PANE)
+    async with app_fixture.running():
+        await app_fixture.asks("First", "one 29")
+        await app_fixture.asks("Second", "two 29")
+        assert app_fixture.session is not None
+        assert app_fixture.commands is not None
+        await app_fixture.session.tree.go_to(app_fixture.session.info.fork_points()[-1].entry_id)
+        app_fixture.commands.ui.reload_session()
+        await app_fixture.until(lambda: "Another branch" in app_fixture.tape)
+        await app_fixture.quiet()
 
-        assert "one 29" in theatre.screen
-        assert "two 29" not in theatre.screen
-        assert theatre.tape.count("two 29") == 1  # what was visible is in history
-        assert rows_below(theatre, "── Another branch")[:2] == ["", " one 0"]
+        assert "one 29" in app_fixture.screen
+        assert "two 29" not in app_fixture.screen
+        assert app_fixture.tape.count("two 29") == 1  # what was visible is in history
+        assert rows_below(app_fixture, "── Another branch")[:2] == ["", " one 0"]
 
 
 @pytest.mark.parametrize("key", [CTRL_O, CTRL_T])
@@ -93,29 +93,29 @@ async def test_expanding_in_a_multiplexer_begins_with_a_block_below_a_rule(
         Reply(blocks=(thought, call("bash", command="seq 101 109"))),
         says("\n\n".join(f"answer {n}" for n in range(20))),
     ]
-    theatre = Theatre(tmp_path, *steps, columns=60, rows=16, environ=PANE)
-    async with theatre.playing():
-        await theatre.asks("Go", "answer 19")
-        theatre.type(key)
+    app_fixture = AppFixture(tmp_path, *steps, columns=60, rows=16, environ=PANE)
+    async with app_fixture.running():
+        await app_fixture.asks("Go", "answer 19")
+        app_fixture.type(key)
         title = "── Expanded" if key == CTRL_O else "── Thinking shown"
-        await theatre.until(lambda: title in theatre.tape)
-        await theatre.quiet()
-        below = rows_below(theatre, title)
+        await app_fixture.until(lambda: title in app_fixture.tape)
+        await app_fixture.quiet()
+        below = rows_below(app_fixture, title)
         starts = {CTRL_O: "$ seq", CTRL_T: "thought 0"}
         assert below[0] == ""
         assert starts[key] in below[1]
-        assert "answer 19" in theatre.screen
+        assert "answer 19" in app_fixture.screen
 
 
 async def test_a_new_session_keeps_the_visible_page_above_it(tmp_path: Path) -> None:
     steps = [calls("bash", command="seq 101 104"), says("Done.")]
-    theatre = Theatre(tmp_path, *steps, columns=60, rows=12, environ=PANE)
-    async with theatre.playing():
-        await theatre.asks("Go", "Done.")
-        assert theatre.session is not None
-        await theatre.session.sessions.new()
-        await theatre.until(lambda: "── New session" in theatre.tape)
-        await theatre.quiet()
+    app_fixture = AppFixture(tmp_path, *steps, columns=60, rows=12, environ=PANE)
+    async with app_fixture.running():
+        await app_fixture.asks("Go", "Done.")
+        assert app_fixture.session is not None
+        await app_fixture.session.sessions.new()
+        await app_fixture.until(lambda: "── New session" in app_fixture.tape)
+        await app_fixture.quiet()
         for line in ("▌ Go", "   103", "Done."):
-            assert theatre.tape.count(line) == 1
-        assert rows_below(theatre, "Done.")[:2] == ["", "── New session " + "─" * 45]
+            assert app_fixture.tape.count(line) == 1
+        assert rows_below(app_fixture, "Done.")[:2] == ["", "── New session " + "─" * 45]

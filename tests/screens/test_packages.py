@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.program import Program
 from tests.coding.packages.making import make_package
-from tests.screens.person import needs_pty, person
+from tests.screens.terminal_user import needs_pty, terminal_user
 
 pytestmark = [pytest.mark.slow, needs_pty]
 
@@ -19,7 +19,7 @@ def test_what_of_the_packages_is_used_is_chosen_on_the_screen(tmp_path: Path) ->
     package = make_package(tmp_path / "tips", "prompts/a.md prompts/b.md extensions/c.ts")
     settings = cli.write("settings.json", json.dumps({"packages": [str(package)]}))
 
-    with person(cli, "config") as ada:
+    with terminal_user(cli, "config") as ada:
         ada.sees("→ extensions/c.ts  [x] extensions of")
         ada.types("\x1b[B\x1b[B ")
         ada.sees("→ prompts/b.md     [ ] prompts of")

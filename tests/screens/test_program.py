@@ -14,8 +14,8 @@ import pytest
 from pi.testing import calls
 from tests.base.processes.children import alive
 from tests.cli.program import TIMEOUT_SECONDS, Program
-from tests.modes.interactive.theatre import Theatre
-from tests.screens.person import TOUR, needs_pty, person
+from tests.modes.interactive.app_fixture import AppFixture
+from tests.screens.terminal_user import TOUR, needs_pty, terminal_user
 from tests.tui.images.pictures import make_picture
 
 pytestmark = [pytest.mark.slow, needs_pty]
@@ -23,14 +23,14 @@ pytestmark = [pytest.mark.slow, needs_pty]
 
 @pytest.mark.behaviour("early-keys-are-kept")
 def test_what_was_typed_before_the_program_came_is_sent(tmp_path: Path) -> None:
-    with person(Program.below(tmp_path), *TOUR, typed="!!echo $((40 + 2)) is it\r") as ada:
+    with terminal_user(Program.below(tmp_path), *TOUR, typed="!!echo $((40 + 2)) is it\r") as ada:
         ada.sees("   42 is it")
         assert ada.leaves() == 0
 
 
 @pytest.mark.behaviour("early-keys-are-kept")
 def test_half_a_line_typed_before_the_program_came_is_in_the_editor(tmp_path: Path) -> None:
-    with person(Program.below(tmp_path), *TOUR, typed="half a thou") as ada:
+    with terminal_user(Program.below(tmp_path), *TOUR, typed="half a thou") as ada:
         ada.sees("(demo) tour")
         ada.types("ght")
         ada.sees("\nhalf a thought\n")
@@ -38,7 +38,7 @@ def test_half_a_line_typed_before_the_program_came_is_in_the_editor(tmp_path: Pa
 
 @pytest.mark.parametrize(("columns", "rows"), [(80, 24), (120, 40), (40, 12)])
 def test_a_conversation_reads_well_at_every_size(tmp_path: Path, columns: int, rows: int) -> None:
-    with person(Program.below(tmp_path), *TOUR, columns=columns, rows=rows) as ada:
+    with terminal_user(Program.below(tmp_path), *TOUR, columns=columns, rows=rows) as ada:
         ada.sees("(demo) tour" if columns > 60 else "tour")
         ada.types("hello\r")
         ada.sees("That was the tour")
@@ -49,7 +49,7 @@ def test_a_conversation_reads_well_at_every_size(tmp_path: Path, columns: int, r
 
 
 def test_the_whole_screen_is_taken_for_who_asks_for_it(tmp_path: Path) -> None:
-    with person(Program.below(tmp_path), *TOUR, "--tui-mode", "fullscreen") as ada:
+    with terminal_user(Program.below(tmp_path), *TOUR, "--tui-mode", "fullscreen") as ada:
         ada.sees("(demo) tour")
         assert ada.terminal.is_alternate
         assert ada.leaves() == 0
@@ -59,14 +59,14 @@ def test_the_whole_screen_is_taken_for_who_asks_for_it(tmp_path: Path) -> None:
 def test_the_command_line_wins_over_a_setting_of_the_whole_screen(tmp_path: Path) -> None:
     cli = Program.below(tmp_path)
     cli.write("settings.json", '{"tuiMode": "fullscreen"}')
-    with person(cli, *TOUR, "--tui-mode", "regular") as ada:
+    with terminal_user(cli, *TOUR, "--tui-mode", "regular") as ada:
         ada.sees("(demo) tour")
         assert not ada.terminal.is_alternate
         assert ada.leaves() == 0
 
 
 def test_a_resize_replays_everything_once(tmp_path: Path) -> None:
-    with person(Program.below(tmp_path), *TOUR, columns=80, rows=24) as ada:
+    with terminal_user(Program.below(tmp_path), *TOUR, columns=80, rows=24) as ada:
         ada.sees("(demo) tour")
         ada.types("hello\r")
         ada.sees("Now I write a small program")
@@ -81,14 +81,14 @@ def test_a_resize_replays_everything_once(tmp_path: Path) -> None:
 @pytest.mark.behaviour("drafts-are-kept")
 def test_a_draft_survives_when_the_program_is_killed(tmp_path: Path) -> None:
     cli = Program.below(tmp_path)
-    with person(cli, *TOUR) as ada:
+    with terminal_user(cli, *TOUR) as ada:
         ada.sees("(demo) tour")
         ada.types("a long thought")
         ada.sees("a long thought")
         until(lambda: [kept.read_text() for kept in drafts(cli)] == ["a long thought"])
         ada.program.kill()
         ada.program.wait(TIMEOUT_SECONDS)
-    with person(cli, *TOUR) as ada:
+    with terminal_user(cli, *TOUR) as ada:
         ada.sees("\na long thought\n")
         ada.sees("Restored the draft of a session that ended unexpectedly.")
         assert len(drafts(cli)) == 1
@@ -96,7 +96,7 @@ def test_a_draft_survives_when_the_program_is_killed(tmp_path: Path) -> None:
 
 def test_what_the_user_has_started_ends_with_the_program(tmp_path: Path) -> None:
     cli = Program.below(tmp_path)
-    with person(cli, *TOUR) as ada:
+    with terminal_user(cli, *TOUR) as ada:
         ada.sees("(demo) tour")
         ada.types("!!sleep 1000 & echo $! > pid; wait\r")
         until(lambda: number_in(cli.cwd / "pid") > 0)
@@ -105,11 +105,11 @@ def test_what_the_user_has_started_ends_with_the_program(tmp_path: Path) -> None
 
 
 async def test_what_the_agent_has_started_ends_with_the_program(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, calls("bash", command="sleep 1000 & echo $! > pid; wait"))
-    pid = theatre.stage.cwd / "pid"
-    async with theatre.playing():
-        theatre.send("go")
-        await theatre.until(lambda: number_in(pid) > 0)
+    app_fixture = AppFixture(tmp_path, calls("bash", command="sleep 1000 & echo $! > pid; wait"))
+    pid = app_fixture.fixture.cwd / "pid"
+    async with app_fixture.running():
+        app_fixture.send("go")
+        await app_fixture.until(lambda: number_in(pid) > 0)
     until(lambda: not alive(number_in(pid)))
 
 
@@ -152,7 +152,7 @@ def test_variables_of_the_screen_reach_the_terminal(tmp_path: Path) -> None:
     lines = ({**header, "cwd": str(cli.cwd)}, {**entry, "message": said})
     session = cli.cwd / "s.jsonl"
     session.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    with person(cli, *TOUR, "--session", str(session)) as ada:
+    with terminal_user(cli, *TOUR, "--session", str(session)) as ada:
         ada.sees("(demo) tour")
         ada.sees("look")
         ada.until(lambda: b"\x1b]1337;File=" in written.read_bytes())
@@ -164,7 +164,7 @@ def test_variables_of_the_screen_reach_the_terminal(tmp_path: Path) -> None:
 
 
 def test_a_budget_refuses_a_prompt_below_it_and_says_why_once(tmp_path: Path) -> None:
-    with person(Program.below(tmp_path), *TOUR, rows=60) as ada:
+    with terminal_user(Program.below(tmp_path), *TOUR, rows=60) as ada:
         ada.sees("(demo) tour")
         ada.types("/timebox turns:1\r")
         ada.sees("Timebox")

@@ -10,7 +10,7 @@ from pi.ai.messages import Text
 from pi.ai.providers.faux import Step
 from pi.coding.session.opening import open_session
 from pi.testing import Reply, call, says, thinks
-from tests.modes.interactive.theatre import Theatre
+from tests.modes.interactive.app_fixture import AppFixture
 
 PROSE = """\
 # Heading with `code` and **bold**
@@ -137,23 +137,25 @@ TOOLS = Reply(
 
 async def conversation(tmp_path: Path, width: int, *steps: Step, expanded: bool) -> list[list[str]]:
     """What there is to read after a prompt was answered, and after it was opened again."""
-    first = Theatre(tmp_path, *steps, columns=width)
-    first.stage.write("project/a.txt", "one\r\ntwo\t日本\r\nthree\r\n")
+    first = AppFixture(tmp_path, *steps, columns=width)
+    first.fixture.write("project/a.txt", "one\r\ntwo\t日本\r\nthree\r\n")
     tapes = [await _played(first, "go", expanded=expanded)]
-    (file,) = first.stage.agent_dir.rglob("*.jsonl")
-    again = Theatre(tmp_path, columns=width, open_log=lambda location: open_session(file, location))
+    (file,) = first.fixture.agent_dir.rglob("*.jsonl")
+    again = AppFixture(
+        tmp_path, columns=width, open_log=lambda location: open_session(file, location)
+    )
     return [*tapes, await _played(again, "", expanded=expanded)]
 
 
-async def _played(theatre: Theatre, prompt: str, *, expanded: bool) -> list[str]:
-    async with theatre.playing():
+async def _played(app_fixture: AppFixture, prompt: str, *, expanded: bool) -> list[str]:
+    async with app_fixture.running():
         if prompt:
-            theatre.send(prompt)
-            await theatre.rests()
+            app_fixture.send(prompt)
+            await app_fixture.rests()
         if expanded:
-            theatre.type("\x0f")
-            await theatre.quiet()
-        rows = [row.rstrip() for row in theatre.terminal.tape]
+            app_fixture.type("\x0f")
+            await app_fixture.quiet()
+        rows = [row.rstrip() for row in app_fixture.terminal.tape]
         return rows[rows.index("▌ go") :]
 
 

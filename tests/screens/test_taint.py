@@ -24,7 +24,7 @@ from pi.modes.interactive.commands.table import BUILT_IN
 from pi.modes.interactive.dialogs.opening import ask_trust
 from pi.modes.interactive.ui import Ui
 from pi.testing import ScriptedProvider, says
-from tests.modes.interactive.commands.playhouse import Playhouse
+from tests.modes.interactive.commands.full_app import FullApp
 from tests.stories.taint import HOSTILE, LOOT, offences
 
 CTRL_C, ESCAPE, DOWN, TAB = "\x03", "\x1b", "\x1b[B", "\t"
@@ -68,28 +68,28 @@ WORDS = (
 )
 
 
-class HostilePlay(Playhouse):
+class HostilePlay(FullApp):
     """An application in which everything that can have a name is called ``HOSTILE``."""
 
     def __init__(self, tmp_path: Path, *steps: Reply, **options: Any) -> None:
         super().__init__(tmp_path / SHORT, **options)
-        stage = self.stage
-        stage.cwd = stage.home / HOSTILE
-        self.write(stage.cwd / ".git/HEAD", f"ref: refs/heads/{HOSTILE}\n")
-        self.write(stage.cwd / f"{HOSTILE}.txt", HOSTILE)
-        self.write(stage.cwd / "AGENTS.md", HOSTILE)
+        fixture = self.fixture
+        fixture.cwd = fixture.home / HOSTILE
+        self.write(fixture.cwd / ".git/HEAD", f"ref: refs/heads/{HOSTILE}\n")
+        self.write(fixture.cwd / f"{HOSTILE}.txt", HOSTILE)
+        self.write(fixture.cwd / "AGENTS.md", HOSTILE)
         head = json.dumps({"name": HOSTILE, "description": HOSTILE, "argument-hint": HOSTILE})
         resource = f"---\n{head}\n---\n{HOSTILE}"
-        self.write(stage.agent_dir / f"skills/{HOSTILE}/SKILL.md", resource)
-        self.write(stage.agent_dir / f"prompts/{HOSTILE}.md", resource)
-        self.write(stage.agent_dir / f"themes/{HOSTILE}.json", '{"name": "x"}')
-        self.write(stage.agent_dir / f"extensions/{HOSTILE}.py", EXTENSION)
+        self.write(fixture.agent_dir / f"skills/{HOSTILE}/SKILL.md", resource)
+        self.write(fixture.agent_dir / f"prompts/{HOSTILE}.md", resource)
+        self.write(fixture.agent_dir / f"themes/{HOSTILE}.json", '{"name": "x"}')
+        self.write(fixture.agent_dir / f"extensions/{HOSTILE}.py", EXTENSION)
         settings = {"defaultProvider": HOSTILE, "defaultModel": HOSTILE, "shellPath": HOSTILE}
-        self.write(stage.agent_dir / "settings.json", json.dumps(settings))
+        self.write(fixture.agent_dir / "settings.json", json.dumps(settings))
         model = replace(FAUX_MODEL, id=HOSTILE, name=HOSTILE, provider=HOSTILE)
-        row = replace(stage.provider.row, id=HOSTILE, name=HOSTILE, default_model=HOSTILE)
-        stage.provider = ScriptedProvider(*steps, row=row, models=(model,))
-        stage.registry.models.register(stage.provider)
+        row = replace(fixture.provider.row, id=HOSTILE, name=HOSTILE, default_model=HOSTILE)
+        fixture.provider = ScriptedProvider(*steps, row=row, models=(model,))
+        fixture.registry.models.register(fixture.provider)
         self.options["model"] = f"{HOSTILE}/{HOSTILE}"
         self.lines = (HOSTILE,)
         self.command = HOSTILE
@@ -106,9 +106,9 @@ class HostilePlay(Playhouse):
         await self.session.start()
 
     @asynccontextmanager
-    async def playing(self) -> AsyncIterator[HostilePlay]:
+    async def running(self) -> AsyncIterator[HostilePlay]:
         """The application; afterwards the terminal was not made to do anything."""
-        async with super().playing():
+        async with super().running():
             yield self
         assert "nasty" in self.tape
         assert offences(self.written) == []
@@ -150,60 +150,60 @@ async def test_transcript_and_footer(tmp_path: Path, mode: str) -> None:
     usual = {"path": HOSTILE, "pattern": HOSTILE, "content": HOSTILE, HOSTILE: HOSTILE}
     asked = [call(tool, **usual) for tool in tools]
     asked.append(call("bash", command=f"printf '%s' {quote(HOSTILE)}; exit 1"))
-    play = HostilePlay(
+    hosted = HostilePlay(
         tmp_path,
         Reply(blocks=(Thinking(thinking=HOSTILE), Text(text=WORDS), *asked)),
         says(WORDS),
         Reply(blocks=(Text(text=WORDS),), error=HOSTILE),
         environ={"PI_HYPERLINKS": "1"},
     )
-    play.write(play.stage.agent_dir / "settings.json", json.dumps({"tuiMode": mode}))
-    async with play.playing():
+    hosted.write(hosted.fixture.agent_dir / "settings.json", json.dumps({"tuiMode": mode}))
+    async with hosted.running():
         for said in ("go on", PASTED, f"!printf '%s' {PASTED}", f"@{PASTED}"):
-            play.send(said)
-            await play.rests()
-        await play.press("\x0f", "\x14", "@", "e", ESCAPE, "/", "e", CTRL_C)
+            hosted.send(said)
+            await hosted.rests()
+        await hosted.press("\x0f", "\x14", "@", "e", ESCAPE, "/", "e", CTRL_C)
 
 
 async def test_the_question_of_trust(tmp_path: Path) -> None:
-    play, answers = HostilePlay(tmp_path), list[TrustChoice | None]()
+    hosted, answers = HostilePlay(tmp_path), list[TrustChoice | None]()
 
     async def ask(ui: Ui) -> None:
         answers.append(
             await ask_trust(
-                ui, play.stage.cwd, gated_in(play.stage.cwd, home=play.stage.cwd.parent)
+                ui, hosted.fixture.cwd, gated_in(hosted.fixture.cwd, home=hosted.fixture.cwd.parent)
             )
         )
 
-    play.welcome = ask
-    async with play.playing():
-        await play.sees("Trust project folder?")
-        await play.sees("nasty")
-        await play.press(DOWN, CTRL_C)
-        await play.until(lambda: bool(answers))
+    hosted.welcome = ask
+    async with hosted.running():
+        await hosted.sees("Trust project folder?")
+        await hosted.sees("nasty")
+        await hosted.press(DOWN, CTRL_C)
+        await hosted.until(lambda: bool(answers))
 
 
 async def test_every_command_and_its_dialog(tmp_path: Path) -> None:
-    play = HostilePlay(tmp_path, *[says(HOSTILE)] * 20)
+    hosted = HostilePlay(tmp_path, *[says(HOSTILE)] * 20)
     names = [row.name for row in BUILT_IN if row.name not in (*LEAVES, *REPLACES)]
-    async with play.playing():
-        play.send("go on")
-        await play.rests()
-        assert play.session is not None
-        await play.session.sessions.switch(play.hostile_session())
-        await play.quiet()
+    async with hosted.running():
+        hosted.send("go on")
+        await hosted.rests()
+        assert hosted.session is not None
+        await hosted.session.sessions.switch(hosted.hostile_session())
+        await hosted.quiet()
         for name in (*names, *REPLACES):
             for arguments in ("", f" {PASTED}"):
                 # Escape closes the suggestions, and later the dialog.
-                await play.press(f"/{name}{arguments}", ESCAPE, "\r", f"{DOWN}{TAB}e", CTRL_C)
-            await play.rests()
+                await hosted.press(f"/{name}{arguments}", ESCAPE, "\r", f"{DOWN}{TAB}e", CTRL_C)
+            await hosted.rests()
 
 
 async def test_the_dialogs_of_extensions(tmp_path: Path) -> None:
-    play = HostilePlay(tmp_path)
-    async with play.playing():
-        play.send("/ask")
+    hosted = HostilePlay(tmp_path)
+    async with hosted.running():
+        hosted.send("/ask")
         for _ in range(4):
-            await play.sees("cancel")
-            await play.press(ESCAPE)
-        await play.sees("command:ask: evil")
+            await hosted.sees("cancel")
+            await hosted.press(ESCAPE)
+        await hosted.sees("command:ask: evil")

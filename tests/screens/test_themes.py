@@ -10,49 +10,49 @@ import pytest
 from pi.ai.messages import Thinking
 from pi.modes.interactive.theme_selector import BUILT_IN
 from pi.testing import Reply, call, calls, says
-from tests.modes.interactive.theatre import Theatre
+from tests.modes.interactive.app_fixture import AppFixture
 from tests.screens.snapshots import check, styled
 
 
-def write_theme(theatre: Theatre, name: str, accent: str) -> Path:
+def write_theme(app_fixture: AppFixture, name: str, accent: str) -> Path:
     theme = json.loads((BUILT_IN / "dark.json").read_text())
     theme["name"] = name
     theme["colors"]["thinkingMedium"] = accent
-    return theatre.stage.write(f".pi/agent/themes/{name}.json", json.dumps(theme))
+    return app_fixture.fixture.write(f".pi/agent/themes/{name}.json", json.dumps(theme))
 
 
 async def test_a_theme_of_the_user_is_used_and_followed_when_it_changes(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path)
-    theatre.stage.write(".pi/agent/settings.json", '{"theme": "mine"}')
-    path = write_theme(theatre, "mine", "#102030")
-    async with theatre.playing():
-        await theatre.until(
-            lambda: theatre.terminal.style(0, 1)["fg"] == ("rgb", (0x10, 0x20, 0x30))
+    app_fixture = AppFixture(tmp_path)
+    app_fixture.fixture.write(".pi/agent/settings.json", '{"theme": "mine"}')
+    path = write_theme(app_fixture, "mine", "#102030")
+    async with app_fixture.running():
+        await app_fixture.until(
+            lambda: app_fixture.terminal.style(0, 1)["fg"] == ("rgb", (0x10, 0x20, 0x30))
         )
-        write_theme(theatre, "mine", "#405060")
+        write_theme(app_fixture, "mine", "#405060")
         os.utime(path, ns=(1, 1))
-        await theatre.clock.advance(5.0)
-        await theatre.until(
-            lambda: theatre.terminal.style(0, 1)["fg"] == ("rgb", (0x40, 0x50, 0x60))
+        await app_fixture.clock.advance(5.0)
+        await app_fixture.until(
+            lambda: app_fixture.terminal.style(0, 1)["fg"] == ("rgb", (0x40, 0x50, 0x60))
         )
 
 
 async def test_a_theme_that_does_not_exist_is_reported(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path)
-    theatre.stage.write(".pi/agent/settings.json", '{"theme": "nothing"}')
-    async with theatre.playing():
-        await theatre.sees('Unknown theme "nothing".')
+    app_fixture = AppFixture(tmp_path)
+    app_fixture.fixture.write(".pi/agent/settings.json", '{"theme": "nothing"}')
+    async with app_fixture.running():
+        await app_fixture.sees('Unknown theme "nothing".')
 
 
 async def test_the_screen_follows_a_terminal_that_turns_light(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path)
-    async with theatre.playing():
-        await theatre.sees("(faux) faux")
-        dark = theatre.terminal.style(0, 1)["fg"]
-        theatre.type("\x1b[?997;2n")
-        await theatre.until(lambda: theatre.terminal.style(0, 1)["fg"] != dark)
-        theatre.type("\x1b[?997;1n")
-        await theatre.until(lambda: theatre.terminal.style(0, 1)["fg"] == dark)
+    app_fixture = AppFixture(tmp_path)
+    async with app_fixture.running():
+        await app_fixture.sees("(faux) faux")
+        dark = app_fixture.terminal.style(0, 1)["fg"]
+        app_fixture.type("\x1b[?997;2n")
+        await app_fixture.until(lambda: app_fixture.terminal.style(0, 1)["fg"] != dark)
+        app_fixture.type("\x1b[?997;1n")
+        await app_fixture.until(lambda: app_fixture.terminal.style(0, 1)["fg"] == dark)
 
 
 POOR = {
@@ -77,67 +77,67 @@ async def test_few_colours_or_none_are_enough(tmp_path: Path, name: str) -> None
         ),
         says("# Done\n\nSee `greet` and [this](https://example.org).\n\n> Fine\n"),
     )
-    theatre = Theatre(tmp_path, *steps, rows=40, environ=POOR[name], replies=False)
-    theatre.stage.write("project/a.py", "print('Hello')\n")
-    async with theatre.playing():
-        await theatre.asks("Be brief", "Fine")
-        shown = styled(theatre.terminal)
+    app_fixture = AppFixture(tmp_path, *steps, rows=40, environ=POOR[name], replies=False)
+    app_fixture.fixture.write("project/a.py", "print('Hello')\n")
+    async with app_fixture.running():
+        await app_fixture.asks("Be brief", "Fine")
+        shown = styled(app_fixture.terminal)
     assert "#" not in "".join(re.findall(r"\{.*?\}", shown))
     check(f"colours-{name}", shown)
 
 
 async def test_the_theme_follows_the_settings(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path)
-    async with theatre.playing():
-        await theatre.sees("(faux) faux")
-        assert theatre.session is not None
-        dark = theatre.terminal.style(0, 1)["fg"]
-        theatre.session.settings.set({"theme": "light"})
-        await theatre.until(lambda: theatre.terminal.style(0, 1)["fg"] != dark)
-        theatre.session.settings.set({"theme": "nothing"})
-        await theatre.sees('Unknown theme "nothing".')
+    app_fixture = AppFixture(tmp_path)
+    async with app_fixture.running():
+        await app_fixture.sees("(faux) faux")
+        assert app_fixture.session is not None
+        dark = app_fixture.terminal.style(0, 1)["fg"]
+        app_fixture.session.settings.set({"theme": "light"})
+        await app_fixture.until(lambda: app_fixture.terminal.style(0, 1)["fg"] != dark)
+        app_fixture.session.settings.set({"theme": "nothing"})
+        await app_fixture.sees('Unknown theme "nothing".')
 
 
 @pytest.mark.behaviour("toggles-redraw-everything")
 async def test_what_was_said_before_is_drawn_in_the_new_colours(tmp_path: Path) -> None:
     answers = (calls("bash", command="echo hi"), says("See `this`."))
-    async with Theatre(tmp_path, *answers).playing() as theatre:
-        await theatre.asks("Hello", "See this.")
-        assert theatre.session is not None
-        rows = [row for row, text in enumerate(theatre.terminal.screen) if text.strip()]
-        before = [theatre.terminal.style(5, row) for row in rows[:4]]
+    async with AppFixture(tmp_path, *answers).running() as app_fixture:
+        await app_fixture.asks("Hello", "See this.")
+        assert app_fixture.session is not None
+        rows = [row for row, text in enumerate(app_fixture.terminal.screen) if text.strip()]
+        before = [app_fixture.terminal.style(5, row) for row in rows[:4]]
 
-        theatre.session.settings.set({"theme": "light"})
-        await theatre.quiet()
-        after = [theatre.terminal.style(5, row) for row in rows[:4]]
+        app_fixture.session.settings.set({"theme": "light"})
+        await app_fixture.quiet()
+        after = [app_fixture.terminal.style(5, row) for row in rows[:4]]
 
         assert [old == new for old, new in zip(before, after, strict=True)] == [False] * 4
 
 
 async def test_a_theme_of_the_project_is_found_once_the_session_is_there(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path)
-    theatre.stage.write(".pi/agent/settings.json", '{"theme": "ours"}')
-    path = write_theme(theatre, "ours", "#102030")
-    path = path.rename(theatre.stage.cwd / "ours.json")
-    theatre.themes = lambda: [path]
-    async with theatre.playing():
-        await theatre.until(
-            lambda: theatre.terminal.style(0, 1)["fg"] == ("rgb", (0x10, 0x20, 0x30))
+    app_fixture = AppFixture(tmp_path)
+    app_fixture.fixture.write(".pi/agent/settings.json", '{"theme": "ours"}')
+    path = write_theme(app_fixture, "ours", "#102030")
+    path = path.rename(app_fixture.fixture.cwd / "ours.json")
+    app_fixture.themes = lambda: [path]
+    async with app_fixture.running():
+        await app_fixture.until(
+            lambda: app_fixture.terminal.style(0, 1)["fg"] == ("rgb", (0x10, 0x20, 0x30))
         )
-        assert "Unknown theme" not in theatre.tape
+        assert "Unknown theme" not in app_fixture.tape
 
 
 async def test_a_theme_of_the_command_line_wins_until_another_is_chosen(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path)
-    theatre.stage.write(".pi/agent/settings.json", '{"theme": "light"}')
-    write_theme(theatre, "mine", "#102030")
-    write_theme(theatre, "other", "#405060")
-    theatre.theme = "mine"
-    async with theatre.playing():
-        await theatre.sees("(faux) faux")
-        assert theatre.terminal.style(0, 1)["fg"] == ("rgb", (0x10, 0x20, 0x30))
-        assert theatre.session is not None
-        theatre.session.settings.set({"theme": "other"})
-        await theatre.until(
-            lambda: theatre.terminal.style(0, 1)["fg"] == ("rgb", (0x40, 0x50, 0x60))
+    app_fixture = AppFixture(tmp_path)
+    app_fixture.fixture.write(".pi/agent/settings.json", '{"theme": "light"}')
+    write_theme(app_fixture, "mine", "#102030")
+    write_theme(app_fixture, "other", "#405060")
+    app_fixture.theme = "mine"
+    async with app_fixture.running():
+        await app_fixture.sees("(faux) faux")
+        assert app_fixture.terminal.style(0, 1)["fg"] == ("rgb", (0x10, 0x20, 0x30))
+        assert app_fixture.session is not None
+        app_fixture.session.settings.set({"theme": "other"})
+        await app_fixture.until(
+            lambda: app_fixture.terminal.style(0, 1)["fg"] == ("rgb", (0x40, 0x50, 0x60))
         )

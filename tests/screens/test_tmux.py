@@ -19,7 +19,7 @@ import pytest
 
 from tests.cli.program import Program
 from tests.screens.long_answer import NUMBER
-from tests.screens.person import TOUR
+from tests.screens.terminal_user import TOUR
 
 ROOT = Path(__file__).parents[2]
 TMUX = shutil.which("tmux")

@@ -13,7 +13,7 @@ from PIL import Image as Pillow
 from pi.ai.messages import Text, Thinking
 from pi.coding.runtime.options import ToolFilter
 from pi.testing import Reply, call, calls, says
-from tests.modes.interactive.theatre import Theatre
+from tests.modes.interactive.app_fixture import AppFixture
 from tests.screens.snapshots import check
 
 CTRL_O = "\x0f"
@@ -33,96 +33,98 @@ async def test_searches_and_other_tools_look_like_this(tmp_path: Path) -> None:
         )
     )
     tools = ToolFilter(only=("read", "grep", "find", "ls"))
-    theatre = Theatre(tmp_path, asked, says("Not here."), rows=40, tools=tools)
-    theatre.stage.write("project/a.py", "def one():\n    pass\n\n\ndef two():\n    pass\n")
-    theatre.stage.write("project/b.py", "")
-    async with theatre.playing():
-        await theatre.asks("Find it", "Not here.")
-        await check_folded_and_expanded(theatre, "searches", "a.py:1: def one():")
+    app_fixture = AppFixture(tmp_path, asked, says("Not here."), rows=40, tools=tools)
+    app_fixture.fixture.write("project/a.py", "def one():\n    pass\n\n\ndef two():\n    pass\n")
+    app_fixture.fixture.write("project/b.py", "")
+    async with app_fixture.running():
+        await app_fixture.asks("Find it", "Not here.")
+        await check_folded_and_expanded(app_fixture, "searches", "a.py:1: def one():")
 
 
 async def test_commands_of_the_user_and_what_went_wrong_look_like_this(tmp_path: Path) -> None:
     cut = Reply(blocks=(Text(text="It begins with"),), stop_reason="length")
-    async with Theatre(tmp_path, cut, rows=40).playing() as theatre:
-        theatre.send("!seq 1 15; exit 2")
-        await theatre.sees("   exit 2")
-        theatre.send("!!echo between us")
-        await theatre.sees("   between us")
-        await theatre.asks("Write me a story", "output limit")
-        assert theatre.commands is not None
-        theatre.commands.ui.notify("The key is about to expire.", "warning")
-        theatre.commands.ui.notify("It could not be saved.", "error")
-        await theatre.sees("could not be saved")
-        await theatre.quiet()
-        check("commands-and-notices", theatre.screen)
+    async with AppFixture(tmp_path, cut, rows=40).running() as app_fixture:
+        app_fixture.send("!seq 1 15; exit 2")
+        await app_fixture.sees("   exit 2")
+        app_fixture.send("!!echo between us")
+        await app_fixture.sees("   between us")
+        await app_fixture.asks("Write me a story", "output limit")
+        assert app_fixture.commands is not None
+        app_fixture.commands.ui.notify("The key is about to expire.", "warning")
+        app_fixture.commands.ui.notify("It could not be saved.", "error")
+        await app_fixture.sees("could not be saved")
+        await app_fixture.quiet()
+        check("commands-and-notices", app_fixture.screen)
 
 
 async def test_what_was_compacted_and_left_behind_is_divided_like_this(tmp_path: Path) -> None:
     answers = ("One.", "Two.", "Tried *two*.", "Three.", "The *story* so far.", "Its end.")
-    theatre = Theatre(tmp_path, *map(says, answers), rows=30)
-    theatre.stage.write(".pi/agent/settings.json", '{"compaction": {"keepRecentTokens": 1}}')
-    async with theatre.playing():
-        session, commands = theatre.session, theatre.commands
+    app_fixture = AppFixture(tmp_path, *map(says, answers), rows=30)
+    app_fixture.fixture.write(".pi/agent/settings.json", '{"compaction": {"keepRecentTokens": 1}}')
+    async with app_fixture.running():
+        session, commands = app_fixture.session, app_fixture.commands
         assert session is not None
         assert commands is not None
-        await theatre.asks(f"A story. {'And so on. ' * 30}", "One.")
-        await theatre.asks("Try two", "Two.")
-        await session.tree.go_to(session.facts.fork_points()[-1].entry_id, summarize=True)
+        await app_fixture.asks(f"A story. {'And so on. ' * 30}", "One.")
+        await app_fixture.asks("Try two", "Two.")
+        await session.tree.go_to(session.info.fork_points()[-1].entry_id, summarize=True)
         commands.ui.reload_session()
-        await theatre.sees("Back from another branch")
-        await theatre.asks("Try three", "Three.")
+        await app_fixture.sees("Back from another branch")
+        await app_fixture.asks("Try three", "Three.")
         await session.compaction.compact()
-        await theatre.sees("Compacted from")
-        await check_folded_and_expanded(theatre, "dividers", "The story so far.")
+        await app_fixture.sees("Compacted from")
+        await check_folded_and_expanded(app_fixture, "dividers", "The story so far.")
 
 
 async def test_a_picture_is_shown_where_the_terminal_can_and_named_in_another_place(
     tmp_path: Path,
 ) -> None:
     shown, named = [
-        Theatre(tmp_path / name, calls("read", path="red.png"), says("It is red."), environ=environ)
+        AppFixture(
+            tmp_path / name, calls("read", path="red.png"), says("It is red."), environ=environ
+        )
         for name, environ in (("shown", {"KITTY_WINDOW_ID": "1"}), ("named", {}))
     ]
     data = base64.b64encode(coloured("red")).decode()
-    for theatre in (shown, named):
-        (theatre.stage.cwd / "red.png").write_bytes(coloured("red"))
-        async with theatre.playing():
-            await theatre.asks("What colour?", "It is red.")
-            theatre.type(CTRL_O)
-            await theatre.quiet()
-            readable = PLACEHOLDER.sub("▒", theatre.screen)
-            check(f"picture-{theatre.stage.home.parent.name}", readable)
-    assert [theatre.written.count(data) for theatre in (shown, named)] == [1, 0]
+    for app_fixture in (shown, named):
+        (app_fixture.fixture.cwd / "red.png").write_bytes(coloured("red"))
+        async with app_fixture.running():
+            await app_fixture.asks("What colour?", "It is red.")
+            app_fixture.type(CTRL_O)
+            await app_fixture.quiet()
+            readable = PLACEHOLDER.sub("▒", app_fixture.screen)
+            check(f"picture-{app_fixture.fixture.home.parent.name}", readable)
+    assert [app_fixture.written.count(data) for app_fixture in (shown, named)] == [1, 0]
 
 
 async def test_no_more_pictures_are_drawn_than_the_settings_say(tmp_path: Path) -> None:
     drawn = {}
     for limit in (0, 1, 2):
         answers = [calls("read", path="red.png"), calls("read", path="blue.png"), says("Seen.")]
-        theatre = Theatre(tmp_path / str(limit), *answers, environ={"KITTY_WINDOW_ID": "1"})
-        (theatre.stage.cwd / "red.png").write_bytes(coloured("red"))
-        (theatre.stage.cwd / "blue.png").write_bytes(coloured("blue"))
+        app_fixture = AppFixture(tmp_path / str(limit), *answers, environ={"KITTY_WINDOW_ID": "1"})
+        (app_fixture.fixture.cwd / "red.png").write_bytes(coloured("red"))
+        (app_fixture.fixture.cwd / "blue.png").write_bytes(coloured("blue"))
         settings = {"tui": {"maxInlineImages": limit}}
-        theatre.stage.write(".pi/agent/settings.json", json.dumps(settings))
-        async with theatre.playing():
-            await theatre.asks("Look", "Seen.")
-            theatre.type(CTRL_O)
-            await theatre.quiet()
+        app_fixture.fixture.write(".pi/agent/settings.json", json.dumps(settings))
+        async with app_fixture.running():
+            await app_fixture.asks("Look", "Seen.")
+            app_fixture.type(CTRL_O)
+            await app_fixture.quiet()
         pictures = (base64.b64encode(coloured(colour)).decode() for colour in ("red", "blue"))
-        sent = sum(theatre.written.count(data) for data in pictures)
-        drawn[limit] = sent, theatre.written.count("\x1b_Ga=d,d=I")
+        sent = sum(app_fixture.written.count(data) for data in pictures)
+        drawn[limit] = sent, app_fixture.written.count("\x1b_Ga=d,d=I")
 
     assert drawn == {0: (0, 0), 1: (2, 1), 2: (2, 0)}
 
 
-async def check_folded_and_expanded(theatre: Theatre, name: str, unfolded: str) -> None:
+async def check_folded_and_expanded(app_fixture: AppFixture, name: str, unfolded: str) -> None:
     """Compare the screen, and once more with everything expanded; ``unfolded`` is seen then."""
-    await theatre.quiet()
-    check(name, theatre.screen)
-    theatre.type(CTRL_O)
-    await theatre.sees(unfolded)
-    await theatre.quiet()
-    check(f"{name}-expanded", theatre.screen)
+    await app_fixture.quiet()
+    check(name, app_fixture.screen)
+    app_fixture.type(CTRL_O)
+    await app_fixture.sees(unfolded)
+    await app_fixture.quiet()
+    check(f"{name}-expanded", app_fixture.screen)
 
 
 def coloured(colour: str) -> bytes:
@@ -133,9 +135,9 @@ def coloured(colour: str) -> bytes:
 
 
 async def test_a_file_that_is_missing_is_reported_in_plain_words(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, calls("read", path="nope.txt"), says("Gone."), columns=200)
-    async with theatre.playing():
-        await theatre.asks("go", "Gone.")
-        assert "No such file or directory '" in theatre.screen
-        assert "ENOENT" not in theatre.tape
-        assert "access '" not in theatre.tape
+    app_fixture = AppFixture(tmp_path, calls("read", path="nope.txt"), says("Gone."), columns=200)
+    async with app_fixture.running():
+        await app_fixture.asks("go", "Gone.")
+        assert "No such file or directory '" in app_fixture.screen
+        assert "ENOENT" not in app_fixture.tape
+        assert "access '" not in app_fixture.tape

@@ -13,7 +13,7 @@ import pytest
 from pi.modes.interactive.session_lifecycle import POLL_SECONDS
 from pi.modes.interactive.theme_selector import BUILT_IN
 from tests.cli.program import TIMEOUT_SECONDS
-from tests.modes.interactive.theatre import Theatre
+from tests.modes.interactive.app_fixture import AppFixture
 
 WITHOUT_FILES = """
 import asyncio, os, resource, sys
@@ -59,22 +59,22 @@ def theme(accent: str) -> str:
 
 @pytest.mark.behaviour("watchers-survive-errors")
 async def test_a_theme_that_breaks_and_vanishes_is_followed_when_it_is_back(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path)
-    theatre.stage.write(".pi/agent/settings.json", '{"theme": "mine"}')
-    path = theatre.stage.write(".pi/agent/themes/mine.json", theme("#102030"))
-    async with theatre.playing():
+    app_fixture = AppFixture(tmp_path)
+    app_fixture.fixture.write(".pi/agent/settings.json", '{"theme": "mine"}')
+    path = app_fixture.fixture.write(".pi/agent/themes/mine.json", theme("#102030"))
+    async with app_fixture.running():
         path.write_text("{")
-        await theatre.clock.advance(POLL_SECONDS)
+        await app_fixture.clock.advance(POLL_SECONDS)
         path.unlink()
-        await theatre.clock.advance(POLL_SECONDS)
+        await app_fixture.clock.advance(POLL_SECONDS)
         path.mkdir()
-        await theatre.clock.advance(POLL_SECONDS)
+        await app_fixture.clock.advance(POLL_SECONDS)
         path.rmdir()
         path.write_text(theme("#405060"))
         os.utime(path, ns=(1, 1))
-        await theatre.clock.advance(POLL_SECONDS)
-        await theatre.until(
-            lambda: theatre.terminal.style(0, 1)["fg"] == ("rgb", (0x40, 0x50, 0x60))
+        await app_fixture.clock.advance(POLL_SECONDS)
+        await app_fixture.until(
+            lambda: app_fixture.terminal.style(0, 1)["fg"] == ("rgb", (0x40, 0x50, 0x60))
         )
 
 

@@ -41,7 +41,7 @@ def endless(path: Path) -> None:
     path.symlink_to("/dev/zero")
 
 
-class Desk:
+class BoundedFilesFixture:
     """A user with a local model, in a foreign project."""
 
     def __init__(self, tmp_path: Path, model: LoopbackModel) -> None:
@@ -80,9 +80,9 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
+def kit(tmp_path: Path) -> Iterator[BoundedFilesFixture]:
     with loopback_model() as model:
-        yield Desk(tmp_path, model)
+        yield BoundedFilesFixture(tmp_path, model)
 
 
 @pytest.fixture(params=[pipe, endless], ids=["pipes", "endless"])
@@ -92,56 +92,58 @@ def make(request: pytest.FixtureRequest) -> Callable[[Path], None]:
 
 
 def test_own_files_that_never_end_are_named_and_left_out(
-    desk: Desk, make: Callable[[Path], None]
+    kit: BoundedFilesFixture, make: Callable[[Path], None]
 ) -> None:
     named = ["settings.json", "SYSTEM.md", "AGENTS.md", "prompts/a.md", "skills/a/SKILL.md"]
     named += [".env", "extensions/a.py", "extensions/b/pi.toml"]
     caches = ["extension-index.json", "session-index.json", "models-store.json"]
     for name in (*named, *caches, "keybindings.json", "themes/a.json"):
-        make(desk.agent_dir / name)
+        make(kit.agent_dir / name)
 
-    report = desk.prompt()
+    report = kit.prompt()
 
     assert (report.code, report.stdout) == (0, "All is well.\n")
-    assert [name for name in named if f"{desk.agent_dir / name}" not in report.stderr] == []
+    assert [name for name in named if f"{kit.agent_dir / name}" not in report.stderr] == []
     assert report.stderr.count(REGULAR) >= len(named)
 
 
 @pytest.mark.parametrize("name", ["models.json", "auth.json", "trust.json"])
 def test_a_file_that_pi_cannot_do_without_is_named_in_one_line(
-    desk: Desk, make: Callable[[Path], None], name: str
+    kit: BoundedFilesFixture, make: Callable[[Path], None], name: str
 ) -> None:
-    make(desk.agent_dir / name)
+    make(kit.agent_dir / name)
 
-    report = desk.prompt()
+    report = kit.prompt()
 
     assert report.code == 1
-    assert f"Cannot read {desk.agent_dir / name}: {REGULAR}." in report.stderr
+    assert f"Cannot read {kit.agent_dir / name}: {REGULAR}." in report.stderr
     assert len(report.stderr.splitlines()) == 1
 
 
 def test_a_project_of_files_that_never_end_is_opened(
-    desk: Desk, make: Callable[[Path], None]
+    kit: BoundedFilesFixture, make: Callable[[Path], None]
 ) -> None:
     named = [".pi/settings.json", ".pi/SYSTEM.md", "AGENTS.md", ".env", ".pi/prompts/a.md"]
     named += [".pi/skills/a/SKILL.md", ".pi/extensions/a.py"]
     for name in (*named, ".git/HEAD", ".git/config", ".gitignore", ".pi/skills/.gitignore"):
-        make(desk.project / name)
+        make(kit.project / name)
 
-    report = desk.prompt("--approve")
+    report = kit.prompt("--approve")
 
     assert (report.code, report.stdout) == (0, "All is well.\n")
-    assert [name for name in named if f"{desk.project / name}" not in report.stderr] == []
+    assert [name for name in named if f"{kit.project / name}" not in report.stderr] == []
 
 
-def test_files_that_are_huge_are_named_and_not_held_in_memory(desk: Desk, tmp_path: Path) -> None:
-    session, extension = tmp_path / "huge.jsonl", desk.agent_dir / "extensions/huge.py"
+def test_files_that_are_huge_are_named_and_not_held_in_memory(
+    kit: BoundedFilesFixture, tmp_path: Path
+) -> None:
+    session, extension = tmp_path / "huge.jsonl", kit.agent_dir / "extensions/huge.py"
     for path in (session, extension):
         put(path, "")
         os.truncate(path, 2 << 30)  # takes no space on the disk
 
-    exported = desk.run("--export", str(session))
-    prompted = desk.prompt()
+    exported = kit.run("--export", str(session))
+    prompted = kit.prompt()
 
     assert exported.code == 1
     assert f"Session file is not a valid pi session: {session}" in exported.stderr
@@ -149,21 +151,24 @@ def test_files_that_are_huge_are_named_and_not_held_in_memory(desk: Desk, tmp_pa
     assert f"{extension} is larger than 4 MiB" in prompted.stderr
 
 
-def test_a_session_with_a_huge_hole_is_listed(desk: Desk) -> None:
-    desk.prompt("--name", "damaged")
-    [session] = desk.agent_dir.glob("sessions/*/*.jsonl")
+def test_a_session_with_a_huge_hole_is_listed(kit: BoundedFilesFixture) -> None:
+    kit.prompt("--name", "damaged")
+    [session] = kit.agent_dir.glob("sessions/*/*.jsonl")
     os.truncate(session, 1 << 30)  # as a file system may leave it after a crash
 
-    listed = desk.run("sessions")
+    listed = kit.run("sessions")
 
     assert (listed.code, listed.stderr) == (0, "")
     assert "damaged" in listed.stdout
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("last", ["message", "custom_message"])
-def test_a_session_with_a_huge_entry_goes_on_without_it(desk: Desk, last: str) -> None:
-    desk.prompt("--name", "large")
-    [session] = desk.agent_dir.glob("sessions/*/*.jsonl")
+def test_a_session_with_a_huge_entry_goes_on_without_it(
+    kit: BoundedFilesFixture, last: str
+) -> None:
+    kit.prompt("--name", "large")
+    [session] = kit.agent_dir.glob("sessions/*/*.jsonl")
     leaf = json.loads(session.read_text().splitlines()[-1])
     with session.open("ab") as file:
         place = b'"id":"huge","parentId":"%b","timestamp":"%b"' % (
@@ -184,11 +189,11 @@ def test_a_session_with_a_huge_entry_goes_on_without_it(desk: Desk, last: str) -
         file.write(json.dumps({**entry, "timestamp": leaf["timestamp"]}).encode() + b"\n")
     size, end = session.stat().st_size, session.read_bytes()[-4096:]
 
-    report = desk.prompt("--session", str(session))
+    report = kit.prompt("--session", str(session))
 
     assert (report.code, report.stdout) == (0, "All is well.\n")
     assert f"{session} has an entry of 140 MiB, more than 128 MiB" in report.stderr
-    seen = desk.model.requests[-1]
+    seen = kit.model.requests[-1]
     assert [text in seen for text in ("hello", "An entry of 140 MiB was here", "said later")] == [
         True
     ] * 3
@@ -197,51 +202,51 @@ def test_a_session_with_a_huge_entry_goes_on_without_it(desk: Desk, last: str) -
         assert file.read(4096) == end, "the file was only appended to"
 
 
-def test_rules_without_end_stop_no_search(desk: Desk) -> None:
-    (desk.project / ".git").mkdir()
-    endless(desk.project / ".gitignore")
-    put(desk.project / "f", "a needle")
-    desk.model.tools = [("grep", {"pattern": "needle"}), ("find", {"pattern": "*"})]
+def test_rules_without_end_stop_no_search(kit: BoundedFilesFixture) -> None:
+    (kit.project / ".git").mkdir()
+    endless(kit.project / ".gitignore")
+    put(kit.project / "f", "a needle")
+    kit.model.tools = [("grep", {"pattern": "needle"}), ("find", {"pattern": "*"})]
 
-    report = desk.prompt()
+    report = kit.prompt()
 
     assert (report.code, report.stdout) == (0, "All is well.\n")
-    assert "f:1: a needle" in desk.model.requests[1]
-    assert desk.tool_result() == ".gitignore\nf"
+    assert "f:1: a needle" in kit.model.requests[1]
+    assert kit.tool_result() == ".gitignore\nf"
 
 
 def test_a_session_file_that_never_ends_is_no_session(
-    desk: Desk, make: Callable[[Path], None], tmp_path: Path
+    kit: BoundedFilesFixture, make: Callable[[Path], None], tmp_path: Path
 ) -> None:
     make(tmp_path / "s.jsonl")
 
-    report = desk.prompt("--session", str(tmp_path / "s.jsonl"))
+    report = kit.prompt("--session", str(tmp_path / "s.jsonl"))
 
     assert report.code == 1
     assert str(tmp_path / "s.jsonl") in report.stderr
 
 
-def test_patterns_that_would_freeze_are_matched(desk: Desk) -> None:
-    put(desk.project / LONG_NAME, "x")
-    put(desk.project / "package" / LONG_NAME, "x")
-    put(desk.project / ".gitignore", f"{FREEZING}\n**/**/{FREEZING}\n" * 50)
-    put(desk.project / ".pi/skills/.gitignore", f"{FREEZING}\n")
-    put(desk.project / ".pi/skills" / LONG_NAME / "SKILL.md", "---\ndescription: d\n---\n")
-    put(desk.project / "package/pi.toml", f'skills = ["{FREEZING}", "!{FREEZING}"]\n')
+def test_patterns_that_would_freeze_are_matched(kit: BoundedFilesFixture) -> None:
+    put(kit.project / LONG_NAME, "x")
+    put(kit.project / "package" / LONG_NAME, "x")
+    put(kit.project / ".gitignore", f"{FREEZING}\n**/**/{FREEZING}\n" * 50)
+    put(kit.project / ".pi/skills/.gitignore", f"{FREEZING}\n")
+    put(kit.project / ".pi/skills" / LONG_NAME / "SKILL.md", "---\ndescription: d\n---\n")
+    put(kit.project / "package/pi.toml", f'skills = ["{FREEZING}", "!{FREEZING}"]\n')
     settings = {"packages": ["../package"], "skills": [FREEZING, f"!{FREEZING}"]}
-    put(desk.project / ".pi/settings.json", json.dumps(settings))
-    desk.model.tools = [
+    put(kit.project / ".pi/settings.json", json.dumps(settings))
+    kit.model.tools = [
         ("find", {"pattern": FREEZING}),
         ("find", {"pattern": f"**/{FREEZING}/**/{{*a,*aa}}{{*a,*aa}}b"}),
         ("find", {"pattern": "{a,b}" * 40}),
         ("find", {"pattern": "*a"}),
     ]
 
-    report = desk.prompt("--approve")
+    report = kit.prompt("--approve")
 
     assert (report.code, report.stdout) == (0, "All is well.\n")
-    assert f"{LONG_NAME}\n" in desk.tool_result()
-    assert "braces expand to more than 256 patterns" in desk.model.requests[3]
+    assert f"{LONG_NAME}\n" in kit.tool_result()
+    assert "braces expand to more than 256 patterns" in kit.model.requests[3]
 
 
 @pytest.mark.parametrize(
@@ -249,22 +254,22 @@ def test_patterns_that_would_freeze_are_matched(desk: Desk) -> None:
     [OLD_FD, "exit 3", "kill -SEGV $$", "exec yes"],
     ids=["8.6", "fails", "crash", "flood"],
 )
-def test_files_are_found_whatever_fd_does(desk: Desk, program: str) -> None:
-    stand_in(desk.programs / "fd", program)
-    put(desk.project / "folder/a.py", "")
-    desk.model.tools = [("find", {"pattern": "*.py"})]
+def test_files_are_found_whatever_fd_does(kit: BoundedFilesFixture, program: str) -> None:
+    stand_in(kit.programs / "fd", program)
+    put(kit.project / "folder/a.py", "")
+    kit.model.tools = [("find", {"pattern": "*.py"})]
 
-    assert desk.prompt().code == 0
-    assert desk.tool_result() == "folder/a.py"
+    assert kit.prompt().code == 0
+    assert kit.tool_result() == "folder/a.py"
 
 
-def test_at_completes_files_with_fd_8_6_outside_of_a_repository(desk: Desk) -> None:
-    stand_in(desk.programs / "fd", OLD_FD)
-    put(desk.project / "folder/poem.py", "")
+def test_at_completes_files_with_fd_8_6_outside_of_a_repository(kit: BoundedFilesFixture) -> None:
+    stand_in(kit.programs / "fd", OLD_FD)
+    put(kit.project / "folder/poem.py", "")
     command = [sys.executable, "-m", "pi", "--model", "mine/m"]
-    environ = {**desk.environ, "TERM": "xterm-256color"}
+    environ = {**kit.environ, "TERM": "xterm-256color"}
 
-    with terminal(command, cwd=desk.project, env=environ) as screen:
+    with terminal(command, cwd=kit.project, env=environ) as screen:
         screen.wait_for(rb"mine", within=TIMEOUT_SECONDS)
         screen.send(b"@poe")
         screen.wait_for(rb"poem\.py", within=TIMEOUT_SECONDS)
@@ -272,19 +277,19 @@ def test_at_completes_files_with_fd_8_6_outside_of_a_repository(desk: Desk) -> N
 
 @pytest.mark.parametrize("make", [pipe, endless], ids=["pipes", "endless"])
 def test_the_screen_comes_up_although_the_head_of_git_never_ends(
-    desk: Desk, make: Callable[[Path], None]
+    kit: BoundedFilesFixture, make: Callable[[Path], None]
 ) -> None:
-    make(desk.project / ".git/HEAD")
-    command = [sys.executable, str(CHILD), str(desk.report), "300", "--model", "mine/m"]
-    environ = {**desk.environ, "TERM": "xterm-256color"}
+    make(kit.project / ".git/HEAD")
+    command = [sys.executable, str(CHILD), str(kit.report), "300", "--model", "mine/m"]
+    environ = {**kit.environ, "TERM": "xterm-256color"}
 
-    with terminal(command, cwd=desk.project, env=environ) as screen:
+    with terminal(command, cwd=kit.project, env=environ) as screen:
         screen.wait_for(rb"mine", within=TIMEOUT_SECONDS)
         screen.send(b"hello\r")
         screen.wait_for(rb"All is well\.", within=TIMEOUT_SECONDS)
         screen.send(b"\x04")
         assert screen.finish(within=TIMEOUT_SECONDS).exit_code == 0
-    assert json.loads(desk.report.read_text())["peak_mb"] < 200
+    assert json.loads(kit.report.read_text())["peak_mb"] < 200
 
 
 @pytest.mark.parametrize(
@@ -292,25 +297,25 @@ def test_the_screen_comes_up_although_the_head_of_git_never_ends(
     ["exit 3", "kill -SEGV $$", "exec yes", 'echo "rg: unrecognized flag --json" >&2; exit 2'],
     ids=["fails", "crash", "flood", "old"],
 )
-def test_lines_are_found_whatever_ripgrep_does(desk: Desk, program: str) -> None:
-    stand_in(desk.programs / "rg", program)
-    put(desk.project / "folder/a.py", "needle\n")
-    desk.model.tools = [("grep", {"pattern": "needle"}), ("find", {"pattern": "*.py"})]
+def test_lines_are_found_whatever_ripgrep_does(kit: BoundedFilesFixture, program: str) -> None:
+    stand_in(kit.programs / "rg", program)
+    put(kit.project / "folder/a.py", "needle\n")
+    kit.model.tools = [("grep", {"pattern": "needle"}), ("find", {"pattern": "*.py"})]
 
-    assert desk.prompt().code == 0
-    assert "folder/a.py:1: needle" in desk.model.requests[1]
-    assert desk.tool_result() == "folder/a.py"
+    assert kit.prompt().code == 0
+    assert "folder/a.py:1: needle" in kit.model.requests[1]
+    assert kit.tool_result() == "folder/a.py"
 
 
-def test_folders_that_link_to_each_other_are_searched_once(desk: Desk) -> None:
-    skills = desk.project / ".pi/skills"
+def test_folders_that_link_to_each_other_are_searched_once(kit: BoundedFilesFixture) -> None:
+    skills = kit.project / ".pi/skills"
     for number in range(12):
         (skills / f"f{number}").mkdir(parents=True)
         for other in range(12):  # in every order: 12 × 11 × 10 × … ways
             (skills / f"f{number}/l{other}").symlink_to(f"../f{other}")
     put(skills / "f11/good/SKILL.md", "---\nname: good\ndescription: d\n---\n")
 
-    report = desk.prompt("--approve")
+    report = kit.prompt("--approve")
 
     assert report.code == 0
-    assert "good/SKILL.md" in desk.model.requests[0]
+    assert "good/SKILL.md" in kit.model.requests[0]

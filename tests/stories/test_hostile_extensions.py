@@ -154,6 +154,51 @@ def test_an_extension_that_cancels_every_task_does_not_end_rpc(cli: Program) -> 
     assert "agent_settled" in [each["type"] for each in records]
 
 
+LATER = """\
+import asyncio
+
+def raise_exit():
+    raise GeneratorExit
+
+def extension(pi):
+    async def schedule(event, ctx):
+        loop = asyncio.get_running_loop()
+        loop.call_soon(raise_exit)
+        loop.call_soon(loop.stop)
+        loop.stop()
+        for task in asyncio.all_tasks():
+            loop.call_soon(task.cancel)
+            loop.call_later(0.01, task.cancel)
+
+    for name in ("session_start", "input", "agent_start", "turn_end"):
+        pi.on(name)(schedule)
+"""
+
+
+def test_callbacks_of_an_extension_neither_cancel_tasks_nor_stop_the_loop(cli: Program) -> None:
+    cli.write("extensions/later.py", LATER)
+
+    ended = cli.run("-p", "--model", "mock/echo-3", "hello")
+
+    assert ended.code == 0, ended.err
+    assert "The quick brown" in ended.out
+    assert "Traceback" not in ended.err
+
+
+def test_a_main_task_that_an_extension_cancels_by_force_ends_with_one_clear_error(
+    cli: Program,
+) -> None:
+    cancel = "[asyncio.Task.cancel(task) for task in asyncio.all_tasks()]"
+    handler = f"import asyncio\nasync def handle(event, ctx): {cancel}\n"
+    cli.write("extensions/force.py", f"{handler}def extension(pi): pi.on('input')(handle)")
+
+    ended = cli.run("-p", "--model", "mock/echo-3", "hello")
+
+    assert ended.code == 1
+    assert ended.err.startswith("Error: pi was ended: code of an extension cancelled its main task")
+    assert "Traceback" not in ended.err
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_ctrl_c_ends_a_handler_that_never_returns(cli: Program) -> None:

@@ -126,14 +126,20 @@ def test_an_installer_that_fails_gives_way_to_the_next(checkout: Path, tmp_path:
 @pytest.mark.slow
 def test_without_an_index_one_line_says_what_to_do(checkout: Path, tmp_path: Path) -> None:
     env = environment(
-        tmp_path, PIP_NO_INDEX="1", PIP_FIND_LINKS=str(tmp_path), PIP_CONFIG_FILE=os.devnull
+        tmp_path,
+        PIP_NO_INDEX="1",
+        PIP_FIND_LINKS=str(tmp_path),
+        PIP_CONFIG_FILE=os.devnull,
+        UV_OFFLINE="1",
+        UV_CACHE_DIR=str(tmp_path / "empty cache"),
     )
 
     finished = run([checkout / "pi", "--version"], tmp_path, env)
 
     assert (finished.returncode, finished.stdout) == (1, "")
+    installers = "uv and pip" if shutil.which("uv", path=env["PATH"]) else "pip"
     assert finished.stderr.splitlines()[-1] == (
-        "pi: pip could not install the dependencies (the reason is above); "
+        f"pi: {installers} could not install the dependencies (the reason is above); "
         "check the network or the package index, then run again."
     )
 

@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,8 +27,8 @@ from pi.ai.providers.rows import BUILT_IN
 from pi.cli.process import log_crash
 from pi.coding.runtime.rpc_client import RpcClient
 from pi.testing import says
-from tests.coding.runtime.stage import ENVIRON, Stage
-from tests.modes.interactive.commands.acting import Acting
+from tests.coding.runtime.session_fixture import ENVIRON, SessionFixture
+from tests.modes.interactive.commands.command_fixture import CommandFixture
 from tests.stories.loopback_model import LoopbackModel, loopback_model
 
 ROWS = (*BUILT_IN, *(server.row for server in local_providers({})))
@@ -111,7 +112,7 @@ NO_SECRETS = ("my-own-client", "eu-north-4711")
 """Parts of the same files that exports must keep."""
 
 
-class Desk:
+class SecretsFixture:
     """A user whose every variable and file holds a secret, and a model on this machine."""
 
     def __init__(self, tmp_path: Path, model: LoopbackModel) -> None:
@@ -160,9 +161,9 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
+def kit(tmp_path: Path) -> Iterator[SecretsFixture]:
     with loopback_model() as model:
-        yield Desk(tmp_path, model)
+        yield SecretsFixture(tmp_path, model)
 
 
 async def when_written(path: Path) -> str:
@@ -177,33 +178,35 @@ def found_in(text: str) -> list[str]:
     return [secret for secret in NEEDLES if secret in text]
 
 
-async def test_no_command_and_no_export_contains_a_secret_of_the_configuration(desk: Desk) -> None:
+async def test_no_command_and_no_export_contains_a_secret_of_the_configuration(
+    kit: SecretsFixture,
+) -> None:
     shown = "env > {0}.new && mv {0}.new {0}"
-    desk.model.calls = [
+    kit.model.calls = [
         {"command": shown.format("bash.txt")},
         {"command": shown.format("job.txt"), "async": True},
     ]
-    started = RpcClient.started("--model", "mine/m", cwd=desk.project, env=desk.environ)
+    started = RpcClient.started("--model", "mine/m", cwd=kit.project, env=kit.environ)
     async with started as client:
         # The conversation holds everything, so that exports have something to redact.
         await client.prompt_and_wait(" ".join((*NEEDLES, *NO_SECRETS)))
         await client.bash(shown.format("user.txt"))
         environments = {
-            name: await when_written(desk.project / f"{name}.txt")
+            name: await when_written(kit.project / f"{name}.txt")
             for name in ("bash", "job", "user")
         }
         exported = {}
         for kind in PAGES:
-            path = desk.project / f"live.{kind}"
+            path = kit.project / f"live.{kind}"
             await client.request("export_html", outputPath=str(path))
             exported[path.name] = path.read_text()
 
     for kind in PAGES:
-        path = desk.project / f"later.{kind}"
-        assert desk.run("--export", str(desk.session_file), str(path)).returncode == 0
+        path = kit.project / f"later.{kind}"
+        assert kit.run("--export", str(kit.session_file), str(path)).returncode == 0
         exported[path.name] = path.read_text()
 
-    kept = desk.session_file.read_text()
+    kept = kit.session_file.read_text()
     assert [secret for secret in NEEDLES if secret not in kept] == []
     assert {name: found_in(text) for name, text in environments.items()} == {
         "bash": [],
@@ -221,14 +224,14 @@ async def test_no_command_and_no_export_contains_a_secret_of_the_configuration(d
     )
 
 
-async def test_a_file_that_changes_while_a_session_runs_counts_at_once(desk: Desk) -> None:
-    desk.write("models.json", {"providers": {}})
-    started = RpcClient.started(cwd=desk.project, env=desk.environ)
+async def test_a_file_that_changes_while_a_session_runs_counts_at_once(kit: SecretsFixture) -> None:
+    kit.write("models.json", {"providers": {}})
+    started = RpcClient.started(cwd=kit.project, env=kit.environ)
     async with started as client:
         before = await client.bash("env")
-        desk.write("models.json", models_json(desk.model.url))
+        kit.write("models.json", models_json(kit.model.url))
         changed = await client.bash("env")
-        desk.write("models.json", {"providers": {}})
+        kit.write("models.json", {"providers": {}})
         after = await client.bash("env")
 
     assert needle("MY_KEY") in before.output
@@ -237,9 +240,9 @@ async def test_a_file_that_changes_while_a_session_runs_counts_at_once(desk: Des
     assert found_in(after.output) == []
 
 
-async def test_the_setting_lets_named_variables_through(desk: Desk) -> None:
-    desk.write("settings.json", {"shell": {"env": {"allow": ["AWS_*", "MY_KEY"]}}})
-    started = RpcClient.started("--model", "mine/m", cwd=desk.project, env=desk.environ)
+async def test_the_setting_lets_named_variables_through(kit: SecretsFixture) -> None:
+    kit.write("settings.json", {"shell": {"env": {"allow": ["AWS_*", "MY_KEY"]}}})
+    started = RpcClient.started("--model", "mine/m", cwd=kit.project, env=kit.environ)
     async with started as client:
         seen = await client.bash("env")
 
@@ -247,13 +250,11 @@ async def test_the_setting_lets_named_variables_through(desk: Desk) -> None:
     assert set(found_in(seen.output)) == allowed | {needle("MY_KEY")}
 
 
-async def test_a_profile_does_not_bring_secrets_back(desk: Desk) -> None:
-    desk.write(
-        "settings.json", {"shell": {"login": True}, "shellCommandPrefix": "export MY_TEAM=b"}
-    )
+async def test_a_profile_does_not_bring_secrets_back(kit: SecretsFixture) -> None:
+    kit.write("settings.json", {"shell": {"login": True}, "shellCommandPrefix": "export MY_TEAM=b"})
     lines = [f"export {name}=value-of-profile-4711" for name in ("MY_KEY", *VARIABLES)]
-    (desk.home / ".bash_profile").write_text("\n".join([*lines, "export PROFILE=read"]))
-    started = RpcClient.started("--model", "mine/m", cwd=desk.project, env=desk.environ)
+    (kit.home / ".bash_profile").write_text("\n".join([*lines, "export PROFILE=read"]))
+    started = RpcClient.started("--model", "mine/m", cwd=kit.project, env=kit.environ)
     async with started as client:
         seen = (await client.bash("env")).output
 
@@ -262,29 +263,58 @@ async def test_a_profile_does_not_bring_secrets_back(desk: Desk) -> None:
     assert "MY_TEAM" not in seen
 
 
+async def test_credentials_of_extensions_that_are_not_loaded_reach_no_command(
+    kit: SecretsFixture,
+) -> None:
+    environ = {**kit.environ, "PI_PYTHON_GATEWAY_TOKEN": "value-of-gateway-4711"}
+    started = RpcClient.started("--model", "mine/m", cwd=kit.project, env=environ)
+    async with started as client:
+        seen = (await client.bash("env; echo $HARMLESS")).output
+
+    assert "HARMLESS=seen" in seen
+    assert "PI_PYTHON_GATEWAY_TOKEN" not in seen
+    assert "value-of-gateway" not in seen
+
+
+def test_doctor_names_credentials_of_extensions_that_are_withheld(kit: SecretsFixture) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pi", "doctor"],
+        cwd=kit.project,
+        env={**kit.environ, "TAVILY_API_KEY": "value-of-tavily-4711"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_SECONDS,
+        check=False,
+    )
+
+    assert "TAVILY_API_KEY" in done.stdout
+    assert "value-of-tavily" not in done.stdout
+
+
 async def test_no_report_dump_or_crash_log_contains_a_secret(tmp_path: Path) -> None:
     variables = {name: value_of(name) for name in (*VARIABLES, *OWN_VARIABLES)}
-    stage = Stage(tmp_path, says("a"), environ={**ENVIRON, **variables})
-    stage.write(".pi/agent/models.json", json.dumps(models_json("http://127.0.0.1:9")))
-    stage.write(".pi/agent/auth.json", json.dumps(AUTH_JSON)).chmod(0o600)
-    stage.write(".pi/agent/settings.json", json.dumps(SETTINGS))
+    fixture = SessionFixture(tmp_path, says("a"), environ={**ENVIRON, **variables})
+    fixture.write(".pi/agent/models.json", json.dumps(models_json("http://127.0.0.1:9")))
+    fixture.write(".pi/agent/auth.json", json.dumps(AUTH_JSON)).chmod(0o600)
+    fixture.write(".pi/agent/settings.json", json.dumps(SETTINGS))
     everything = " ".join(NEEDLES)
-    session = await stage.open()
+    session = await fixture.open()
     remember_used("COMMAND-4711")  # as the request that runs the command does
     await session.prompts.prompt(everything)
-    on = Acting(stage, session, tmp_path)
+    on = CommandFixture(fixture, session, tmp_path)
     await on.run(f"/bug {everything}", "enter")
     await on.run("/debug")
     dump = await session.exports.text()
     await session.close()
-    environ = {**stage.host.environ, "PI_CODING_AGENT_DIR": str(stage.agent_dir)}
+    environ = {**fixture.host.environ, "PI_CODING_AGENT_DIR": str(fixture.agent_dir)}
     crash = log_crash(ValueError(everything), environ).read_text()
 
-    [report] = (stage.agent_dir / "bug-reports").iterdir()
+    [report] = (fixture.agent_dir / "bug-reports").iterdir()
     with zipfile.ZipFile(report) as archive:
         written = {name: archive.read(name).decode() for name in archive.namelist()}
     written |= {"dump": dump, "crash": crash}
-    written["debug"] = (stage.agent_dir / "pi-debug.log").read_text()
+    written["debug"] = (fixture.agent_dir / "pi-debug.log").read_text()
     assert len(written) == 5
     assert all("[redacted] [redacted]" in text for text in written.values())
     assert {name: found_in(text) for name, text in written.items()} == {
@@ -292,8 +322,8 @@ async def test_no_report_dump_or_crash_log_contains_a_secret(tmp_path: Path) -> 
     }
 
 
-def test_doctor_names_what_is_withheld_and_shows_no_value(desk: Desk) -> None:
-    done = desk.run("doctor")
+def test_doctor_names_what_is_withheld_and_shows_no_value(kit: SecretsFixture) -> None:
+    done = kit.run("doctor")
 
     assert [name for name in (*VARIABLES, *OWN_VARIABLES) if name not in done.stdout] == []
     assert found_in(done.stdout + done.stderr) == []
@@ -309,11 +339,16 @@ def test_every_variable_of_the_source_that_sounds_like_a_secret_is_in_the_list(r
         for name in sounds.findall(path.read_text("utf-8"))
     }
 
+    of_batteries = {
+        name
+        for path in (root / "src/pi/batteries").glob("*/pi.toml")
+        for name in tomllib.loads(path.read_text("utf-8")).get("secrets", ())
+    }
     not_of_providers = {
         "GH_TOKEN",
         "GITHUB_TOKEN",
         "GH_ENTERPRISE_TOKEN",
         "GITHUB_ENTERPRISE_TOKEN",
     }
-    assert sorted(named - of_tables().names - not_of_providers) == []
+    assert sorted(named - of_tables().names - of_batteries - not_of_providers) == []
     assert {"OPENAI_API_KEY", "AWS_SESSION_TOKEN"} <= named  # the pattern does find some

@@ -18,9 +18,10 @@ from typing import Any, Self
 import pytest
 
 from bench.terminal import Terminal, terminal
-from pi.coding.trust import CONTEXT_FILES, OTHER_AGENTS
+from pi.coding.other_agents import AGENTS
+from pi.coding.trust import CONTEXT_FILES
 from tests.files import put
-from tests.stories.desk import AUDITED, Desk
+from tests.stories.audit_fixture import AUDITED, AuditFixture
 from tests.stories.hostile import INJECTION
 from tests.stories.loopback_model import loopback_model
 
@@ -29,7 +30,13 @@ ESCAPE = b"\x1b"
 PAUSE = 0.9
 """Seconds without a key after which a question takes them: see ``typing_pause.py``."""
 MAY_BE_READ = {".git/HEAD", ".git/reftable/tables.list"}
-GATED_NAMES = {".pi", ".env", ".clinerules", *OTHER_AGENTS, *CONTEXT_FILES}
+AGENT_NAMES = {
+    name.partition("/")[0]
+    for agent in AGENTS.values()
+    for names in agent.project.values()
+    for name in names
+}
+GATED_NAMES = {".pi", ".env", ".clinerules", *AGENT_NAMES, *CONTEXT_FILES}
 OWN_EXTENSION = """
 def extension(pi):
     @pi.command("again")
@@ -46,18 +53,19 @@ def extension(pi):
 class Client:
     """Another program that has pi work in the project, over RPC."""
 
-    def __init__(self, desk: Desk, *flags: str) -> None:
-        words = [sys.executable, str(AUDITED), str(desk.log), "cli", "--mode", "rpc"]
+    def __init__(self, kit: AuditFixture, *flags: str) -> None:
+        words = [sys.executable, str(AUDITED), str(kit.log), "cli", "--mode", "rpc"]
         self._child = subprocess.Popen(
             [*words, "--model", "mine/m", *flags],
-            cwd=desk.project.cwd,
-            env=desk.environ,
+            cwd=kit.project.cwd,
+            env=kit.environ,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
         self.stderr = ""
+        self._questions: list[dict[str, Any]] = []
 
     def __enter__(self) -> Self:
         return self
@@ -81,10 +89,22 @@ class Client:
         assert answer["success"], answer
         return answer.get("data")
 
-    def say(self, text: str) -> None:
-        """Prompt, and wait until the agent is done."""
+    def say(self, text: str, *, answer: str | None = None) -> None:
+        """Prompt, answer a question of pi if there is to be one, and wait until the agent ends."""
         self._send({"type": "prompt", "message": text})
+        if answer is not None:
+            self.answer(self.question(), answer)
         self._await(lambda line: line.get("type") == "agent_settled")
+
+    def question(self) -> dict[str, Any]:
+        """The first question of pi; its answer is sent with ``answer``."""
+        if not self._questions:
+            self._await(lambda line: line.get("method") == "select")
+        return self._questions.pop(0)
+
+    def answer(self, question: dict[str, Any], value: str) -> None:
+        """Answer a question."""
+        self._send({"type": "extension_ui_response", "id": question["id"], "value": value})
 
     def _send(self, request: dict[str, Any]) -> None:
         assert self._child.stdin is not None
@@ -95,20 +115,22 @@ class Client:
         assert self._child.stdout is not None
         for line in self._child.stdout:
             found: dict[str, Any] = json.loads(line)
+            if found.get("method") == "select":
+                self._questions.append(found)
             if requested(found):
                 return found
         raise AssertionError("pi has ended")
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
+def kit(tmp_path: Path) -> Iterator[AuditFixture]:
     with loopback_model() as model:
-        yield Desk(tmp_path, model, empty=True)
+        yield AuditFixture(tmp_path, model, empty=True)
 
 
-def touched(desk: Desk) -> set[str]:
+def touched(kit: AuditFixture) -> set[str]:
     """What of the project was opened, listed, imported or started that needs trust first."""
-    outcome = desk.audited()
+    outcome = kit.audited()
     listed = {name for name in outcome.listed if GATED_NAMES & set(Path(name).parts)}
     return (outcome.opened - MAY_BE_READ) | listed | {*outcome.imported, *outcome.started}
 
@@ -128,27 +150,27 @@ def replace_session_in_every_way(client: Client, *, extended: bool) -> None:
 
 @pytest.mark.behaviour("trust-uses-canonical-paths")
 @pytest.mark.parametrize("extended", [False, True], ids=["alone", "with an extension"])
-def test_over_rpc_nothing_that_came_later_is_read_or_run(desk: Desk, extended: bool) -> None:
+def test_over_rpc_nothing_that_came_later_is_read_or_run(kit: AuditFixture, extended: bool) -> None:
     if extended:
-        put(desk.agent_dir / "extensions/mine.py", OWN_EXTENSION)
-    with Client(desk) as client:
+        put(kit.agent_dir / "extensions/mine.py", OWN_EXTENSION)
+    with Client(kit) as client:
         client.say("hello")
-        desk.project.arrive()
+        kit.project.arrive()
         replace_session_in_every_way(client, extended=extended)
         client.say("/evil")
     notices = [line for line in client.stderr.splitlines() if "Not trusted" in line]
 
-    assert touched(desk) == set()
-    assert desk.loot == []
-    assert [INJECTION in request for request in desk.model.requests] == [False, False]
-    assert str(desk.project.cwd / ".pi/extensions") in notices[0]
+    assert touched(kit) == set()
+    assert kit.loot == []
+    assert [INJECTION in request for request in kit.model.requests] == [False, False]
+    assert str(kit.project.cwd / ".pi/extensions") in notices[0]
 
 
-def test_what_comes_still_later_is_named_as_well(desk: Desk) -> None:
-    put(desk.project.cwd / "AGENTS.md", INJECTION)
-    with Client(desk) as client:
+def test_what_comes_still_later_is_named_as_well(kit: AuditFixture) -> None:
+    put(kit.project.cwd / "AGENTS.md", INJECTION)
+    with Client(kit) as client:
         client.say("hello")
-        extension = desk.project.cwd / ".pi/extensions/late.py"
+        extension = kit.project.cwd / ".pi/extensions/late.py"
         put(extension, "")
         client.ask("new_session")
         client.ask("new_session")
@@ -159,24 +181,24 @@ def test_what_comes_still_later_is_named_as_well(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("how", ["flag", "stored"])
-def test_a_decision_that_there_was_holds_for_what_comes_later(desk: Desk, how: str) -> None:
+def test_a_decision_that_there_was_holds_for_what_comes_later(kit: AuditFixture, how: str) -> None:
     if how == "stored":
-        trust = json.dumps({str(desk.project.cwd): True})
-        (desk.agent_dir / "trust.json").write_text(trust)
-    with Client(desk, *(["--approve"] if how == "flag" else [])) as client:
+        trust = json.dumps({str(kit.project.cwd): True})
+        (kit.agent_dir / "trust.json").write_text(trust)
+    with Client(kit, *(["--approve"] if how == "flag" else [])) as client:
         client.say("hello")
-        put(desk.project.cwd / ".pi/extensions/late.py", f"open({str(desk.home / 'ran')!r}, 'w')")
+        put(kit.project.cwd / ".pi/extensions/late.py", f"open({str(kit.home / 'ran')!r}, 'w')")
         client.ask("new_session")
 
-    assert (desk.home / "ran").exists()
+    assert (kit.home / "ran").exists()
     assert "Not trusted" not in client.stderr
 
 
 class Screen:
     """A user at a terminal, who looks at the log whenever pi asks."""
 
-    def __init__(self, desk: Desk, seen: Terminal) -> None:
-        self._desk = desk
+    def __init__(self, kit: AuditFixture, seen: Terminal) -> None:
+        self._kit = kit
         self.terminal = seen
 
     def press(self, keys: bytes, *, until: bytes) -> None:
@@ -187,7 +209,7 @@ class Screen:
     def is_asked(self, keys: bytes) -> None:
         """Have pi do something that needs the project: it must ask, and wait for the answer."""
         self.press(keys, until=rb"Do not trust \(this session only\)")
-        assert touched(self._desk) == set()
+        assert touched(self._kit) == set()
 
     def answer(self, keys: bytes, *, until: bytes) -> None:
         """Choose after a pause: keys in the middle of typing are not taken for an answer."""
@@ -197,27 +219,27 @@ class Screen:
 
 @pytest.mark.behaviour("trust-uses-canonical-paths")
 @pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
-def test_on_a_screen_the_user_is_asked_before_anything_is_read(desk: Desk) -> None:
-    audited = [sys.executable, str(AUDITED), str(desk.log), "cli", "--model", "mine/m"]
-    environ = {**desk.environ, "TERM": "xterm-256color"}
-    with terminal(audited, cwd=desk.project.cwd, env=environ) as seen:
-        screen = Screen(desk, seen)
+def test_on_a_screen_the_user_is_asked_before_anything_is_read(kit: AuditFixture) -> None:
+    audited = [sys.executable, str(AUDITED), str(kit.log), "cli", "--model", "mine/m"]
+    environ = {**kit.environ, "TERM": "xterm-256color"}
+    with terminal(audited, cwd=kit.project.cwd, env=environ) as seen:
+        screen = Screen(kit, seen)
         seen.wait_for(rb"/help for commands", within=TIMEOUT_SECONDS)
         screen.press(b"hello\r", until=rb"All is well\.")
-        desk.project.arrive()
+        kit.project.arrive()
         screen.is_asked(b"/new\r")
         screen.answer(ESCAPE, until=rb"New session started")
         screen.is_asked(b"/reload\r")  # the question is still open
         screen.answer(ESCAPE, until=rb"[Rr]eloaded")
         screen.press(b"/resume\r", until=rb"hello")
         screen.is_asked(b"\r")
-        assert desk.loot == []
+        assert kit.loot == []
         screen.answer(b"\r", until=rb"All is well\.")  # trust, and the session is shown
         screen.press(b"/evil\r", until=rb"All is well\.")
         screen.press(b"/quit\r", until=rb"To resume")
         ended = seen.finish(within=TIMEOUT_SECONDS)
 
     assert ended.exit_code == 0
-    assert [INJECTION in request for request in desk.model.requests] == [False, True]
-    assert any(name.startswith("pi_extension_evil") for name in desk.loot)
-    assert json.loads((desk.agent_dir / "trust.json").read_text()) == {str(desk.project.cwd): True}
+    assert [INJECTION in request for request in kit.model.requests] == [False, True]
+    assert any(name.startswith("pi_extension_evil") for name in kit.loot)
+    assert json.loads((kit.agent_dir / "trust.json").read_text()) == {str(kit.project.cwd): True}

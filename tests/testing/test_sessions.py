@@ -13,6 +13,6 @@ async def test_a_session_answers_from_its_script_and_works_in_its_folder(tmp_pat
     await session.prompts.prompt("write it")
     await session.close()
 
-    assert session.facts.last_answer() == "Written."
+    assert session.info.last_answer() == "Written."
     assert (tmp_path / "project" / "a.txt").read_text() == "hi"
     assert session.entries.log.file is None

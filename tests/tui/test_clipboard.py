@@ -9,7 +9,7 @@ import pytest
 from pi.tui.desktop import Clipboard, Copied, CopyFailed, osc52, runner
 
 
-class Desk:
+class ClipboardFixture:
     """Installed programs, their input, and what the terminal received."""
 
     def __init__(self, *installed: str, failing: Sequence[str] = ()) -> None:
@@ -49,27 +49,27 @@ class Desk:
 async def test_the_program_that_reaches_the_clipboard_is_run(
     system: str, env: Mapping[str, str], command: list[str]
 ) -> None:
-    desk = Desk("pbcopy", "wl-copy", "xclip", "tmux")
-    copied = await desk.clipboard(env, system).copy("hé")
+    kit = ClipboardFixture("pbcopy", "wl-copy", "xclip", "tmux")
+    copied = await kit.clipboard(env, system).copy("hé")
 
     assert copied == Copied(by=command[0], confirmed=True)
-    assert desk.ran == [((f"/bin/{command[0]}", *command[1:]), "hé".encode())]
-    assert desk.written == []
+    assert kit.ran == [((f"/bin/{command[0]}", *command[1:]), "hé".encode())]
+    assert kit.written == []
 
 
 @pytest.mark.behaviour("copy-reports-truth")
 @pytest.mark.parametrize(("system", "env"), [("linux", {"WSL_DISTRO_NAME": "D"}), ("win32", {})])
 async def test_windows_gets_utf_16(system: str, env: Mapping[str, str]) -> None:
-    desk = Desk("clip.exe")
+    kit = ClipboardFixture("clip.exe")
 
-    assert await desk.clipboard(env, system).copy("hé") == Copied(by="clip.exe", confirmed=True)
-    assert desk.ran[0][1].decode("utf-16") == "hé"
+    assert await kit.clipboard(env, system).copy("hé") == Copied(by="clip.exe", confirmed=True)
+    assert kit.ran[0][1].decode("utf-16") == "hé"
 
 
 @pytest.mark.behaviour("copy-reports-truth")
 async def test_the_next_program_is_tried_after_a_failure() -> None:
-    desk = Desk("wl-copy", "xsel", failing=["wl-copy"])
-    copied = await desk.clipboard({"WAYLAND_DISPLAY": "w", "DISPLAY": ":0"}).copy("x")
+    kit = ClipboardFixture("wl-copy", "xsel", failing=["wl-copy"])
+    copied = await kit.clipboard({"WAYLAND_DISPLAY": "w", "DISPLAY": ":0"}).copy("x")
 
     assert copied == Copied(by="xsel", confirmed=True)
 
@@ -79,29 +79,29 @@ async def test_the_next_program_is_tried_after_a_failure() -> None:
 async def test_without_programs_the_terminal_is_used_without_claiming_success(
     env: Mapping[str, str],
 ) -> None:
-    desk = Desk("wl-copy", "pbcopy")
+    kit = ClipboardFixture("wl-copy", "pbcopy")
 
-    assert await desk.clipboard(env).copy("hi") == Copied(by="terminal", confirmed=False)
-    assert desk.written == ["\x1b]52;c;aGk=\x07"]
+    assert await kit.clipboard(env).copy("hi") == Copied(by="terminal", confirmed=False)
+    assert kit.written == ["\x1b]52;c;aGk=\x07"]
 
 
 @pytest.mark.behaviour("copy-reports-truth")
 async def test_text_beyond_the_osc52_limit_is_not_sent() -> None:
-    desk = Desk()
+    kit = ClipboardFixture()
 
     with pytest.raises(CopyFailed) as failure:
-        await desk.clipboard({}).copy("x" * 80_000)
+        await kit.clipboard({}).copy("x" * 80_000)
     assert failure.value.explain() == (
         "The text of 80000 characters is too long for the terminal to copy. "
         "Install wl-copy, xclip or xsel, or copy a smaller part."
     )
-    assert desk.written == []
+    assert kit.written == []
 
 
 async def test_screen_gets_the_sequence_in_pieces() -> None:
-    desk = Desk()
-    await desk.clipboard({"STY": "1.x"}).copy("x" * 100)
-    (written,) = desk.written
+    kit = ClipboardFixture()
+    await kit.clipboard({"STY": "1.x"}).copy("x" * 100)
+    (written,) = kit.written
     pieces = written.removeprefix("\x1bP").removesuffix("\x1b\\").split("\x1b\\\x1bP")
 
     assert "".join(pieces) == osc52("x" * 100)

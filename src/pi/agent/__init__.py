@@ -12,8 +12,9 @@ All names are imported lazily from the modules that define them.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from pi.base.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from pi.agent.agent import Agent, AgentState, StreamFn
@@ -202,14 +203,7 @@ _HOMES = {
 
 
 if not TYPE_CHECKING:  # type checkers would accept any attribute name
-
-    def __getattr__(name: str) -> object:
-        for module, names in _HOMES.items():
-            if name in names:
-                value = getattr(import_module(module), name)
-                globals()[name] = value  # the next access does not call this function
-                return value
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    __getattr__ = lazy_names(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextvars import ContextVar
 from typing import Any, TypeAlias
 
@@ -25,8 +25,6 @@ from pi.agent.errors import AgentBusy, CannotContinue, WouldDeadlock
 from pi.agent.events import (
     AgentEvent,
     EventDispatcher,
-    Kinds,
-    Listener,
     MessageEnd,
     MessageStart,
     ToolExecutionEnd,
@@ -161,11 +159,18 @@ class Agent:
         self._projection = Projection(convert_to_llm, transform_context)
         self._ask_model = stream
         self._options = options or StreamOptions()
-        self._clock = clock or SystemClock()
+        self.clock = clock or SystemClock()
         self._listeners = EventDispatcher()
         self._listeners.add(self.progress.handle, kinds=RunState.KINDS)
         self._abort: Abort | None = None
         self._task: asyncio.Task[Next] | None = None
+        self.subscribe = self._listeners.add
+        """Subscribe to events in order; returns an unsubscribe function.
+
+        With ``kinds`` the listener gets only events of these types.
+        """
+        self.emit: Callable[[Any], Coroutine[Any, Any, None]] = self._listeners.emit_after_current
+        """Emit an event of the application, of any type, in order with the agent's own events."""
 
     # Prompting -----------------------------------------------------------------------------------
 
@@ -179,7 +184,7 @@ class Agent:
         Returns the decision of the last boundary: reason and exit code if a policy stopped the run.
         """
         if isinstance(message, str):
-            message = user_message(message, images, now_ms=self._clock.now_ms())
+            message = user_message(message, images, now_ms=self.clock.now_ms())
         messages = message if isinstance(message, list | tuple) else (message,)
         return await self._run(tuple(messages))
 
@@ -241,17 +246,6 @@ class Agent:
 
     # Events and state ----------------------------------------------------------------------------
 
-    def subscribe(self, listener: Listener, *, kinds: Kinds | None = None) -> Callable[[], None]:
-        """Subscribe to events in order; returns an unsubscribe function.
-
-        With ``kinds`` the listener gets only events of these types.
-        """
-        return self._listeners.add(listener, kinds=kinds)
-
-    async def emit(self, event: Any) -> None:
-        """Emit an event of the application, of any type, in order with the agent's own events."""
-        await self._listeners.emit_after_current(event)
-
     @property
     def conversation(self) -> Conversation:
         """The conversation; ``reset`` replaces it."""
@@ -287,7 +281,7 @@ class Agent:
     async def _run(self, prompts: tuple[AgentMessage, ...]) -> Next:
         self.require_idle()
         self.progress.error = None
-        self._abort = abort = Abort(self._clock)
+        self._abort = abort = Abort(self.clock)
         self._task = task = asyncio.get_running_loop().create_task(
             self._guarded(abort, prompts), name="agent run"
         )
@@ -301,6 +295,7 @@ class Agent:
     async def _guarded(self, abort: Abort, prompts: tuple[AgentMessage, ...]) -> Next:
         _inside.set(_inside.get() | {abort})
         try:
+            await self._projection.prepare(self._conversation.messages())
             return await AgentRun(self._run_context(abort)).run(prompts)
         finally:
             self._task = self._abort = None
@@ -318,7 +313,7 @@ class Agent:
             finish=self.finish,
             policies=tuple(self.policies),
             events=self._listeners,
-            clock=self._clock,
+            clock=self.clock,
             abort=abort,
             open_answer=self.open_answer,
         )
@@ -335,14 +330,14 @@ class Agent:
     def _changes(self) -> Sequence[SystemMessage]:
         said = self._projection.instructions(self._conversation.messages())
         return instruction_changes(
-            said, self.system_prompt, self._declared(), now_ms=self._clock.now_ms()
+            said, self.system_prompt, self._declared(), now_ms=self.clock.now_ms()
         )
 
     def _ask(self, request: Request) -> EventStream:
         messages = request.messages
         if request.tools != self._declared():  # a policy changed the tools for this request only
             said = [message for message in messages if isinstance(message, SystemMessage)]
-            now_ms = self._clock.now_ms()
+            now_ms = self.clock.now_ms()
             messages = (*messages, *instruction_changes(said, None, request.tools, now_ms=now_ms))
         options = replace(
             self._options, reasoning=request.thinking, tool_choice=request.tool_choice
@@ -356,7 +351,7 @@ class Agent:
 
     def _queued(self, message: str | AgentMessage, images: Sequence[Image]) -> AgentMessage:
         if isinstance(message, str):
-            return user_message(message, images, now_ms=self._clock.now_ms())
+            return user_message(message, images, now_ms=self.clock.now_ms())
         return message
 
     def _refuse_inside_run(self, what: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Protocol, TypeAlias, TypeVar, overload
@@ -22,6 +23,7 @@ from pi.ai.messages import (
 )
 from pi.ai.transcript import final_tools
 from pi.base.records import replace
+from pi.base.tasks import LARGE
 
 T = TypeVar("T")
 
@@ -151,6 +153,23 @@ class Projection:
         self._update(log)
         return self._instructions
 
+    async def prepare(self, log: Sequence[AgentMessage]) -> None:
+        """Convert many new messages without blocking the loop; ``messages`` finds them converted.
+
+        ``convert`` runs in a thread then.
+        """
+        seen = self._seen
+        begin = seen if log is self._log else 0
+        if self._transform is not None or len(log) - begin <= LARGE:
+            return
+        before, new = self._log, log[begin:]
+        shown = await asyncio.to_thread(lambda: _as_sent(self._convert(new)))
+        if self._log is before and self._seen == seen:  # nothing was converted meanwhile
+            if not begin:
+                self._log, self._seen, self._instructed = log, 0, False
+                self._instructions, self._shown = [], []
+            self._add(new, shown)
+
     def _update(self, log: Sequence[AgentMessage]) -> None:
         """Process new messages of the log; all of them if it is a different log."""
         if log is not self._log or len(log) < self._seen:
@@ -158,12 +177,13 @@ class Projection:
             self._instructions, self._shown = [], []
         if len(log) > self._seen:
             new = log[self._seen :]
-            self._seen = len(log)
-            self._instructions += _instructions(new)
-            if self._transform is None:
-                shown = _as_sent(self._convert(new))
-                self._shown += shown
-                self._instructed = self._instructed or bool(_instructions(shown))
+            self._add(new, _as_sent(self._convert(new)) if self._transform is None else ())
+
+    def _add(self, new: Sequence[AgentMessage], shown: Sequence[Message]) -> None:
+        self._seen += len(new)
+        self._instructions += _instructions(new)
+        self._shown += shown
+        self._instructed = self._instructed or bool(_instructions(shown))
 
 
 def _instructions(messages: Sequence[AgentMessage]) -> list[SystemMessage]:

@@ -127,6 +127,8 @@ class Loop:
             policies=context.policies,
             emit=context.events.emit,
             clock=context.clock,
+            model=context.model(),
+            abort=context.abort.request,
         )
         with context.abort.on_abort(batch.cancel):
             turn.results = tuple(await batch.run())

@@ -88,7 +88,7 @@ class Policy:
         """Called for every token; raise ``Interrupt`` to cut the stream. Must be cheap."""
 
     async def after_answer(self, answer: AssistantMessage) -> AssistantMessage:
-        """Change a response before it is stored."""
+        """Change a response before it is stored, or raise ``Interrupt`` to reject all of it."""
         return answer
 
     async def before_tool(self, call: ToolCall) -> ToolCall:

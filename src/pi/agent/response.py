@@ -15,7 +15,18 @@ from pi.agent.conversation import with_instructions
 from pi.agent.events import EventDispatcher, MessageStart, MessageUpdate
 from pi.agent.policy import Interrupt, Next, Policy, Request, StopRun, overriding
 from pi.ai.errors import ProviderError
-from pi.ai.events import Delta, Done, Failed, Start, TextDelta, ThinkingDelta, ToolCallDelta
+from pi.ai.events import (
+    Delta,
+    Done,
+    Failed,
+    Start,
+    StreamEvent,
+    TextDelta,
+    TextStart,
+    ThinkingDelta,
+    ThinkingStart,
+    ToolCallDelta,
+)
 from pi.ai.messages import AssistantMessage, Interruption, SystemMessage, Text, Thinking, ToolCall
 from pi.ai.models.model import Model
 from pi.ai.stream import EventStream
@@ -126,6 +137,8 @@ class ResponseReader:
         answered = await self._read_stream(self._ask(request))
         if answered.message.stop_reason != "aborted" or answered.next.claimed:
             await self._revise(answered)
+        if answered.message.interrupt is UNSET:
+            self._cuts = 0
         return answered
 
     async def _apply_policies(self, request: Request) -> Request:
@@ -146,31 +159,41 @@ class ResponseReader:
 
     async def _read_stream(self, stream: EventStream) -> ModelResponse:
         cut: Interrupt | StopRun | None = None
+        unseen: list[StreamEvent] = []
         async with aclosing(stream):
             with self._abort.on_abort(stream.abort), self._open.streaming(stream.abort):
                 try:
-                    await self._emit_events(stream)
+                    await self._emit_events(stream, unseen)
                 except (Interrupt, StopRun) as reason:
                     cut = reason
         message = await stream.result()
+        if cut is not None:
+            message = _as_emitted(message, (*unseen, *await stream.take()))
         if not self._open.started:
             await self._events.emit(MessageStart(message=message))
         if cut := cut or self._open.cut:
             return self._cut(message, cut)
-        self._cuts = 0
         return ModelResponse(message, stream.failure)
 
-    async def _emit_events(self, stream: EventStream) -> None:
-        """Emit the events of a response until it ends or is interrupted."""
+    async def _emit_events(self, stream: EventStream, unseen: list[StreamEvent]) -> None:
+        """Emit the events of a response until it ends or is interrupted.
+
+        ``unseen`` gets the events after the delta at which a policy interrupted it.
+        """
         events, watchers = self._events, self._watchers
         answer_so_far = partial(getattr, stream, "partial")
         while arrived := await stream.take():
-            for event in arrived:
+            left = iter(arrived)
+            for event in left:
                 if self._open.cut is not None:
                     return  # deltas that arrived before the interrupt are not shown
                 if isinstance(event, _DELTAS):
                     if watchers:
-                        watchers = _watch(watchers, event, answer_so_far)
+                        try:
+                            watchers = _watch(watchers, event, answer_so_far)
+                        except (Interrupt, StopRun):
+                            unseen += left
+                            raise
                 elif isinstance(event, Start):
                     self._open.started = True
                     await events.emit(MessageStart(message=_without_content(stream.partial)))
@@ -211,6 +234,12 @@ class ResponseReader:
                 )
             except StopRun as stop:
                 answered.message, answered.next = _stopped(answered.message, stop), stop.next
+            except Interrupt as cut:
+                if answered.next.claimed:  # already cut: the first interrupt wins
+                    continue
+                cut.by = cut.by or type(policy).__name__
+                cut_answer = self._cut(answered.message, cut)
+                answered.message, answered.next = cut_answer.message, cut_answer.next
             except Aborted:
                 return
             except Exception:
@@ -278,6 +307,35 @@ def _with_instructions(changed: Request, request: Request, policy: Policy) -> Re
         return changed
     log.warning("%s dropped the prompt from a request; it was restored", type(policy).__name__)
     return replace(changed, messages=messages)
+
+
+def _as_emitted(message: AssistantMessage, unseen: Sequence[StreamEvent]) -> AssistantMessage:
+    """Return a cut response without what had arrived, but was not emitted.
+
+    A server may send a whole response at once. What the log keeps is what the user saw.
+    """
+    begun: set[int] = set()
+    dropped: dict[int, int] = {}
+    for event in unseen:
+        match event:
+            case TextStart() | ThinkingStart():
+                begun.add(event.content_index)
+            case (
+                TextDelta(content_index=index, delta=text)
+                | ThinkingDelta(content_index=index, delta=text)
+            ):
+                dropped[index] = dropped.get(index, 0) + len(text)
+    kept: list[Text | Thinking | ToolCall] = []
+    for index, block in enumerate(message.content):
+        length = dropped.get(index, 0)
+        if index in begun:
+            continue
+        if length and isinstance(block, Text):
+            block = Text(text=block.text[:-length])
+        elif length and isinstance(block, Thinking):
+            block = Thinking(thinking=block.thinking[:-length])
+        kept.append(block)
+    return replace(message, content=tuple(kept))
 
 
 def _stopped(message: AssistantMessage, stop: StopRun) -> AssistantMessage:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, TypeAlias
@@ -29,6 +29,7 @@ from pi.agent.tools.define import to_tool_result
 from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.ai.builder import INVALID_ARGUMENTS
 from pi.ai.messages import AssistantMessage, Json, ToolCall, ToolResultMessage
+from pi.ai.models.model import Model
 from pi.base.clock import Clock
 from pi.base.records import Record, replace
 
@@ -108,9 +109,14 @@ class ToolBatch:
         policies: Sequence[Policy],
         emit: Emit,
         clock: Clock,
+        model: Model | None = None,
+        abort: Callable[[], None] = lambda: None,
     ) -> None:
+        """``abort`` ends the run that the calls belong to; tools may call it."""
         self._answer = answer
         self._tools = tools
+        self._model = model
+        self._abort_run = abort
         self._before_tool = overriding(policies, "before_tool")
         self._after_tool = overriding(policies, "after_tool")
         self._events = EventQueue(emit)
@@ -141,6 +147,10 @@ class ToolBatch:
             finally:
                 self.cancel()  # no task outlives the batch
         return [self._message(call) for call in calls]
+
+    def result(self, call: ToolCall) -> ToolResult:
+        """The result of a call that has ended."""
+        return self._ended[call.id]
 
     @property
     def terminates(self) -> bool:
@@ -274,9 +284,8 @@ class ToolBatch:
                 )
 
         try:
-            return to_tool_result(
-                await work.tool.run(work.arguments, ToolContext(asked.id, update))
-            )
+            ctx = ToolContext(asked.id, update, model=self._model, abort=self._abort_run)
+            return to_tool_result(await work.tool.run(work.arguments, ctx))
         except ToolFailed as error:
             return _error(error.message, details=error.details)
         except (Exception, SystemExit) as error:  # a script run as a tool may exit

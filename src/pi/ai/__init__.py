@@ -10,7 +10,6 @@ provider, no HTTP client and no catalog: those are imported with the first reque
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from pi.ai.collection import ModelProvider, Models
@@ -49,6 +48,7 @@ from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.provider import Provider
 from pi.ai.request import StreamOptions
 from pi.ai.stream import EventStream
+from pi.base.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from pi.ai.auth.credentials import ApiKeyCredential
@@ -148,14 +148,11 @@ _OLD = (
 if not TYPE_CHECKING:  # type checkers would accept any name otherwise
     del globals()["stream"]  # the submodule of that name; the lazy name comes first
 
+    _look_up = lazy_names(__name__, _HOMES)
+
     def __getattr__(name: str) -> object:
-        for module, names in _HOMES.items():
-            if name in names:
-                value = getattr(import_module(module), name)
-                globals()[name] = value  # later lookups do not reach this function
-                return value
         if name not in _OLD:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            return _look_up(name)
         import warnings
 
         from pi.ai import compat

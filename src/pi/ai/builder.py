@@ -148,10 +148,13 @@ class ToolCallBlock(TextBlock):
     def _shown_arguments(self) -> Json:
         if self._parsed is not None:
             return self._parsed
-        arguments = self._whole_arguments()
-        if arguments is None:
-            from pi.ai.json_text import parse_partial  # lazy, as below
+        from pi.ai.json_text import parse_partial  # lazy, as below
 
+        # An open block is incomplete: repairing it as a whole takes 4.6 ms for 87 KB.
+        arguments = parse_partial(self.text) if self.open and self._arguments is None else None
+        if not arguments:
+            arguments = self._whole_arguments()
+        if arguments is None:
             arguments = parse_partial(self.text)
         if not self.open:
             self._parsed = arguments
@@ -325,9 +328,9 @@ class MessageBuilder:
 
     def priced_usage(self) -> Usage:
         """Returns the tokens so far with their cost."""
-        served = self.model
-        if isinstance(self.response_model, str) and self._find_model is not None:
-            served = self._find_model(self.response_model) or self.model
+        served, name = self.model, self.response_model
+        if isinstance(name, str) and name != served.id and self._find_model is not None:
+            served = self._find_model(name) or served
         return priced(self.usage, served.cost, factor=self.cost_factor, charged=self.charged)
 
     def message(self, reason: StopReason = "pending", error: str | None = None) -> AssistantMessage:

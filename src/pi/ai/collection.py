@@ -17,10 +17,11 @@ from pi.ai.messages import AssistantMessage, Context
 from pi.ai.models.model import Model, clamp_level
 from pi.ai.provider import Provider
 from pi.ai.request import Access, Call, StreamOptions
-from pi.ai.stream import EventStream, Flush
+from pi.ai.stream import Answer, EventStream, Flush
 from pi.ai.transcript import conversation, largest_answer
 from pi.base.clock import Clock
 from pi.base.records import replace
+from pi.base.tasks import off_loop
 
 if TYPE_CHECKING:  # importing it would load the HTTP client before the first request
     from pi.ai.auth.resolve import MissingCredentials
@@ -220,12 +221,7 @@ class Models:
         self, model: Model, context: Context, options: StreamOptions | None = None
     ) -> EventStream:
         """Send a request to ``model`` exactly as ``options`` say."""
-        builder = MessageBuilder(
-            model,
-            now_ms=self._clock.now_ms(),
-            find_model=partial(self.get_model, model.provider),
-        )
-        return EventStream(builder, partial(self._answer, model, context, options))
+        return self._stream(model, partial(self._answer, model, context, options))
 
     def stream_simple(
         self, model: Model, context: Context, options: StreamOptions | None = None
@@ -233,18 +229,7 @@ class Models:
         """Send a request with a thinking level the model supports and an output that fits its
         window."""
         options = options or StreamOptions()
-        cap = largest_answer(model, conversation(context))
-        level = options.reasoning
-        return self.stream(
-            model,
-            context,
-            replace(
-                options,
-                # "off" stays: each wire handles models whose thinking cannot be off.
-                reasoning=level if level == "off" else clamp_level(model, level),
-                max_tokens=min(options.max_tokens or cap, cap),
-            ),
-        )
+        return self._stream(model, partial(self._answer_fitted, model, context, options))
 
     async def complete(
         self, model: Model, context: Context, options: StreamOptions | None = None
@@ -259,6 +244,33 @@ class Models:
             self._services = None
 
     # ---------------------------------------------------------------------------------------------
+
+    def _stream(self, model: Model, answer: Answer) -> EventStream:
+        builder = MessageBuilder(
+            model,
+            now_ms=self._clock.now_ms(),
+            find_model=partial(self.get_model, model.provider),
+        )
+        return EventStream(builder, answer)
+
+    async def _answer_fitted(
+        self,
+        model: Model,
+        context: Context,
+        options: StreamOptions,
+        builder: MessageBuilder,
+        flush: Flush,
+    ) -> None:
+        messages = conversation(context)
+        cap = await off_loop(partial(largest_answer, model, messages), len(messages))
+        level = options.reasoning
+        fitted = replace(
+            options,
+            # "off" stays: each wire handles models whose thinking cannot be off.
+            reasoning=level if level == "off" else clamp_level(model, level),
+            max_tokens=min(options.max_tokens or cap, cap),
+        )
+        await self._answer(model, context, fitted, builder, flush)
 
     async def _answer(
         self,

@@ -96,3 +96,7 @@ class IdFactory(Record, kw_only=False):
     def entry_id(self, taken: Container[str]) -> str:
         """Return a new entry id that is not in ``taken``."""
         return short_id(taken, self.random_bytes)
+
+    def entry_stamp(self, taken: Container[str]) -> tuple[str, str]:
+        """Return id and timestamp of a new entry; the id is not in ``taken``."""
+        return short_id(taken, self.random_bytes), iso_timestamp(self.clock.now_ms())

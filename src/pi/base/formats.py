@@ -47,6 +47,16 @@ class BadFormat(PiError):
         self.reason = reason
 
 
+def with_line(reason: str, data: bytes) -> str:
+    """Return the reason of a parser with the line of the error first, as far as it is known."""
+    if found := re.search(r" at byte \d+ line (\d+) column \d+| \(at line (\d+), .*\)", reason):
+        return f"line {found[1] or found[2]}: {reason.replace(found[0], '')}"
+    if found := re.search(r" \(byte (\d+)\)", reason):
+        line = data[: int(found[1])].count(b"\n") + 1
+        return f"line {line}: {reason.replace(found[0], '')}"
+    return reason
+
+
 class Document(Record):
     """A Markdown file: front matter (YAML between two lines of dashes) and body."""
 

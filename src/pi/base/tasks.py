@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from inspect import isawaitable
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -81,6 +81,9 @@ class TaskScope:
 
 
 _ASYNCIO = f"{os.path.dirname(asyncio.__file__)}{os.sep}"  # noqa: PTH120 - imported at every start
+_RUN_CALLBACK = asyncio.Handle._run.__code__
+_CANCEL_GATHERED = asyncio.tasks._GatheringFuture.cancel.__code__  # type: ignore[attr-defined]
+_FROM_A_THREAD = "run_coroutine_threadsafe.<locals>.callback"
 _OWN = f"{os.path.dirname(os.path.dirname(__file__))}{os.sep}"  # noqa: PTH120
 
 
@@ -96,31 +99,69 @@ class GuardedTask(asyncio.Task[Any]):
         super().__init__(*arguments, **options)
         frame = sys._getframe(1)
         while frame.f_back and frame.f_code.co_filename.startswith((_ASYNCIO, __file__)):
+            if frame.f_code.co_qualname == _FROM_A_THREAD:
+                break
             frame = frame.f_back
-        self._is_own = frame.f_code.co_filename.startswith((_ASYNCIO, _OWN))
+        # Work of another thread is not pi's, and its future cancels it by a bare callback.
+        is_from_a_thread = frame.f_code.co_qualname == _FROM_A_THREAD
+        file = frame.f_code.co_filename
+        self._is_own = not is_from_a_thread and file.startswith((_ASYNCIO, _OWN))
 
     def cancel(self, msg: Any | None = None) -> bool:
         """Request the cancellation; False if the caller may not, or the task has ended."""
-        caller = sys._getframe(1).f_code.co_filename
-        if (
-            self._is_own
-            and not caller.startswith((_ASYNCIO, _OWN))
-            and asyncio.current_task(self.get_loop()) is not self
-        ):
+        is_itself = asyncio.current_task(self.get_loop()) is self
+        if self._is_own and not is_itself and (caller := _foreign_caller(sys._getframe(1))):
             log.warning("%s tried to cancel %r, a task of pi; ignored", caller, self.get_name())
             return False
         return super().cancel(msg)
 
 
+def _foreign_caller(frame: FrameType) -> str:
+    """Return what calls from ``frame`` if that is neither pi nor asyncio; else nothing.
+
+    ``loop.call_soon(task.cancel)`` leaves no frame of the code that scheduled it: the event loop
+    itself calls ``cancel``. pi never does that.
+    """
+    at: FrameType | None = frame
+    while at is not None and at.f_code is _CANCEL_GATHERED:
+        at = at.f_back  # the code that cancels the gathered tasks decides
+    if at is None or at.f_code is _RUN_CALLBACK:
+        return "A callback of the event loop"
+    file = at.f_code.co_filename
+    return "" if file.startswith((_ASYNCIO, _OWN)) else file
+
+
 def run_guarded(work: Coroutine[Any, Any, T]) -> T:
-    """Run ``work`` like ``asyncio.run``, with tasks that code of extensions cannot cancel."""
+    """Run ``work`` like ``asyncio.run``, with tasks that code of extensions cannot cancel, in a
+    loop that it cannot stop."""
 
     def make(loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any) -> GuardedTask:
         return GuardedTask(coroutine, loop=loop, **options)
 
     with asyncio.Runner() as runner:
-        runner.get_loop().set_task_factory(make)
+        loop = runner.get_loop()
+        stop = loop.stop
+
+        def stop_for_pi() -> None:
+            if caller := _foreign_caller(sys._getframe(1)):
+                log.warning("%s tried to stop the event loop of pi; ignored", caller)
+            else:
+                stop()
+
+        loop.stop = stop_for_pi  # type: ignore[method-assign]
+        loop.set_task_factory(make)
+        loop.set_exception_handler(_report_callback)
         return runner.run(work)
+
+
+def _report_callback(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Report an exception that is left to the event loop, as callbacks of extensions raise it.
+
+    The traceback goes to a log only. Without one, the message is a line on standard error.
+    """
+    error = context.get("exception")
+    to_a_log = bool(logging.getLogger().handlers)
+    log.error("%s: %r", context["message"], error, exc_info=error if to_a_log else None)
 
 
 class Notifier:
@@ -173,6 +214,18 @@ async def finish_despite_cancel(work: Awaitable[T]) -> T:
             log.warning("failed while being cancelled: %r", error)
         raise cancelled
     return task.result()
+
+
+LARGE = 5_000
+"""Items from which pure work over them is done in a thread: about 20 ms of work for most."""
+
+
+async def off_loop(work: Callable[[], T], items: int) -> T:
+    """Return the result of ``work``, in a thread if it is done for many items.
+
+    ``work`` only reads what other code may change meanwhile, and changes nothing itself.
+    """
+    return await asyncio.to_thread(work) if items > LARGE else work()
 
 
 async def maybe_await(given: Awaitable[T] | T) -> T:

@@ -37,6 +37,8 @@ _SEQUENCE = rf"""
 _IN_PLACE = {"line_end": "\n", "surrogate": "\ufffd"}
 _STYLE = r"(?:\x1b\[|\x9b)([0-9;:]*)m"
 _RESET = "\x1b[0m"
+_LINK = r"(\x1b\]8;;(?:(?i:https?|mailto):[!-~]*)?\x07)"
+_LINK_END = "\x1b]8;;\x07"
 
 
 @cache
@@ -72,6 +74,20 @@ def sanitise_keeping_style(text: str) -> str:
         return text
     shown = _sequence().sub(_neutral_or_style, text)
     return shown + _RESET if _leaves_style_open(shown) else shown
+
+
+def sanitise_keeping_links(text: str) -> str:
+    """Like ``sanitise_keeping_style``, but keeps hyperlinks (OSC 8) to the web.
+
+    Styles end where a link begins or ends.
+    """
+    if "\x1b]8;" not in text:
+        return sanitise_keeping_style(text)
+    pieces = re.split(_LINK, text)
+    texts = [sanitise_keeping_style(each) for each in pieces[::2]]
+    shown = "".join(part for pair in zip(texts, (*pieces[1::2], ""), strict=True) for part in pair)
+    is_open = len(pieces) > 1 and pieces[-2] != _LINK_END
+    return shown + _LINK_END if is_open else shown
 
 
 def one_line(text: str) -> str:

@@ -10,13 +10,16 @@ from msgspec import field
 
 from pi.base.errors import PiError
 from pi.base.records import Record, replace
-from pi.cli.options import FLAGS, MODES, TUI_MODES, Flag
+from pi.cli.options import BATTERIES, FLAGS, MODES, TUI_MODES, Flag
 
 ALONE = {
     "fork": ("session", "continue", "resume", "no_session"),
     "session_id": ("session", "continue", "resume"),
 }
 """Options, and those that they cannot be combined with."""
+
+OPENS_STORED = ("fork", "session", "session_id", "continue", "resume")
+"""Options that open an existing session."""
 
 _OPTION = r"--?[A-Za-z][\w-]*(=\S*)?"
 """What looks like an option; front matter, a list item or a negative number is a prompt."""
@@ -41,6 +44,8 @@ class Arguments(Record):
 
     command: str = ""
     """The built-in or extension subcommand; empty for a session."""
+    is_bundled: bool = False
+    """Whether a bundled extension has the subcommand: others may have taken its short name."""
     options: dict[str, Any] = field(default_factory=dict)
     """Given options: ``True`` for a switch, a text for a value, a tuple of texts for several."""
     files: tuple[str, ...] = ()
@@ -68,7 +73,8 @@ class Arguments(Record):
             return self.messages
         from shlex import join  # deferred: few command lines need it
 
-        return (f"/{self.command} {join(self.messages)}".rstrip(),)
+        prefix = "pi:" if self.is_bundled else ""
+        return (f"/{prefix}{self.command} {join(self.messages)}".rstrip(),)
 
 
 def parse_arguments(
@@ -220,6 +226,14 @@ class _Parser:
         return UsageError(f"Unknown option: {word}", hint=hint)
 
 
+_FIXED = (
+    ("mode", "mode", MODES),
+    ("tui_mode", "TUI mode", TUI_MODES),
+    ("batteries", "set of batteries", BATTERIES),
+)
+"""Options with fixed values."""
+
+
 def _problems(arguments: Arguments) -> Iterator[str]:
     """Checks the values and combinations of options."""
     given = arguments.options
@@ -227,7 +241,7 @@ def _problems(arguments: Arguments) -> Iterator[str]:
         for other in others:
             if alone in given and other in given:
                 yield f"{_spelled(alone)} cannot be combined with {_spelled(other)}"
-    for option, what, known in (("mode", "mode", MODES), ("tui_mode", "TUI mode", TUI_MODES)):
+    for option, what, known in _FIXED:
         value = arguments.text(option)
         if value is not None and value not in known:
             yield f'Invalid {what} "{value}". Valid values: {", ".join(known)}'

@@ -26,7 +26,7 @@ def dispatch(words: Sequence[str], environ: Mapping[str, str]) -> int:
     if words and (command := find_command(words[0])) is not None:
         return _run_command(command, words[1:], environ)
     arguments = _arguments(words, environ)
-    if len(words) == 1 and arguments.messages == tuple(words) and _is_slip(words[0]):
+    if len(words) == 1 and arguments.messages == tuple(words) and _is_slip(words[0], environ):
         return 1
     if "version" in arguments.options:
         sys.stdout.write(f"{__version__}\n")
@@ -47,7 +47,7 @@ def dispatch(words: Sequence[str], environ: Mapping[str, str]) -> int:
     return _run_session(arguments, environ)
 
 
-def _is_slip(word: str) -> bool:
+def _is_slip(word: str, environ: Mapping[str, str]) -> bool:
     """Prints a suggestion if the only word, typed on a terminal, is close to a subcommand name.
 
     As a prompt it would be sent to a model, or would download the embedded one.
@@ -55,10 +55,12 @@ def _is_slip(word: str) -> bool:
     if not (word[:1].isalpha() and _NAME.issuperset(word) and sys.stdin.isatty()):
         return False
     from pi.base.fuzzy import nearest
+    from pi.cli.extension_options import read_manifest_options
 
+    declared = read_manifest_options(Arguments(), environ, Path.cwd()).subcommands
     # A word that other programs have as a command, and pi as an option.
     meant = f"--{word}" if word in ("help", "version") else None
-    meant = meant or nearest(word, [command.name for command in COMMANDS])
+    meant = meant or nearest(word, [*(command.name for command in COMMANDS), *declared])
     if meant is None:
         return False
     sys.stderr.write(

@@ -17,16 +17,11 @@ from pi.base.files import agent_directory
 from pi.base.records import Record, replace
 from pi.cli.arguments import Arguments, ExtensionOption, UsageError, parse_arguments
 from pi.cli.options import HELP, CommandUsage, Flag, SubcommandRow
+from pi.coding.extension_host.contributions.flags import ExtensionFlag, check_flag, declared_flag
 from pi.coding.extension_host.discovery import finding
 from pi.coding.extension_host.discovery.entry_points import installed
 from pi.coding.extension_host.discovery.finding import Candidate
-from pi.coding.extension_host.discovery.manifest import (
-    ALWAYS,
-    ExtensionFlag,
-    Subcommand,
-    check_flag,
-    declared_flag,
-)
+from pi.coding.extension_host.discovery.manifest import ALWAYS, Subcommand
 from pi.coding.resources.sources import Place, path_exists
 from pi.coding.settings.settings import SettingsFile
 
@@ -39,6 +34,8 @@ class ManifestOptions(Record):
 
     flags: tuple[Flag, ...] = ()
     subcommands: dict[str, Subcommand] = field(default_factory=dict)
+    bundled: frozenset[str] = frozenset()
+    """The subcommands of bundled extensions."""
     is_complete: bool = True
     """Whether all flags of the extensions found here are declared."""
 
@@ -84,7 +81,12 @@ def parse_extension_subcommand(
     options = {"print": True} if found.mode == "print" else {}
     if not found.session:
         options |= dict.fromkeys(WITHOUT_SESSION, True)
-    return replace(arguments, command=words[0], options=arguments.options | options)
+    return replace(
+        arguments,
+        command=words[0],
+        is_bundled=words[0] in declared.bundled,
+        options=arguments.options | options,
+    )
 
 
 WITHOUT_SESSION = ("print", "no_session", "no_approve", "without_session")
@@ -125,6 +127,7 @@ def read_manifest_options(
         or any(not path_exists(cwd / path) for path in explicit)
     )
     subcommands: dict[str, Subcommand] = {}
+    bundled: set[str] = set()
     for candidate in _candidates(arguments, agent_dir, settings, cwd):
         try:
             manifest = candidate.declared()
@@ -133,8 +136,15 @@ def read_manifest_options(
         name = manifest.name or candidate.name
         flags += (extension_flag(name, declared_flag(*each)) for each in manifest.flags.items())
         subcommands |= manifest.subcommands
+        bundled -= manifest.subcommands.keys()
+        bundled |= manifest.subcommands.keys() if candidate.rank == "bundled" else set()
         is_complete &= not any(trigger in ALWAYS for trigger in manifest.activate)
-    return ManifestOptions(flags=tuple(flags), subcommands=subcommands, is_complete=is_complete)
+    return ManifestOptions(
+        flags=tuple(flags),
+        subcommands=subcommands,
+        bundled=frozenset(bundled),
+        is_complete=is_complete,
+    )
 
 
 def extension_flag(owner: str, flag: ExtensionFlag) -> Flag:
@@ -150,7 +160,12 @@ def extension_flag(owner: str, flag: ExtensionFlag) -> Flag:
 
 def _parsed_again(arguments: Arguments, flags: Sequence[Flag]) -> Arguments:
     again = parse_arguments(arguments.unresolved_words, flags)
-    return replace(again, command=arguments.command, options=arguments.options | again.options)
+    return replace(
+        again,
+        command=arguments.command,
+        is_bundled=arguments.is_bundled,
+        options=arguments.options | again.options,
+    )
 
 
 def _candidates(
@@ -179,11 +194,9 @@ def _of_packages(listed: object, agent_dir: Path) -> Iterator[Candidate]:
 
 def _settings(agent_dir: Path) -> dict[str, object]:
     """Reads the user's settings. Errors in them are reported when a session loads them."""
-    try:
-        return SettingsFile(agent_dir / "settings.json", clock=SystemClock()).read()
-    except PiError:
-        return {}
+    file = SettingsFile(agent_dir / "settings.json", clock=SystemClock())
+    return file.read_with_config(_ignore)
 
 
 def _ignore(text: str) -> None:
-    """Ignores errors of extensions: they are reported when the extension is loaded."""
+    """Ignores errors: they are reported when the extension or the settings are loaded."""

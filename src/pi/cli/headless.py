@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from pi.ai.models.model import Model
 from pi.cli.arguments import Arguments, Mode, UsageError
 from pi.cli.process import confirm, piped_input, print_error, protocol_output, run_until_signal
 from pi.cli.session_setup import (
+    AttachedFiles,
     OpenCancelled,
     SessionResolver,
     build_prompts,
@@ -71,7 +72,7 @@ async def _run(
         print_error(warning)
     needs_session = "without_session" not in arguments.options
     build = await _reading(mode, cwd, host.home, piped=needs_session)
-    prompts = build(arguments)
+    prompts = await build(arguments)
     if mode != "rpc" and not arguments.unresolved_words and "resume" not in arguments.options:
         _check_prompts(prompts)  # before a session is opened, where possible
     choice = SessionResolver(
@@ -98,7 +99,7 @@ async def _run(
             # Lazy: few command lines have such options.
             from pi.cli.extension_options import resolve_options
 
-            prompts = build(resolve_options(arguments, built.session.extensions.flags()))
+            prompts = await build(resolve_options(arguments, built.session.extensions.flags()))
         if mode != "rpc":
             _check_prompts(prompts)
         async with _looking_for_updates(host, mode):
@@ -117,14 +118,17 @@ async def _run(
 
 async def _reading(
     mode: Mode, cwd: Path, home: Path, *, piped: bool
-) -> Callable[[Arguments], Sequence[PromptInput]]:
+) -> Callable[[Arguments], Awaitable[Sequence[PromptInput]]]:
     """Returns a function that builds the prompts with piped input; without prompts for RPC."""
-    if mode == "rpc":
-        return lambda arguments: ()
-    text = await piped_input() if piped else ""
-    return lambda arguments: build_prompts(
-        arguments.prompts, arguments.files, text, cwd=cwd, home=home
-    )
+    text = await piped_input() if piped and mode != "rpc" else ""
+    files = AttachedFiles(cwd, home)
+
+    async def build(arguments: Arguments) -> Sequence[PromptInput]:
+        if mode == "rpc":
+            return ()
+        return build_prompts(arguments.prompts, await files.read(arguments.files), text)
+
+    return build
 
 
 def _start_log(host: Machine) -> Callable[[], None]:

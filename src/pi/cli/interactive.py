@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from pi.base.clock import SystemClock
 from pi.base.errors import PiError
 from pi.base.files import agent_directory
-from pi.base.tasks import run_guarded
-from pi.cli.arguments import Arguments
-from pi.cli.process import TerminatedBySignal, until_signal
+from pi.cli.arguments import OPENS_STORED, Arguments
+from pi.cli.process import TerminatedBySignal, run_main
 from pi.modes.interactive import app
 from pi.modes.interactive.startup import AppOptions, OpenContext, OpenedSession
 from pi.modes.phases import phase
@@ -34,7 +33,7 @@ def run(
     """
     opened: list[OpenedSession] = []
     try:
-        hint = run_guarded(until_signal(app.run(_start(arguments, environ, when_ready, opened))))
+        hint = run_main(app.run(_start(arguments, environ, when_ready, opened)))
     except TerminatedBySignal as ended:
         return 128 + ended.number
     except PiError as error:
@@ -74,8 +73,19 @@ def _start(
         fullscreen=None if tui_mode is None else tui_mode == "fullscreen",
         screen_reader="screen_reader" in arguments.options or _is_on(environ, "PI_SCREEN_READER"),
         verbose="verbose" in arguments.options,
+        model_options=_model_options(arguments),
         system=sys.platform,
     )
+
+
+_FOR_MODEL = ("model", "provider", "models", "thinking", "extension", "no_extensions", "approve")
+
+
+def _model_options(arguments: Arguments) -> tuple[str, ...] | None:
+    options = arguments.options
+    if any(name in options for name in OPENS_STORED):
+        return None
+    return tuple(f"{name}={options[name]}" for name in _FOR_MODEL if name in options)
 
 
 def _is_on(environ: Mapping[str, str], name: str) -> bool:

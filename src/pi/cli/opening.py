@@ -10,9 +10,9 @@ from pi import __version__
 from pi.base.errors import PiError
 from pi.base.files import expand_home
 from pi.base.records import replace
-from pi.cli.arguments import Arguments
+from pi.cli.arguments import OPENS_STORED, Arguments
 from pi.cli.session_setup import (
-    KEPT,
+    AttachedFiles,
     OpenCancelled,
     SessionResolver,
     build_prompts,
@@ -54,21 +54,22 @@ async def open_session(
 ) -> OpenedSession:
     """Opens the session of a command line. ``when_ready`` is called after everything is loaded."""
     cwd, host = Path.cwd(), Machine.from_environ(environ, report=opening.report)
+    files = AttachedFiles(cwd, host.home)
 
-    def prompts_of(arguments: Arguments) -> Sequence[PromptInput]:
-        return build_prompts(arguments.prompts, arguments.files, "", cwd=cwd, home=host.home)
+    async def prompts_of(arguments: Arguments) -> Sequence[PromptInput]:
+        return build_prompts(arguments.prompts, await files.read(arguments.files), "")
 
     for warning in warnings(arguments):
         opening.report(warning)
-    prompts = prompts_of(arguments)
+    prompts = await prompts_of(arguments)
     with phase("session:open"):
         built, choice = await _chosen(arguments, host, cwd, opening)
     if arguments.unresolved_words:
         arguments = await _decided(arguments, built)
-        prompts = prompts_of(arguments)
+        prompts = await prompts_of(arguments)
     if choice.must_pick and (value := arguments.text("resume")):
         # The value matches no session, so it is the first prompt of the one that is picked.
-        prompts = prompts_of(replace(arguments, messages=(value, *arguments.messages)))
+        prompts = await prompts_of(replace(arguments, messages=(value, *arguments.messages)))
     when_ready()
     if environ.get("PI_TIMING") == "x":
         opening.ui.quit()  # only the start-up was requested
@@ -134,7 +135,9 @@ class CommandLineSession(OpenedSession):
     def leave(self) -> str:
         """Records the session for ``--continue`` and returns the hint how to resume it."""
         log = self._session.entries.log
-        self._choice.remember(log.file, self._session.cwd, self.host.clock)
+        # The copy of a remote session is not what --continue should go on with.
+        kept = None if log.replica else log.file
+        self._choice.remember(kept, self._session.cwd, self.host.clock)
         lines = [LOSS] if log.problem is not None else []
         if log.file is not None and log.is_saved:
             lines.append(HINT.format(id=log.header.id))
@@ -152,7 +155,9 @@ async def _chosen(arguments: Arguments, host: Machine, cwd: Path, opening: OpenC
 
         if not await ask_fork_busy_session(opening.ui, busy):
             raise OpenCancelled("") from busy
-        others = {name: value for name, value in arguments.options.items() if name not in KEPT}
+        others = {
+            name: value for name, value in arguments.options.items() if name not in OPENS_STORED
+        }
         forking = replace(arguments, options={**others, "fork": str(busy.path)})
         return await _assembled(forking, host, cwd, opening)
 

@@ -49,6 +49,7 @@ MODE, MODEL, SESSION, TOOLS, RESOURCES, OTHER = (
 LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
 MODES = ("text", "json", "rpc")
 TUI_MODES = ("regular", "fullscreen")
+BATTERIES = ("recommended", "none")
 
 
 def switch(name: str, help: str, short: str = "", *, group: str = "", alias: str = "") -> Flag:
@@ -169,6 +170,14 @@ _RESOURCES = (
     ),
     _path("--extension", "load an extension; can be repeated", "-e"),
     switch("--no-extensions", "load only extensions given with -e", "-ne", group=RESOURCES),
+    _path("--config", "read settings from this YAML or JSON file; can be repeated"),
+    value(
+        "--batteries",
+        "set",
+        "switch the recommended batteries on or off for this run",
+        group=RESOURCES,
+        values=BATTERIES,
+    ),
     _path("--theme", "load a theme; can be repeated"),
     switch("--no-themes", "load only themes given with --theme", group=RESOURCES),
     value("--use-theme", "name", "theme, or a light/dark pair", group=RESOURCES),
@@ -255,6 +264,15 @@ COMMANDS: tuple[SubcommandRow, ...] = (
             switch("--json", "print one JSON object per line"),
             value("--session-dir", "dir", "session directory", completes="folder"),
         ),
+    ),
+    _command(
+        "import",
+        ("import claude|codex", "import the histories of this folder as sessions"),
+        flags=(
+            switch("--all", "import the histories of all folders"),
+            value("--session-dir", "dir", "session directory", completes="folder"),
+        ),
+        module="histories",
     ),
     _command(
         "auth",

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pi.base.errors import PiError
 from pi.base.files import agent_directory, open_private
 from pi.base.json_lines import encode_line
 from pi.base.tasks import run_guarded
@@ -72,13 +73,32 @@ class TerminatedBySignal(Exception):
         self.number = number
 
 
+class CancelledByOthers(PiError):
+    """The main task was cancelled, and not by a signal."""
+
+
+def run_main(work: Coroutine[Any, Any, T]) -> T:
+    """Runs ``work``, the main task, and returns its result.
+
+    Raises ``TerminatedBySignal`` after a signal and ``CancelledByOthers`` after any other
+    cancellation.
+    """
+    try:
+        return run_guarded(until_signal(work))
+    except asyncio.CancelledError:
+        raise CancelledByOthers(
+            "pi was ended: code of an extension cancelled its main task.",
+            hint="Use -ne to start without extensions.",
+        ) from None
+
+
 def run_until_signal(work: Coroutine[Any, Any, int]) -> int:
     """Returns the exit code of ``work``, or of the signal that ended it.
 
     Raises ``KeyboardInterrupt`` after Ctrl+C, once ``work`` has cleaned up.
     """
     try:
-        return run_guarded(until_signal(work))
+        return run_main(work)
     except TerminatedBySignal as ended:
         if ended.number == signal.SIGINT:
             raise KeyboardInterrupt from None
@@ -207,13 +227,30 @@ def protocol_output() -> Iterator[int]:
         os.close(ours)
 
 
+LARGEST_INPUT = 64 * 1024 * 1024
+"""Maximum size of piped input in bytes."""
+
+
+class InputTooLarge(PiError):
+    """There is more piped input than a prompt can hold."""
+
+
 async def piped_input() -> str:
-    """Returns piped input; empty if standard input is a terminal."""
+    """Returns piped input; empty if standard input is a terminal.
+
+    Raises ``InputTooLarge`` above ``LARGEST_INPUT``: `yes | pi -p` would fill the memory.
+    """
     if sys.stdin.isatty():
         return ""
     from pi.modes.stdio import read_chunks  # lazy: the screen needs none
 
-    return b"".join([chunk async for chunk in read_chunks(0)]).decode("utf-8", "replace")
+    data = bytearray()
+    async for chunk in read_chunks(0):
+        data += chunk
+        if len(data) > LARGEST_INPUT:
+            limit = f"{LARGEST_INPUT >> 20} MiB"
+            raise InputTooLarge(f"Cannot read standard input: larger than {limit}.")
+    return data.decode("utf-8", "replace")
 
 
 def confirm(question: str) -> bool:

@@ -62,7 +62,7 @@ class SavedSessions:
         if not isinstance(found, OtherDirectoryMatch):
             return open_session(found.path, self._location)
         if not confirm(
-            f"Session found in another project: {found.session.facts.cwd}\n"
+            f"Session found in another project: {found.session.summary.cwd}\n"
             "Fork this session into current directory? [y/N] "
         ):
             return None

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -13,10 +14,10 @@ from pi import __version__
 from pi.ai.models.model import ThinkingLevel
 from pi.base.clock import Clock
 from pi.base.errors import PiError
-from pi.cli.arguments import Arguments, ExtensionOption
+from pi.cli.arguments import OPENS_STORED, Arguments, ExtensionOption
 from pi.cli.options import LEVELS
+from pi.coding.extension_host.contributions.flags import FollowingWord
 from pi.coding.extension_host.discovery.finding import ExtensionOptions
-from pi.coding.extension_host.discovery.manifest import FollowingWord
 from pi.coding.mentions import file_block
 from pi.coding.port.extensions import ExtensionInfo
 from pi.coding.resources.discovery import ResourceOptions
@@ -34,6 +35,7 @@ from pi.coding.session.opening import (
 )
 from pi.coding.tools.images import ImageLimits, image_type, prepare_image
 from pi.modes.headless import PromptInput
+from pi.modes.stdio import in_daemon_thread
 
 if TYPE_CHECKING:
     from pi.cli.saved_sessions import SavedSessions
@@ -70,8 +72,10 @@ def session_options(arguments: Arguments) -> SessionOptions:
             flags={option.name: _given(option) for option in arguments.extension_options},
         ),
         approve=approval(arguments),
+        config_files=given.get("config", ()),
         name=given.get("name"),
         offline="offline" in given,
+        settings={"batteries": given["batteries"]} if "batteries" in given else {},
     )
 
 
@@ -109,11 +113,37 @@ class FileMissing(PiError):
     """A file on the command line does not exist."""
 
 
+class Attached(PromptInput):
+    """The text and the images that one file adds to the prompt."""
+
+    notes: tuple[str, ...] = ()
+
+
+class AttachedFiles:
+    """Reads the files of the command line, each once: ``@<(command)`` is a pipe."""
+
+    def __init__(self, cwd: Path, home: Path) -> None:
+        self._cwd = cwd
+        self._home = home
+        self._read: dict[str, Attached] = {}
+
+    async def read(self, names: Sequence[str]) -> list[Attached]:
+        """Returns what the files add to the prompt. Raises ``FileMissing``.
+
+        A named pipe without a writer is waited for, until pi is ended.
+        """
+        for name in names:
+            if name not in self._read:
+                path = self._cwd / _expanded(name, self._home)
+                # A pipe can wait for ever, and a large picture takes long to decode.
+                self._read[name] = await in_daemon_thread(partial(_attached, path))
+        return [self._read[name] for name in names]
+
+
 def build_prompts(
-    messages: Sequence[str], files: Sequence[str], piped: str, *, cwd: Path, home: Path
+    messages: Sequence[str], attached: Sequence[Attached], piped: str
 ) -> list[PromptInput]:
     """Returns all prompts in order; the first includes piped input and attached files."""
-    attached = [_attached(name, cwd, home) for name in files]
     first, *later = messages or ("",)
     parts = (piped.strip(), "".join(prompt.text for prompt in attached) + first)
     notes = "".join(note for prompt in attached for note in prompt.notes)
@@ -127,16 +157,9 @@ def build_prompts(
     ]
 
 
-class _Attached(PromptInput):
-    """Returns the images and the text that one file adds to the prompt."""
-
-    notes: tuple[str, ...] = ()
-
-
-def _attached(name: str, cwd: Path, home: Path) -> _Attached:
-    path = cwd / _expanded(name, home)
+def _attached(path: Path) -> Attached:
     try:
-        with path.open("rb") as file:  # it can be a pipe: @<(command)
+        with path.open("rb") as file:
             data = file.read(LARGEST + 1)
     except FileNotFoundError:
         raise FileMissing(f"File not found: {path}") from None
@@ -147,11 +170,11 @@ def _attached(name: str, cwd: Path, home: Path) -> _Attached:
     kind = image_type(data)
     if kind is None:
         text = data.decode("utf-8", "replace")
-        return _Attached(text=file_block(path, text))
+        return Attached(text=file_block(path, text))
     prepared = prepare_image(data, kind, ImageLimits())
     images = () if prepared.image is None else (prepared.image,)
     notes = tuple(f"\n\n{note}" for note in prepared.notes)
-    return _Attached(text=file_block(path, None), images=images, notes=notes)
+    return Attached(text=file_block(path, None), images=images, notes=notes)
 
 
 def _expanded(name: str, home: Path) -> Path:
@@ -159,10 +182,6 @@ def _expanded(name: str, home: Path) -> Path:
 
 
 # Selects the session that the command line requests.
-
-
-KEPT = ("fork", "session", "session_id", "continue", "resume")
-"""Options that open an existing session."""
 
 
 class OpenCancelled(PiError):
@@ -196,7 +215,7 @@ class SessionResolver:
 
     def open(self, location: SessionLocation) -> SessionLog:
         """Opens the session; a new one, unless another is requested."""
-        if not any(name in self._arguments.options for name in KEPT):
+        if not any(name in self._arguments.options for name in OPENS_STORED):
             return new_session(location)
         return self._kept(location)
 
@@ -272,7 +291,7 @@ class SessionResolver:
 
 def verbose_report(built: AssembledSession) -> Iterator[str]:
     """Returns the lines of the report."""
-    state, workspace = built.session.facts.state(), built.session.workspace
+    state, workspace = built.session.info.state(), built.session.workspace
     yield f"pi {__version__}"
     yield f"folder: {workspace.cwd} ({_trust(built)})"
     model = f"{state.model.provider}/{state.model.id}" if state.model else "none"

@@ -193,9 +193,9 @@ class EventBus:
         """Subscribe ``call`` to events of ``kind``. Returns an unsubscribe function."""
         return self._rows.setdefault(kind, OrderedList()).add(call, owner, at)
 
-    def has_subscribers(self, kind: type) -> bool:
-        """Whether there are subscribers; lets publishers skip building an event."""
-        return bool(self._rows.get(kind))
+    def has_subscribers(self, *kinds: type) -> bool:
+        """Whether one of ``kinds`` has subscribers; lets publishers skip building an event."""
+        return any(map(self._rows.get, kinds))
 
     def subscribers(self, kind: type) -> tuple[Registered[Subscriber], ...]:
         """Return the subscribers of ``kind`` in order."""

@@ -8,7 +8,8 @@ from msgspec import Struct, field
 
 from pi.agent.skills import Skill, skills_section
 from pi.base.records import Record
-from pi.coding.resources.discovery import ContextFile, PromptFiles
+from pi.coding.resources.discovery import PromptFiles
+from pi.coding.resources.instructions import ContextFile
 
 PREAMBLE = """\
 You are pi, a coding agent that works in the user's terminal. You read and change files, run \

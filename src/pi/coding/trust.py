@@ -16,6 +16,13 @@ from pi.base.files import private_directory, read_if_exists, replace_file
 from pi.base.locks import DirectoryLock
 from pi.base.records import UNREADABLE, Record, replace
 from pi.coding.bus import EventBus, Query, Rank
+from pi.coding.other_agents import (
+    EVERY_AGENT,
+    SHARED,
+    AgentUse,
+    gated_agent_files,
+    project_directories,
+)
 
 
 class BadTrustFile(PiError):
@@ -81,47 +88,42 @@ def nearest(decisions: Mapping[str, bool], directory: Path) -> bool | None:
 PROJECT_FOLDER = ".pi"
 GATED = (
     "settings.json",
+    "config.yml",
     "extensions",
     "tools",
     "skills",
     "prompts",
-    "rules",
+    "commands",
+    "instructions",
     "themes",
+    "AGENTS.md",
     "SYSTEM.md",
     "APPEND_SYSTEM.md",
 )
 """Names below ``.pi``."""
-OTHER_AGENTS = (".claude", ".codex", ".agents", ".gemini", ".cursor", ".windsurf")
-"""Folders of other agents, whose ``rules`` are instructions too."""
-OTHERS_FOLDERS = (
-    ".claude/skills",
-    ".claude/commands",
-    ".codex/skills",
-    ".codex/prompts",
-    ".gemini/skills",
-)
-"""Other folders of other agents that extensions may use."""
-CLINE_RULES = ".clinerules"
-"""A folder or a file; the nearest one here or above counts."""
+INHERITED = ("skills", "prompts", "commands", "AGENTS.md", "SYSTEM.md", "APPEND_SYSTEM.md")
+"""Names below ``.pi`` that also count in the directories above, up to the repository."""
 CONTEXT_FILES = ("AGENTS.override.md", "AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD")
 """Instruction files; the first existing one of each directory counts."""
 
 
-def gated_in(cwd: Path, *, home: Path, gates: Iterable[str] = ()) -> tuple[Path, ...]:
+def gated_in(
+    cwd: Path, *, home: Path, gates: Iterable[str] = (), use: AgentUse = EVERY_AGENT
+) -> tuple[Path, ...]:
     """Return the existing files and folders that only a trusted project may use.
 
-    ``gates`` are the names that enabled extensions add.
+    ``gates`` are the names that enabled extensions add, ``use`` the agents that are used.
     """
-    folder = cwd / PROJECT_FOLDER
-    own = [folder / name for name in GATED]
+    own = [cwd / PROJECT_FOLDER / name for name in GATED]
+    for directory in project_directories(cwd, home)[1:]:
+        own += (directory / PROJECT_FOLDER / name for name in INHERITED)
     if cwd != home:  # these belong to the user there
         own.append(cwd / ".env")
-        own += (cwd / agent / "rules" for agent in OTHER_AGENTS)
-        own += (cwd / name for name in OTHERS_FOLDERS)
         own += (cwd / name for name in gates)
-    own += (each / CLINE_RULES for each in (cwd, *cwd.parents) if each != home)
     found = [path for path in own if os.path.lexists(path)]
-    found += (path for path in agent_skills(cwd, home=home) if os.path.lexists(path))
+    found += gated_agent_files(cwd, home, use)
+    if use.in_project(SHARED):
+        found += (path for path in agent_skills(cwd, home=home) if os.path.lexists(path))
     found += (path for directory in (cwd, *cwd.parents) for path in context_file(directory))
     return tuple(dict.fromkeys(found))
 
@@ -219,9 +221,11 @@ class Trust(Record):
         return all(self.trusts(each) == other.trusts(each) for each in (cwd, *cwd.parents))
 
 
-def needing_trust(cwd: Path, *, home: Path, gates: Iterable[str] = ()) -> tuple[Path, ...]:
+def needing_trust(
+    cwd: Path, *, home: Path, gates: Iterable[str] = (), use: AgentUse = EVERY_AGENT
+) -> tuple[Path, ...]:
     """Return everything in the project that needs trust, by canonical path."""
-    return gated_in(Path(canonical(cwd)), home=Path(canonical(home)), gates=gates)
+    return gated_in(Path(canonical(cwd)), home=Path(canonical(home)), gates=gates, use=use)
 
 
 async def decide_trust(
@@ -235,19 +239,20 @@ async def decide_trust(
     ask: AskTrust | None = None,
     answers: dict[str, bool] | None = None,
     gates: Iterable[str] = (),
+    use: AgentUse = EVERY_AGENT,
 ) -> Trust:
     """Return the first decision of: flag, extensions, stored decision, the user's default, the
     user.
 
     Call it before every reading of the project. ``answers`` are the decisions of the user for this
     run only, by canonical directory; a new one is added. ``gates`` are names of files that enabled
-    extensions read.
+    extensions read, ``use`` the other agents whose files are used.
     """
     if flag is not None:
         return Trust(trusted=flag, source="flag")
     answers = {} if answers is None else answers
     decided = await _decide(
-        cwd, store, answers, home=home, bus=bus, default=default, ask=ask, gates=gates
+        cwd, store, answers, home=home, bus=bus, default=default, ask=ask, gates=gates, use=use
     )
     return replace(decided, by_default=decided.trusted and default == "always")
 
@@ -262,6 +267,7 @@ async def _decide(
     default: TrustDefault,
     ask: AskTrust | None,
     gates: Iterable[str],
+    use: AgentUse,
 ) -> Trust:
     stored = store.decisions()
     # The user is not asked about stored decisions, so a stored decision is newer than an answer.
@@ -279,7 +285,7 @@ async def _decide(
         return Trust(trusted=before, source=by, decisions=known)
     if default == "always":
         return _decided(cwd, "settings", known, trusted=True)
-    gated = needing_trust(cwd, home=home, gates=gates)
+    gated = needing_trust(cwd, home=home, gates=gates, use=use)
     if not gated:
         return Trust(trusted=False, source="nothing to trust", decisions=known)
     if default == "never":

@@ -7,10 +7,14 @@ import errno
 import os
 import select
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from queue import SimpleQueue
+from typing import TypeVar, cast
 
 from pi.base.terminal_text import escape_controls
+
+T = TypeVar("T")
 
 AHEAD = 16
 """Chunks that are read ahead."""
@@ -38,6 +42,35 @@ async def read_chunks(fd: int) -> AsyncIterator[bytes]:
     while chunk := await arrived.get():
         room.release()
         yield chunk
+
+
+async def in_daemon_thread(function: Callable[[], T]) -> T:
+    """Returns the result of ``function``, which may wait for ever: pi can end without it.
+
+    Not ``asyncio.to_thread``: threads of the event loop are waited for at the end.
+    """
+    loop = asyncio.get_running_loop()
+    result: asyncio.Future[T] = loop.create_future()
+
+    def settle(value: T | None, error: BaseException | None) -> None:
+        if result.done():
+            return  # cancelled
+        if error is not None:
+            result.set_exception(error)
+        else:
+            result.set_result(cast("T", value))
+
+    def work() -> None:
+        value, failure = None, None
+        try:
+            value = function()
+        except BaseException as error:
+            failure = error
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(settle, value, failure)
+
+    threading.Thread(target=work, name="reading", daemon=True).start()
+    return await result
 
 
 def _read(fd: int) -> bytes:

@@ -10,7 +10,7 @@ name; the protocols below document them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from pi.base.records import Record
@@ -136,26 +136,31 @@ def wants_key_release(component: object) -> bool:
     return bool(getattr(component, "wants_key_release", False))
 
 
-class RowCache:
-    """Caches the rows of a widget until the widget or the width changes.
+class CachedWidget:
+    """A component that is drawn again only if it, the width or its circumstances changed.
 
-    Returning the same list again lets the screen skip rows that did not change.
+    A subclass implements ``_draw`` and calls ``invalidate`` when its state changes.
+    ``_circumstances`` returns what the rows depend on beside that. A base class, because every
+    widget needs the same ``render`` and ``invalidate``.
     """
 
-    def __init__(self) -> None:
-        self._key: tuple[object, ...] | None = None
-        self._rows: list[str] = []
+    _drawn_for: tuple[int, object] | None = None
+    _drawn_rows: list[str] = []  # noqa: RUF012 (replaced, never changed)
 
-    def rows(
-        self, width: int, draw: Callable[[int], list[str]], *circumstances: object
-    ) -> list[str]:
-        """Returns the cached rows, or calls ``draw`` if the width or ``circumstances`` changed."""
-        key = (width, *circumstances)
-        if key != self._key:
-            self._rows = draw(width)
-            self._key = key
-        return self._rows
+    def invalidate(self) -> None:
+        """Discards cached rows."""
+        self._drawn_for = None
 
-    def forget(self) -> None:
-        """Discards the rows."""
-        self._key = None
+    def render(self, width: int) -> list[str]:
+        """Returns the rows: the same list as before if nothing changed, which the screen skips."""
+        key = (width, self._circumstances())
+        if key != self._drawn_for:
+            self._drawn_rows = self._draw(width)
+            self._drawn_for = key
+        return self._drawn_rows
+
+    def _circumstances(self) -> object:
+        return None
+
+    def _draw(self, width: int) -> list[str]:
+        raise NotImplementedError

@@ -76,6 +76,10 @@ class Gallery:
             *_section("Input", paints, self.fields[0]),
             *_section("Editor", paints, self.fields[1]),
         )
+        self.invalidate = self._inside.invalidate
+        """Invalidates all widgets."""
+        self.render = self._inside.render
+        """Returns the rows of the gallery."""
 
     @property
     def children(self) -> tuple[Component, ...]:
@@ -94,14 +98,6 @@ class Gallery:
     def leave(self) -> None:
         """Activates the first widget."""
         self._place = 0
-
-    def invalidate(self) -> None:
-        """Invalidates all widgets."""
-        self._inside.invalidate()
-
-    def render(self, width: int) -> list[str]:
-        """Returns the rows of the gallery."""
-        return self._inside.render(width)
 
 
 def frame(width: int, scheme: Scheme = "dark") -> list[str]:

@@ -62,6 +62,8 @@ class MouseRegion:
         self.child = child
         self._on_mouse = on_mouse
         self._width = self._height = 0
+        self.invalidate = self.child.invalidate
+        """Invalidates the child."""
 
     @property
     def children(self) -> tuple[Component, ...]:
@@ -73,10 +75,6 @@ class MouseRegion:
         rows = self.child.render(width)
         self._width, self._height = width, len(rows)
         return rows
-
-    def invalidate(self) -> None:
-        """Invalidates the child."""
-        self.child.invalidate()
 
     def areas_at(self, row: int) -> list[Area]:
         """Returns the area of the child, which fills the region."""

@@ -35,7 +35,7 @@ NEW = OAuthCredential(
 
 
 @dataclass
-class Desk:
+class RefreshFixture:
     """Everything that a refresh needs, beside a real server."""
 
     server: AuthorizationServer
@@ -65,9 +65,11 @@ class Desk:
 
 
 @pytest.fixture
-async def desk(server: AuthorizationServer, storage: AuthStorage, http: HttpClient) -> Desk:
+async def kit(
+    server: AuthorizationServer, storage: AuthStorage, http: HttpClient
+) -> RefreshFixture:
     await storage.set("xai", EXPIRED)
-    return Desk(server, storage, http, FakeClock(NOW))
+    return RefreshFixture(server, storage, http, FakeClock(NOW))
 
 
 def refreshing(refresh: Callable[..., Awaitable[OAuthCredential]]) -> Login:
@@ -88,43 +90,45 @@ def expiring(minutes: float) -> OAuthCredential:
     [(5, 0, False), (4.9, 0, True), (30, 1800, False), (29, 1800, True), (5, 60, False)],
 )
 async def test_a_login_is_renewed_five_minutes_or_the_minimum_time_before_its_end(
-    desk: Desk, minutes: float, min_expiry: float, renewed: bool
+    kit: RefreshFixture, minutes: float, min_expiry: float, renewed: bool
 ) -> None:
     old = expiring(minutes)
-    await desk.storage.set("xai", old)
+    await kit.storage.set("xai", old)
 
-    assert await desk.fresh(old, min_expiry=min_expiry) == (NEW if renewed else old)
-    assert await desk.storage.get("xai") == (NEW if renewed else old)
+    assert await kit.fresh(old, min_expiry=min_expiry) == (NEW if renewed else old)
+    assert await kit.storage.get("xai") == (NEW if renewed else old)
 
 
 @pytest.mark.behaviour("refresh-is-single-flight")
-async def test_tasks_share_one_refresh(desk: Desk) -> None:
-    results = await asyncio.gather(*(desk.fresh() for _ in range(8)))
+async def test_tasks_share_one_refresh(kit: RefreshFixture) -> None:
+    results = await asyncio.gather(*(kit.fresh() for _ in range(8)))
 
     assert results == [NEW] * 8
-    assert await desk.storage.get("xai") == NEW
-    assert len(desk.server.visits) == 1
+    assert await kit.storage.get("xai") == NEW
+    assert len(kit.server.visits) == 1
 
 
 @pytest.mark.behaviour("refresh-is-single-flight")
-async def test_stores_of_one_file_share_one_refresh(desk: Desk, auth_json: Path) -> None:
-    others = [Desk(desk.server, AuthStorage(auth_json), desk.http, desk.clock) for _ in range(3)]
+async def test_stores_of_one_file_share_one_refresh(kit: RefreshFixture, auth_json: Path) -> None:
+    others = [
+        RefreshFixture(kit.server, AuthStorage(auth_json), kit.http, kit.clock) for _ in range(3)
+    ]
 
-    results = await asyncio.gather(*(each.fresh() for each in (desk, *others)))
+    results = await asyncio.gather(*(each.fresh() for each in (kit, *others)))
 
     assert results == [NEW] * 4
-    assert len(desk.server.visits) == 1
+    assert len(kit.server.visits) == 1
 
 
 @pytest.mark.behaviour("refresh-is-single-flight")
 async def test_a_credential_renewed_by_another_process_is_used_even_if_it_expires_soon(
-    desk: Desk,
+    kit: RefreshFixture,
 ) -> None:
     theirs = expiring(2)
-    await desk.storage.set("xai", theirs)
+    await kit.storage.set("xai", theirs)
 
-    assert await desk.fresh(EXPIRED) == theirs
-    assert desk.server.visits == []
+    assert await kit.fresh(EXPIRED) == theirs
+    assert kit.server.visits == []
 
 
 RACER = """
@@ -153,8 +157,8 @@ asyncio.run(main(*sys.argv[1:]))
 
 @pytest.mark.slow
 @pytest.mark.behaviour("refresh-is-single-flight")
-async def test_eight_processes_refresh_once(desk: Desk, auth_json: Path) -> None:
-    command = [sys.executable, "-c", RACER, str(auth_json), desk.server.url("/token")]
+async def test_eight_processes_refresh_once(kit: RefreshFixture, auth_json: Path) -> None:
+    command = [sys.executable, "-c", RACER, str(auth_json), kit.server.url("/token")]
     pipe = asyncio.subprocess.PIPE
     racers = [
         await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe) for _ in range(8)
@@ -172,60 +176,60 @@ async def test_eight_processes_refresh_once(desk: Desk, auth_json: Path) -> None
                 await racer.wait()
 
     assert [output for output, _ in outcomes] == [b"access-1\n"] * 8
-    assert len(desk.server.visits) == 1
-    stored = await desk.storage.get("xai")
+    assert len(kit.server.visits) == 1
+    stored = await kit.storage.get("xai")
     assert isinstance(stored, OAuthCredential)
     assert (stored.access, stored.refresh, stored.extra) == ("access-1", "refresh-1", {"kept": 1})
 
 
 @pytest.mark.behaviour("stalled-refresh-releases-its-lock")
-async def test_a_stalled_refresh_gives_up_its_lock(desk: Desk, auth_json: Path) -> None:
-    desk.server.stalled = asyncio.Event()
+async def test_a_stalled_refresh_gives_up_its_lock(kit: RefreshFixture, auth_json: Path) -> None:
+    kit.server.stalled = asyncio.Event()
 
     with pytest.raises(ProviderUnavailable, match=r"did not answer within 0\.05 seconds"):
-        await desk.fresh(limit=0.05)
+        await kit.fresh(limit=0.05)
     async with DirectoryLock(auth_json, wait=0):
-        assert await desk.storage.get("xai") == EXPIRED
+        assert await kit.storage.get("xai") == EXPIRED
 
-    desk.server.stalled = None
-    assert await desk.fresh() == NEW
+    kit.server.stalled = None
+    assert await kit.fresh() == NEW
 
 
 @pytest.mark.behaviour("stalled-refresh-releases-its-lock")
-async def test_who_is_cancelled_commits_nothing_later(desk: Desk, auth_json: Path) -> None:
-    desk.server.stalled = asyncio.Event()
-    waiting = asyncio.create_task(desk.fresh())
+async def test_who_is_cancelled_commits_nothing_later(kit: RefreshFixture, auth_json: Path) -> None:
+    kit.server.stalled = asyncio.Event()
+    waiting = asyncio.create_task(kit.fresh())
     async with asyncio.timeout(30):
-        await desk.server.visited.wait()
+        await kit.server.visited.wait()
 
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting
-        desk.server.stalled.set()
-        await desk.server.granted.wait()
+        kit.server.stalled.set()
+        await kit.server.granted.wait()
 
     async with DirectoryLock(auth_json, wait=0):
-        assert await desk.storage.get("xai") == EXPIRED
+        assert await kit.storage.get("xai") == EXPIRED
 
 
 @pytest.mark.behaviour("stalled-refresh-releases-its-lock")
 async def test_a_task_cancelled_while_waiting_for_the_lock_sends_no_request(
-    desk: Desk, auth_json: Path
+    kit: RefreshFixture, auth_json: Path
 ) -> None:
     async with DirectoryLock(auth_json):
-        waiting = asyncio.create_task(desk.fresh())
+        waiting = asyncio.create_task(kit.fresh())
         await asyncio.wait({waiting}, timeout=0.05)
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting
 
-    assert desk.server.visits == []
-    assert await desk.storage.get("xai") == EXPIRED
+    assert kit.server.visits == []
+    assert await kit.storage.get("xai") == EXPIRED
 
 
 @pytest.mark.behaviour("refreshed-token-by-identity")
 async def test_a_login_made_during_the_refresh_is_not_overwritten(
-    desk: Desk, auth_json: Path
+    kit: RefreshFixture, auth_json: Path
 ) -> None:
     theirs = OAuthCredential(access="theirs", refresh="r", expires=NOW + 60 * MINUTE)
 
@@ -235,99 +239,101 @@ async def test_a_login_made_during_the_refresh_is_not_overwritten(
         await AuthStorage(auth_json).set("xai", theirs)
         return NEW
 
-    assert await desk.fresh(login=refreshing(refresh)) == theirs
-    assert await desk.storage.get("xai") == theirs
+    assert await kit.fresh(login=refreshing(refresh)) == theirs
+    assert await kit.storage.get("xai") == theirs
 
 
-async def test_a_lost_lock_does_not_lose_the_new_tokens(desk: Desk, auth_json: Path) -> None:
+async def test_a_lost_lock_does_not_lose_the_new_tokens(
+    kit: RefreshFixture, auth_json: Path
+) -> None:
     async def refresh(*_: object) -> OAuthCredential:
         Path(f"{auth_json}.lock").rmdir()
         return NEW
 
-    assert await desk.fresh(login=refreshing(refresh)) == NEW
-    assert await desk.storage.get("xai") == NEW
+    assert await kit.fresh(login=refreshing(refresh)) == NEW
+    assert await kit.storage.get("xai") == NEW
 
 
 @pytest.mark.behaviour("failed-refresh-keeps-credentials")
-async def test_a_refusal_for_good_says_what_to_do_and_deletes_nothing(desk: Desk) -> None:
-    desk.server.refresh_tokens.clear()
+async def test_a_refusal_for_good_says_what_to_do_and_deletes_nothing(kit: RefreshFixture) -> None:
+    kit.server.refresh_tokens.clear()
 
     with pytest.raises(AuthenticationFailed) as caught:
-        await desk.fresh(expiring(3))
+        await kit.fresh(expiring(3))
 
     assert caught.value.message == (
         "The login to xAI could not be renewed: The server refused: invalid_grant: used up"
     )
     assert caught.value.hint.startswith("Log in again with /login xai.")
     assert (caught.value.status, caught.value.code) == (400, "invalid_grant")
-    assert await desk.storage.get("xai") == EXPIRED
+    assert await kit.storage.get("xai") == EXPIRED
 
 
 @pytest.mark.behaviour("failed-refresh-keeps-credentials")
 @pytest.mark.parametrize("trouble", [Reply(403), Reply(429), Reply(502, "<html></html>")])
 async def test_a_bad_day_is_retryable_and_a_login_that_still_lives_goes_on(
-    desk: Desk, trouble: Reply
+    kit: RefreshFixture, trouble: Reply
 ) -> None:
     alive = expiring(3)
-    desk.server.troubles += [trouble] * 3
+    kit.server.troubles += [trouble] * 3
 
     with pytest.raises(ProviderUnavailable, match="could not be renewed now") as caught:
-        await desk.fresh()
+        await kit.fresh()
     assert caught.value.retryable
 
-    await desk.storage.set("xai", alive)
-    assert await desk.fresh(alive) == alive
+    await kit.storage.set("xai", alive)
+    assert await kit.fresh(alive) == alive
     with pytest.raises(ProviderUnavailable):
-        await desk.fresh(alive, min_expiry=600)
-    assert await desk.storage.get("xai") == alive
+        await kit.fresh(alive, min_expiry=600)
+    assert await kit.storage.get("xai") == alive
 
 
-async def test_a_failure_is_shared_by_all_who_wait(desk: Desk) -> None:
-    desk.server.troubles.append(Reply(503))
+async def test_a_failure_is_shared_by_all_who_wait(kit: RefreshFixture) -> None:
+    kit.server.troubles.append(Reply(503))
 
-    results = await asyncio.gather(*(desk.fresh() for _ in range(4)), return_exceptions=True)
+    results = await asyncio.gather(*(kit.fresh() for _ in range(4)), return_exceptions=True)
 
     assert [type(result) for result in results] == [ProviderUnavailable] * 4
-    assert len(desk.server.visits) == 1
+    assert len(kit.server.visits) == 1
 
 
 @pytest.mark.behaviour("lock-contention-waits")
 async def test_a_lock_that_stays_taken_is_reported_after_a_minute(
-    desk: Desk, auth_json: Path
+    kit: RefreshFixture, auth_json: Path
 ) -> None:
     patience = FakeClock()
-    desk.storage = AuthStorage(auth_json, clock=patience)
+    kit.storage = AuthStorage(auth_json, clock=patience)
 
     async with DirectoryLock(auth_json):
         with pytest.raises(ProviderUnavailable, match=r"auth\.json is locked by another program"):
-            await in_time(patience, desk.fresh())
+            await in_time(patience, kit.fresh())
 
     assert patience.monotonic() == pytest.approx(60, abs=1)
 
 
 @pytest.mark.parametrize("instead", [None, ApiKeyCredential(key="k")])
 async def test_a_logout_meanwhile_ends_the_refresh(
-    desk: Desk, instead: ApiKeyCredential | None
+    kit: RefreshFixture, instead: ApiKeyCredential | None
 ) -> None:
-    await desk.storage.remove("xai")
+    await kit.storage.remove("xai")
     if instead:
-        await desk.storage.set("xai", instead)
+        await kit.storage.set("xai", instead)
 
     with pytest.raises(AuthenticationFailed, match="no longer stored"):
-        await desk.fresh()
+        await kit.fresh()
 
-    assert desk.server.visits == []
+    assert kit.server.visits == []
 
 
 @pytest.mark.behaviour("refresh-is-silent")
 async def test_nothing_is_printed(
-    desk: Desk, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+    kit: RefreshFixture, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    desk.server.troubles += [Reply(403), Reply(400, {"error": "invalid_grant"})]
+    kit.server.troubles += [Reply(403), Reply(400, {"error": "invalid_grant"})]
 
     for _ in range(2):
         with pytest.raises((ProviderUnavailable, AuthenticationFailed)):
-            await desk.fresh()
+            await kit.fresh()
 
     assert capfd.readouterr() == ("", "")
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []

@@ -26,7 +26,6 @@ STRICT = AddressPolicy()
         ("::127.0.0.1", "loopback"),
         ("64:ff9b::7f00:1", "loopback"),
         ("64:ff9b::a00:1", "private"),
-        ("64:ff9b:1::a00:1", "private"),
         ("2002:7f00:1::", "loopback"),
         ("2002:a00:1::1", "private"),
         ("10.1.2.3", "private"),
@@ -58,6 +57,10 @@ STRICT = AddressPolicy()
         ("255.255.255.255", "reserved"),
         ("192.0.2.1", "reserved"),
         ("2001:db8::1", "reserved"),
+        ("64:ff9b:1::7f00:1", "reserved"),
+        ("64:ff9b:1:a9fe:a9:fe00:101:101", "reserved"),
+        ("::ffff:0:127.0.0.1", "reserved"),
+        ("5f00::1", "reserved"),
         ("not an address", "reserved"),
         ("", "reserved"),
     ],
@@ -125,6 +128,14 @@ async def test_a_redirect_is_checked_too() -> None:
         request = HttpRequest(url=server.url, redirects=5, addresses=policy)
         with pytest.raises(AddressRefused, match="metadata service"):
             await client.request(request)
+
+
+@pytest.mark.parametrize(("host", "origin"), [("localhost", "localhost:81"), ("::1", "[::1]:81")])
+def test_a_refusal_names_the_host_and_the_port(host: str, origin: str) -> None:
+    with pytest.raises(AddressRefused) as refused:
+        STRICT.check(host, 81, "::1")
+
+    assert refused.value.origin == origin
 
 
 async def test_a_kept_connection_of_a_request_without_policy_is_not_used() -> None:

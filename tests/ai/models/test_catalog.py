@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 from pi.ai.models.catalog import bundled_models, bundled_providers
 from pi.ai.provider import WIRES
+from pi.ai.providers.rows import BUILT_IN
 
 
 def test_every_bundled_model_is_complete_and_belongs_to_its_file() -> None:
@@ -21,6 +23,14 @@ def test_every_bundled_model_is_complete_and_belongs_to_its_file() -> None:
             assert model.name
 
     assert (len(bundled_providers()), total) == (40, 1465)
+
+
+def test_the_readme_counts_providers_and_models() -> None:
+    readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+    bundled = sum(len(bundled_models(provider)) for provider in bundled_providers())
+
+    assert f"{len(BUILT_IN)} providers" in readme
+    assert f"{bundled:,} models in the catalog" in readme
 
 
 def test_an_unknown_provider_has_no_models() -> None:

@@ -21,12 +21,12 @@ async def main() -> None:
     folder, adopts, *scripts = sys.argv[1:]
     supervised.SUPERVISOR = supervised.SupervisorClient(adopts=adopts == "adopts")
     env = {"PATH": os.environ["PATH"], "DIR": folder, "PROGRAM": str(os.getpid())}
-    children: list[Child] = [
-        await spawn(["bash", "-c", script], cwd=Path("/"), env=env, stdin="pipe")
-        for script in scripts
-    ]
+    # The terminal comes first: a script may stop the supervisor, which then starts nothing more.
     in_terminal = ["bash", "-c", "echo $$ > $DIR/terminal; exec sleep 600"]
-    children.append(await ChildTerminal().spawn(in_terminal, cwd=Path("/"), env=env))
+    children: list[Child] = [await ChildTerminal().spawn(in_terminal, cwd=Path("/"), env=env)]
+    for script in scripts:
+        command = ["bash", "-c", script]
+        children.append(await spawn(command, cwd=Path("/"), env=env, stdin="pipe"))
     Path(folder, "supervisor").write_text(str(supervised.SUPERVISOR.pid))
     await asyncio.gather(*(child.output.read() for child in children))
     await asyncio.Event().wait()

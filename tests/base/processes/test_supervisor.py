@@ -50,6 +50,10 @@ KINDS = {
 """``mutiny`` stops its reaper and the supervisor; without them it would stop the test runner."""
 
 
+HAS_REAPER = f"[ $PPID = {os.getpid()} ] && exit 99; "
+"""Begin of scripts that signal their parent: without a reaper that would be the test runner."""
+
+
 @contextmanager
 def program(folder: Path, scripts: dict[str, str], *, adopts: bool) -> Iterator[int]:
     """A program whose commands have begun."""
@@ -104,7 +108,7 @@ def test_nothing_of_any_command_is_left_when_the_program_is_killed(
 
 async def test_a_reaper_that_is_killed_takes_its_command_along(tmp_path: Path) -> None:
     script = f"DIR={tmp_path}; {NOTE} (note background; exec sleep 600) & {NAMELESS}; kill -9 $PPID"
-    async with await bash(f"{script}; sleep 600") as child:
+    async with await bash(f"{HAS_REAPER}{script}; sleep 600") as child:
         end = await child.wait()
 
         assert (end.signal, child.is_gone) == (signal.SIGKILL, True)
@@ -113,7 +117,8 @@ async def test_a_reaper_that_is_killed_takes_its_command_along(tmp_path: Path) -
 
 
 async def test_a_reaper_that_its_command_stops_goes_on() -> None:
-    async with await bash("kill -STOP $PPID; echo done; read; exit 3", stdin="pipe") as child:
+    script = f"{HAS_REAPER}kill -STOP $PPID; echo done; read; exit 3"
+    async with await bash(script, stdin="pipe") as child:
         assert await child.output.readline() == b"done\n"
         await child.write(b"\n")
         assert (await child.wait()).exit_code == 3
@@ -138,7 +143,8 @@ async def test_a_reaper_that_hangs_is_killed_with_its_command(
 
 async def test_signals_to_pis_own_processes_do_not_end_them() -> None:
     async with await bash(
-        "kill -TERM $PPID; kill -INT $PPID; kill -HUP $PPID; echo $PPID; read", stdin="pipe"
+        f"{HAS_REAPER}kill -TERM $PPID; kill -INT $PPID; kill -HUP $PPID; echo $PPID; read",
+        stdin="pipe",
     ) as child:
         reaper = int(await child.output.readline())
 

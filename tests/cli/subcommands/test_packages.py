@@ -18,7 +18,7 @@ from tests.coding.packages.making import (
     make_wheel,
     snapshot,
 )
-from tests.screens.person import needs_pty, person
+from tests.screens.terminal_user import needs_pty, terminal_user
 
 Captured = pytest.CaptureFixture[str]
 Say = Callable[..., tuple[int, str, str]]
@@ -374,7 +374,7 @@ def test_on_a_terminal_what_comes_is_a_question(tmp_path: Path, answer: str, cod
     cli.write("settings.json", json.dumps({"npmCommand": [str(npm.program)]}))
     before = snapshot(cli.agent_dir)
 
-    with person(cli, "install", "npm:tips") as user:
+    with terminal_user(cli, "install", "npm:tips") as user:
         user.sees("Trust and install these? [y/N]")
         assert "  tips 1.0.0\n" in user.tape
         assert snapshot(cli.agent_dir / "npm") == {}
@@ -385,5 +385,5 @@ def test_on_a_terminal_what_comes_is_a_question(tmp_path: Path, answer: str, cod
 
     if code:
         assert snapshot(cli.agent_dir) == before | {".packages.lock": ""}
-    with person(cli, "install", "npm:tips", "--approve") as user:
+    with terminal_user(cli, "install", "npm:tips", "--approve") as user:
         assert user.ends() == 0

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pi.cli.main import main
-from tests.coding.session.kept import keep, location
+from tests.coding.session.saved import keep, location
 
 Captured = pytest.CaptureFixture[str]
 

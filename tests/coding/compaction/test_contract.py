@@ -13,7 +13,7 @@ from pi.agent.tools.define import tool
 from pi.base.records import replace
 from pi.coding.compaction.request import CompactionRequest
 from pi.testing import Reply, calls, says
-from tests.coding.compaction.stage import OPTIONS, SMALL, Stage, always
+from tests.coding.compaction.compaction_fixture import OPTIONS, SMALL, CompactionFixture, always
 
 FIRST = "Please build the harbour wall described in plan seven."
 INSTRUCTION = "Always write dates as 2026-11-16 and never touch vendor/."
@@ -36,13 +36,13 @@ async def edit(path: str) -> str:
     return "done"
 
 
-async def say(stage: Stage, text: str, *replies: Reply) -> None:
+async def say(fixture: CompactionFixture, text: str, *replies: Reply) -> None:
     """One exchange, with whatever the model does in it."""
-    stage.stream.add(*replies)
-    await stage.agent.prompt(text)
+    fixture.stream.add(*replies)
+    await fixture.agent.prompt(text)
 
 
-async def history(stage: Stage, seed: int) -> None:
+async def history(fixture: CompactionFixture, seed: int) -> None:
     """A long conversation with the planted things at random places."""
     dice = random.Random(seed)
     planted = {
@@ -50,11 +50,11 @@ async def history(stage: Stage, seed: int) -> None:
         dice.randrange(1, 28) + 28: (f"There is more to do:\n{TASK}", [says("I will see to it.")]),
         dice.randrange(1, 28) + 56: ("go on", [calls("edit", path=FILE), says("Changed.")]),
     }
-    await say(stage, FIRST, says("I will."))
+    await say(fixture, FIRST, says("I will."))
     for n in range(1, 90):
         text, replies = planted.get(n, (f"{n} {FILLER}", [says(f"answer {n} {FILLER}")]))
-        await say(stage, text, *replies)
-    await say(stage, LATEST, says(NEXT))
+        await say(fixture, text, *replies)
+    await say(fixture, LATEST, says(NEXT))
 
 
 @pytest.mark.behaviour("instructions-survive-compaction")
@@ -62,31 +62,31 @@ async def history(stage: Stage, seed: int) -> None:
 @pytest.mark.parametrize("times", [1, 2, 5])
 async def test_what_matters_survives_any_number_of_compactions(seed: int, times: int) -> None:
     options = replace(OPTIONS, enabled=False, keep_recent_tokens=3_000)
-    stage = Stage(summaries=[always], options=options, model=ROOMY, tools=[edit])
-    await history(stage, seed)
+    fixture = CompactionFixture(summaries=[always], options=options, model=ROOMY, tools=[edit])
+    await history(fixture, seed)
     for n in range(times):
-        await stage.compactor.compact(CompactionRequest(reason="manual"))
-        assert_survived(stage)
+        await fixture.compactor.compact(CompactionRequest(reason="manual"))
+        assert_survived(fixture)
         if n < times - 1:
             for more in range(12):
-                await say(stage, f"later {n}.{more} {FILLER}", says(f"and {FILLER}"))
-            await say(stage, LATEST, says(NEXT))
+                await say(fixture, f"later {n}.{more} {FILLER}", says(f"and {FILLER}"))
+            await say(fixture, LATEST, says(NEXT))
 
 
-def assert_survived(stage: Stage) -> None:
-    shown = stage.shown.replace("\\n", "\n")
+def assert_survived(fixture: CompactionFixture) -> None:
+    shown = fixture.shown.replace("\\n", "\n")
     for planted in (FIRST, INSTRUCTION, "repair the lantern at pier four", FILE, NEXT, LATEST):
         assert planted in shown, planted
 
 
 async def test_an_order_in_a_huge_message_survives_although_almost_nothing_is_kept() -> None:
     options = replace(OPTIONS, enabled=False, keep_recent_tokens=300)
-    stage = Stage(summaries=[always], options=options, model=ROOMY)
-    await say(stage, f"{FILLER * 5}.\nAlways answer in French.\n{FILLER * 5}", says("Oui."))
+    fixture = CompactionFixture(summaries=[always], options=options, model=ROOMY)
+    await say(fixture, f"{FILLER * 5}.\nAlways answer in French.\n{FILLER * 5}", says("Oui."))
     for n in range(3):
-        await say(stage, f"{n} {FILLER}", says(f"answer {n} {FILLER}"))
+        await say(fixture, f"{n} {FILLER}", says(f"answer {n} {FILLER}"))
 
     for _ in range(2):
-        await stage.compactor.compact(CompactionRequest(reason="manual"))
-        assert "- Always answer in French. [entry " in stage.shown
-        await say(stage, FILLER, says(FILLER))
+        await fixture.compactor.compact(CompactionRequest(reason="manual"))
+        assert "- Always answer in French. [entry " in fixture.shown
+        await say(fixture, FILLER, says(FILLER))

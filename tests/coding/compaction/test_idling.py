@@ -10,7 +10,7 @@ from pi.base.records import replace
 from pi.coding.compaction.automatic import IdleCompaction
 from pi.coding.compaction.events import CompactionEnd
 from pi.testing import says
-from tests.coding.compaction.stage import OPTIONS, Stage, always, answers
+from tests.coding.compaction.compaction_fixture import OPTIONS, CompactionFixture, always, answers
 
 IDLE = replace(
     OPTIONS,
@@ -21,8 +21,10 @@ IDLE = replace(
 )
 
 
-async def stage(**options: object) -> Stage:
-    it = Stage(says("a"), answers("b", 4_000), summaries=[always], options=replace(IDLE, **options))
+async def fixture(**options: object) -> CompactionFixture:
+    it = CompactionFixture(
+        says("a"), answers("b", 4_000), summaries=[always], options=replace(IDLE, **options)
+    )
     for _ in range(2):
         await it.agent.prompt("word " * 1_500)
     return it
@@ -30,7 +32,7 @@ async def stage(**options: object) -> Stage:
 
 @pytest.mark.behaviour("clear-is-a-hard-boundary")
 async def test_it_waits_for_the_time_and_for_background_work() -> None:
-    it = await stage()
+    it = await fixture()
     jobs = ["one"]
     work = asyncio.create_task(
         IdleCompaction(it.compactor, it.around, busy=lambda: bool(jobs)).compact_when_idle()
@@ -45,7 +47,7 @@ async def test_it_waits_for_the_time_and_for_background_work() -> None:
 
 
 async def test_a_small_conversation_is_left_alone() -> None:
-    it = await stage(idle_threshold_tokens=200_000)
+    it = await fixture(idle_threshold_tokens=200_000)
     work = asyncio.create_task(
         IdleCompaction(it.compactor, it.around, busy=lambda: False).compact_when_idle()
     )
@@ -55,6 +57,6 @@ async def test_a_small_conversation_is_left_alone() -> None:
 
 
 async def test_it_is_off_unless_it_is_enabled() -> None:
-    it = await stage(idle_enabled=False)
+    it = await fixture(idle_enabled=False)
 
     assert not await IdleCompaction(it.compactor, it.around, busy=lambda: False).compact_when_idle()

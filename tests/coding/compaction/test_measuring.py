@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import pytest
+
 from pi.ai.messages import AssistantMessage, SystemMessage, Text, Usage, UserMessage
 from pi.ai.transcript import message_tokens
-from pi.coding.compaction.measuring import latest_answer, measured, shown_ids, tokens_in_use
+from pi.coding.compaction.measuring import (
+    latest_answer,
+    measure_sizes,
+    measured,
+    shown_ids,
+    tokens_in_use,
+)
 from pi.coding.session.context import chosen_model, convert_to_llm
 from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.entries import (
@@ -194,3 +202,20 @@ def test_looking_for_the_last_response_decodes_no_other_messages() -> None:
 
     assert latest_answer(log) is None
     assert chosen_model(log) is None
+
+
+@pytest.mark.parametrize("counts", [(None, None), (None, 700, None), (None, 0), ()])
+def test_sizes_that_were_measured_before_change_no_count(counts: tuple[int | None, ...]) -> None:
+    plain, warm = conversation(), conversation()
+    for log in (plain.log, warm.log):
+        for tokens in counts:
+            said(log, "x" * 400) if tokens is None else answered(log, tokens)
+
+    measure_sizes(warm)
+    measure_sizes(warm)
+
+    assert tokens_in_use(warm) == tokens_in_use(plain)
+    said(plain.log, "z" * 80)
+    said(warm.log, "z" * 80)
+    measure_sizes(warm)
+    assert tokens_in_use(warm) == tokens_in_use(plain)

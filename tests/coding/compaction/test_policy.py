@@ -23,7 +23,14 @@ from pi.coding.compaction.events import CompactDecision, CompactionEnd, SessionB
 from pi.coding.compaction.strategies import HandOff, Outcome, Work
 from pi.coding.session.entries import Compaction
 from pi.testing import Reply, calls, says
-from tests.coding.compaction.stage import OPTIONS, SMALL, SUMMARY, Stage, always, answers
+from tests.coding.compaction.compaction_fixture import (
+    OPTIONS,
+    SMALL,
+    SUMMARY,
+    CompactionFixture,
+    always,
+    answers,
+)
 
 OVERFLOW = ContextOverflow("400: This model's maximum context length is 10000 tokens", status=400)
 LONG = "word " * 2_000
@@ -39,44 +46,46 @@ async def dig(depth: int) -> str:
     return "earth " * depth
 
 
-async def filled(stage: Stage) -> None:
+async def filled(fixture: CompactionFixture) -> None:
     """Two exchanges that are long enough to be worth compacting."""
     for _ in range(2):
-        await stage.agent.prompt(LONG)
-    stage.emitted.clear()
+        await fixture.agent.prompt(LONG)
+    fixture.emitted.clear()
 
 
 async def test_a_conversation_that_outgrew_its_window_is_compacted_after_the_run() -> None:
-    stage = Stage(says("a"), answers("b", 9_000), summaries=[always])
-    await stage.agent.prompt(LONG)
-    await stage.agent.prompt(LONG)
+    fixture = CompactionFixture(says("a"), answers("b", 9_000), summaries=[always])
+    await fixture.agent.prompt(LONG)
+    await fixture.agent.prompt(LONG)
 
-    assert stage.order[-4:] == [
+    assert fixture.order[-4:] == [
         "agent_end",
         "compaction_start",
         "compaction_end",
         "agent_settled",
     ]
-    end = stage.events(CompactionEnd)[0]
+    end = fixture.events(CompactionEnd)[0]
     assert (end.reason, end.aborted, end.will_retry) == ("threshold", False, False)
     assert end.result.tokens_before == 9_000
     assert end.result.estimated_tokens_after < 9_000
-    assert SUMMARY in stage.shown
+    assert SUMMARY in fixture.shown
 
 
 @pytest.mark.behaviour("old-usage-does-not-trigger")
 async def test_what_was_counted_before_a_compaction_does_not_trigger_the_next() -> None:
-    stage = Stage(says("a"), answers("b", 9_000), Reply(usage=Usage()), summaries=[always])
-    await stage.agent.prompt(LONG)
-    await stage.agent.prompt("short")
-    await stage.agent.prompt("again")
+    fixture = CompactionFixture(
+        says("a"), answers("b", 9_000), Reply(usage=Usage()), summaries=[always]
+    )
+    await fixture.agent.prompt(LONG)
+    await fixture.agent.prompt("short")
+    await fixture.agent.prompt("again")
 
-    assert stage.order.count("compaction_start") == 1
+    assert fixture.order.count("compaction_start") == 1
 
 
 @pytest.mark.behaviour("old-usage-does-not-trigger")
 async def test_output_that_was_left_out_triggers_no_compaction_at_the_next_prompt() -> None:
-    stage = Stage(
+    fixture = CompactionFixture(
         calls("dig", depth=45_000),
         answers("a", 70_000),
         calls("dig", depth=28_000),
@@ -87,19 +96,19 @@ async def test_output_that_was_left_out_triggers_no_compaction_at_the_next_promp
         tools=[dig],
     )
     for prompt in ("one", "two", "three"):
-        await stage.agent.prompt(prompt)
+        await fixture.agent.prompt(prompt)
 
-    assert stage.kinds.count("context_edit") == 1
-    assert "compaction_start" not in stage.order
+    assert fixture.kinds.count("context_edit") == 1
+    assert "compaction_start" not in fixture.order
 
 
 @pytest.mark.behaviour("one-overflow-one-compaction")
 async def test_an_overflow_is_left_out_compacted_and_asked_once_more() -> None:
-    stage = Stage(says("a"), says("b"), OVERFLOW, says("ok"), summaries=[always])
-    await filled(stage)
-    await stage.agent.prompt("overflow me")
+    fixture = CompactionFixture(says("a"), says("b"), OVERFLOW, says("ok"), summaries=[always])
+    await filled(fixture)
+    await fixture.agent.prompt("overflow me")
 
-    assert stage.order == [
+    assert fixture.order == [
         "agent_start",
         "turn_start",
         "message_start",
@@ -119,177 +128,179 @@ async def test_an_overflow_is_left_out_compacted_and_asked_once_more() -> None:
         "agent_end",
         "agent_settled",
     ]
-    assert stage.events(CompactionEnd)[0].will_retry
-    assert "maximum context length" not in stage.shown
+    assert fixture.events(CompactionEnd)[0].will_retry
+    assert "maximum context length" not in fixture.shown
 
 
 @pytest.mark.behaviour("one-overflow-one-compaction")
 async def test_a_second_overflow_in_a_row_is_not_compacted_again() -> None:
-    stage = Stage(says("a"), says("b"), OVERFLOW, OVERFLOW, summaries=[always])
-    await filled(stage)
-    await stage.agent.prompt("overflow me")
+    fixture = CompactionFixture(says("a"), says("b"), OVERFLOW, OVERFLOW, summaries=[always])
+    await filled(fixture)
+    await fixture.agent.prompt("overflow me")
 
-    assert stage.order.count("compaction_start") == 1
-    assert len(stage.stream.requests) == 4
+    assert fixture.order.count("compaction_start") == 1
+    assert len(fixture.stream.requests) == 4
 
 
 @pytest.mark.behaviour("rate-limit-is-not-overflow")
 @pytest.mark.parametrize("failure", [RateLimited("429: slow", status=429), BadRequest("400: no")])
 async def test_other_failures_start_no_compaction(failure: Exception) -> None:
-    stage = Stage(says("a"), says("b"), failure)  # type: ignore[arg-type]
-    await filled(stage)
-    await stage.agent.prompt("now")
+    fixture = CompactionFixture(says("a"), says("b"), failure)  # type: ignore[arg-type]
+    await filled(fixture)
+    await fixture.agent.prompt("now")
 
-    assert "compaction_start" not in stage.order
+    assert "compaction_start" not in fixture.order
 
 
 async def test_when_a_recovery_fails_the_run_ends_and_says_why() -> None:
-    stage = Stage(OVERFLOW)
-    await stage.agent.prompt("too much at once")
+    fixture = CompactionFixture(OVERFLOW)
+    await fixture.agent.prompt("too much at once")
 
-    end = stage.events(CompactionEnd)[0]
+    end = fixture.events(CompactionEnd)[0]
     assert end.error_message == (
         "Context overflow recovery failed: Nothing to compact (session too small)"
     )
-    assert stage.order[-1] == "agent_settled"
-    assert len(stage.stream.requests) == 1
+    assert fixture.order[-1] == "agent_settled"
+    assert len(fixture.stream.requests) == 1
 
 
 async def test_an_answer_that_ran_out_of_room_is_recovered_from() -> None:
     cut = replace(answers("and then", 9_900), stop_reason="length")
-    stage = Stage(says("a"), says("b"), cut, says("ok"), summaries=[always])
-    await filled(stage)
-    await stage.agent.prompt("write")
+    fixture = CompactionFixture(says("a"), says("b"), cut, says("ok"), summaries=[always])
+    await filled(fixture)
+    await fixture.agent.prompt("write")
 
-    end = stage.events(CompactionEnd)[0]
+    end = fixture.events(CompactionEnd)[0]
     assert (end.reason, end.will_retry) == ("incomplete", True)
-    assert "and then" not in stage.shown
-    assert stage.kinds[-3:] == ["context_edit", "compaction", "message"]
+    assert "and then" not in fixture.shown
+    assert fixture.kinds[-3:] == ["context_edit", "compaction", "message"]
 
 
 @pytest.mark.parametrize("window", [10_000, 0])
 async def test_an_answer_that_was_cut_in_a_window_with_room_stays_in_sight(window: int) -> None:
     cut = replace(answers("and then", 100), stop_reason="length")
-    stage = Stage(cut, says("more"), model=replace(SMALL, context_window=window))
-    await stage.agent.prompt("write")
-    await stage.agent.prompt("please continue")
+    fixture = CompactionFixture(cut, says("more"), model=replace(SMALL, context_window=window))
+    await fixture.agent.prompt("write")
+    await fixture.agent.prompt("please continue")
 
-    assert "compaction_start" not in stage.order
-    assert stage.kinds == ["message"] * 4
-    assert "and then" in str(stage.stream.requests[-1].messages)
+    assert "compaction_start" not in fixture.order
+    assert fixture.kinds == ["message"] * 4
+    assert "and then" in str(fixture.stream.requests[-1].messages)
 
 
 @pytest.mark.parametrize("usage", [9_900, 10_020], ids=["cut off", "no room"])
 async def test_a_cut_answer_stays_in_sight_when_its_recovery_is_declined(usage: int) -> None:
     cut = replace(answers("and then", usage), stop_reason="length")
-    stage = Stage(says("a"), says("b"), cut, says("more"), summaries=[always])
-    await filled(stage)
-    cancel = stage.bus.subscribe(
+    fixture = CompactionFixture(says("a"), says("b"), cut, says("more"), summaries=[always])
+    await filled(fixture)
+    cancel = fixture.bus.subscribe(
         SessionBeforeCompactEvent, lambda asked: CompactDecision(cancel=True)
     )
-    ended = await stage.agent.prompt("write")
+    ended = await fixture.agent.prompt("write")
     cancel()
 
-    assert stage.events(CompactionEnd)[0].aborted
+    assert fixture.events(CompactionEnd)[0].aborted
     assert (ended.action, ended.exit_code) == ("stop", None)
-    assert "and then" in stage.shown
-    assert "context_edit" not in stage.kinds
+    assert "and then" in fixture.shown
+    assert "context_edit" not in fixture.kinds
 
 
 async def test_a_second_answer_that_is_cut_in_a_row_stays_in_sight() -> None:
     first = replace(answers("and then", 9_900), stop_reason="length")
     second = replace(answers("and again", 9_900), stop_reason="length")
-    stage = Stage(says("a"), says("b"), first, second, summaries=[always])
-    await filled(stage)
-    await stage.agent.prompt("write")
+    fixture = CompactionFixture(says("a"), says("b"), first, second, summaries=[always])
+    await filled(fixture)
+    await fixture.agent.prompt("write")
 
-    assert stage.order.count("compaction_start") == 1
-    assert "and then" not in stage.shown
-    assert "and again" in stage.shown
+    assert fixture.order.count("compaction_start") == 1
+    assert "and then" not in fixture.shown
+    assert "and again" in fixture.shown
 
 
 @pytest.mark.behaviour("when-compaction-is-checked")
 async def test_it_is_checked_after_each_batch_of_tools_within_the_run() -> None:
     step = replace(calls("dig", depth=10), usage=Usage(input=8_500, output=10, total_tokens=8_510))
-    stage = Stage(says("a"), says("b"), step, says("done"), summaries=[always], tools=[dig])
-    await filled(stage)
-    await stage.agent.prompt("dig")
+    fixture = CompactionFixture(
+        says("a"), says("b"), step, says("done"), summaries=[always], tools=[dig]
+    )
+    await filled(fixture)
+    await fixture.agent.prompt("dig")
 
-    between = stage.order[stage.order.index("compaction_end") + 1 :]
+    between = fixture.order[fixture.order.index("compaction_end") + 1 :]
     assert between[:2] == ["turn_start", "message_start"]
-    assert stage.order.count("agent_start") == 1
+    assert fixture.order.count("agent_start") == 1
 
 
 @pytest.mark.behaviour("when-compaction-is-checked")
 async def test_it_is_checked_before_a_prompt_also_when_nothing_was_counted() -> None:
-    stage = Stage(
+    fixture = CompactionFixture(
         *[Reply(blocks=(Text(text="x"),), usage=Usage())] * 3,
         summaries=[always],
         options=replace(OPTIONS, enabled=False),
     )
     for _ in range(2):
-        await stage.agent.prompt(LONG * 2)
-    stage.options = OPTIONS
-    stage.emitted.clear()
-    await stage.agent.prompt("next")
+        await fixture.agent.prompt(LONG * 2)
+    fixture.options = OPTIONS
+    fixture.emitted.clear()
+    await fixture.agent.prompt("next")
 
-    assert stage.order[:3] == ["compaction_start", "compaction_end", "agent_start"]
+    assert fixture.order[:3] == ["compaction_start", "compaction_end", "agent_start"]
 
 
 @pytest.mark.parametrize("options", [{"enabled": False}, {"strategy": "off"}])
 async def test_nothing_happens_by_itself_when_it_is_switched_off(
     options: dict[str, object],
 ) -> None:
-    stage = Stage(says("a"), answers("b", 9_900), options=replace(OPTIONS, **options))
+    fixture = CompactionFixture(says("a"), answers("b", 9_900), options=replace(OPTIONS, **options))
     for _ in range(2):
-        await stage.agent.prompt(LONG)
+        await fixture.agent.prompt(LONG)
 
-    assert "compaction_start" not in stage.order
+    assert "compaction_start" not in fixture.order
 
 
 async def test_another_models_overflow_is_not_ours() -> None:
-    stage = Stage(OVERFLOW)
+    fixture = CompactionFixture(OVERFLOW)
 
     def switch(event: object) -> None:
         if isinstance(event, TurnEnd):
-            stage.agent.model = replace(SMALL, id="other")
+            fixture.agent.model = replace(SMALL, id="other")
 
-    stage.agent.subscribe(switch)
-    await stage.agent.prompt("hi")
+    fixture.agent.subscribe(switch)
+    await fixture.agent.prompt("hi")
 
-    assert "compaction_start" not in stage.order
+    assert "compaction_start" not in fixture.order
 
 
 async def test_auto_continue_asks_the_model_to_go_on() -> None:
-    stage = Stage(
+    fixture = CompactionFixture(
         says("a"),
         answers("b", 9_000),
         says("more"),
         summaries=[always],
         options=replace(OPTIONS, auto_continue=True),
     )
-    await stage.agent.prompt(LONG)
-    await stage.agent.prompt(LONG)
+    await fixture.agent.prompt(LONG)
+    await fixture.agent.prompt(LONG)
 
-    assert len(stage.stream.requests) == 3
-    assert "Go on with what is still to do" in stage.shown
+    assert len(fixture.stream.requests) == 3
+    assert "Go on with what is still to do" in fixture.shown
 
 
 @pytest.mark.parametrize("summary", [says(""), says("x" * 400_000)], ids=["failed", "not smaller"])
 async def test_auto_continue_ends_with_a_compaction_that_makes_no_room(summary: Reply) -> None:
-    stage = Stage(
+    fixture = CompactionFixture(
         says("a"),
         answers("b", 9_000),
         says("never asked for"),
         summaries=[lambda call: summary],
         options=replace(OPTIONS, auto_continue=True),
     )
-    await stage.agent.prompt(LONG)
-    await stage.agent.prompt(LONG)
+    await fixture.agent.prompt(LONG)
+    await fixture.agent.prompt(LONG)
 
-    assert len(stage.stream.requests) == 2
-    assert stage.order.count("compaction_start") == 1
-    assert "Go on with what is still to do" not in stage.shown
+    assert len(fixture.stream.requests) == 2
+    assert fixture.order.count("compaction_start") == 1
+    assert "Go on with what is still to do" not in fixture.shown
 
 
 async def test_auto_continue_ends_with_a_hand_off() -> None:
@@ -297,18 +308,18 @@ async def test_auto_continue_ends_with_a_hand_off() -> None:
         async def compact(self, work: Work) -> Outcome:
             return HandOff(document="All of it.")
 
-    stage = Stage(
+    fixture = CompactionFixture(
         says("a"),
         answers("b", 9_000),
         says("never asked for"),
         options=replace(OPTIONS, auto_continue=True, strategy="handing"),
         strategies={"handing": Handing()},
     )
-    await stage.agent.prompt(LONG)
-    await stage.agent.prompt(LONG)
+    await fixture.agent.prompt(LONG)
+    await fixture.agent.prompt(LONG)
 
-    assert len(stage.stream.requests) == 2
-    assert stage.order.count("compaction_start") == 1
+    assert len(fixture.stream.requests) == 2
+    assert fixture.order.count("compaction_start") == 1
 
 
 async def test_useless_results_are_left_out_once_the_model_has_seen_them() -> None:
@@ -317,10 +328,10 @@ async def test_useless_results_are_left_out_once_the_model_has_seen_them() -> No
         """Look for something."""
         return ToolResult(content=(Text(text="nothing at all was found here " * 20),), useless=True)
 
-    stage = Stage(calls("look"), calls("look"), says("done"), tools=[look])
-    await stage.agent.prompt("look twice")
+    fixture = CompactionFixture(calls("look"), calls("look"), says("done"), tools=[look])
+    await fixture.agent.prompt("look twice")
 
-    seen = [str(request.messages) for request in stage.stream.requests]
+    seen = [str(request.messages) for request in fixture.stream.requests]
     assert "nothing at all was found" in seen[1]
     assert seen[2].count("nothing at all was found here " * 20) == 1
     assert "[Uneventful result elided]" in seen[2]
@@ -330,8 +341,8 @@ async def test_useless_results_are_left_out_once_the_model_has_seen_them() -> No
 async def test_after_a_long_rest_useless_results_are_left_out_wherever_they_are(
     seconds: float, *, is_left_out: bool
 ) -> None:
-    stage = Stage(says("yes"), model=replace(SMALL, context_window=100_000))
-    nothing, now = "nothing at all was found here " * 20, stage.clock.now_ms()
+    fixture = CompactionFixture(says("yes"), model=replace(SMALL, context_window=100_000))
+    nothing, now = "nothing at all was found here " * 20, fixture.clock.now_ms()
     asked = ToolCall(id="1", name="look", arguments={})
     for message in (
         UserMessage(content="look"),
@@ -341,12 +352,12 @@ async def test_after_a_long_rest_useless_results_are_left_out_wherever_they_are(
         ),
         AssistantMessage(content=(Text(text="far " * 9_000),), timestamp=now),
     ):
-        stage.conversation.append(message)
+        fixture.conversation.append(message)
 
-    await stage.clock.advance(seconds)
-    await stage.agent.prompt("go on")
+    await fixture.clock.advance(seconds)
+    await fixture.agent.prompt("go on")
 
-    seen = str(stage.stream.requests[-1].messages)
+    seen = str(fixture.stream.requests[-1].messages)
     assert ("[Uneventful result elided]" in seen, nothing in seen) == (is_left_out, not is_left_out)
 
 
@@ -360,25 +371,25 @@ async def test_an_abort_of_the_run_ends_its_compaction() -> None:
         await never.wait()
         return None
 
-    stage = Stage(says("a"), answers("b", 9_000), summaries=[always])
-    stage.bus.subscribe(SessionBeforeCompactEvent, hold)
-    await stage.agent.prompt(LONG)
-    run = asyncio.create_task(stage.agent.prompt(LONG))
+    fixture = CompactionFixture(says("a"), answers("b", 9_000), summaries=[always])
+    fixture.bus.subscribe(SessionBeforeCompactEvent, hold)
+    await fixture.agent.prompt(LONG)
+    run = asyncio.create_task(fixture.agent.prompt(LONG))
     await started.wait()
-    stage.agent.abort()
+    fixture.agent.abort()
     await run
 
-    assert stage.events(CompactionEnd)[0].aborted
-    assert not stage.compactor.busy
-    assert not any(isinstance(entry, Compaction) for entry in stage.log.branch())
+    assert fixture.events(CompactionEnd)[0].aborted
+    assert not fixture.compactor.busy
+    assert not any(isinstance(entry, Compaction) for entry in fixture.log.branch())
 
 
 @pytest.mark.behaviour("one-overflow-one-compaction")
 async def test_an_answer_that_is_complete_is_kept_however_full_the_window_was() -> None:
-    stage = Stage(says("a"), answers("complete", 10_500), summaries=[always])
-    await stage.agent.prompt(LONG)
-    await stage.agent.prompt("short")
+    fixture = CompactionFixture(says("a"), answers("complete", 10_500), summaries=[always])
+    await fixture.agent.prompt(LONG)
+    await fixture.agent.prompt("short")
 
-    assert [end.reason for end in stage.events(CompactionEnd)] == ["threshold"]
-    assert len(stage.stream.requests) == 2
-    assert "complete" in stage.shown
+    assert [end.reason for end in fixture.events(CompactionEnd)] == ["threshold"]
+    assert len(fixture.stream.requests) == 2
+    assert "complete" in fixture.shown

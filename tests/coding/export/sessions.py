@@ -226,3 +226,52 @@ def long_session(count: int) -> list[Entry]:
             message(came(f"b{number}", "bash", words.replace(". ", ".\n"))),
         )
     return chain(drafts)
+
+
+def drawn_results(extra: str = "") -> list[Entry]:
+    """A session with results that are drawn by the shape of their details, ``extra`` in each text.
+
+    A task list, an archive, a structural change as a preview, and the same applied and discarded.
+    """
+    tasks = [
+        {"content": f"Read the engine{extra}", "status": "completed"},
+        {"content": f"Rename total{extra}", "status": "in_progress"},
+        {"content": f"Rewrite it in C{extra}", "status": "abandoned"},
+    ]
+    later = [{"content": f"Write the notes{extra}", "status": "pending"}]
+    phases = [
+        {"name": f"Mend{extra}", "tasks": tasks},
+        {"name": f"Publish{extra}", "tasks": later},
+    ]
+    members = [
+        {"name": f"engine/main.py{extra}", "size": 1204},
+        {"name": f"engine/{extra}", "size": 0},
+    ]
+    files = [
+        {"path": f"{name}.py{extra}", "replacements": 1, "diff": f"-1 total(1){extra}\n+1 sum(1)"}
+        for name in ("a", "b")
+    ]
+    label = f"2 replacements in 2 files{extra}"
+    change = {"files": files, "replacements": 2, "diff": "-1 total(1)\n+1 sum(1)"}
+    action = {"label": label, "sourceToolName": f"ast_edit{extra}"}
+    applied = {
+        "action": "apply",
+        "reason": f"The names are right{extra}",
+        "remaining": [f"1 replacement in 1 file{extra}"],
+        "sourceDetails": {**change, "pending": False},
+        **action,
+    }
+    discarded = {"action": "discard", "reason": f"Too much{extra}", "remaining": [], **action}
+    results: Sequence[tuple[str, object]] = (
+        ("todo", {"phases": phases}),
+        ("read", {"members": members, "total": 1500}),
+        ("ast_edit", {**change, "pending": True, "label": label}),
+        ("resolve", applied),
+        ("resolve", discarded),
+    )
+    calls = [called(f"c{n}", name) for n, (name, _) in enumerate(results)]
+    came_back = [
+        message(came(f"c{n}", name, f"text {n}{extra}", details=details))
+        for n, (name, details) in enumerate(results)
+    ]
+    return chain([message(said("Go on.")), message(answered(*calls)), *came_back])

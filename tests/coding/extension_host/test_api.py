@@ -7,7 +7,7 @@ import pytest
 from pi import __version__
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.errors import ExtensionError
-from tests.coding.extension_host.stage import playing
+from tests.coding.extension_host.extension_session import extension_session
 
 
 async def test_without_a_session_its_members_raise(tmp_path: Path) -> None:
@@ -18,7 +18,7 @@ async def test_without_a_session_its_members_raise(tmp_path: Path) -> None:
             pi.get_active_tools()
         problems.append(failed.value.explain())
 
-    async with playing(tmp_path, extension):
+    async with extension_session(tmp_path, extension):
         assert problems == [
             "The session does not exist yet: extensions are still loading."
             " Do this in a session_start handler, or later."
@@ -37,5 +37,5 @@ async def test_handlers_are_added_by_a_call_or_as_decorators(tmp_path: Path) -> 
         def begin(event: object, ctx: object) -> None:
             heard.append("decorated")
 
-    async with playing(tmp_path, extension):
+    async with extension_session(tmp_path, extension):
         assert heard == [f"extension in {__version__}", "decorated", "called"]

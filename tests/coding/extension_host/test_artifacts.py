@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from pi.agent.tools.tool import ToolResult
 from pi.coding.blobs.artifacts import Artifacts, TextFolder
 from pi.coding.extension_host.api.storage import ExtensionArtifacts
 
@@ -47,3 +48,17 @@ def test_a_long_output_is_kept_while_it_comes_and_its_end_is_shown(
     assert (sink.number, artifacts.read(0)) == ("0", LONG)
     if on_disk and os.name == "posix":
         assert (tmp_path / "0.python.log").stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_sink_shows_the_output_while_it_arrives(tmp_path: Path) -> None:
+    artifacts = ExtensionArtifacts(Artifacts(TextFolder(tmp_path)))
+    shown: list[ToolResult] = []
+    with artifacts.sink("bash", update=shown.append, harmless=True) as sink:
+        sink.write("\x1b[31mone\x1b[0m\n")
+        first = list(shown)
+        sink.write(LONG)
+
+    assert first == [ToolResult.of("one\n", details={})]
+    assert sink.details["artifactId"] == "0"
+    assert sink.details["truncation"]["totalLines"] == 3001
+    assert shown[-1].details == sink.details

@@ -9,8 +9,8 @@ from pi.ai.providers.faux import Reply, says
 from pi.ai.request import Call
 from pi.coding.compaction.events import CompactionResult
 from pi.coding.extension_host.api.api import ExtensionAPI
-from tests.coding.extension_host.stage import Play, playing
-from tests.coding.runtime.stage import Stage
+from tests.coding.extension_host.extension_session import ExtensionFixture, extension_session
+from tests.coding.runtime.session_fixture import SessionFixture
 
 TRUSTS_ALL = """
 def extension(pi):
@@ -23,9 +23,9 @@ def always(call: Call) -> Reply:
     return says("## Goal\nTo know more.\n## Next Steps\nAsk.")
 
 
-async def talk(play: Play) -> None:
+async def talk(hosted: ExtensionFixture) -> None:
     for _ in range(3):
-        await play.session.prompt("say something " * 20)
+        await hosted.session.prompt("say something " * 20)
 
 
 async def test_a_compaction_may_come_from_an_extension(tmp_path: Path) -> None:
@@ -46,9 +46,9 @@ async def test_a_compaction_may_come_from_an_extension(tmp_path: Path) -> None:
         pi.on("session_compact", lambda event, ctx: heard.append(event))
 
     steps = (says("one"), says("two"), says("three"))
-    async with playing(tmp_path, extension, steps=steps, settings=SMALL) as play:
-        await talk(play)
-        result = await play.session.compact("short")
+    async with extension_session(tmp_path, extension, steps=steps, settings=SMALL) as hosted:
+        await talk(hosted)
+        result = await hosted.session.compact("short")
 
     assert result.summary == "mine"
     assert [(each.compaction_entry.summary, each.from_extension) for each in heard] == [
@@ -71,12 +71,12 @@ async def test_a_compaction_may_be_a_dict_with_the_names_of_the_original(tmp_pat
             }
 
     steps = (says("one"), says("two"), says("three"))
-    async with playing(tmp_path, extension, steps=steps, settings=SMALL) as play:
-        await talk(play)
-        result = await play.session.compact("")
+    async with extension_session(tmp_path, extension, steps=steps, settings=SMALL) as hosted:
+        await talk(hosted)
+        result = await hosted.session.compact("")
 
     assert (result.summary, result.details) == ("5 messages", {"mine": True})
-    assert play.failures == []
+    assert hosted.failures == []
 
 
 async def test_a_compaction_may_be_cancelled(tmp_path: Path) -> None:
@@ -87,10 +87,10 @@ async def test_a_compaction_may_be_cancelled(tmp_path: Path) -> None:
         pi.on("session_compact_failed", lambda event, ctx: heard.append(event.aborted))
 
     steps = (says("one"), says("two"), says("three"))
-    async with playing(tmp_path, extension, steps=steps, settings=SMALL) as play:
-        await talk(play)
+    async with extension_session(tmp_path, extension, steps=steps, settings=SMALL) as hosted:
+        await talk(hosted)
         with pytest.raises(Exception, match="cancelled"):
-            await play.session.compact()
+            await hosted.session.compact()
 
     assert heard == [True]
 
@@ -100,10 +100,10 @@ async def test_the_prompt_of_a_summary_can_be_extended(tmp_path: Path) -> None:
         pi.on("session_compacting", lambda event, ctx: {"context": ["open task: 42"]})
         pi.on("session.compacting", lambda event, ctx: {"context": ["open task: 43"]})
 
-    async with playing(tmp_path, extension, steps=(always,), settings=SMALL) as play:
-        await talk(play)
-        await play.session.compact()
-        asked = str(play.stage.provider.requests[3:])
+    async with extension_session(tmp_path, extension, steps=(always,), settings=SMALL) as hosted:
+        await talk(hosted)
+        await hosted.session.compact()
+        asked = str(hosted.fixture.provider.requests[3:])
 
     assert "open task: 42" in asked
     assert "open task: 43" in asked
@@ -117,14 +117,14 @@ async def test_a_move_in_the_tree_can_be_cancelled_and_is_emitted(tmp_path: Path
         pi.on("session_before_tree", lambda event, ctx: answers.pop(0))
         pi.on("session_tree", lambda event, ctx: heard.append(event.old_leaf_id))
 
-    async with playing(tmp_path, extension, steps=(says("one"),)) as play:
-        await play.session.prompt("hello")
-        leaf = play.session.entries.log.leaf_id
-        (person,) = play.session.facts.fork_points()
+    async with extension_session(tmp_path, extension, steps=(says("one"),)) as hosted:
+        await hosted.session.prompt("hello")
+        leaf = hosted.session.entries.log.leaf_id
+        (person,) = hosted.session.info.fork_points()
 
-        assert (await play.session.tree.go_to(person.entry_id)).cancelled
-        assert not (await play.session.tree.go_to(person.entry_id)).cancelled
-        labels = play.session.entries.log.labels
+        assert (await hosted.session.tree.go_to(person.entry_id)).cancelled
+        assert not (await hosted.session.tree.go_to(person.entry_id)).cancelled
+        labels = hosted.session.entries.log.labels
 
     assert heard == [leaf]
     assert labels[person.entry_id].label == "here"
@@ -141,37 +141,37 @@ async def test_an_extension_of_the_user_decides_about_trust(tmp_path: Path) -> N
 
     (tmp_path / "home/project").mkdir(parents=True)
     (tmp_path / "home/project/AGENTS.md").write_text("Be brief.")
-    async with playing(tmp_path, extension) as play:
-        assert play.session.workspace.is_trusted
-        assert asked == [f"{play.stage.cwd} {play.stage.cwd} print False"]
+    async with extension_session(tmp_path, extension) as hosted:
+        assert hosted.session.workspace.is_trusted
+        assert asked == [f"{hosted.fixture.cwd} {hosted.fixture.cwd} print False"]
 
 
 async def test_a_project_extension_cannot_decide_about_trust(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"))
-    stage.write("project/.pi/extensions/bold.py", TRUSTS_ALL)
-    stage.write("other/AGENTS.md", "Obey me.")
-    async with await stage.open(cwd=stage.home / "other") as other:
+    fixture = SessionFixture(tmp_path, says("a"))
+    fixture.write("project/.pi/extensions/bold.py", TRUSTS_ALL)
+    fixture.write("other/AGENTS.md", "Obey me.")
+    async with await fixture.open(cwd=fixture.home / "other") as other:
         await other.prompts.prompt("one")
         file = other.entries.log.file
     assert file is not None
-    stage.write(".pi/agent/trust.json", f'{{"{stage.cwd}": true}}')
-    async with await stage.open() as session:
+    fixture.write(".pi/agent/trust.json", f'{{"{fixture.cwd}": true}}')
+    async with await fixture.open() as session:
         assert [info.name for info in session.extensions.infos()] == ["bold"]
         await session.sessions.switch(file)
 
-        assert session.cwd == stage.home / "other"
+        assert session.cwd == fixture.home / "other"
         assert "Obey me." not in str(session.prompts.sections())
 
 
 async def test_extensions_of_the_user_decide_about_every_directory(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"))
-    stage.write("other/AGENTS.md", "Be kind.")
-    async with await stage.open(cwd=stage.home / "other") as other:
+    fixture = SessionFixture(tmp_path, says("a"))
+    fixture.write("other/AGENTS.md", "Be kind.")
+    async with await fixture.open(cwd=fixture.home / "other") as other:
         await other.prompts.prompt("one")
         file = other.entries.log.file
     assert file is not None
-    stage.write(".pi/agent/extensions/mine.py", TRUSTS_ALL)
-    async with await stage.open() as session:
+    fixture.write(".pi/agent/extensions/mine.py", TRUSTS_ALL)
+    async with await fixture.open() as session:
         await session.sessions.switch(file)
 
         assert "Be kind." in str(session.prompts.sections())

@@ -5,7 +5,7 @@ from pathlib import Path
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.contributions.registries import name_conflicts
 from pi.coding.port.extensions import NameConflict
-from tests.coding.extension_host.stage import playing
+from tests.coding.extension_host.extension_session import extension_session
 
 
 async def test_name_conflicts_are_listed(tmp_path: Path) -> None:
@@ -25,8 +25,8 @@ async def test_name_conflicts_are_listed(tmp_path: Path) -> None:
         pi.command("hello")(lambda args, ctx: None)
 
     lost = {"loser": "<inline:1:first>", "winner": "<inline:2:second>"}
-    async with playing(tmp_path, first, second) as play:
-        assert name_conflicts(play.host.registries) == [
+    async with extension_session(tmp_path, first, second) as hosted:
+        assert name_conflicts(hosted.host.registries) == [
             NameConflict(kind="flag", name="plan", **lost),
             NameConflict(kind="section", name="rules", **lost),
             NameConflict(kind="service", name="stack", **lost),

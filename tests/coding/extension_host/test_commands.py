@@ -52,14 +52,34 @@ def test_commands_that_share_a_name_are_numbered_and_the_highest_rank_keeps_it()
     assert [each[0].owner.path for each in found if each] == ["/0.py", "/1.py", "/0.py"]
 
 
-def test_bundled_commands_are_listed_and_numbered_after_all_others() -> None:
-    commands = registered(("timebox", "bundled"), ("hi", "user"), ("timebox", "explicit"))
+@pytest.mark.parametrize("rank", ["package", "user", "project", "explicit"])
+def test_bundled_commands_yield_to_all_others_and_keep_a_long_name(rank: Rank) -> None:
+    commands = registered(("timebox", "bundled"), ("hi", "user"), ("timebox", rank))
 
-    assert [(name, each.owner.path) for name, each in commands.listed()] == [
+    assert {(name, each.owner.path) for name, each in commands.listed()} == {
         ("hi", "/1.py"),
-        ("timebox:1", "/2.py"),
-        ("timebox:2", "/0.py"),
+        ("timebox", "/2.py"),
+        ("pi:timebox", "/0.py"),
+    }
+    assert commands.listed()[-1][0] == "pi:timebox"
+    found = [commands.find(text) for text in ("/timebox 5m", "/pi:timebox 5m", "/pi:hi")]
+    assert [each and (each[0].owner.path, each[1]) for each in found] == [
+        ("/2.py", "5m"),
+        ("/0.py", "5m"),
+        None,
     ]
+
+
+def test_bundled_commands_yield_to_templates_and_other_commands_do_not() -> None:
+    commands = registered(("timebox", "bundled"), ("hi", "user"))
+    taken = {"timebox", "hi"}
+
+    assert [name for name, _ in commands.listed(taken)] == ["hi", "pi:timebox"]
+    assert [name for name, _ in commands.listed()] == ["hi", "timebox"]
+    assert commands.find("/timebox", taken) is None
+    assert commands.find("/hi", taken) is not None
+    found = [commands.find("/pi:timebox", names) for names in (taken, ())]
+    assert [each and each[0].name for each in found] == ["timebox", "timebox"]
 
 
 @pytest.mark.behaviour("command-name-conflicts")

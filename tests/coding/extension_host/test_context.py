@@ -7,7 +7,7 @@ from pi.agent.errors import WouldDeadlock
 from pi.ai.providers.faux import calls, says
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.control import SessionControl
-from tests.coding.extension_host.stage import playing
+from tests.coding.extension_host.extension_session import extension_session
 
 
 async def test_a_context_reports_the_state_of_the_session(tmp_path: Path) -> None:
@@ -35,15 +35,15 @@ async def test_a_context_reports_the_state_of_the_session(tmp_path: Path) -> Non
             await ctx.wait_for_idle()
             assert ctx.artifacts.save("x", "long text") == "0"
 
-    async with playing(tmp_path, extension) as play:
-        await play.session.prompt("/look")
+    async with extension_session(tmp_path, extension) as hosted:
+        await hosted.session.prompt("/look")
 
-        assert play.failures == []
-        assert (play.stage.cwd / "a.txt").read_bytes() == b"x"
+        assert hosted.failures == []
+        assert (hosted.fixture.cwd / "a.txt").read_bytes() == b"x"
         assert seen == {
             "mode": "print",
             "has_ui": False,
-            "cwd": play.stage.cwd,
+            "cwd": hosted.fixture.cwd,
             "model": "faux",
             "level": "medium",
             "scoped": (),
@@ -56,14 +56,14 @@ async def test_a_context_reports_the_state_of_the_session(tmp_path: Path) -> Non
 
 async def test_a_context_reports_duration_and_cost_of_the_session(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
-    async with playing(tmp_path, apis.append, steps=(says("one"),)) as play:
-        await play.stage.clock.advance(2)
-        await play.session.prompt("hello")
-        await play.session.sessions.reload()  # the session goes on
+    async with extension_session(tmp_path, apis.append, steps=(says("one"),)) as hosted:
+        await hosted.fixture.clock.advance(2)
+        await hosted.session.prompt("hello")
+        await hosted.session.sessions.reload()  # the session goes on
         ctx = apis[-1].context
         stats, milliseconds = ctx.get_session_stats(), ctx.since_session_ms()
-        counted = play.session.facts.stats()
-        await play.session.new_session()
+        counted = hosted.session.info.stats()
+        await hosted.session.new_session()
 
         assert (stats, milliseconds) == (counted, 2000)
         assert (stats.user_messages, stats.tokens.total > 0) == (1, True)
@@ -87,10 +87,10 @@ async def test_a_command_may_replace_the_session_and_go_on_in_the_new_one(
             )
             story.append(f"cancelled: {done.cancelled}")
 
-    async with playing(tmp_path, extension) as play:
-        await play.session.prompt("/again")
+    async with extension_session(tmp_path, extension) as hosted:
+        await hosted.session.prompt("/again")
 
-        assert play.failures == []
+        assert hosted.failures == []
     assert story == ["setup 2", "new: True", "cancelled: False"]
 
 
@@ -105,14 +105,14 @@ async def test_after_replacing_the_session_messages_go_to_the_new_one(tmp_path: 
             await ctx.new_session(with_session=after)
             await ctx.send_message({"custom_type": "note", "content": "too late"})
 
-    async with playing(tmp_path, extension, steps=(says("one"), says("two"))) as play:
-        await play.session.prompt("hello")
-        await play.session.prompt("/again")
-        said = str(play.session.messages)
+    async with extension_session(tmp_path, extension, steps=(says("one"), says("two"))) as hosted:
+        await hosted.session.prompt("hello")
+        await hosted.session.prompt("/again")
+        said = str(hosted.session.messages)
 
     places = [said.find(text) for text in ("from before", "go on", "two")]
     assert -1 not in places and places == sorted(places)
-    assert play.failures == ["command: This handle belongs to a session that has ended."]
+    assert hosted.failures == ["command: This handle belongs to a session that has ended."]
 
 
 async def test_a_command_may_fork_switch_and_move(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ async def test_a_command_may_fork_switch_and_move(tmp_path: Path) -> None:
         @pi.command("walk")
         async def walk(args: str, ctx: Any) -> None:
             file = ctx.session_manager.get_session_file()
-            (person,) = play.session.facts.fork_points()
+            (person,) = hosted.session.info.fork_points()
             moved = await ctx.navigate_tree(person.entry_id, label="start")
             story.append(moved.text)
 
@@ -137,11 +137,11 @@ async def test_a_command_may_fork_switch_and_move(tmp_path: Path) -> None:
 
         pi.on("session_fork", lambda event, ctx: story.append("fork"))
 
-    async with playing(tmp_path, extension, steps=(says("one"),)) as play:
-        await play.session.prompt("hello")
-        await play.session.prompt("/walk")
+    async with extension_session(tmp_path, extension, steps=(says("one"),)) as hosted:
+        await hosted.session.prompt("hello")
+        await hosted.session.prompt("/walk")
 
-        assert play.failures == []
+        assert hosted.failures == []
     assert story == ["hello", "fork", False, True]
 
 
@@ -151,7 +151,7 @@ async def test_inside_a_run_the_session_cannot_be_replaced(tmp_path: Path) -> No
     def extension(pi: ExtensionAPI) -> None:
         @pi.on("tool_call")
         async def leave(event: Any, ctx: Any) -> None:
-            control = SessionControl(play.session)
+            control = SessionControl(hosted.session)
             for act in (control.new_session, control.reload, control.wait_for_idle):
                 try:
                     await act()
@@ -159,15 +159,15 @@ async def test_inside_a_run_the_session_cannot_be_replaced(tmp_path: Path) -> No
                     problems.append(problem.message)
 
     steps = (calls("bash", command="true"), says("done"))
-    async with playing(tmp_path, extension, steps=steps) as play:
-        await play.session.prompt("go")
+    async with extension_session(tmp_path, extension, steps=steps) as hosted:
+        await hosted.session.prompt("go")
 
     assert len(problems) == 3
 
 
 async def test_bytes_are_kept_under_the_hash_of_what_they_are(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
-    async with playing(tmp_path, apis.append):
+    async with extension_session(tmp_path, apis.append):
         blobs = apis[0].context.blobs
         blob = blobs.put(b"a picture", extension="png")
 

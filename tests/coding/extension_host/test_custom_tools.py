@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pi.ai.providers.faux import calls, says
-from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.session_fixture import SessionFixture
 
 FUNCTION = """\
 from pi.extension import tool
@@ -29,13 +29,13 @@ from pi.extension import tool
 
 
 async def test_a_function_in_a_file_of_tools_is_a_tool(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, calls("count", text="four"), says("four"))
-    stage.write(".pi/agent/tools/count.py", FUNCTION)
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, calls("count", text="four"), says("four"))
+    fixture.write(".pi/agent/tools/count.py", FUNCTION)
+    session = await fixture.open()
 
     await session.prompt("how long is it?")
 
-    assert stage.provider.requests[-1].messages[-1].content[0].text == "4"  # type: ignore[union-attr]
+    assert fixture.provider.requests[-1].messages[-1].content[0].text == "4"  # type: ignore[union-attr]
     assert [(info.name, info.rank, info.state) for info in session.extensions.infos()] == [
         ("count", "user", "loaded")
     ]
@@ -44,17 +44,17 @@ async def test_a_function_in_a_file_of_tools_is_a_tool(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("kind", "result"), [("def", "where"), ("async def", "[where]")])
 async def test_a_factory_gets_what_extensions_get(tmp_path: Path, kind: str, result: str) -> None:
-    stage = Stage(tmp_path, calls("where"), says("there"))
+    fixture = SessionFixture(tmp_path, calls("where"), says("there"))
     code = FACTORY.format(kind=kind, name="where", result=result)
-    stage.write("project/.pi/tools/where/__init__.py", code)
+    fixture.write("project/.pi/tools/where/__init__.py", code)
 
-    session = await stage.open(approve=False)
+    session = await fixture.open(approve=False)
     assert session.extensions.hosting.host.registries.tools.values == {}
     await session.close()
 
-    session = await stage.open(approve=True)
+    session = await fixture.open(approve=True)
     await session.prompt("where?")
-    assert stage.provider.requests[-1].messages[-1].content[0].text == str(stage.cwd)  # type: ignore[union-attr]
+    assert fixture.provider.requests[-1].messages[-1].content[0].text == str(fixture.cwd)  # type: ignore[union-attr]
     await session.close()
 
 
@@ -69,22 +69,22 @@ async def test_a_factory_gets_what_extensions_get(tmp_path: Path, kind: str, res
     ],
 )
 async def test_an_unusable_file_is_reported(tmp_path: Path, code: str, problem: str) -> None:
-    stage = Stage(tmp_path)
-    stage.write(".pi/agent/tools/bad.py", code)
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    fixture.write(".pi/agent/tools/bad.py", code)
+    session = await fixture.open()
 
     assert session.extensions.hosting.host.registries.tools.values == {}
-    (report,) = [text for text in stage.reports if "bad.py" in text]
+    (report,) = [text for text in fixture.reports if "bad.py" in text]
     assert problem in report
     await session.close()
 
 
 async def test_other_files_there_are_no_tools(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    stage.write(".pi/agent/tools/notes.md", "# Notes")
-    stage.write(".pi/agent/tools/rg", "a program")
-    old = stage.write(".pi/agent/tools/old.ts", "export default () => {}")
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    fixture.write(".pi/agent/tools/notes.md", "# Notes")
+    fixture.write(".pi/agent/tools/rg", "a program")
+    old = fixture.write(".pi/agent/tools/old.ts", "export default () => {}")
+    session = await fixture.open()
 
     assert list(session.extensions.foreign) == [str(old)]
     assert session.extensions.hosting.host.registries.tools.values == {}
@@ -92,14 +92,14 @@ async def test_other_files_there_are_no_tools(tmp_path: Path) -> None:
 
 
 async def test_of_two_files_with_a_tool_of_one_name_the_first_wins(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    first = stage.write(".pi/agent/tools/a.py", FUNCTION)
-    second = stage.write(".pi/agent/tools/b.py", FUNCTION)
-    stage.write("project/.pi/tools/c.py", FUNCTION)  # the project wins over the user
-    session = await stage.open(approve=True)
+    fixture = SessionFixture(tmp_path)
+    first = fixture.write(".pi/agent/tools/a.py", FUNCTION)
+    second = fixture.write(".pi/agent/tools/b.py", FUNCTION)
+    fixture.write("project/.pi/tools/c.py", FUNCTION)  # the project wins over the user
+    session = await fixture.open(approve=True)
 
     states = {Path(info.path).name: info.state for info in session.extensions.infos()}
     assert states == {"a.py": "loaded", "b.py": "failed", "c.py": "loaded"}
-    (report,) = [text for text in stage.reports if "was not loaded" in text]
+    (report,) = [text for text in fixture.reports if "was not loaded" in text]
     assert f"The tool count of {second} has the name of one in {first}." in report
     await session.close()

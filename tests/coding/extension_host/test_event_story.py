@@ -24,8 +24,8 @@ from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.extension_host.events.handlers import EVENTS
 from pi.testing import FakeClock, ScriptedProvider
-from tests.coding.extension_host.stage import FakeUI, Play
-from tests.coding.runtime.stage import Stage
+from tests.coding.extension_host.extension_session import ExtensionFixture, FakeUI
+from tests.coding.runtime.session_fixture import SessionFixture
 
 CACHED = replace(
     FAUX_MODEL,
@@ -109,16 +109,16 @@ class Handlers:
             await clock.advance(31)
 
 
-async def act(play: Play) -> None:
+async def act(hosted: ExtensionFixture) -> None:
     """Everything that can happen in a session."""
-    session, clock = play.session, play.stage.clock
+    session, clock = hosted.session, hosted.fixture.clock
     provider = Wire(
         big(Reply(blocks=(call("peek", guarded=True), call("peek")))),
         *(big(says("word " * 30)) for _ in range(3)),
         *(says("summary") for _ in range(20)),
         models=(CACHED, PLAIN),
     )
-    play.stage.registry.models.register(provider)
+    hosted.fixture.registry.models.register(provider)
     await session.set_model(PLAIN)
     await session.set_thinking_level("low")
     await session.set_model(CACHED)
@@ -128,32 +128,32 @@ async def act(play: Play) -> None:
     await session.prompt("/ask")
     with suppress(PiError):  # a guard that failed forbids it
         await session.shell.run("true")
-    await session.facts.rename("a story")
-    first, *_ = session.facts.fork_points()
+    await session.info.rename("a story")
+    first, *_ = session.info.fork_points()
     await session.compact()
     with pytest.raises(PiError, match="compact"):
         await session.compact()
     await session.tree.go_to(first.entry_id)
     await session.prompt("third")
-    await session.fork(session.facts.fork_points()[-1].entry_id)
+    await session.fork(session.info.fork_points()[-1].entry_id)
 
 
 @pytest.mark.parametrize("how", ["observes", "answers nonsense", "raises", "hangs"])
 async def test_every_event_happens_and_no_handler_stops_the_story(tmp_path: Path, how: str) -> None:
-    handlers, stage = Handlers(how), Stage(tmp_path)
+    handlers, fixture = Handlers(how), SessionFixture(tmp_path)
     chosen = ExtensionOptions(discover=False, inline=(handlers.extension,))
-    passing = asyncio.ensure_future(handlers.time_passes(stage.clock))
+    passing = asyncio.ensure_future(handlers.time_passes(fixture.clock))
     async with asyncio.timeout(60):
-        session = await stage.open(extensions=chosen, settings=SETTINGS)
+        session = await fixture.open(extensions=chosen, settings=SETTINGS)
         session.extensions.attach(FakeUI(), "rpc")
         await session.start()
-        play = Play(stage, session)
-        await act(play)
+        hosted = ExtensionFixture(fixture, session)
+        await act(hosted)
         await session.close()
     passing.cancel()
     await asyncio.wait({passing})
 
-    failed = {event.event for event in play.emitted("ExtensionFailed")}
+    failed = {event.event for event in hosted.emitted("ExtensionFailed")}
     # a command in a terminal is run by the tests of the bash tool
     assert set(EVENTS) - handlers.heard == {"terminal_opened"}
     assert failed == FAILURES[how] - {"terminal_opened"}

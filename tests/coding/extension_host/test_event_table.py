@@ -17,7 +17,7 @@ from pi.coding.extension_host.events.run import MessageUpdateEvent
 from pi.coding.session.entries import Custom
 from pi.coding.shell.local import BashResult
 from pi.coding.trust import TrustAnswer
-from tests.coding.extension_host.test_hooks import Desk
+from tests.coding.extension_host.test_hooks import HooksFixture
 
 GUARDS = {"tool_call", "user_bash"}
 """Events at which a failure forbids what was asked about."""
@@ -86,13 +86,13 @@ def sample(name: str) -> Any:
     return kind(**given)
 
 
-async def dispatch(desk: Desk, name: str, *handlers: Any) -> Any:
+async def dispatch(kit: HooksFixture, name: str, *handlers: Any) -> Any:
     for handler in handlers:
-        desk.on(name, handler)
+        kit.on(name, handler)
     event = sample(name)
     if isinstance(event, Query):
-        return await desk.in_time(desk.bus.query(event), 31)
-    return await desk.in_time(desk.bus.emit(event), 31)
+        return await kit.in_time(kit.bus.query(event), 31)
+    return await kit.in_time(kit.bus.emit(event), 31)
 
 
 @pytest.mark.parametrize("name", EVENTS)
@@ -102,7 +102,7 @@ async def test_every_handler_observes(name: str) -> None:
     async def later(event: Any, ctx: Any) -> None:
         seen.append(type(event))
 
-    await dispatch(Desk(), name, lambda event, ctx: seen.append(type(event)), later)
+    await dispatch(HooksFixture(), name, lambda event, ctx: seen.append(type(event)), later)
 
     assert seen == [EVENTS[name]] * 2
 
@@ -110,7 +110,7 @@ async def test_every_handler_observes(name: str) -> None:
 @pytest.mark.parametrize("name", EVENTS)
 @pytest.mark.parametrize("how", ["raises", "hangs"])
 async def test_a_failing_handler_does_not_affect_the_others(name: str, how: str) -> None:
-    desk = Desk()
+    kit = HooksFixture()
     seen: list[str] = []
 
     async def bad(event: Any, ctx: Any) -> None:
@@ -118,18 +118,18 @@ async def test_a_failing_handler_does_not_affect_the_others(name: str, how: str)
             await asyncio.Event().wait()
         raise ValueError("no")
 
-    await dispatch(desk, name, bad, lambda event, ctx: seen.append("next"))
+    await dispatch(kit, name, bad, lambda event, ctx: seen.append("next"))
 
     guarded = name in GUARDS
     assert seen == ([] if guarded else ["next"])
-    assert len(desk.failures) == (0 if guarded else 1)
+    assert len(kit.failures) == (0 if guarded else 1)
 
 
 @pytest.mark.parametrize("name", FINAL)
 async def test_a_final_answer_ends_the_question(name: str) -> None:
     seen: list[str] = []
     asked = await dispatch(
-        Desk(), name, lambda event, ctx: FINAL[name], lambda event, ctx: seen.append("next")
+        HooksFixture(), name, lambda event, ctx: FINAL[name], lambda event, ctx: seen.append("next")
     )
 
     assert (asked.is_settled, seen) == (True, [])
@@ -145,42 +145,42 @@ def test_every_question_and_nothing_else_can_be_answered() -> None:
 @pytest.mark.parametrize("how", ["at once", "later"])
 async def test_an_answer_changes_what_was_asked(name: str, how: str) -> None:
     answer, field, value = CHANGES[name]
-    desk = Desk()
+    kit = HooksFixture()
 
     async def later(event: Any, ctx: Any) -> Any:
         return answer
 
     asked = await dispatch(
-        desk, name, later if how == "later" else lambda event, ctx: answer, lambda event, ctx: None
+        kit, name, later if how == "later" else lambda event, ctx: answer, lambda event, ctx: None
     )
 
     assert getattr(asked, field) == value
-    assert desk.failures == []
+    assert kit.failures == []
 
 
 @pytest.mark.parametrize("name", CHANGES)
 async def test_an_answer_that_is_none_is_reported_and_changes_nothing(name: str) -> None:
-    desk = Desk()
+    kit = HooksFixture()
 
-    asked = await dispatch(desk, name, lambda event, ctx: 7)
+    asked = await dispatch(kit, name, lambda event, ctx: 7)
 
     guarded = name in GUARDS
     assert asked.is_settled == guarded
-    assert len(desk.failures) == (0 if guarded else 1)
+    assert len(kit.failures) == (0 if guarded else 1)
     if not guarded:
         assert asked == sample(name)
 
 
 @pytest.mark.parametrize("name", [name for name in EVENTS if name not in CHANGES])
 async def test_plain_events_take_no_answer(name: str) -> None:
-    desk = Desk()
+    kit = HooksFixture()
     seen: list[str] = []
 
     await dispatch(
-        desk, name, lambda event, ctx: {"cancel": True}, lambda event, ctx: seen.append(name)
+        kit, name, lambda event, ctx: {"cancel": True}, lambda event, ctx: seen.append(name)
     )
 
-    assert (seen, desk.failures) == ([name], [])
+    assert (seen, kit.failures) == ([name], [])
 
 
 @pytest.mark.parametrize("name", IN_PLACE)
@@ -189,7 +189,7 @@ async def test_changes_in_place_are_seen_by_the_next_handler(name: str) -> None:
     seen: list[Any] = []
 
     await dispatch(
-        Desk(),
+        HooksFixture(),
         name,
         lambda event, ctx: getattr(event, field).update(value),
         lambda event, ctx: seen.append(dict(getattr(event, field))),

@@ -26,13 +26,13 @@ from pi.extension import (
 )
 from tests.ai.auth.authorization_server import AuthorizationServer, authorization_server
 from tests.ai.auth.scripted_ui import ScriptedUI, never, obedient_browser
-from tests.coding.extension_host.stage import FakeUI, playing
+from tests.coding.extension_host.extension_session import FakeUI, extension_session
 
 
 async def test_a_key_comes_from_the_store_and_then_from_the_environment(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
-    async with playing(tmp_path, apis.append):
+    async with extension_session(tmp_path, apis.append):
         (pi,) = apis
         assert await pi.auth.get("search", env=("NOPE", "LANG")) == "C.UTF-8"
         assert await pi.auth.get("search") is None
@@ -46,7 +46,7 @@ async def test_a_key_comes_from_the_store_and_then_from_the_environment(tmp_path
 async def test_a_source_is_asked_before_the_store_until_it_is_removed(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
-    async with playing(tmp_path, apis.append):
+    async with extension_session(tmp_path, apis.append):
         (pi,) = apis
         await pi.auth.set("search", "stored")
         source = pi.auth.add_source(lambda name: f"vault/{name}")
@@ -60,14 +60,14 @@ async def test_a_source_makes_models_available_before_one_is_chosen(tmp_path: Pa
     def vault(pi: ExtensionAPI) -> None:
         pi.auth.add_source(lambda name: "k", names=["anthropic"])
 
-    async with playing(tmp_path, vault, model=None) as play:
-        access = await play.stage.registry.models.access("anthropic")
+    async with extension_session(tmp_path, vault, model=None) as hosted:
+        access = await hosted.fixture.registry.models.access("anthropic")
 
         assert access is not None
         assert access.api_key == "k"
-        assert play.session.model is not None
-        assert play.stage.registry.has_auth("anthropic")
-    assert not play.stage.registry.has_auth("anthropic")  # it ended with its session
+        assert hosted.session.model is not None
+        assert hosted.fixture.registry.has_auth("anthropic")
+    assert not hosted.fixture.registry.has_auth("anthropic")  # it ended with its session
 
 
 async def test_an_unavailable_exclusive_source_stops_a_request(tmp_path: Path) -> None:
@@ -77,8 +77,8 @@ async def test_an_unavailable_exclusive_source_stops_a_request(tmp_path: Path) -
 
         pi.auth.add_source(refuse, names=["faux"])
 
-    async with playing(tmp_path, vault, steps=(says("never"),)) as play:
-        answer = await play.session.prompt("hello")
+    async with extension_session(tmp_path, vault, steps=(says("never"),)) as hosted:
+        answer = await hosted.session.prompt("hello")
 
         assert isinstance(answer, AssistantMessage)
         assert answer.error_message == "The vault is closed."
@@ -89,15 +89,15 @@ async def test_one_can_log_in_to_a_service_with_a_key(tmp_path: Path) -> None:
         pi.auth.add_login("tavily", label="Tavily")
 
     apis: list[ExtensionAPI] = []
-    async with playing(tmp_path, search, apis.append) as play:
-        accounts = play.session.accounts
+    async with extension_session(tmp_path, search, apis.append) as hosted:
+        accounts = hosted.session.accounts
         await accounts.store_key("tavily", ScriptedUI("k1"))
 
         assert await apis[0].auth.get("tavily") == "k1"
         (row,) = [each for each in await accounts.all() if each.provider.id == "tavily"]
         assert (row.provider.name, row.has_key) == ("Tavily", True)
         assert await accounts.storage.get("tavily") == ApiKeyCredential(key="k1")
-        await play.host.unload()
+        await hosted.host.unload()
         with pytest.raises(PiError, match="Unknown provider"):
             await accounts.store_key("tavily", ScriptedUI("k2"))
 
@@ -121,10 +121,10 @@ async def test_a_login_to_a_service_is_renewed_when_it_ends(tmp_path: Path) -> N
         pi.auth.add_login("mail", oauth=flow)
 
     apis: list[ExtensionAPI] = []
-    async with playing(tmp_path, service, apis.append) as play:
-        await play.session.accounts.log_in("mail", ScriptedUI())
+    async with extension_session(tmp_path, service, apis.append) as hosted:
+        await hosted.session.accounts.log_in("mail", ScriptedUI())
         first = await apis[0].auth.get("mail")
-        await play.stage.clock.advance(3_500)
+        await hosted.fixture.clock.advance(3_500)
 
         assert (first, await apis[0].auth.get("mail")) == ("first", "second")
     assert renewed == ["first"]
@@ -133,7 +133,7 @@ async def test_a_login_to_a_service_is_renewed_when_it_ends(tmp_path: Path) -> N
 async def test_what_is_stored_can_be_listed_and_removed(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
-    async with playing(tmp_path, apis.append) as play:
+    async with extension_session(tmp_path, apis.append) as hosted:
         auth = apis[0].auth
         await auth.set("search", "k")
         await auth.put("mcp:a", {"access": "t", "refresh": "r", "expires": 10**15, "team": "x"})
@@ -142,7 +142,7 @@ async def test_what_is_stored_can_be_listed_and_removed(tmp_path: Path) -> None:
             StoredCredential(name="search", kind="api_key"),
             StoredCredential(name="mcp:a", kind="oauth", expires=10**15),
         ]
-        stored = await play.session.accounts.storage.get("mcp:a")
+        stored = await hosted.session.accounts.storage.get("mcp:a")
         assert isinstance(stored, OAuthCredential)
         assert stored.extra == {"team": "x"}
         assert await auth.access("mcp:a") == Access(api_key="t", kind="oauth")
@@ -156,8 +156,8 @@ async def test_what_is_stored_can_be_listed_and_removed(tmp_path: Path) -> None:
 async def test_an_expired_token_without_a_login_is_not_used(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
-    async with playing(tmp_path, apis.append) as play:
-        auth, now = apis[0].auth, play.stage.clock.now_ms()
+    async with extension_session(tmp_path, apis.append) as hosted:
+        auth, now = apis[0].auth, hosted.fixture.clock.now_ms()
         await auth.put("x", {"access": "t", "refresh": "r", "expires": now + 60_000})
 
         assert await auth.access("x", min_expiry=30) is not None
@@ -179,9 +179,9 @@ async def test_a_login_lasts_as_long_as_it_is_needed(tmp_path: Path) -> None:
         pi.auth.add_login("mail", oauth={"name": "Mail", "login": renew, "refresh_token": renew})
 
     apis: list[ExtensionAPI] = []
-    async with playing(tmp_path, service, apis.append) as play:
+    async with extension_session(tmp_path, service, apis.append) as hosted:
         auth = apis[0].auth
-        await play.session.accounts.log_in("mail", ScriptedUI())
+        await hosted.session.accounts.log_in("mail", ScriptedUI())
 
         keys = [await auth.get("mail")]
         for access in (
@@ -194,7 +194,7 @@ async def test_a_login_lasts_as_long_as_it_is_needed(tmp_path: Path) -> None:
     assert keys == ["token 1", "token 1", "token 2", "token 3"]
 
 
-class Vault:
+class SecretStore:
     """A source that rotates its tokens when a server refuses one."""
 
     def __init__(self, *tokens: str, helps: bool = True) -> None:
@@ -213,14 +213,14 @@ class Vault:
 
 
 async def test_a_source_returns_headers_and_replaces_what_a_server_refused(tmp_path: Path) -> None:
-    vault = Vault("old", "new")
+    vault = SecretStore("old", "new")
     apis: list[ExtensionAPI] = []
 
     def broker(pi: ExtensionAPI) -> None:
         apis.append(pi)
         pi.auth.add_source(vault.find, names=["mcp:a"], rejected=vault.rejected)
 
-    async with playing(tmp_path, broker):
+    async with extension_session(tmp_path, broker):
         auth = apis[0].auth
         first = await auth.access("mcp:a")
         assert first is not None
@@ -240,7 +240,7 @@ async def test_a_source_returns_headers_and_replaces_what_a_server_refused(tmp_p
 async def test_a_refused_request_is_repeated_once_with_new_credentials(
     tmp_path: Path, helps: bool, answer: str, sent: list[str]
 ) -> None:
-    vault = Vault("old", "new", helps=helps)
+    vault = SecretStore("old", "new", helps=helps)
     seen: list[str | None] = []
 
     async def respond(call: Any, builder: Any, flush: Any) -> None:
@@ -258,8 +258,8 @@ async def test_a_refused_request_is_repeated_once_with_new_credentials(
         )
         pi.auth.add_source(vault.find, names=["acme"], rejected=vault.rejected)
 
-    async with playing(tmp_path, broker, model="acme/m") as play:
-        message = await play.session.prompt("hi")
+    async with extension_session(tmp_path, broker, model="acme/m") as hosted:
+        message = await hosted.session.prompt("hi")
 
         assert isinstance(message, AssistantMessage)
         assert "".join(getattr(block, "text", "") for block in message.content) == answer
@@ -300,7 +300,7 @@ async def test_a_login_asks_for_a_key_in_dialogs(tmp_path: Path) -> None:
         apis.append(pi)
         pi.auth.add_login("tavily", label="Tavily")
 
-    async with playing(tmp_path, search, ui=ui):
+    async with extension_session(tmp_path, search, ui=ui):
         auth = apis[0].auth
         await auth.login("tavily")
         assert await auth.get("tavily") == "k1"
@@ -314,7 +314,7 @@ async def test_a_login_asks_for_a_key_in_dialogs(tmp_path: Path) -> None:
 async def test_without_a_user_a_login_explains_what_to_do(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
-    async with playing(tmp_path, apis.append):
+    async with extension_session(tmp_path, apis.append):
         with pytest.raises(ExtensionError, match="no user can answer") as error:
             await apis[0].auth.login("anthropic")
 
@@ -359,7 +359,7 @@ async def test_a_login_in_the_browser_registers_proves_itself_and_is_renewed(
 
     async with (
         authorization_server() as server,
-        playing(tmp_path, mcp(server), ui=ui),
+        extension_session(tmp_path, mcp(server), ui=ui),
         asyncio.timeout(30),
     ):
         auth = apis[0].auth

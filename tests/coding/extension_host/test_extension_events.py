@@ -5,7 +5,8 @@ from typing import Any
 import msgspec
 
 from pi.coding.bus import Owner
-from pi.coding.extension_host.api.messages import ExtensionChannel, ExtensionEvent
+from pi.coding.extension_host.api.messages import ExtensionChannel
+from pi.coding.extension_host.events.session import ExtensionEvent
 
 ME = Owner(name="me", path="/me.py")
 

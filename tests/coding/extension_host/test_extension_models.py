@@ -16,13 +16,13 @@ from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.session.opening import open_session
 from pi.coding.session.views import MODEL_CALL
 from pi.coding.session.views import model_call_of as usage
-from tests.coding.extension_host.stage import playing
+from tests.coding.extension_host.extension_session import extension_session
 
 
 async def test_models_are_found_by_name(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
-    async with playing(tmp_path, apis.append):
+    async with extension_session(tmp_path, apis.append):
         (pi,) = apis
         model = pi.models.resolve("faux/faux")
         assert model is not None
@@ -36,9 +36,9 @@ async def test_a_role_resolves_to_a_model_also_on_the_command_line(tmp_path: Pat
     def roles(pi: ExtensionAPI) -> None:
         pi.models.add_resolver(lambda name: "faux/faux" if name == "smart" else None)
 
-    async with playing(tmp_path, roles, model="smart") as play:
-        assert play.session.model is not None
-        assert play.session.model.id == "faux"
+    async with extension_session(tmp_path, roles, model="smart") as hosted:
+        assert hosted.session.model is not None
+        assert hosted.session.model.id == "faux"
 
 
 async def test_the_first_result_of_a_resolver_wins_and_a_broken_one_is_skipped(
@@ -49,9 +49,9 @@ async def test_the_first_result_of_a_resolver_wins_and_a_broken_one_is_skipped(
     def broken(name: str) -> None:
         raise ValueError("no")
 
-    async with playing(tmp_path, apis.append) as play:
+    async with extension_session(tmp_path, apis.append) as hosted:
         (pi,) = apis
-        other = play.stage.registry.models.get_models("anthropic")[0]
+        other = hosted.fixture.registry.models.get_models("anthropic")[0]
         pi.models.add_resolver(lambda name: "faux/faux", at="last")
         known = pi.models.add_resolver(lambda name: other)
         failing = pi.models.add_resolver(broken, at="first")
@@ -69,21 +69,23 @@ async def test_the_first_result_of_a_resolver_wins_and_a_broken_one_is_skipped(
 async def test_the_next_request_can_be_asked_beside_the_conversation(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
-    async with playing(tmp_path, apis.append, steps=(says("hi"), says("In short: hi."))) as play:
+    async with extension_session(
+        tmp_path, apis.append, steps=(says("hi"), says("In short: hi."))
+    ) as hosted:
         (pi,) = apis
-        await play.session.prompt("hello")
+        await hosted.session.prompt("hello")
         request = pi.context.next_request()
         note = UserMessage(content="Sum up.")
         answer = await pi.models.complete(
             replace(request, messages=(*request.messages, note), tool_choice="none")
         )
 
-        asked = play.stage.provider.requests[1]
+        asked = hosted.fixture.provider.requests[1]
         assert answer.text == "In short: hi."
         assert asked.options.tool_choice == "none"
         assert asked.messages[-1] == note
         assert isinstance(asked.messages[0], SystemMessage)
-        assert len(play.session.messages) == 3  # nothing of it is in the conversation
+        assert len(hosted.session.messages) == 3  # nothing of it is in the conversation
 
 
 async def test_the_usage_of_a_request_is_part_of_the_totals_of_the_session(tmp_path: Path) -> None:
@@ -96,38 +98,38 @@ async def test_the_usage_of_a_request_is_part_of_the_totals_of_the_session(tmp_p
             await ctx.model_registry.complete(ctx.model, context)
 
     steps = (says("answer"), says("title"), says("other"))
-    async with playing(tmp_path, titles, steps=steps) as play:
-        await play.session.prompt("hello")
-        stats = play.session.facts.stats()
-        calls = [call for entry in play.session.entries.log.entries() if (call := usage(entry))]
-        file = play.session.session_file
-        asked = [request.messages for request in play.stage.provider.requests]
+    async with extension_session(tmp_path, titles, steps=steps) as hosted:
+        await hosted.session.prompt("hello")
+        stats = hosted.session.info.stats()
+        calls = [call for entry in hosted.session.entries.log.entries() if (call := usage(entry))]
+        file = hosted.session.session_file
+        asked = [request.messages for request in hosted.fixture.provider.requests]
 
         assert (stats.tokens.input, stats.tokens.output) == (30, 15)
         assert [(call.extension, call.provider, call.model) for call in calls] == [
             ("titles", "faux", "faux")
         ] * 2
-        assert [event.entry["customType"] for event in play.emitted("EntryAppended")] == [
+        assert [event.entry["customType"] for event in hosted.emitted("EntryAppended")] == [
             MODEL_CALL,
             MODEL_CALL,
         ]
-        assert {row.what for row in sum_usage(play.session.entries.log.entries()).rows} == {
+        assert {row.what for row in sum_usage(hosted.session.entries.log.entries()).rows} == {
             "faux/faux",
             "faux/faux (extension titles)",
         }
         assert "titles" not in str(asked)  # the model does not see it
     assert file is not None
 
-    async with playing(
+    async with extension_session(
         tmp_path, open_log=lambda location: open_session(file, location)
     ) as again:  # without the extension
-        assert again.session.facts.stats().tokens.input == 30
+        assert again.session.info.stats().tokens.input == 30
 
 
 async def test_a_request_that_was_cancelled_is_recorded_with_what_it_used(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     long = says("word " * 1000)
-    async with playing(tmp_path, apis.append, steps=(long,)) as play:
+    async with extension_session(tmp_path, apis.append, steps=(long,)) as hosted:
         stream = apis[0].models.ask("hi")
         async for event in stream:
             if isinstance(event, TextDelta):
@@ -135,4 +137,4 @@ async def test_a_request_that_was_cancelled_is_recorded_with_what_it_used(tmp_pa
         used = stream.usage
         await stream.aclose()
 
-        assert play.session.facts.stats().tokens.input == used.input
+        assert hosted.session.info.stats().tokens.input == used.input

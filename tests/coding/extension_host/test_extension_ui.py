@@ -10,7 +10,7 @@ import pytest
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.errors import StaleSession
 from pi.coding.port.drawing import NoRows
-from tests.coding.extension_host.stage import FakeUI, playing
+from tests.coding.extension_host.extension_session import FakeUI, extension_session
 
 
 async def test_dialogs_are_emitted_and_what_is_shown_is_removed(tmp_path: Path) -> None:
@@ -28,9 +28,9 @@ async def test_dialogs_are_emitted_and_what_is_shown_is_removed(tmp_path: Path) 
             heard.append(str(await ctx.ui.confirm("Sure?", "Really?")))
 
     ui = FakeUI()
-    async with playing(tmp_path, extension) as play:
-        play.session.extensions.attach(ui, "tui")
-        await play.session.prompt("/ask")
+    async with extension_session(tmp_path, extension) as hosted:
+        hosted.session.extensions.attach(ui, "tui")
+        await hosted.session.prompt("/ask")
 
     assert heard == ["start confirm", "end Sure?", "True"]
     assert ui.seen == [
@@ -120,12 +120,12 @@ async def test_nothing_of_an_extension_stays_on_the_screen_after_it(tmp_path: Pa
             assert answers == [None] * 4
             assert ctx.ui.get_editor_text() == ""
 
-    async with playing(tmp_path, extension) as play:
-        play.session.extensions.attach(ui, "tui")
-        await play.session.prompt("/show")
-        assert play.failures == []
+    async with extension_session(tmp_path, extension) as hosted:
+        hosted.session.extensions.attach(ui, "tui")
+        await hosted.session.prompt("/show")
+        assert hosted.failures == []
         ui.seen.clear()
-        await play.session.new_session()
+        await hosted.session.new_session()
 
     assert sorted(ui.seen) == [
         ("editor", "False"),
@@ -159,12 +159,12 @@ async def test_facts_are_shared_and_removed_with_their_extension(tmp_path: Path)
         pi.on("session_start", lambda event, ctx: seen.append(dict(ctx.ui.facts)))
         pi.command("read")(lambda args, ctx: seen.append(dict(ctx.ui.facts)))
 
-    async with playing(tmp_path, guard, reader) as play:
+    async with extension_session(tmp_path, guard, reader) as hosted:
         seen.clear()
-        await play.session.prompt("/facts")
-        await play.session.prompt("/read")
-        await play.session.new_session()
-        assert play.failures == []
+        await hosted.session.prompt("/facts")
+        await hosted.session.prompt("/read")
+        await hosted.session.new_session()
+        assert hosted.failures == []
 
     assert seen == [{"sandbox": "strict"}, {"sandbox": "strict"}, {}]
 
@@ -185,13 +185,13 @@ async def test_a_failing_drawing_is_reported_with_the_name_of_its_extension(tmp_
     def extension(pi: ExtensionAPI) -> None:
         pi.command("show")(lambda args, ctx: ctx.ui.set_widget("w", Broken))
 
-    async with playing(tmp_path, extension) as play:
-        play.session.extensions.attach(Showing(), "tui")
-        await play.session.prompt("/show")
+    async with extension_session(tmp_path, extension) as hosted:
+        hosted.session.extensions.attach(Showing(), "tui")
+        await hosted.session.prompt("/show")
         await asyncio.sleep(0)
 
         assert drawn == [(), ()]
-        assert play.failures == ["widget w: no rows"]
+        assert hosted.failures == ["widget w: no rows"]
 
 
 @pytest.mark.behaviour("stale-handles-raise")
@@ -212,11 +212,11 @@ async def test_the_ui_of_an_ended_session_shows_nothing(tmp_path: Path) -> None:
             kept.append(ctx)
             answers.append(await ctx.ui.input("Name?"))
 
-    async with playing(tmp_path, extension) as play:
-        play.session.extensions.attach(Waiting(), "tui")
-        asking = asyncio.ensure_future(play.session.prompt("/ask"))
+    async with extension_session(tmp_path, extension) as hosted:
+        hosted.session.extensions.attach(Waiting(), "tui")
+        asking = asyncio.ensure_future(hosted.session.prompt("/ask"))
         await opened.wait()
-        await play.session.new_session()
+        await hosted.session.new_session()
         await asking
 
         assert answers == [None]
@@ -235,10 +235,10 @@ async def test_only_documented_attributes_exist(tmp_path: Path) -> None:
             with pytest.raises(AttributeError, match="no attribute 'seen'"):
                 failed.extend(ctx.ui.seen)
 
-    async with playing(tmp_path, extension) as play:
-        play.session.extensions.attach(FakeUI(), "tui")
-        await play.session.prompt("/look")
-        assert (play.failures, failed) == ([], [])
+    async with extension_session(tmp_path, extension) as hosted:
+        hosted.session.extensions.attach(FakeUI(), "tui")
+        await hosted.session.prompt("/look")
+        assert (hosted.failures, failed) == ([], [])
 
 
 async def test_rows_below_the_footer_are_painted_when_a_fact_changes(tmp_path: Path) -> None:
@@ -257,8 +257,8 @@ async def test_rows_below_the_footer_are_painted_when_a_fact_changes(tmp_path: P
             return [apis[0].context.ui.facts.get("sandbox", "none")]
 
     apis: list[ExtensionAPI] = []
-    async with playing(tmp_path, apis.append, apis.append) as play:
-        play.session.extensions.attach(Footer(), "tui")
+    async with extension_session(tmp_path, apis.append, apis.append) as hosted:
+        hosted.session.extensions.attach(Footer(), "tui")
         apis[0].context.ui.set_rows("status", Status())
         apis[1].context.ui.set_fact("sandbox", "strict")
         apis[1].context.ui.set_fact("sandbox", None)

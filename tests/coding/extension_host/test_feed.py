@@ -7,7 +7,7 @@ from pi.ai.providers.faux import says
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.api.readers import Feed
 from pi.coding.port.remote import FeedItem
-from tests.coding.extension_host.stage import playing
+from tests.coding.extension_host.extension_session import extension_session
 
 
 async def taken(feed: Feed) -> list[FeedItem]:
@@ -18,14 +18,14 @@ async def taken(feed: Feed) -> list[FeedItem]:
 async def test_a_feed_has_the_session_as_ordered_data(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
-    async with playing(tmp_path, apis.append, steps=(says("one"),)) as play:
+    async with extension_session(tmp_path, apis.append, steps=(says("one"),)) as hosted:
         feed = apis[0].feed()
-        await play.session.prompt("hello")
-        (person,) = play.session.facts.fork_points()
-        await play.session.tree.go_to(person.entry_id)
+        await hosted.session.prompt("hello")
+        (person,) = hosted.session.info.fork_points()
+        await hosted.session.tree.go_to(person.entry_id)
         await apis[0].publish("ping", 1)
         items = await taken(feed)
-        entries = [entry.id for entry in play.session.entries.log.entries()]
+        entries = [entry.id for entry in hosted.session.entries.log.entries()]
 
     snapshot, *rest = items
     assert snapshot.kind == "snapshot"
@@ -51,13 +51,13 @@ async def test_a_feed_has_the_session_as_ordered_data(tmp_path: Path) -> None:
 async def test_a_feed_reports_selections_and_moves_without_an_event(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
-    async with playing(tmp_path, apis.append, steps=(says("one"),)) as play:
-        await play.session.prompt("hello")
+    async with extension_session(tmp_path, apis.append, steps=(says("one"),)) as hosted:
+        await hosted.session.prompt("hello")
         feed = apis[0].feed()
         first = await anext(feed)
-        (person,) = play.session.facts.fork_points()
-        await play.session.tree.go_to(person.entry_id)
-        await play.session.set_thinking_level("high")
+        (person,) = hosted.session.info.fork_points()
+        await hosted.session.tree.go_to(person.entry_id)
+        await hosted.session.set_thinking_level("high")
         items = await taken(feed)
 
     assert first.data["state"]["thinkingLevel"] != "high"
@@ -78,8 +78,8 @@ async def test_a_reader_that_starts_mid_answer_gets_the_partial_answer(
             feed.close()
             partial.append(feed)
 
-    async with playing(tmp_path, extension, steps=(says("one two three"),)) as play:
-        await play.session.prompt("hello")
+    async with extension_session(tmp_path, extension, steps=(says("one two three"),)) as hosted:
+        await hosted.session.prompt("hello")
         snapshots = [await anext(feed) for feed in partial]
 
     texts = [item.data["partial"]["content"][0]["text"] for item in snapshots[1:-1]]
@@ -90,9 +90,9 @@ async def test_a_reader_that_starts_mid_answer_gets_the_partial_answer(
 async def test_a_reader_that_is_far_behind_gets_a_new_snapshot(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
-    async with playing(tmp_path, apis.append, steps=(says("a b c d e f g h"),)) as play:
+    async with extension_session(tmp_path, apis.append, steps=(says("a b c d e f g h"),)) as hosted:
         feed = apis[0].feed(size=5)
-        await play.session.prompt("hello")
+        await hosted.session.prompt("hello")
         items = await taken(feed)
 
     assert items[0].kind == "snapshot"
@@ -102,9 +102,9 @@ async def test_a_reader_that_is_far_behind_gets_a_new_snapshot(tmp_path: Path) -
 async def test_a_feed_ends_with_the_session(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
-    async with playing(tmp_path, apis.append) as play:
+    async with extension_session(tmp_path, apis.append) as hosted:
         feed = apis[0].feed()
-        await play.session.new_session()
+        await hosted.session.new_session()
 
         kinds = [item.kind async for item in feed]
     assert kinds[0] == "snapshot"

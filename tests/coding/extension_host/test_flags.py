@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.coding.extension_host.discovery.manifest import (
+from pi.coding.extension_host.contributions.flags import (
     ExtensionFlag,
     FollowingWord,
     check_flag,

@@ -22,7 +22,7 @@ from pi.testing import FakeClock
 ME = Owner(name="me", path="/me.py")
 
 
-class Desk:
+class HooksFixture:
     """A bus with a clock; failures are recorded."""
 
     def __init__(self) -> None:
@@ -46,55 +46,55 @@ class Desk:
 
 
 async def test_handlers_are_called_in_order_with_their_context() -> None:
-    desk, heard = Desk(), []
+    kit, heard = HooksFixture(), []
 
     async def slow(event: Any, ctx: Any) -> None:
         await asyncio.sleep(0)
         heard.append(("async", ctx))
 
-    desk.on("agent_settled", slow)
-    desk.on("agent_settled", lambda event, ctx: heard.append(("sync", ctx)))
-    await desk.bus.emit(AgentSettled())
-    await desk.watchdog.close()
+    kit.on("agent_settled", slow)
+    kit.on("agent_settled", lambda event, ctx: heard.append(("sync", ctx)))
+    await kit.bus.emit(AgentSettled())
+    await kit.watchdog.close()
 
     assert heard == [("async", "ctx"), ("sync", "ctx")]
 
 
 async def test_each_handler_sees_the_answers_of_earlier_ones() -> None:
-    desk = Desk()
-    desk.on("input", lambda event, ctx: {"action": "transform", "text": event.text + "b"})
-    desk.on("input", lambda event, ctx: {"action": "transform", "text": event.text + "c"})
+    kit = HooksFixture()
+    kit.on("input", lambda event, ctx: {"action": "transform", "text": event.text + "b"})
+    kit.on("input", lambda event, ctx: {"action": "transform", "text": event.text + "c"})
 
-    asked = await desk.bus.query(InputEvent(text="a"))
+    asked = await kit.bus.query(InputEvent(text="a"))
 
     assert asked.text == "abc"
 
 
 async def test_a_query_can_be_limited_to_ranks() -> None:
-    desk = Desk()
+    kit = HooksFixture()
     for rank in RANKS[1:]:
         owner = replace(ME, rank=rank)
-        desk.on(
+        kit.on(
             "input",
             lambda event, ctx, rank=rank: {"action": "transform", "text": f"{event.text} {rank}"},
             owner,
         )
-    asked = await desk.bus.query(InputEvent(text=""), ranks=("user", "explicit"))
+    asked = await kit.bus.query(InputEvent(text=""), ranks=("user", "explicit"))
 
     assert asked.text == " user explicit"
 
 
 async def test_no_handler_is_called_after_a_query_is_settled() -> None:
-    desk, seen = Desk(), []
-    desk.on("input", lambda event, ctx: {"action": "handled"})
-    desk.on("input", lambda event, ctx: seen.append(event))
+    kit, seen = HooksFixture(), []
+    kit.on("input", lambda event, ctx: {"action": "handled"})
+    kit.on("input", lambda event, ctx: seen.append(event))
 
-    assert (await desk.bus.query(InputEvent(text="a"))).handled
+    assert (await kit.bus.query(InputEvent(text="a"))).handled
     assert seen == []
 
 
 async def test_a_handler_that_fails_is_reported_and_skipped() -> None:
-    desk = Desk()
+    kit = HooksFixture()
 
     def broken(event: Any, ctx: Any) -> None:
         raise ValueError("broken")
@@ -102,13 +102,13 @@ async def test_a_handler_that_fails_is_reported_and_skipped() -> None:
     def leaving(event: Any, ctx: Any) -> None:
         raise SystemExit(3)
 
-    desk.on("input", broken)
-    desk.on("input", leaving)
-    desk.on("input", lambda event, ctx: "nonsense")
-    desk.on("input", lambda event, ctx: {"action": "transform", "text": "b"})
+    kit.on("input", broken)
+    kit.on("input", leaving)
+    kit.on("input", lambda event, ctx: "nonsense")
+    kit.on("input", lambda event, ctx: {"action": "transform", "text": "b"})
 
-    assert (await desk.bus.query(InputEvent(text="a"))).text == "b"
-    assert desk.failures == [
+    assert (await kit.bus.query(InputEvent(text="a"))).text == "b"
+    assert kit.failures == [
         "/me.py input: broken",
         "/me.py input: It raised SystemExit: 3.",
         "/me.py input: a handler must return InputAnswer, a dict of its fields or None, not str",
@@ -116,50 +116,50 @@ async def test_a_handler_that_fails_is_reported_and_skipped() -> None:
 
 
 async def test_a_failing_guard_refuses_the_call() -> None:
-    desk = Desk()
+    kit = HooksFixture()
 
     def broken(event: Any, ctx: Any) -> None:
         raise ValueError("handler exploded")
 
-    desk.on("tool_call", broken)
-    asked = await desk.bus.query(ToolCallEvent(tool_name="x", tool_call_id="1", input={}))
+    kit.on("tool_call", broken)
+    asked = await kit.bus.query(ToolCallEvent(tool_name="x", tool_call_id="1", input={}))
 
     assert asked.blocked == Block(reason="handler exploded")
-    assert desk.failures == []
+    assert kit.failures == []
 
 
 async def test_a_hanging_handler_is_skipped_after_its_time_limit() -> None:
-    desk = Desk()
+    kit = HooksFixture()
 
     async def hang(event: Any, ctx: Any) -> None:
         await asyncio.Event().wait()
 
-    desk.on("input", hang)
-    desk.on("input", lambda event, ctx: {"action": "transform", "text": "b"})
-    asked = await desk.in_time(desk.bus.query(InputEvent(text="a")), 31)
+    kit.on("input", hang)
+    kit.on("input", lambda event, ctx: {"action": "transform", "text": "b"})
+    asked = await kit.in_time(kit.bus.query(InputEvent(text="a")), 31)
 
     assert asked.text == "b"
-    assert desk.failures == ["/me.py input: It took longer than 30 seconds and was cancelled."]
+    assert kit.failures == ["/me.py input: It took longer than 30 seconds and was cancelled."]
 
 
 async def test_what_a_handler_decides_for_the_run_passes_through() -> None:
-    desk = Desk()
+    kit = HooksFixture()
 
     def stop(event: Any, ctx: Any) -> None:
         raise StopRun("enough")
 
-    desk.on("agent_settled", stop)
-    desk.on("input", stop)
+    kit.on("agent_settled", stop)
+    kit.on("input", stop)
 
     with pytest.raises(StopRun):
-        await desk.bus.emit(AgentSettled(), raises=DECISIONS)
+        await kit.bus.emit(AgentSettled(), raises=DECISIONS)
     with pytest.raises(StopRun):
-        await desk.bus.query(InputEvent(text="a"), raises=DECISIONS)
+        await kit.bus.query(InputEvent(text="a"), raises=DECISIONS)
 
 
 def test_an_unknown_event_is_refused_with_a_suggestion() -> None:
     with pytest.raises(ExtensionError) as failed:
-        Desk().on("tool_cal", lambda event, ctx: None)
+        HooksFixture().on("tool_cal", lambda event, ctx: None)
 
     assert failed.value.explain() == ("Unknown event 'tool_cal'. Did you mean tool_call?")
 
@@ -168,33 +168,33 @@ def test_a_handler_that_cannot_be_called_is_refused_at_once() -> None:
     def lonely(event: Any) -> None: ...
 
     with pytest.raises(ExtensionError, match=r"takes an event and a context; lonely\(event"):
-        Desk().on("input", lonely)
+        HooksFixture().on("input", lonely)
 
 
 async def test_a_removed_handler_gets_no_events() -> None:
-    desk, heard = Desk(), []
-    end = desk.on("session_branch", lambda event, ctx: heard.append(event))
-    assert desk.bus.has_subscribers(SessionForkEvent)
+    kit, heard = HooksFixture(), []
+    end = kit.on("session_branch", lambda event, ctx: heard.append(event))
+    assert kit.bus.has_subscribers(SessionForkEvent)
     end()
 
-    await desk.bus.emit(SessionForkEvent())
-    assert (heard, desk.bus.has_subscribers(SessionForkEvent)) == ([], False)
+    await kit.bus.emit(SessionForkEvent())
+    assert (heard, kit.bus.has_subscribers(SessionForkEvent)) == ([], False)
 
 
 @pytest.mark.slow
 async def test_an_event_for_fifty_handlers_costs_little() -> None:
-    desk = Desk()
+    kit = HooksFixture()
 
     async def nothing(event: Any, ctx: Any) -> None: ...
 
     for _ in range(50):
-        desk.on("agent_settled", nothing)
+        kit.on("agent_settled", nothing)
     event = AgentSettled()
     times = []
     for _ in range(50):
         began = time.process_time()
-        await desk.bus.emit(event)
+        await kit.bus.emit(event)
         times.append(time.process_time() - began)
-    await desk.watchdog.close()
+    await kit.watchdog.close()
 
     assert min(times) < 0.0006  # 0.3 ms on a machine that does nothing else

@@ -8,7 +8,7 @@ import pytest
 
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.errors import StaleSession
-from tests.coding.extension_host.stage import playing
+from tests.coding.extension_host.extension_session import extension_session
 
 
 @pytest.mark.behaviour("stale-handles-raise")
@@ -24,8 +24,8 @@ async def test_handles_of_a_replaced_session_are_stale(tmp_path: Path) -> None:
         pi.on("session_shutdown", lambda event, ctx: heard.append(f"{number} ends {event.reason}"))
         pi.on("session_switch", lambda event, ctx: heard.append(f"{number} switch {event.reason}"))
 
-    async with playing(tmp_path, extension) as play:
-        await play.session.new_session()
+    async with extension_session(tmp_path, extension) as hosted:
+        await hosted.session.new_session()
         await apis[1].events.emit("ping", "x")
 
         for use in (
@@ -35,7 +35,7 @@ async def test_handles_of_a_replaced_session_are_stale(tmp_path: Path) -> None:
         ):
             with pytest.raises(StaleSession, match="a session that has ended"):
                 use()
-        assert apis[1].context.cwd == play.stage.cwd
+        assert apis[1].context.cwd == hosted.fixture.cwd
 
     assert heard == ["0 startup", "0 ends new", "1 switch new", "1 new", "1 x", "1 ends quit"]
 
@@ -54,8 +54,8 @@ async def test_extensions_load_once_at_the_start_and_get_session_start(
             reported.append(f"started {ctx.mode}")
             await pi.send_message({"custom_type": "hello", "content": "once"})
 
-    async with playing(tmp_path, extension) as play:
-        assert [message.content for message in play.session.messages] == ["once"]  # type: ignore[union-attr]
+    async with extension_session(tmp_path, extension) as hosted:
+        assert [message.content for message in hosted.session.messages] == ["once"]  # type: ignore[union-attr]
     assert reported == ["loaded", "started print"]
 
 
@@ -73,8 +73,8 @@ async def test_an_extension_that_is_replaced_while_it_has_a_task_leaves_no_task(
 
         pi.scope.spawn(work(), name="work")
 
-    async with playing(tmp_path, extension) as play:
+    async with extension_session(tmp_path, extension) as hosted:
         await asyncio.sleep(0)
-        await play.session.new_session()
+        await hosted.session.new_session()
         assert ended == ["task"]
     # The task of the second session was cancelled before its first step.

@@ -17,7 +17,7 @@ from pi.coding.extension_host.contributions.commands import (
 from pi.coding.extension_host.control import SessionControl
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.port.extensions import InputMode
-from tests.coding.extension_host.stage import playing
+from tests.coding.extension_host.extension_session import extension_session
 from tests.coding.runtime.test_remote_session import FakeRemote
 
 OWNER = Owner(name="kernel", path="/home/ada/kernel.py")
@@ -66,16 +66,18 @@ async def test_a_prefix_applies_to_every_source_of_input(tmp_path: Path) -> None
         pi.add_input_mode("$", InputMode(label="python", run=run))
         pi.on("input", lambda event, ctx: heard.append(event.text))
 
-    async with playing(tmp_path, extension, steps=(says("yes"),)) as play:
+    async with extension_session(tmp_path, extension, steps=(says("yes"),)) as hosted:
         accepted: list[str] = []
-        await play.session.prompts.prompt("$ 1", source="rpc", accepted=lambda: accepted.append(""))
-        await play.session.prompts.steer("$ 2", source="rpc")
-        await play.session.prompts.follow_up("$ 3", source="rpc")
+        await hosted.session.prompts.prompt(
+            "$ 1", source="rpc", accepted=lambda: accepted.append("")
+        )
+        await hosted.session.prompts.steer("$ 2", source="rpc")
+        await hosted.session.prompts.follow_up("$ 3", source="rpc")
         await apis[0].send_user_message("$ is a sign")
-        await play.session.runs.settled()
+        await hosted.session.runs.settled()
 
         assert (story, accepted, heard) == (["1", "2", "3"], [""], ["$ is a sign"])
-        assert [point.text for point in play.session.facts.fork_points()] == ["$ is a sign"]
+        assert [point.text for point in hosted.session.info.fork_points()] == ["$ is a sign"]
 
 
 async def test_a_prefix_applies_in_a_view_of_a_remote_session(tmp_path: Path) -> None:
@@ -85,10 +87,10 @@ async def test_a_prefix_applies_in_a_view_of_a_remote_session(tmp_path: Path) ->
     def extension(pi: ExtensionAPI) -> None:
         pi.add_input_mode("$", InputMode(label="python", run=lambda text, ctx: story.append(text)))
 
-    async with playing(tmp_path, extension) as play:
-        header = msgspec.to_builtins(play.session.entries.log.header)
-        await SessionControl(play.session).open_replica({**header, "id": "other"}, remote)
-        await play.session.prompt("$ 1")
-        await play.session.prompt("hello")
+    async with extension_session(tmp_path, extension) as hosted:
+        header = msgspec.to_builtins(hosted.session.entries.log.header)
+        await SessionControl(hosted.session).open_replica({**header, "id": "other"}, remote)
+        await hosted.session.prompt("$ 1")
+        await hosted.session.prompt("hello")
 
     assert (story, remote.asked) == (["1"], ["hello None"])

@@ -14,8 +14,8 @@ from pi.coding.runtime.options import ToolFilter
 from pi.coding.session.entries import Custom
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import SessionLocation, new_session
-from tests.coding.extension_host.waiting import STARTED, kit, said
-from tests.coding.runtime.stage import Stage
+from tests.coding.extension_host.deferred import STARTED, kit, said
+from tests.coding.runtime.session_fixture import SessionFixture
 
 LAZY = """\
 # /// pi
@@ -41,41 +41,41 @@ def extension(pi):
 
 
 async def test_an_extension_is_not_imported_before_its_command_is_used(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    path = stage.write(".pi/agent/extensions/weather.py", LAZY)
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    path = fixture.write(".pi/agent/extensions/weather.py", LAZY)
+    session = await fixture.open()
     await session.start()
 
-    (listed,) = [each for each in session.facts.commands() if each.name == "weather"]
+    (listed,) = [each for each in session.info.commands() if each.name == "weather"]
     assert listed.description == "show the weather"
     assert module_name(path) not in sys.modules
 
     await session.prompt("/weather today")
     assert module_name(path) in sys.modules
     assert [message.content for message in session.messages] == ["today metric"]  # type: ignore[union-attr]
-    assert [each.name for each in session.facts.commands()] == ["weather"]
+    assert [each.name for each in session.info.commands()] == ["weather"]
     await session.close()
 
 
 async def test_an_event_that_it_waits_for_loads_it_and_is_answered(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("one"))
-    stage.write(".pi/agent/extensions/weather.py", LAZY)
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("one"))
+    fixture.write(".pi/agent/extensions/weather.py", LAZY)
+    session = await fixture.open()
 
     await session.prompt("hello")
 
-    assert stage.provider.requests[0].messages[-1].content[0].text == "HELLO"  # type: ignore[union-attr]
+    assert fixture.provider.requests[0].messages[-1].content[0].text == "HELLO"  # type: ignore[union-attr]
     await session.close()
 
 
 async def test_a_failure_at_the_first_use_is_reported(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    stage.write(".pi/agent/extensions/weather.py", LAZY.replace("def extension", "def other"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    fixture.write(".pi/agent/extensions/weather.py", LAZY.replace("def extension", "def other"))
+    session = await fixture.open()
 
     await session.prompt("/weather today")
 
-    (failed,) = [event for event in stage.events if type(event).__name__ == "ExtensionFailed"]
+    (failed,) = [event for event in fixture.events if type(event).__name__ == "ExtensionFailed"]
     assert failed.extension_path == "command:weather"
     assert "has no function extension(pi)" in failed.error
     await session.close()
@@ -83,9 +83,9 @@ async def test_a_failure_at_the_first_use_is_reported(tmp_path: Path) -> None:
 
 @pytest.mark.behaviour("failed-factory-leaves-nothing")
 async def test_a_manifest_with_an_unknown_event_leaves_nothing(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    stage.write(".pi/agent/extensions/weather.py", LAZY.replace("event:input", "event:inpt"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    fixture.write(".pi/agent/extensions/weather.py", LAZY.replace("event:input", "event:inpt"))
+    session = await fixture.open()
 
     (info,) = session.extensions.infos()
     assert (info.state, info.problem) == (
@@ -93,7 +93,7 @@ async def test_a_manifest_with_an_unknown_event_leaves_nothing(tmp_path: Path) -
         "Unknown event 'inpt'. Did you mean input?",
     )
     assert session.extensions.flags() == []
-    assert [each.name for each in session.facts.commands()] == []
+    assert [each.name for each in session.info.commands()] == []
     await session.close()
 
 
@@ -120,10 +120,10 @@ async def test_the_state_at_session_start_can_load_it(
         log.append(Custom(custom_type="kit", data=1))
         return log
 
-    stage = Stage(tmp_path)
-    stage.write(".pi/agent/settings.json", settings)
-    path = kit(stage, f'activate = ["{trigger}"]', STARTED)
-    session = await stage.open(
+    fixture = SessionFixture(tmp_path)
+    fixture.write(".pi/agent/settings.json", settings)
+    path = kit(fixture, f'activate = ["{trigger}"]', STARTED)
+    session = await fixture.open(
         open_log=with_entry, extensions=ExtensionOptions(flags={"kit": "15m"})
     )
     await session.start()
@@ -154,9 +154,9 @@ def weather(place: str) -> str:
 
 
 async def test_a_tool_is_offered_before_it_is_loaded(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, calls("weather", place="Turin"), says("sunny"))
-    path = kit(stage, f'activate = ["tool:weather"]\n{TOOL}', WEATHER)
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, calls("weather", place="Turin"), says("sunny"))
+    path = kit(fixture, f'activate = ["tool:weather"]\n{TOOL}', WEATHER)
+    session = await fixture.open()
 
     assert "weather" in session.extensions.hosting.host.registries.tools.values
     assert module_name(path) not in sys.modules
@@ -167,21 +167,21 @@ async def test_a_tool_is_offered_before_it_is_loaded(tmp_path: Path) -> None:
 
 
 async def test_a_call_of_another_tool_can_load_it(tmp_path: Path) -> None:
-    stage = Stage(
+    fixture = SessionFixture(
         tmp_path,
         calls("ls", path="."),
         calls("read", path="notes.txt"),
         calls("ls", path="."),
         says("done"),
     )
-    stage.write("project/notes.txt", "a note")
+    fixture.write("project/notes.txt", "a note")
     body = """\
 @pi.on("tool_result")
 def note(event, ctx):
     return {"content": [{"type": "text", "text": f"seen {event.tool_name}"}]}
 """
-    kit(stage, 'activate = ["tool:read", "event:session_compact"]', body)
-    session = await stage.open(tools=ToolFilter(only=("ls", "read")))
+    kit(fixture, 'activate = ["tool:read", "event:session_compact"]', body)
+    session = await fixture.open(tools=ToolFilter(only=("ls", "read")))
 
     await session.prompt("go")
 
@@ -190,13 +190,13 @@ def note(event, ctx):
 
 
 async def test_typing_the_arguments_of_its_command_loads_it(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
+    fixture = SessionFixture(tmp_path)
     body = """\
 async def weather(args, ctx): ...
 pi.register_command("weather", weather, completions=lambda prefix: [prefix + "today"])
 """
-    kit(stage, 'activate = ["command:weather"]', body)
-    session = await stage.open()
+    kit(fixture, 'activate = ["command:weather"]', body)
+    session = await fixture.open()
 
     assert await session.extensions.completions("weather", "x") == ["xtoday"]
     await session.close()
@@ -210,14 +210,14 @@ prefixes = { "$" = "python" }
 
 
 async def test_its_key_loads_it_and_is_pressed(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
+    fixture = SessionFixture(tmp_path)
     body = """\
 @pi.shortcut("ctrl+g")
 async def greet(ctx):
     await pi.send_message({"custom_type": "greeting", "content": "hello"})
 """
-    path = kit(stage, KEYS, body)
-    session = await stage.open()
+    path = kit(fixture, KEYS, body)
+    session = await fixture.open()
     await session.start()
 
     assert session.extensions.shortcuts() == {"ctrl+g": "greet"}
@@ -228,7 +228,7 @@ async def greet(ctx):
 
 
 async def test_a_text_with_its_prefix_loads_it_and_is_taken(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
+    fixture = SessionFixture(tmp_path)
     body = """\
 from pi.extension import InputMode
 
@@ -237,8 +237,8 @@ async def run(text, ctx):
 
 pi.add_input_mode("$", InputMode(label="python", run=run))
 """
-    path = kit(stage, KEYS, body)
-    session = await stage.open()
+    path = kit(fixture, KEYS, body)
+    session = await fixture.open()
     await session.start()
 
     mode = session.extensions.input_mode("$")
@@ -260,12 +260,12 @@ pi.add_input_mode("$", InputMode(label="python", run=run))
 async def test_a_manifest_that_declares_too_much_is_reported(
     tmp_path: Path, use: Callable[[SessionExtensions], Awaitable[bool]], problem: str
 ) -> None:
-    stage = Stage(tmp_path)
-    path = kit(stage, KEYS, "pass")
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    path = kit(fixture, KEYS, "pass")
+    session = await fixture.open()
 
     assert await use(session.extensions)
 
-    (failed,) = [event for event in stage.events if type(event).__name__ == "ExtensionFailed"]
+    (failed,) = [event for event in fixture.events if type(event).__name__ == "ExtensionFailed"]
     assert failed.error == f"{path} {problem}"
     await session.close()

@@ -10,12 +10,12 @@ from pi.ai.messages import AssistantMessage
 from pi.ai.providers.faux import says
 from pi.coding.extension_host.loading.modules import module_name
 from pi.coding.runtime.session.agent_session import AgentSession
-from tests.coding.extension_host.waiting import STARTED, kit, said
-from tests.coding.runtime.stage import Stage
+from tests.coding.extension_host.deferred import STARTED, kit, said
+from tests.coding.runtime.session_fixture import SessionFixture
 
 
 async def test_a_late_extension_keeps_its_place_in_load_order(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("ok"))
+    fixture = SessionFixture(tmp_path, says("ok"))
     for name in ("a", "b"):
         code = f"""\
 # /// pi
@@ -29,19 +29,19 @@ def extension(pi):
     def mark(event, ctx):
         return {{"action": "transform", "text": event.text + "{name}"}}
 """
-        stage.write(f".pi/agent/extensions/{name}.py", code)
-    session = await stage.open()
+        fixture.write(f".pi/agent/extensions/{name}.py", code)
+    session = await fixture.open()
 
     await session.prompt("/b")
     await session.prompt("/a")
     await session.prompt("said by ")
 
-    assert stage.provider.requests[0].messages[-1].content[0].text == "said by ab"  # type: ignore[union-attr]
+    assert fixture.provider.requests[0].messages[-1].content[0].text == "said by ab"  # type: ignore[union-attr]
     await session.close()
 
 
 async def test_two_uses_at_once_load_it_once(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
+    fixture = SessionFixture(tmp_path)
     body = """\
 import asyncio
 async def begin():
@@ -51,8 +51,8 @@ async def hi(args, ctx):
     await pi.send_message({"custom_type": "hi", "content": f"{args} of {id(pi)}"})
 return begin()
 """
-    kit(stage, 'activate = ["command:hi"]', body)
-    session = await stage.open()
+    kit(fixture, 'activate = ["command:hi"]', body)
+    session = await fixture.open()
     await session.start()
 
     await asyncio.gather(session.prompt("/hi one"), session.prompt("/hi two"))
@@ -81,10 +81,12 @@ async def extension(pi):
 """
 
 
-async def hanging(stage: Stage) -> tuple[AgentSession, asyncio.Future[AssistantMessage | None]]:
+async def hanging(
+    fixture: SessionFixture,
+) -> tuple[AgentSession, asyncio.Future[AssistantMessage | None]]:
     """A session, and a first use of an extension that is not yet loaded."""
-    path = stage.write(".pi/agent/extensions/hangs.py", HANGS_ONCE)
-    session = await stage.open()
+    path = fixture.write(".pi/agent/extensions/hangs.py", HANGS_ONCE)
+    session = await fixture.open()
     await session.start()
     first = asyncio.ensure_future(session.prompt("/hi one"))
     while module_name(path) not in sys.modules:  # noqa: ASYNC110 (imports emit no event)
@@ -93,7 +95,7 @@ async def hanging(stage: Stage) -> tuple[AgentSession, asyncio.Future[AssistantM
 
 
 async def test_a_cancelled_first_use_leaves_the_extension_deferred(tmp_path: Path) -> None:
-    session, given_up = await hanging(Stage(tmp_path))
+    session, given_up = await hanging(SessionFixture(tmp_path))
     given_up.cancel()
     await asyncio.wait({given_up})
     await session.prompt("/hi two")
@@ -103,7 +105,7 @@ async def test_a_cancelled_first_use_leaves_the_extension_deferred(tmp_path: Pat
 
 
 async def test_a_first_use_that_outlives_its_session_can_be_cancelled(tmp_path: Path) -> None:
-    session, given_up = await hanging(Stage(tmp_path))
+    session, given_up = await hanging(SessionFixture(tmp_path))
     await session.close()
     given_up.cancel()
     await asyncio.wait({given_up})
@@ -112,14 +114,14 @@ async def test_a_first_use_that_outlives_its_session_can_be_cancelled(tmp_path: 
 
 
 async def test_a_resumed_session_can_contain_a_trigger(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("one"))
+    fixture = SessionFixture(tmp_path, says("one"))
     body = f"""\
 @pi.command("mark")
 async def mark(args, ctx):
     await pi.append_entry("marked", {{"by": args}})
 {STARTED}"""
-    kit(stage, 'activate = ["command:mark", "entry:marked"]', body)
-    first = await stage.open()
+    kit(fixture, 'activate = ["command:mark", "entry:marked"]', body)
+    first = await fixture.open()
     await first.start()
     await first.prompt("/mark me")
     await first.prompt("hello")
@@ -127,7 +129,7 @@ async def mark(args, ctx):
     assert file is not None
     await first.close()
 
-    session = await stage.open()
+    session = await fixture.open()
     await session.start()
     assert [info.state for info in session.extensions.infos()] == ["waiting"]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from pi.ai.providers.faux import calls, says
 from pi.coding.extension_host.loading.modules import module_name
 from pi.coding.runtime.options import ToolFilter
-from tests.coding.extension_host.waiting import kit, said
-from tests.coding.runtime.stage import Stage
+from tests.coding.extension_host.deferred import kit, said
+from tests.coding.runtime.session_fixture import SessionFixture
 
 SCHEME = """\
 from pi.extension import Resource
@@ -21,14 +21,14 @@ pi.add_scheme("note", Notes())
 
 
 async def test_a_reference_of_its_scheme_loads_it(tmp_path: Path) -> None:
-    stage = Stage(
+    fixture = SessionFixture(
         tmp_path,
         calls("read", path="note://one"),
         calls("write", path="note://one", content="x"),
         says("done"),
     )
-    path = kit(stage, 'activate = ["scheme:note"]', SCHEME)
-    session = await stage.open()
+    path = kit(fixture, 'activate = ["scheme:note"]', SCHEME)
+    session = await fixture.open()
     assert module_name(path) not in sys.modules
 
     await session.prompt("read it")
@@ -55,9 +55,9 @@ pi.add_scheme("note", Notes())
 
 
 async def test_a_list_of_its_references_loads_it(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, calls("ls", path="note://"), says("done"))
-    path = kit(stage, 'activate = ["scheme:note"]', LISTED)
-    session = await stage.open(tools=ToolFilter(only=("ls",)))
+    fixture = SessionFixture(tmp_path, calls("ls", path="note://"), says("done"))
+    path = kit(fixture, 'activate = ["scheme:note"]', LISTED)
+    session = await fixture.open(tools=ToolFilter(only=("ls",)))
     assert module_name(path) not in sys.modules
 
     await session.prompt("list them")
@@ -67,9 +67,9 @@ async def test_a_list_of_its_references_loads_it(tmp_path: Path) -> None:
 
 
 async def test_typing_a_reference_of_its_scheme_loads_it(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    path = kit(stage, 'activate = ["scheme:note"]', LISTED)
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    path = kit(fixture, 'activate = ["scheme:note"]', LISTED)
+    session = await fixture.open()
 
     assert module_name(path) not in sys.modules
     assert await session.extensions.references("note://o") == ["note://one"]

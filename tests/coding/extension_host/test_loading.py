@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pi.agent.tools.tool import ToolContext
 from pi.ai.providers.faux import says
 from pi.coding.bus import NamedRegistry, OrderedList
 from pi.coding.extension_host.api.api import ExtensionAPI
@@ -15,8 +16,8 @@ from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.extension_host.events.handlers import EVENTS
 from pi.coding.extension_host.host import ExtensionHost
 from pi.coding.extension_host.loading.modules import PREFIX, module_name
-from tests.coding.extension_host.stage import playing
-from tests.coding.runtime.stage import Stage
+from tests.coding.extension_host.extension_session import extension_session
+from tests.coding.runtime.session_fixture import SessionFixture
 
 HELLO = """
 def extension(pi):
@@ -55,22 +56,22 @@ BROKEN = {
 async def test_a_broken_extension_is_reported_and_the_others_load(
     tmp_path: Path,
 ) -> None:
-    stage = Stage(tmp_path, says("one"))
+    fixture = SessionFixture(tmp_path, says("one"))
     for name, text in BROKEN.items():
-        stage.write(f".pi/agent/extensions/{name}", text)
-    stage.write(".pi/agent/extensions/zz.py", HELLO)
-    session = await stage.open()
+        fixture.write(f".pi/agent/extensions/{name}", text)
+    fixture.write(".pi/agent/extensions/zz.py", HELLO)
+    session = await fixture.open()
     host = session.extensions.hosting.host
 
     problems = {Path(info.path).name: info.problem for info in host.loading.infos if info.problem}
     assert sorted(problems) == sorted(BROKEN)
     assert problems["factory.py"] == "RuntimeError: no"
     assert problems["empty.py"].endswith("Write `def extension(pi): ...` in it.")
-    assert len([text for text in stage.reports if "was not loaded" in text]) == len(BROKEN)
+    assert len([text for text in fixture.reports if "was not loaded" in text]) == len(BROKEN)
     assert [name for name, _ in host.registries.commands.listed()] == ["hi"]
     assert host.registries.flags.winners() == {}
     await session.prompt("hello")
-    assert stage.provider.requests[0].messages[-1].content[0].text == "HELLO"  # type: ignore[union-attr]
+    assert fixture.provider.requests[0].messages[-1].content[0].text == "HELLO"  # type: ignore[union-attr]
     await session.close()
 
 
@@ -78,8 +79,8 @@ async def test_a_broken_extension_is_reported_and_the_others_load(
 async def test_how_long_each_extension_took_is_known(tmp_path: Path) -> None:
     def slow(pi: ExtensionAPI) -> None: ...
 
-    async with playing(tmp_path, slow) as play:
-        (info,) = play.host.loading.infos
+    async with extension_session(tmp_path, slow) as hosted:
+        (info,) = hosted.host.loading.infos
 
     assert (info.name, info.rank, info.problem) == ("slow", "explicit", "")
     assert info.milliseconds >= 0
@@ -117,12 +118,12 @@ async def shared(scope):
 
 
 async def test_reloading_leaves_nothing_behind(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    path = stage.write(".pi/agent/extensions/hello.py", HELLO)
-    stage.write(".pi/agent/extensions/busy.py", BUSY)
-    stage.write(".pi/agent/extensions/kit/__init__.py", "from .inner import extension\n")
-    stage.write(".pi/agent/extensions/kit/inner.py", "def extension(pi): ...\n")
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    path = fixture.write(".pi/agent/extensions/hello.py", HELLO)
+    fixture.write(".pi/agent/extensions/busy.py", BUSY)
+    fixture.write(".pi/agent/extensions/kit/__init__.py", "from .inner import extension\n")
+    fixture.write(".pi/agent/extensions/kit/inner.py", "def extension(pi): ...\n")
+    session = await fixture.open()
     await session.start()
     host = session.extensions.hosting.host
     await session.sessions.reload()
@@ -162,16 +163,16 @@ def _left(host: ExtensionHost) -> dict[str, Any]:
 async def test_nothing_of_a_project_is_run_before_it_is_trusted(
     tmp_path: Path, folder: str
 ) -> None:
-    stage = Stage(tmp_path)
-    mark = stage.home / "mark"
+    fixture = SessionFixture(tmp_path)
+    mark = fixture.home / "mark"
     code = f"open({str(mark)!r}, 'w').close()\ndef extension(pi): ...\ntools = lambda pi: []\n"
-    stage.write(f"project/.pi/{folder}/evil.py", code)
+    fixture.write(f"project/.pi/{folder}/evil.py", code)
 
-    session = await stage.open()
+    session = await fixture.open()
     await session.close()
     assert not mark.exists()
 
-    session = await stage.open(approve=True)
+    session = await fixture.open(approve=True)
     assert [info.rank for info in session.extensions.infos()] == ["project"]
     await session.close()
     assert mark.exists()
@@ -183,15 +184,16 @@ async def test_of_two_tools_with_one_name_that_of_the_command_line_wins(tmp_path
         tool = f"    @pi.tool\n    async def who() -> str:\n        return {answer!r}\n"
         return f"def extension(pi):\n{tool}"
 
-    stage = Stage(tmp_path)
-    stage.write(".pi/agent/extensions/a.py", code("user"))
-    stage.write("project/.pi/extensions/b.py", code("project"))
-    explicit = stage.write("c.py", code("explicit"))
+    fixture = SessionFixture(tmp_path)
+    fixture.write(".pi/agent/extensions/a.py", code("user"))
+    fixture.write("project/.pi/extensions/b.py", code("project"))
+    explicit = fixture.write("c.py", code("explicit"))
     chosen = ExtensionOptions(paths=(str(explicit),))
-    session = await stage.open(approve=True, extensions=chosen)
+    session = await fixture.open(approve=True, extensions=chosen)
     host = session.extensions.hosting.host
 
-    assert await host.registries.tools.values["who"].tool.run({}, None) == "explicit"  # type: ignore[arg-type]
+    who = host.registries.tools.values["who"].tool
+    assert await who.run({}, ToolContext("1", lambda result: None)) == "explicit"
     hidden = [(kind, name, Path(lost.path).name) for kind, name, lost, _ in _hidden(host)]
     assert hidden == [("tool", "who", "a.py"), ("tool", "who", "b.py")]
     await session.close()
@@ -210,23 +212,23 @@ async def test_a_factory_may_be_asynchronous_and_must_not_hang(tmp_path: Path) -
         pi.command("bad")(lambda args, ctx: None)
         await asyncio.Event().wait()
 
-    stage = Stage(tmp_path)
+    fixture = SessionFixture(tmp_path)
     opening = asyncio.ensure_future(
-        stage.open(extensions=ExtensionOptions(discover=False, inline=(bad, good)))
+        fixture.open(extensions=ExtensionOptions(discover=False, inline=(bad, good)))
     )
-    await stage.clock.advance(31)
+    await fixture.clock.advance(31)
     session = await opening
 
     names = [name for name, _ in session.extensions.hosting.host.registries.commands.listed()]
     assert names == ["good"]
-    assert "took longer than 30 seconds" in stage.reports[0]
+    assert "took longer than 30 seconds" in fixture.reports[0]
     await session.close()
 
 
 async def test_the_owner_of_a_module_is_known(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    path = stage.write(".pi/agent/extensions/zz.py", HELLO)
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    path = fixture.write(".pi/agent/extensions/zz.py", HELLO)
+    session = await fixture.open()
     loading, module = session.extensions.hosting.host.loading, module_name(path)
 
     owners = [loading.owner_of(name) for name in (module, f"{module}.inner", f"{module}x", "pi")]

@@ -12,7 +12,7 @@ from pi.ai.events import BlockEvent, TextDelta, TextStart, ThinkingDelta
 from pi.ai.providers.faux import says
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.events.updates import merge_update
-from tests.coding.extension_host.stage import playing
+from tests.coding.extension_host.extension_session import extension_session
 
 deltas = st.builds(
     lambda kind, index, text: kind(content_index=index, delta=text),
@@ -60,8 +60,8 @@ async def test_a_slow_handler_gets_merged_tokens_and_all_of_them_before_the_end(
         pi.on("agent_end", lambda event, ctx: ends.append("".join(texts)))
 
     said = "one two three four five six seven eight"
-    async with playing(tmp_path, extension, steps=(says(said),)) as play:
-        await play.session.prompt("go")
+    async with extension_session(tmp_path, extension, steps=(says(said),)) as hosted:
+        await hosted.session.prompt("go")
 
     assert ends == [said]
     assert len(texts) < len(said.split())
@@ -83,9 +83,9 @@ async def test_a_quick_handler_sees_every_token_and_the_answer_so_far(tmp_path: 
         def broken(event: Any, ctx: Any) -> None:
             raise ValueError("no")
 
-    async with playing(tmp_path, extension, steps=(says("a b"),)) as play:
-        await play.session.prompt("go")
+    async with extension_session(tmp_path, extension, steps=(says("a b"),)) as hosted:
+        await hosted.session.prompt("go")
         await asyncio.sleep(0)
 
-        assert set(play.failures) == {"message_update: no"}
+        assert set(hosted.failures) == {"message_update: no"}
     assert (len(started), seen[-1]) == (1, "a b")

@@ -6,7 +6,7 @@ from typing import Any
 from pi.ai.messages import Context, UserMessage
 from pi.ai.providers.faux import says
 from pi.coding.extension_host.api.api import ExtensionAPI
-from tests.coding.extension_host.stage import noting, playing
+from tests.coding.extension_host.extension_session import extension_session, noting
 
 QUESTION = Context(messages=(UserMessage(content="2 + 2?"),))
 
@@ -32,11 +32,11 @@ async def test_models_are_found_and_asked_through_the_wraps_of_the_session(tmp_p
             seen.append((await registry.stream_simple(found, QUESTION).result()).text)
 
     steps = (says("four"), says("4"), says("IV"))
-    async with playing(tmp_path, extension, steps=steps) as play:
-        await play.session.prompt("/look")
+    async with extension_session(tmp_path, extension, steps=steps) as hosted:
+        await hosted.session.prompt("/look")
 
-        assert play.failures == []
-        assert play.session.messages == []
+        assert hosted.failures == []
+        assert hosted.session.messages == []
     assert seen[1:] == ["four", "4", "IV"]
     assert purposes == ["extension"] * 3
 
@@ -51,5 +51,5 @@ async def test_a_provider_can_be_registered_with_it(tmp_path: Path) -> None:
             ctx.model_registry.register_provider("other", {**config, "models": [model]})
             assert ctx.model_registry.find("other", "m").context_window == 1000
 
-    async with playing(tmp_path, extension) as play:
-        assert play.failures == []
+    async with extension_session(tmp_path, extension) as hosted:
+        assert hosted.failures == []

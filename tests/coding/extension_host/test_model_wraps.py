@@ -16,7 +16,7 @@ from pi.base.records import replace
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.contributions.model_wraps import ModelRequest, stream_through
 from pi.testing import ScriptedStream
-from tests.coding.extension_host.stage import noting, playing
+from tests.coding.extension_host.extension_session import extension_session, noting
 
 REQUEST = ModelRequest(model=FAUX_MODEL, messages=())
 
@@ -149,15 +149,15 @@ async def test_a_secret_is_never_sent_and_never_shown_masked(tmp_path: Path) -> 
         assert SECRET not in said
         return says(f"your password is {MASK} indeed")
 
-    async with playing(tmp_path, masking, steps=(answer,)) as play:
-        first = await play.session.prompt(f"my password is {SECRET}")
-        await play.session.prompt("what was it?")
+    async with extension_session(tmp_path, masking, steps=(answer,)) as hosted:
+        first = await hosted.session.prompt(f"my password is {SECRET}")
+        await hosted.session.prompt("what was it?")
 
     assert first is not None
     assert first.content == (Text(text=f"your password is {SECRET} indeed"),)
     shown = "".join(
         event.assistant_message_event.delta
-        for event in play.emitted("MessageUpdate")
+        for event in hosted.emitted("MessageUpdate")
         if isinstance(event.assistant_message_event, TextDelta)
     )
     assert MASK not in shown
@@ -175,10 +175,10 @@ async def test_wraps_apply_to_requests_of_extensions_too(tmp_path: Path) -> None
             answer = await pi.models.complete(args, system="Be brief.")
             await pi.send_message({"custom_type": "x", "content": answer.content[0].text})  # type: ignore[union-attr]
 
-    async with playing(tmp_path, extension, steps=(says("4"), says("ok"))) as play:
-        await play.session.prompt("/ask 2 + 2")
-        await play.session.prompt("go")
-        (first, *_) = play.session.messages
+    async with extension_session(tmp_path, extension, steps=(says("4"), says("ok"))) as hosted:
+        await hosted.session.prompt("/ask 2 + 2")
+        await hosted.session.prompt("go")
+        (first, *_) = hosted.session.messages
 
     assert purposes == ["extension", "turn"]
     assert first.content == "4"  # type: ignore[union-attr]

@@ -11,7 +11,7 @@ from pi.ai.providers.faux import calls, says
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.port.ui import Option
-from tests.coding.extension_host.stage import FakeUI, playing
+from tests.coding.extension_host.extension_session import FakeUI, extension_session
 
 
 @pytest.mark.behaviour("timed-out-dialogs-close")
@@ -33,13 +33,13 @@ async def test_the_dialog_of_a_cancelled_handler_closes(tmp_path: Path) -> None:
             await ctx.ui.confirm("Sure?", "Really?")
 
     steps = (calls("bash", command="true"), says("never"))
-    async with playing(tmp_path, extension, steps=steps) as play:
-        play.session.extensions.attach(Waiting(), "tui")
-        running = asyncio.ensure_future(play.session.prompt("go"))
+    async with extension_session(tmp_path, extension, steps=steps) as hosted:
+        hosted.session.extensions.attach(Waiting(), "tui")
+        running = asyncio.ensure_future(hosted.session.prompt("go"))
         await opened.wait()
-        await play.stage.clock.advance(100)  # a dialog has no deadline
+        await hosted.fixture.clock.advance(100)  # a dialog has no deadline
         assert not closed.is_set()
-        await play.session.abort()
+        await hosted.session.abort()
         await running
 
     assert closed.is_set()
@@ -106,10 +106,10 @@ async def test_another_extension_answers_a_dialog_by_its_id(tmp_path: Path) -> N
             assert event.id == prompts[-1].id
 
     ui = Patient()
-    async with playing(tmp_path, asking, guest) as play:
-        play.session.extensions.attach(ui, "tui")
-        await play.session.prompt("/ask")
-        assert play.failures == []
+    async with extension_session(tmp_path, asking, guest) as hosted:
+        hosted.session.extensions.attach(ui, "tui")
+        await hosted.session.prompt("/ask")
+        assert hosted.failures == []
 
     assert answers == ["b", ["b"], True, None]
     assert [prompt.options for prompt in prompts[:2]] == [
@@ -146,10 +146,10 @@ async def test_a_dialog_that_a_handler_answers_is_never_shown(tmp_path: Path) ->
             assert ctx.ui.answer("unknown", "a") is False
 
     ui = Patient()
-    async with playing(tmp_path, extension) as play:
-        play.session.extensions.attach(ui, "tui")
-        await play.session.prompt("/ask")
-        assert play.failures == []
+    async with extension_session(tmp_path, extension) as hosted:
+        hosted.session.extensions.attach(ui, "tui")
+        await hosted.session.prompt("/ask")
+        assert hosted.failures == []
     assert (answers, ui.seen) == (["a"], [])
 
 
@@ -186,9 +186,9 @@ async def test_unknown_values_are_refused_with_a_suggestion(tmp_path: Path) -> N
                     await call()
                 texts.append(refused.value.explain())
 
-    async with playing(tmp_path, extension) as play:
-        await play.session.prompt("/try")
-        assert play.failures == []
+    async with extension_session(tmp_path, extension) as hosted:
+        await hosted.session.prompt("/try")
+        assert hosted.failures == []
 
     assert texts == [
         "'belowEdit' is not a placement. Did you mean belowEditor?"
@@ -199,7 +199,7 @@ async def test_unknown_values_are_refused_with_a_suggestion(tmp_path: Path) -> N
         "'eror' is not a kind of notice. Did you mean error? Valid values: info, warning, error.",
         "'header' is not a place for rows. Valid values: footer.",
         "'mesage' is not a kind of view. Did you mean message?"
-        " Valid values: tool, message, entry, status.",
+        " Valid values: tool, message, entry, status, code.",
         "'hok' is not a style of the editor. Did you mean hook? Valid values: prompt, hook.",
         "'aple' is not an option. Did you mean apple? Valid values: apple.",
         "A dialog for one option has one initial option. Pass multi=True.",

@@ -12,7 +12,7 @@ from pi.ai.providers.faux import calls, says
 from pi.coding.bus import Owner
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.contributions.tools import GuardedPolicy, GuardedWatcher, guard_policy
-from tests.coding.extension_host.stage import playing
+from tests.coding.extension_host.extension_session import extension_session
 
 
 class Broken(Policy):
@@ -39,19 +39,19 @@ async def test_a_failing_policy_is_reported_and_the_run_continues(tmp_path: Path
         pi.add_policy(Broken())
 
     steps = (calls("bash", command="echo hi"), says("done"))
-    async with playing(tmp_path, extension, steps=steps) as play:
-        answer = await play.session.prompt("go")
+    async with extension_session(tmp_path, extension, steps=steps) as hosted:
+        answer = await hosted.session.prompt("go")
 
         assert answer is not None
         assert answer.text == "done"
-    assert set(play.failures) == {
+    assert set(hosted.failures) == {
         "at_boundary: 5",
         "before_request: 1",
         "on_delta: 2",
         "after_answer: 3",
         "after_tool: 4",
     }
-    paths = {failed.extension_path for failed in play.emitted("ExtensionFailed")}
+    paths = {failed.extension_path for failed in hosted.emitted("ExtensionFailed")}
     assert paths == {"<inline:1:extension>"}
 
 
@@ -64,10 +64,10 @@ async def test_a_failing_guard_refuses_the_call(tmp_path: Path) -> None:
         pi.add_policy(Guard())
 
     steps = (calls("bash", command="echo hi"), says("done"))
-    async with playing(tmp_path, extension, steps=steps) as play:
-        await play.session.prompt("go")
+    async with extension_session(tmp_path, extension, steps=steps) as hosted:
+        await hosted.session.prompt("go")
 
-        (result,) = [m for m in play.session.messages if isinstance(m, ToolResultMessage)]
+        (result,) = [m for m in hosted.session.messages if isinstance(m, ToolResultMessage)]
         assert (result.is_error, result.content[0].text) == (True, "not sure")  # type: ignore[union-attr]
 
 

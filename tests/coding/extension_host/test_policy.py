@@ -17,11 +17,11 @@ from pi.ai.providers.faux import calls, says
 from pi.base.records import replace
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.session.entries import CustomMessage
-from tests.coding.extension_host.stage import Play, playing
+from tests.coding.extension_host.extension_session import ExtensionFixture, extension_session
 
 
-def results(play: Play) -> list[ToolResultMessage]:
-    return [m for m in play.session.messages if isinstance(m, ToolResultMessage)]
+def results(hosted: ExtensionFixture) -> list[ToolResultMessage]:
+    return [m for m in hosted.session.messages if isinstance(m, ToolResultMessage)]
 
 
 def words(message: Any) -> str:
@@ -38,11 +38,11 @@ async def test_changed_input_is_what_runs_and_what_was_asked_is_what_is_kept(
             event.input["command"] = "echo changed"
 
     steps = (calls("bash", command="echo asked"), says("done"))
-    async with playing(tmp_path, extension, steps=steps) as play:
-        await play.session.prompt("go")
+    async with extension_session(tmp_path, extension, steps=steps) as hosted:
+        await hosted.session.prompt("go")
 
-        assert [words(result) for result in results(play)] == ["changed\n"]
-        said = [m for m in play.session.messages if isinstance(m, AssistantMessage)]
+        assert [words(result) for result in results(hosted)] == ["changed\n"]
+        said = [m for m in hosted.session.messages if isinstance(m, AssistantMessage)]
         assert said[0].tool_calls[0].arguments == {"command": "echo asked"}
 
 
@@ -60,11 +60,11 @@ async def test_a_blocked_call_does_not_run_and_the_model_gets_the_reason(
         pi.on("tool_call", lambda event, ctx: answer)
 
     steps = (calls("bash", command="touch made"), says("done"))
-    async with playing(tmp_path, extension, steps=steps) as play:
-        await play.session.prompt("go")
+    async with extension_session(tmp_path, extension, steps=steps) as hosted:
+        await hosted.session.prompt("go")
 
-        assert [(words(each), each.is_error) for each in results(play)] == [(reported, True)]
-        assert not (play.stage.cwd / "made").exists()
+        assert [(words(each), each.is_error) for each in results(hosted)] == [(reported, True)]
+        assert not (hosted.fixture.cwd / "made").exists()
 
 
 @pytest.mark.behaviour("tool-hooks-chain")
@@ -84,9 +84,9 @@ async def test_handlers_change_a_result_one_after_another_and_see_errors(tmp_pat
             return {"content": [*event.content, Text(text=" twice")], "details": {"z": 1}}
 
     steps = (calls("bash", command="exit 3"), says("done"))
-    async with playing(tmp_path, first, second, steps=steps) as play:
-        await play.session.prompt("go")
-        (result,) = results(play)
+    async with extension_session(tmp_path, first, second, steps=steps) as hosted:
+        await hosted.session.prompt("go")
+        (result,) = results(hosted)
 
     assert (words(result), result.is_error, result.details) == ("mended twice", False, {"z": 1})
     assert seen == [True, False]
@@ -102,11 +102,11 @@ async def test_a_handler_that_drops_messages_cannot_drop_prompt_and_tools(tmp_pa
 
         pi.on("context_with_system", lambda event, ctx: {"messages": event.messages[-1:]})
 
-    async with playing(tmp_path, extension, steps=(says("one"), says("two"))) as play:
-        await play.session.prompt("first")
-        await play.session.prompt("second")
-        sent = play.stage.provider.requests[-1].messages
-        kept = [type(each).__name__ for each in play.session.messages]
+    async with extension_session(tmp_path, extension, steps=(says("one"), says("two"))) as hosted:
+        await hosted.session.prompt("first")
+        await hosted.session.prompt("second")
+        sent = hosted.fixture.provider.requests[-1].messages
+        kept = [type(each).__name__ for each in hosted.session.messages]
 
     assert [type(each) for each in sent] == [SystemMessage, UserMessage]
     assert words(sent[-1]) == "second"
@@ -121,8 +121,8 @@ async def test_an_answer_is_changed_before_it_is_kept(tmp_path: Path) -> None:
                 return None
             return {"message": replace(event.message, content=(Text(text="better"),))}
 
-    async with playing(tmp_path, extension, steps=(says("good"),)) as play:
-        answer = await play.session.prompt("go")
+    async with extension_session(tmp_path, extension, steps=(says("good"),)) as hosted:
+        answer = await hosted.session.prompt("go")
 
     assert answer is not None
     assert words(answer) == "better"
@@ -140,10 +140,10 @@ async def test_a_turn_may_be_followed_by_entries_and_another_turn(tmp_path: Path
             said = {"type": "custom_message", "customType": "x", "content": "go on"}
             return {"entries": [said], "continue": True}
 
-    async with playing(tmp_path, extension, steps=(says("one"), says("two"))) as play:
-        answer = await play.session.prompt("go")
-        sent = play.stage.provider.requests[-1].messages
-        ids = [entry.id for entry in play.session.entries.log.branch()]
+    async with extension_session(tmp_path, extension, steps=(says("one"), says("two"))) as hosted:
+        answer = await hosted.session.prompt("go")
+        sent = hosted.fixture.provider.requests[-1].messages
+        ids = [entry.id for entry in hosted.session.entries.log.branch()]
 
     assert answer is not None
     assert (words(answer), words(sent[-1]), [turn.turn_index for turn in turns]) == (
@@ -165,10 +165,10 @@ async def test_a_run_may_be_followed_by_another_before_the_agent_rests(tmp_path:
             said = {"type": "custom_message", "customType": "x", "content": "more"}
             return {"entries": [said], "continue": True} if len(settled) == 1 else None
 
-    async with playing(tmp_path, extension, steps=(says("one"), says("two"))) as play:
-        await play.session.prompt("go")
+    async with extension_session(tmp_path, extension, steps=(says("one"), says("two"))) as hosted:
+        await hosted.session.prompt("go")
 
-        assert play.stage.order.count("agent_start") == 2
+        assert hosted.fixture.order.count("agent_start") == 2
     assert settled == ["one", "two"]
 
 
@@ -178,11 +178,11 @@ async def test_another_prompt_holds_for_the_requests_of_one_run(tmp_path: Path) 
         def force(event: Any, ctx: Any) -> Any:
             return {"system_prompt": "forced"} if event.prompt == "once" else None
 
-    async with playing(tmp_path, extension, steps=(says("one"), says("two"))) as play:
-        await play.session.prompt("once")
-        await play.session.prompt("then")
-        prompts: list[Any] = [call.messages[0] for call in play.stage.provider.requests]
-        kept = [m for m in play.session.messages if isinstance(m, SystemMessage)]
+    async with extension_session(tmp_path, extension, steps=(says("one"), says("two"))) as hosted:
+        await hosted.session.prompt("once")
+        await hosted.session.prompt("then")
+        prompts: list[Any] = [call.messages[0] for call in hosted.fixture.provider.requests]
+        kept = [m for m in hosted.session.messages if isinstance(m, SystemMessage)]
 
     assert prompts[0].content == "forced"
     assert prompts[0].tools_added == prompts[1].tools_added
@@ -203,9 +203,9 @@ async def test_a_prompt_that_extends_the_given_one_keeps_changes_of_other_handle
         def add(event: Any, ctx: Any) -> None:
             event.system_prompt_options.prompt_guidelines.append("Be kind.")
 
-    async with playing(tmp_path, warning, rules, steps=(says("one"),)) as play:
-        await play.session.prompt("hello")
-        (request,) = play.stage.provider.requests
+    async with extension_session(tmp_path, warning, rules, steps=(says("one"),)) as hosted:
+        await hosted.session.prompt("hello")
+        (request,) = hosted.fixture.provider.requests
 
     prompt = words(request.messages[0])
     assert "- Be kind." in prompt
@@ -219,9 +219,9 @@ async def test_an_injected_message_follows_the_prompt(tmp_path: Path) -> None:
             event.system_prompt_options.sections["mine"] = "only now"
             return {"message": {"custom_type": "x", "content": "by the way"}}
 
-    async with playing(tmp_path, extension, steps=(says("one"),)) as play:
-        await play.session.prompt("hello")
-        system, person, custom, _ = play.session.messages
+    async with extension_session(tmp_path, extension, steps=(says("one"),)) as hosted:
+        await hosted.session.prompt("hello")
+        system, person, custom, _ = hosted.session.messages
 
     assert isinstance(system, SystemMessage)
     assert (system.sections or {})["mine"] == "<mine>\nonly now\n</mine>"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.api.processes import ExecResult
-from tests.coding.extension_host.stage import playing
+from tests.coding.extension_host.extension_session import extension_session
 
 ECHO = "import sys, os; print(sys.stdin.read() + os.environ.get('MINE', ''), os.getcwd())"
 
@@ -14,20 +14,20 @@ ECHO = "import sys, os; print(sys.stdin.read() + os.environ.get('MINE', ''), os.
 async def test_a_program_runs_to_its_end_with_what_it_is_given(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
-    async with playing(tmp_path, apis.append) as play:
+    async with extension_session(tmp_path, apis.append) as hosted:
         (pi,) = apis
         argv = [sys.executable, "-c", ECHO]
         result = await pi.exec(argv, stdin="in ", env={"MINE": "mine"}, timeout=20)
         failed = await pi.exec([sys.executable, "-c", "raise SystemExit(3)"], cwd=tmp_path)
 
-    assert result == ExecResult(stdout=f"in mine {play.stage.cwd}\n", stderr="", code=0)
+    assert result == ExecResult(stdout=f"in mine {hosted.fixture.cwd}\n", stderr="", code=0)
     assert failed.code == 3
 
 
 async def test_a_program_that_takes_too_long_is_killed(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
-    async with playing(tmp_path, apis.append):
+    async with extension_session(tmp_path, apis.append):
         argv = [sys.executable, "-c", "import time; time.sleep(60)"]
         result = await apis[0].exec(argv, timeout=0.2)
 
@@ -37,7 +37,7 @@ async def test_a_program_that_takes_too_long_is_killed(tmp_path: Path) -> None:
 async def test_a_spawned_child_ends_with_the_session(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
-    async with playing(tmp_path, apis.append):
+    async with extension_session(tmp_path, apis.append):
         child = await apis[0].spawn([sys.executable, "-c", "print(input(), flush=True); input()"])
         await child.write(b"hello\n")
         assert await child.output.readline() == b"hello\n"
@@ -55,7 +55,7 @@ async def test_a_detached_child_outlives_pi_without_pipes(tmp_path: Path) -> Non
         f"pathlib.Path({os.fspath(reported)!r}).write_text(repr(nothing))"
     )
 
-    async with playing(tmp_path, apis.append):
+    async with extension_session(tmp_path, apis.append):
         child = await apis[0].spawn([sys.executable, "-c", script], detached=True)
         assert await child.output.read() == await child.errors.read() == b""
 

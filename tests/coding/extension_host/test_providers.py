@@ -18,7 +18,7 @@ from pi.coding.extension_host.contributions.providers import (
 )
 from pi.coding.extension_host.errors import ExtensionError
 from tests.ai.auth.scripted_ui import ScriptedUI
-from tests.coding.extension_host.stage import playing
+from tests.coding.extension_host.extension_session import extension_session
 
 ME = Owner(name="me", path="/me.py")
 MODEL = {"id": "m", "name": "M", "contextWindow": 1000, "maxTokens": 100}
@@ -34,12 +34,12 @@ async def test_an_extension_may_answer_as_a_model_itself(tmp_path: Path) -> None
 
         pi.register_provider("echo", {"api": "echo", "models": [MODEL], "answer": answer})
 
-    async with playing(tmp_path, extension, model="echo/m") as play:
-        answer = await play.session.prompt("hello")
+    async with extension_session(tmp_path, extension, model="echo/m") as hosted:
+        answer = await hosted.session.prompt("hello")
 
         assert answer is not None
         assert answer.content[0].text == "echo: hello"  # type: ignore[union-attr]
-        assert play.session.model is not None
+        assert hosted.session.model is not None
 
 
 def test_a_configured_provider_has_its_models_and_headers() -> None:
@@ -120,8 +120,8 @@ async def test_a_failing_model_list_does_not_affect_other_providers(tmp_path: Pa
         config = {"api": "x", "base_url": "http://127.0.0.1:9", "api_key": "k", "models": [MODEL]}
         pi.register_provider("mine", {**config, "refresh_models": listed})
 
-    async with playing(tmp_path, extension) as play:
-        models = play.stage.registry.models
+    async with extension_session(tmp_path, extension) as hosted:
+        models = hosted.fixture.registry.models
         first = await models.refresh("mine")
         second = await models.refresh("mine")
 
@@ -145,10 +145,10 @@ async def test_models_can_depend_on_the_account(tmp_path: Path, *, broken: bool)
             {"api": "x", "base_url": "http://127.0.0.1:9", "models": [MODEL], "oauth": oauth},
         )
 
-    async with playing(tmp_path, extension) as play:
-        models = play.stage.registry.models
+    async with extension_session(tmp_path, extension) as hosted:
+        models = hosted.fixture.registry.models
         before = [model.id for model in models.get_models("mine")]
-        await play.session.accounts.log_in("mine", ScriptedUI())
+        await hosted.session.accounts.log_in("mine", ScriptedUI())
 
         after = [model.id for model in models.get_models("mine")]
         assert (before, after) == (["m"], ["m" if broken else "gold"])

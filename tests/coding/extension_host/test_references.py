@@ -9,13 +9,13 @@ from pi.ai.providers.faux import Step, calls, says
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.contributions.references import Resource, ResourceRef, ResourceWindow
 from pi.coding.files.layers import FileChange, FileWrite, FileWritten
-from tests.coding.extension_host.stage import Extension, playing
+from tests.coding.extension_host.extension_session import Extension, extension_session
 
 
 async def outputs(tmp_path: Path, extension: Extension, *steps: Step) -> list[tuple[str, bool]]:
-    async with playing(tmp_path, extension, steps=(*steps, says("done"))) as play:
-        await play.session.prompt("go")
-        results = [m for m in play.session.messages if isinstance(m, ToolResultMessage)]
+    async with extension_session(tmp_path, extension, steps=(*steps, says("done"))) as hosted:
+        await hosted.session.prompt("go")
+        results = [m for m in hosted.session.messages if isinstance(m, ToolResultMessage)]
     return [
         ("".join(part.text for part in each.content if isinstance(part, Text)), each.is_error)
         for each in results
@@ -49,6 +49,25 @@ async def test_a_scheme_is_read_like_a_file_and_only_read(tmp_path: Path) -> Non
         ("There is no rule other. Available: style", True),
         ("rule://style can only be read.", True),
         (f"ENOENT: no such file or directory, access '{tmp_path}/home/project/nope.txt'", True),
+    ]
+
+
+async def test_a_note_stands_before_every_part(tmp_path: Path) -> None:
+    class Pages:
+        async def read(self, ref: ResourceRef, window: ResourceWindow) -> Resource:
+            return Resource(text="one\ntwo", note="[From a server.]")
+
+    def extension(pi: ExtensionAPI) -> None:
+        pi.add_scheme("page", Pages())
+
+    assert await outputs(
+        tmp_path,
+        extension,
+        calls("read", path="page://a", limit=1),
+        calls("read", path="page://a", offset=2),
+    ) == [
+        ("[From a server.]\n\none\n\n[Showing lines 1-1 of 2. Use offset=2 to go on.]", False),
+        ("[From a server.]\n\ntwo", False),
     ]
 
 
@@ -154,9 +173,9 @@ async def test_a_handler_completes_a_reference(tmp_path: Path) -> None:
         pi.add_scheme("rule", Knowing())
         pi.add_scheme("other", Rules())
 
-    async with playing(tmp_path, extension) as play:
+    async with extension_session(tmp_path, extension) as hosted:
         offered = [
-            await play.session.extensions.references(typed)
+            await hosted.session.extensions.references(typed)
             for typed in ("rule://", "rule://t", "rule://!", "other://", "file:x")
         ]
 

@@ -7,9 +7,9 @@ import pytest
 from msgspec import UNSET
 
 from pi.coding.extension_host.api.api import ExtensionAPI
-from pi.coding.extension_host.api.loaded_extension import first_line
+from pi.coding.extension_host.api.loaded_extension import decorator
 from pi.coding.extension_host.errors import ExtensionError
-from tests.coding.extension_host.stage import playing
+from tests.coding.extension_host.extension_session import extension_session
 
 
 def test_a_docstring_is_the_description() -> None:
@@ -19,7 +19,10 @@ def test_a_docstring_is_the_description() -> None:
         Carefully.
         """
 
-    assert (first_line(documented), first_line(lambda: None)) == ("Do it", "")
+    seen: list[str] = []
+    for function in (documented, lambda: None):
+        decorator(lambda _, text: seen.append(text))(function)
+    assert seen == ["Do it", ""]
 
 
 async def test_a_command_that_cannot_be_called_is_refused(tmp_path: Path) -> None:
@@ -36,7 +39,7 @@ async def test_a_command_that_cannot_be_called_is_refused(tmp_path: Path) -> Non
                 pi.register_command(name, handler)
             problems.append(failed.value.message)
 
-    async with playing(tmp_path, extension):
+    async with extension_session(tmp_path, extension):
         pass
     assert problems[:2] == ["A command cannot be called 'a b'.", "A command cannot be called ''."]
     assert problems[2].startswith("The command /x takes its arguments and a context")
@@ -53,18 +56,18 @@ async def test_a_command_completes_its_arguments(tmp_path: Path) -> None:
 
         pi.command("stay")(lambda args, ctx: None)
 
-    async with playing(tmp_path, extension) as play:
-        complete = play.session.extensions.completions
+    async with extension_session(tmp_path, extension) as hosted:
+        complete = hosted.session.extensions.completions
         assert await complete("go", "Berl") == ["Berlin"]
         assert [await complete("stay", ""), await complete("nope", "")] == [(), ()]
-        listed = {each.name: each.description for each in play.session.facts.commands()}
+        listed = {each.name: each.description for each in hosted.session.info.commands()}
         assert listed == {"go": "Go there", "stay": UNSET}
 
 
 async def test_what_is_taken_back_no_longer_counts(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
-    async with playing(tmp_path, apis.append) as play:
+    async with extension_session(tmp_path, apis.append) as hosted:
         (pi,) = apis
         for registration in (
             pi.register_command("x", lambda args, ctx: None),
@@ -77,8 +80,8 @@ async def test_what_is_taken_back_no_longer_counts(tmp_path: Path) -> None:
         ):
             registration.remove()
 
-        assert play.session.facts.commands() == []
-        assert (pi.get_flag("x"), pi.service("x"), play.host.contributed.sections()) == (
+        assert hosted.session.info.commands() == []
+        assert (pi.get_flag("x"), pi.service("x"), hosted.host.contributed.sections()) == (
             None,
             None,
             {},
@@ -88,7 +91,7 @@ async def test_what_is_taken_back_no_longer_counts(tmp_path: Path) -> None:
 async def test_shared_objects_report_under_the_name_of_the_extension(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
-    async with playing(tmp_path, apis.append):
+    async with extension_session(tmp_path, apis.append):
         (pi,) = apis
 
         async def make(scope: Any) -> str:

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from pi.agent.policy import Policy
 from pi.coding.bus import Owner
+from pi.coding.extension_host.contributions.flags import ExtensionFlag
 from pi.coding.extension_host.contributions.registries import RankedPolicy, Registries
-from pi.coding.extension_host.discovery.manifest import ExtensionFlag
 
 
 def test_policies_are_listed_by_position_and_changes_are_reported() -> None:
@@ -17,9 +17,7 @@ def test_policies_are_listed_by_position_and_changes_are_reported() -> None:
     registries.policies.add(RankedPolicy(policy=one, at="last"), me, "last")
     registries.policies.add(RankedPolicy(policy=two, at="first"), me, "first")
 
-    assert registries.policies_at("first") == [two]
-    assert registries.policies_at("normal") == []
-    assert registries.policies_at("last") == [one]
+    assert registries.placed_policies() == ([two], [], [one])
     assert changes == ["policies", "policies"]
 
 

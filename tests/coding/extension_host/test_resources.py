@@ -7,13 +7,13 @@ import pytest
 
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.errors import ExtensionError
-from tests.coding.extension_host.stage import playing
+from tests.coding.extension_host.extension_session import extension_session
 
 
 async def test_rules_are_found_without_registration(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
-    async with playing(tmp_path, apis.append, approve=True) as play:
-        play.stage.write("project/.cursor/rules/tabs.mdc", "Use tabs.")
+    async with extension_session(tmp_path, apis.append, approve=True) as hosted:
+        hosted.fixture.write("project/.cursor/rules/tabs.mdc", "Use tabs.")
         (rule,) = apis[0].context.resources.load("rules")
 
         assert (rule.key, rule.source, rule.scope) == ("tabs", "cursor", "project")
@@ -21,9 +21,9 @@ async def test_rules_are_found_without_registration(tmp_path: Path) -> None:
 
 async def test_extensions_of_an_untrusted_project_are_not_loaded(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
-    async with playing(tmp_path, apis.append, approve=False) as play:
-        play.stage.write("project/.cursor/rules/tabs.mdc", "Use tabs.")
-        play.stage.write("project/.pi/rules/tabs.mdc", "Use tabs.")
+    async with extension_session(tmp_path, apis.append, approve=False) as hosted:
+        hosted.fixture.write("project/.cursor/rules/tabs.mdc", "Use tabs.")
+        hosted.fixture.write("project/.pi/rules/tabs.mdc", "Use tabs.")
 
         assert apis[0].context.resources.load("rules") == ()
 
@@ -48,16 +48,16 @@ async def test_extensions_bring_kinds_and_sources_that_end_with_them(tmp_path: P
     stage_file = tmp_path / "home" / ".pi" / "agent" / "hello"
     stage_file.parent.mkdir(parents=True)
     stage_file.write_text("Hello!")
-    async with playing(tmp_path, kinds, sources) as play:
-        assert play.failures == []
+    async with extension_session(tmp_path, kinds, sources) as hosted:
+        assert hosted.failures == []
         assert seen == [("hello", "Hello!")]
-        await play.host.unload()
-        assert len(play.host.registries.resource_sources) == 0
+        await hosted.host.unload()
+        assert len(hosted.host.registries.resource_sources) == 0
 
 
 async def test_an_unknown_kind_is_reported(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
-    async with playing(tmp_path, apis.append):
+    async with extension_session(tmp_path, apis.append):
         with pytest.raises(ExtensionError, match="Unknown kind of resource 'songs'"):
             apis[0].context.resources.load("songs")
 
@@ -72,7 +72,7 @@ async def test_skills_and_templates_are_those_of_the_session(tmp_path: Path) -> 
         (agent / name).parent.mkdir(parents=True)
         (agent / name).write_text(text)
 
-    async with playing(tmp_path, apis.append):
+    async with extension_session(tmp_path, apis.append):
         resources = apis[0].context.resources
         (skill,), (prompt,) = resources.load("skills"), resources.load("prompts")
 
@@ -80,19 +80,20 @@ async def test_skills_and_templates_are_those_of_the_session(tmp_path: Path) -> 
         assert (prompt.key, prompt.path) == ("hi", agent / "prompts/hi.md")
 
 
-async def test_those_of_other_agents_come_behind_those_of_the_session(tmp_path: Path) -> None:
+async def test_those_of_accepted_agents_are_among_those_of_the_session(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     skill = "---\nname: tidy\ndescription: Tidy up.\n---\nTidy."
     for name in (".pi/agent/skills", ".claude/skills", ".codex/skills"):
         path = tmp_path / "home" / name / "tidy" / "SKILL.md"
         path.parent.mkdir(parents=True)
         path.write_text(skill if "codex" not in name else skill.replace("tidy", "neat"))
+    sources = '{"sources": {"claude": true, "codex": true}}'
+    (tmp_path / "home/.pi/agent/settings.json").write_text(sources)
 
-    async with playing(tmp_path, apis.append):
+    async with extension_session(tmp_path, apis.append):
         found = apis[0].context.resources.load("skills")
 
     assert [(each.key, each.source, each.priority, each.shadowed) for each in found] == [
         ("tidy", "auto", 100, False),
-        ("tidy", "claude", 80, True),
-        ("neat", "codex", 70, False),
+        ("neat", "codex", 100, False),
     ]

@@ -11,7 +11,7 @@ from pi.agent.policy import Interrupt
 from pi.ai.providers.faux import calls, says
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.errors import ExtensionError
-from tests.coding.extension_host.stage import playing
+from tests.coding.extension_host.extension_session import extension_session
 
 
 async def test_compaction_waits_until_idle_and_reports_its_result(tmp_path: Path) -> None:
@@ -22,9 +22,9 @@ async def test_compaction_waits_until_idle_and_reports_its_result(tmp_path: Path
         def compact(event: Any, ctx: Any) -> None:
             ctx.compact(on_error=lambda problem: problems.append(problem.message))
 
-    async with playing(tmp_path, extension, steps=(says("one"), says("two"))) as play:
-        await play.session.prompt("go")
-        await play.session.prompt("again")
+    async with extension_session(tmp_path, extension, steps=(says("one"), says("two"))) as hosted:
+        await hosted.session.prompt("go")
+        await hosted.session.prompt("again")
 
     assert problems[0] == "Nothing to compact (session too small)"
 
@@ -37,9 +37,9 @@ async def test_abort_and_shutdown_are_requested(tmp_path: Path) -> None:
             ctx.shutdown()
 
     steps = (calls("bash", command="true"), says("never"))
-    async with playing(tmp_path, extension, steps=steps) as play:
-        answer = await play.session.prompt("go")
-        await play.session.extensions.shutdown_requested.wait()
+    async with extension_session(tmp_path, extension, steps=steps) as hosted:
+        answer = await hosted.session.prompt("go")
+        await hosted.session.extensions.shutdown_requested.wait()
 
     assert answer is not None
     assert answer.stop_reason == "error"
@@ -65,10 +65,12 @@ async def test_what_is_started_in_a_run_ends_with_it(tmp_path: Path) -> None:
             story.append("settled")
 
     apis: list[ExtensionAPI] = []
-    async with playing(tmp_path, extension, apis.append, steps=(says("hi"), says("ho"))) as play:
-        await play.session.prompt("one")
+    async with extension_session(
+        tmp_path, extension, apis.append, steps=(says("hi"), says("ho"))
+    ) as hosted:
+        await hosted.session.prompt("one")
         first = [*story]
-        await play.session.prompt("two")
+        await hosted.session.prompt("two")
 
         assert first == ["ended", "closed", "settled"]
         assert story == first * 2
@@ -83,11 +85,13 @@ async def test_the_interrupting_extension_is_named(tmp_path: Path) -> None:
             if ctx.message_token is not None and "two" in str(event.assistant_message_event):
                 ctx.interrupt(ctx.message_token, Interrupt("enough"))
 
-    async with playing(tmp_path, rude, steps=(says("one two three"), says("four"))) as play:
-        answer = await play.session.prompt("count")
+    async with extension_session(
+        tmp_path, rude, steps=(says("one two three"), says("four"))
+    ) as hosted:
+        answer = await hosted.session.prompt("count")
 
         assert answer is not None
         assert answer.text == "four"
-        entries = [msgspec.json.decode(raw) for raw in play.session.facts.entries()]
+        entries = [msgspec.json.decode(raw) for raw in hosted.session.info.entries()]
         cuts = [entry["message"].get("interrupt") for entry in entries if "message" in entry]
         assert {"by": "rude", "reason": "enough"} in cuts

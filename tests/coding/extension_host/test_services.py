@@ -9,7 +9,7 @@ import pytest
 
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.errors import ExtensionError
-from tests.coding.extension_host.stage import playing
+from tests.coding.extension_host.extension_session import extension_session
 
 
 async def test_a_setting_has_its_declared_kind_and_default(tmp_path: Path) -> None:
@@ -17,15 +17,15 @@ async def test_a_setting_has_its_declared_kind_and_default(tmp_path: Path) -> No
     changes: list[int] = []
     settings = {"weather": {"units": "metric", "days": "many"}}
 
-    async with playing(tmp_path, apis.append, settings=settings) as play:
+    async with extension_session(tmp_path, apis.append, settings=settings) as hosted:
         (pi,) = apis
         pi.settings.declare("weather.units", str, "imperial")
         pi.settings.declare("weather.days", int, 3, "how many")
         pi.settings.declare("weather.city", str, "Berlin")
         listening = pi.settings.on_change(lambda: changes.append(1))
-        play.session.settings.override({"weather.days": 5})
+        hosted.session.settings.override({"weather.days": 5})
         listening.remove()
-        play.session.settings.override({"weather.days": 7})
+        hosted.session.settings.override({"weather.days": 7})
 
         names = ["weather.units", "weather.days", "weather.city", "weather.other"]
         assert [pi.settings.get(name) for name in names] == ["metric", 7, "Berlin", None]
@@ -37,11 +37,11 @@ async def test_a_setting_is_stored_where_the_extension_wants(tmp_path: Path) -> 
     apis: list[ExtensionAPI] = []
     changes: list[Any] = []
 
-    async with playing(tmp_path, apis.append, approve=True) as play:
+    async with extension_session(tmp_path, apis.append, approve=True) as hosted:
         (pi,) = apis
         pi.settings.declare("roles.default", str, "")
         pi.settings.on_change(lambda: changes.append(pi.settings.get("roles.default")))
-        file = play.stage.agent_dir / "settings.json"
+        file = hosted.fixture.agent_dir / "settings.json"
         pi.settings.set("roles.default", "openai/gpt")
         assert json.loads(file.read_text())["roles"] == {"default": "openai/gpt"}
         pi.settings.set("roles.default", "mine", place="project")
@@ -56,7 +56,7 @@ async def test_a_setting_is_stored_where_the_extension_wants(tmp_path: Path) -> 
 
     assert changes == ["openai/gpt", "mine", "now", "now"]
     assert json.loads(file.read_text())["roles"] == {}
-    project = json.loads((play.stage.cwd / ".pi/settings.json").read_text())
+    project = json.loads((hosted.fixture.cwd / ".pi/settings.json").read_text())
     assert project == {"roles": {"default": "mine"}}
 
 
@@ -71,7 +71,7 @@ async def test_the_network_is_reached_through_the_clients_own_settings(tmp_path:
 
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
-    async with server, playing(tmp_path, apis.append):
+    async with server, extension_session(tmp_path, apis.append):
         response = await apis[0].http.request(url, headers={"X-A": "1"})
         async with apis[0].http.stream(url) as stream:
             pieces = [piece async for piece in stream]

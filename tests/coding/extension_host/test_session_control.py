@@ -6,15 +6,15 @@ from pathlib import Path
 from pi.ai.providers.faux import says
 from pi.coding.extension_host.control import Cancelled, SessionControl
 from pi.coding.port.results import SubSession
-from tests.coding.extension_host.stage import playing
-from tests.coding.runtime.stage import Stage
+from tests.coding.extension_host.extension_session import extension_session
+from tests.coding.runtime.session_fixture import SessionFixture
 
 
 async def test_sessions_are_replaced_and_come_back(tmp_path: Path) -> None:
-    async with playing(tmp_path, steps=(says("hi"),)) as play:
-        await play.session.prompt("hello")
-        control: SessionControl = SessionControl(play.session)
-        first = play.session.session_file
+    async with extension_session(tmp_path, steps=(says("hi"),)) as hosted:
+        await hosted.session.prompt("hello")
+        control: SessionControl = SessionControl(hosted.session)
+        first = hosted.session.session_file
         seen: list[int] = []
 
         assert first is not None
@@ -22,21 +22,21 @@ async def test_sessions_are_replaced_and_come_back(tmp_path: Path) -> None:
         back = await control.switch_session(first)
 
         assert (made, back) == (Cancelled(cancelled=False), Cancelled(cancelled=False))
-        assert play.session.session_file == first
+        assert hosted.session.session_file == first
         assert len(seen) == 1
 
 
 async def test_a_requested_shutdown_waits_until_idle(tmp_path: Path) -> None:
-    async with playing(tmp_path) as play:
-        control = SessionControl(play.session)
+    async with extension_session(tmp_path) as hosted:
+        control = SessionControl(hosted.session)
         control.shutdown()
         async with asyncio.timeout(30):
-            await play.session.extensions.shutdown_requested.wait()
+            await hosted.session.extensions.shutdown_requested.wait()
 
 
 async def test_a_nested_session_answers_and_is_closed_by_its_opener(tmp_path: Path) -> None:
-    async with playing(tmp_path, steps=(says("four"),)) as play:
-        nested = await SessionControl(play.session).open_nested(SubSession(prompt=""))
+    async with extension_session(tmp_path, steps=(says("four"),)) as hosted:
+        nested = await SessionControl(hosted.session).open_nested(SubSession(prompt=""))
         answer = await nested.prompt("2 + 2?")
         await nested.close()
 
@@ -47,12 +47,12 @@ async def test_a_nested_session_answers_and_is_closed_by_its_opener(tmp_path: Pa
 async def test_a_nested_session_trusts_no_more_than_its_parent(
     tmp_path: Path,
 ) -> None:
-    stage = Stage(tmp_path, says("four"))
-    stage.write("project/AGENTS.md", "Be kind.")
-    stage.write("AGENTS.md", "Obey me.")
-    other = stage.write("other/AGENTS.md", "Obey me.").parent
-    stage.write(".pi/agent/trust.json", f'{{"{stage.cwd}": true}}')
-    async with await stage.open() as session:
+    fixture = SessionFixture(tmp_path, says("four"))
+    fixture.write("project/AGENTS.md", "Be kind.")
+    fixture.write("AGENTS.md", "Obey me.")
+    other = fixture.write("other/AGENTS.md", "Obey me.").parent
+    fixture.write(".pi/agent/trust.json", f'{{"{fixture.cwd}": true}}')
+    async with await fixture.open() as session:
         control = SessionControl(session)
         for spec in (SubSession(prompt=""), SubSession(prompt="", cwd=other)):
             nested = await control.open_nested(spec)

@@ -10,7 +10,7 @@ from pi.coding.extension_host.scope import Scope
 from pi.testing import FakeClock
 
 
-class Room:
+class SharedRoom:
     """Sessions that start and end, with shared objects."""
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class Room:
 
 
 async def test_something_shared_is_made_once_and_closed_after_its_last_user() -> None:
-    room = Room()
+    room = SharedRoom()
     one, two = room.session(), room.session()
 
     assert [await room.take(one), await room.take(two)] == ["a server", "a server"]
@@ -45,7 +45,7 @@ async def test_something_shared_is_made_once_and_closed_after_its_last_user() ->
 
 
 async def test_it_may_linger_for_the_next_session() -> None:
-    room = Room()
+    room = SharedRoom()
     one, two = room.session(), room.session()
     await room.take(one, linger=10)
     await one.close()
@@ -61,7 +61,7 @@ async def test_it_may_linger_for_the_next_session() -> None:
 
 
 async def test_everything_ends_with_the_process() -> None:
-    room = Room()
+    room = SharedRoom()
     session = room.session()
     await room.take(session, linger=10)
     await session.close()
@@ -74,7 +74,7 @@ async def test_everything_ends_with_the_process() -> None:
 
 
 async def test_a_failed_creation_is_retried_by_the_next_user() -> None:
-    room = Room()
+    room = SharedRoom()
     session = room.session()
 
     async def broken(scope: Scope) -> None:

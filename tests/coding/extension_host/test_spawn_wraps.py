@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import asyncio
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -8,18 +10,17 @@ import pytest
 
 from pi.ai.messages import ToolResultMessage
 from pi.ai.providers.faux import calls, says
+from pi.base.processes.terminal import ChildTerminal
 from pi.base.records import replace
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.port.results import SubSession
+from pi.coding.shell.jobs import JobOutput
 from pi.coding.shell.spawns import ProcessLimits, SpawnRefused, SpawnRequest
-from tests.coding.extension_host.stage import Play, playing
-from tests.modes.pipes import until
-
-EXTENDED = {"bash": {"extended": True}, "async": {"enabled": True}}
+from tests.coding.extension_host.extension_session import ExtensionFixture, extension_session
 
 
-def results(play: Play) -> list[str]:
-    said = [m for m in play.session.messages if isinstance(m, ToolResultMessage)]
+def results(hosted: ExtensionFixture) -> list[str]:
+    said = [m for m in hosted.session.messages if isinstance(m, ToolResultMessage)]
     return [message.content[0].text for message in said]  # type: ignore[union-attr]
 
 
@@ -43,15 +44,15 @@ async def test_every_command_and_program_passes_through_the_wraps_in_order(
         pi.wrap_spawn(note)
 
     steps = (calls("bash", command="echo $MARK"), says("done"))
-    async with playing(tmp_path, extension, steps=steps) as play:
+    async with extension_session(tmp_path, extension, steps=steps) as hosted:
         (pi,) = apis
-        await play.session.prompt("go")
-        own = await play.session.shell.run("echo $MARK")
+        await hosted.session.prompt("go")
+        own = await hosted.session.shell.run("echo $MARK")
         done = await pi.exec(["sh", "-c", "echo $MARK"])
         child = await pi.spawn(["sh", "-c", "echo $MARK"], kind="mcp")
         line = await child.output.read(100)
 
-        assert results(play) == ["first second\n"]
+        assert results(hosted) == ["first second\n"]
         assert (own.output, done.stdout, line) == (
             "first second\n",
             "first second\n",
@@ -61,9 +62,7 @@ async def test_every_command_and_program_passes_through_the_wraps_in_order(
         assert seen == kinds
 
 
-async def test_a_wrap_sees_only_its_kinds_and_background_jobs_have_their_own(
-    tmp_path: Path,
-) -> None:
+async def test_a_wrap_sees_only_its_kinds(tmp_path: Path) -> None:
     seen: list[str] = []
 
     def extension(pi: ExtensionAPI) -> None:
@@ -71,17 +70,55 @@ async def test_a_wrap_sees_only_its_kinds_and_background_jobs_have_their_own(
             seen.append(request.kind)
             return request
 
-        pi.wrap_spawn(note, {"job", "user"})
+        pi.wrap_spawn(note, {"user"})
 
-    steps = (
-        calls("bash", command="true", **{"async": True}),
-        calls("bash", command="true"),
-        says("done"),
-    )
-    async with playing(tmp_path, extension, steps=steps, settings=EXTENDED) as play:
-        await play.session.prompt("go")
+    steps = (calls("bash", command="true"), says("done"))
+    async with extension_session(tmp_path, extension, steps=steps) as hosted:
+        await hosted.session.prompt("go")
+        await hosted.session.shell.run("true")
 
-    assert seen == ["job"]
+    assert seen == ["user"]
+
+
+async def test_a_prepared_request_has_passed_the_wraps_and_is_started_as_it_is(
+    tmp_path: Path,
+) -> None:
+    seen: list[str] = []
+    apis: list[ExtensionAPI] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        apis.append(pi)
+
+        def mark(request: SpawnRequest) -> SpawnRequest:
+            seen.append(request.command)
+            return replace(request, env={**request.env, "MARK": "wrapped"})
+
+        pi.wrap_spawn(mark, {"bash"})
+
+    async with extension_session(tmp_path, extension):
+        request = await apis[0].prepare_spawn(
+            ["sh", "-c", "echo $MARK"],
+            kind="bash",
+            command="echo",
+            env={"PATH": os.environ["PATH"]},
+            environment=None,
+        )
+        child = await apis[0].spawn(request)
+        output = await child.output.read()
+
+    assert (seen, output) == (["echo"], b"wrapped\n")
+
+
+async def test_the_shell_of_the_bash_tool_can_be_asked_for(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+    async with extension_session(
+        tmp_path, apis.append, settings={"shellCommandPrefix": "true"}
+    ) as hosted:
+        setup = apis[0].context.shell_setup()
+
+    assert Path(setup.path).name == "bash"
+    assert setup.env["PI_SESSION_ID"] == hosted.session.entries.log.header.id
+    assert setup.options.prefix == "true"
 
 
 async def test_a_wrap_refuses_a_command_and_the_model_gets_the_reason(tmp_path: Path) -> None:
@@ -96,11 +133,11 @@ async def test_a_wrap_refuses_a_command_and_the_model_gets_the_reason(tmp_path: 
         pi.wrap_spawn(refuse)
 
     steps = (calls("bash", command="touch made"), says("done"))
-    async with playing(tmp_path, extension, steps=steps) as play:
-        await play.session.prompt("go")
+    async with extension_session(tmp_path, extension, steps=steps) as hosted:
+        await hosted.session.prompt("go")
 
-        assert "Only plan: no programs." in results(play)[0]
-        assert not (play.stage.cwd / "made").exists()
+        assert "Only plan: no programs." in results(hosted)[0]
+        assert not (hosted.fixture.cwd / "made").exists()
         with pytest.raises(SpawnRefused, match="Only plan"):
             await apis[0].exec(["true"])
 
@@ -111,11 +148,11 @@ async def test_a_wrap_that_fails_lets_nothing_start(tmp_path: Path, fault: Any) 
         pi.wrap_spawn(fault)
 
     steps = (calls("bash", command="touch made"), says("done"))
-    async with playing(tmp_path, extension, steps=steps) as play:
-        await play.session.prompt("go")
+    async with extension_session(tmp_path, extension, steps=steps) as hosted:
+        await hosted.session.prompt("go")
 
-        assert "a spawn wrap of an extension failed" in results(play)[0]
-        assert not (play.stage.cwd / "made").exists()
+        assert "a spawn wrap of an extension failed" in results(hosted)[0]
+        assert not (hosted.fixture.cwd / "made").exists()
 
 
 async def test_a_wrap_may_run_programs_itself(tmp_path: Path) -> None:
@@ -130,7 +167,7 @@ async def test_a_wrap_may_run_programs_itself(tmp_path: Path) -> None:
 
         pi.wrap_spawn(probe)
 
-    async with playing(tmp_path, extension):
+    async with extension_session(tmp_path, extension):
         done = await apis[0].exec(["sh", "-c", "echo $PROBED"])
 
     assert done.stdout == "found\n"
@@ -148,10 +185,10 @@ async def test_the_wraps_of_a_session_hold_in_nested_sessions(tmp_path: Path) ->
         pi.wrap_spawn(refuse)
 
     steps = (calls("bash", command="true"), says("done"))
-    async with playing(tmp_path, extension, steps=steps) as play:
+    async with extension_session(tmp_path, extension, steps=steps) as hosted:
         await (await apis[0].sub_session(SubSession(prompt="go"))).result()
 
-        assert "not here" in str(play.stage.provider.requests[1].messages[-1])
+        assert "not here" in str(hosted.fixture.provider.requests[1].messages[-1])
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits need POSIX")
@@ -163,40 +200,56 @@ async def test_limits_hold_for_the_program_and_its_children(tmp_path: Path) -> N
         limits = ProcessLimits(file_bytes=1024, cpu_seconds=5)
         pi.wrap_spawn(lambda request: replace(request, limits=limits))
 
-    async with playing(tmp_path, extension):
+    async with extension_session(tmp_path, extension):
         script = "(head -c 5000 /dev/zero > big) ; ulimit -t; wc -c < big"
         done = await apis[0].exec(["bash", "-c", script])
 
     assert done.stdout.split() == ["5", "1024"]
 
 
-async def test_jobs_are_listed_read_and_cancelled(tmp_path: Path) -> None:
+async def test_jobs_are_added_listed_read_awaited_and_cancelled(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
-    line = "echo begun; sleep 60"
-    steps = (calls("bash", command=line, **{"async": True}), says("done"))
-    async with playing(tmp_path, apis.append, steps=steps, settings=EXTENDED) as play:
+    go = asyncio.Event()
+
+    async def work(*, fails: bool = False) -> bool:
+        await go.wait()
+        return not fails
+
+    async with extension_session(tmp_path, apis.append):
         jobs = apis[0].context.jobs
         before = jobs.list()
-        await play.session.prompt("go")
-        (job,) = jobs.list()
-        await until(lambda: bool(jobs.read(job.id).text))
-        running = jobs.cancel(job.id)
-        await until(lambda: jobs.list()[0].state != "running")
+        for fails in (False, True):
+            task = asyncio.create_task(work(fails=fails))
+            jobs.add("build", task, lambda: JobOutput(text="begun\n"), prefix="bash")
+        forever = asyncio.create_task(asyncio.Event().wait())
+        jobs.add("serve", forever, lambda: JobOutput(text=""))
+        waited = await jobs.wait("bash-1", timeout=0)
+        go.set()
+        ended = [await jobs.wait(id) for id in ("bash-1", "bash-2")]
+        running = jobs.cancel("job-3")
+        await jobs.wait("job-3")
 
-        assert before == ()
-        assert (job.command, job.state, running) == (line, "running", True)
-        assert jobs.read(job.id).text == "begun\n"
-        assert (jobs.list()[0].state, jobs.cancel(job.id)) == ("cancelled", False)
+        assert (before, waited.state) == ((), "running")
+        assert jobs.read("bash-1").text == "begun\n"
+        assert [job.state for job in ended] == ["completed", "failed"]
+        assert (running, jobs.list()[2].state, jobs.cancel("job-3")) == (True, "cancelled", False)
         with pytest.raises(Exception, match="Unknown job 'bash-9'"):
             jobs.read("bash-9")
 
 
+async def test_jobs_end_with_their_session(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+    async with extension_session(tmp_path, apis.append):
+        task = asyncio.create_task(asyncio.Event().wait())
+        apis[0].context.jobs.add("serve", task, lambda: JobOutput(text=""))
+
+    assert task.cancelled()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
 async def test_a_program_runs_in_a_terminal(tmp_path: Path) -> None:
-    from pi.extension import ChildTerminal
-
     apis: list[ExtensionAPI] = []
-    async with playing(tmp_path, apis.append):
+    async with extension_session(tmp_path, apis.append):
         terminal = ChildTerminal(columns=90, rows=20)
         script = "test -t 0 && stty size && read line && echo got $line"
         child = await apis[0].spawn(["sh", "-c", script], terminal=terminal)
@@ -223,11 +276,16 @@ async def test_an_extension_gets_the_terminal_of_a_command(tmp_path: Path) -> No
             event.terminal.on_output(written.append)
             await event.terminal.send(b"keys\r")
 
-    steps = (calls("bash", command="read line; echo got $line", pty=True), says("done"))
-    options = {"steps": steps, "settings": EXTENDED, "mode": "tui"}
-    async with playing(tmp_path, extension, **options) as play:  # type: ignore[arg-type]
-        await play.session.prompt("go")
+        apis.append(pi)
 
-        assert len(opened) == 1
-        assert b"got keys" in b"".join(written)
-        assert "got keys" in results(play)[0]
+    apis: list[ExtensionAPI] = []
+    async with extension_session(tmp_path, extension):
+        terminal = ChildTerminal()
+        child = await apis[0].spawn(
+            ["sh", "-c", "read line; echo got $line"], terminal=terminal, call_id="call-1"
+        )
+        while data := await child.output.read(1000):
+            terminal.received(data)
+
+    assert opened == ["call-1"]
+    assert b"got keys" in b"".join(written)

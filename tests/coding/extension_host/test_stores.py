@@ -9,22 +9,22 @@ from pi.base.errors import PiError
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.api.storage import FileStore
 from pi.testing import FakeClock
-from tests.coding.extension_host.stage import playing
+from tests.coding.extension_host.extension_session import extension_session
 
 
 async def test_what_is_stored_in_the_session_follows_its_branches(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
-    async with playing(tmp_path, apis.append, steps=(says("one"),)) as play:
+    async with extension_session(tmp_path, apis.append, steps=(says("one"),)) as hosted:
         store = apis[0].store("session")
         await store.set("n", 1)
-        await play.session.prompt("hello")
+        await hosted.session.prompt("hello")
         await store.set("n", 2)
         await store.set("m", None)
-        (person,) = play.session.facts.fork_points()
+        (person,) = hosted.session.info.fork_points()
         now = (store.get("n"), store.get("m", 3), store.get("k", 4))
 
-        await play.session.tree.go_to(person.entry_id)
+        await hosted.session.tree.go_to(person.entry_id)
         assert (now, store.get("n")) == ((2, None, 4), 1)
         await store.delete("n")
         assert store.get("n", "gone") == "gone"
@@ -33,7 +33,7 @@ async def test_what_is_stored_in_the_session_follows_its_branches(tmp_path: Path
 async def test_values_of_a_project_are_not_visible_in_another(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
-    async with playing(tmp_path, apis.append):
+    async with extension_session(tmp_path, apis.append):
         (pi,) = apis
         await pi.store("project").set("a", [1])
         await pi.store("global").set("a", [2])

@@ -22,7 +22,7 @@ from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.files.layers import FileChange, FileWrite, FileWritten
 from pi.coding.port.results import SubSession
 from pi.coding.runtime.options import ToolFilter
-from tests.coding.extension_host.stage import playing
+from tests.coding.extension_host.extension_session import extension_session
 
 
 async def test_a_nested_session_has_the_wraps_layers_and_guards_of_its_parent(
@@ -55,7 +55,7 @@ async def test_a_nested_session_has_the_wraps_layers_and_guards_of_its_parent(
         calls("bash", command="true"),
         says("found it"),
     )
-    async with playing(tmp_path, extension, steps=steps) as play:
+    async with extension_session(tmp_path, extension, steps=steps) as hosted:
         spec = SubSession(prompt="look", tools=("write", "bash"), system="You look for things.")
         handle = await apis[0].sub_session(spec)
         events: list[Any] = []
@@ -71,10 +71,37 @@ async def test_a_nested_session_has_the_wraps_layers_and_guards_of_its_parent(
             if type(event).__name__ == "MessageEnd" and isinstance(event.message, ToolResultMessage)
         ]
         assert [result.content[0].text for result in results][1] == "no"  # type: ignore[union-attr]
-        assert play.session.messages == []
-        first = play.stage.provider.requests[0].messages[0]
+        assert hosted.session.messages == []
+        first = hosted.fixture.provider.requests[0].messages[0]
         assert first.sections == {"preamble": "You look for things."}  # type: ignore[union-attr]
     assert story == ["asked", "wrote a", "asked", "asked"]
+
+
+async def test_a_layer_can_leave_the_writes_of_nested_sessions_to_its_extension_there(
+    tmp_path: Path,
+) -> None:
+    apis: list[ExtensionAPI] = []
+    story: list[str] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        apis.append(pi)
+        depth = len(apis) - 1
+
+        async def layer(change: FileChange, write: FileWrite) -> FileWritten:
+            story.append(f"layer of session {depth} wrote {change.path.name}")
+            return await write(change)
+
+        pi.wrap_files(layer, nested=False)
+
+    steps = (
+        *(calls("write", path="a", content="x"), says("done")),
+        *(calls("write", path="b", content="x"), says("done")),
+    )
+    async with extension_session(tmp_path, extension, steps=steps) as hosted:
+        await (await apis[0].sub_session(SubSession(prompt="go", extensions="all"))).result()
+        await hosted.session.prompt("go")
+
+    assert story == ["layer of session 1 wrote a", "layer of session 0 wrote b"]
 
 
 async def test_several_work_side_by_side_and_can_be_aborted(tmp_path: Path) -> None:
@@ -83,7 +110,7 @@ async def test_several_work_side_by_side_and_can_be_aborted(tmp_path: Path) -> N
     def answer(call: Call) -> Reply:
         return says(f"about {call.messages[-1].content[0].text}")  # type: ignore[union-attr]
 
-    async with playing(tmp_path, apis.append, steps=(answer,)):
+    async with extension_session(tmp_path, apis.append, steps=(answer,)):
         (pi,) = apis
         handles = [await pi.sub_session(SubSession(prompt=name)) for name in ("a", "b")]
         await handles[1].abort()
@@ -97,14 +124,14 @@ async def test_a_nested_session_that_takes_too_long_is_aborted(tmp_path: Path) -
     apis: list[ExtensionAPI] = []
     steps = (calls("bash", command="sleep 60"), says("never"))
 
-    async with playing(tmp_path, apis.append, steps=steps) as play:
+    async with extension_session(tmp_path, apis.append, steps=steps) as hosted:
         begun = asyncio.Event()
         handle = await apis[0].sub_session(SubSession(prompt="go", seconds=5))
         handle.events(
             lambda event: begun.set() if type(event).__name__ == "ToolExecutionStart" else None
         )
         await begun.wait()
-        await play.stage.clock.advance(6)
+        await hosted.fixture.clock.advance(6)
         answer = await handle.result()
 
     assert answer is not None
@@ -115,10 +142,10 @@ async def test_it_ends_with_the_session_that_began_it(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     steps = (calls("bash", command="sleep 60"), says("never"))
 
-    async with playing(tmp_path, apis.append, steps=steps) as play:
+    async with extension_session(tmp_path, apis.append, steps=steps) as hosted:
         handle = await apis[0].sub_session(SubSession(prompt="go"))
         await asyncio.sleep(0)
-        await play.session.new_session()
+        await hosted.session.new_session()
 
         with pytest.raises(asyncio.CancelledError):
             await handle.result()
@@ -131,27 +158,29 @@ async def test_a_nested_session_ends_at_its_turn_or_cost_limit(
     apis: list[ExtensionAPI] = []
     dear = ModelCost(input=1000)
 
-    async with playing(tmp_path, apis.append, steps=(calls("bash", command="true"),) * 50) as play:
+    async with extension_session(
+        tmp_path, apis.append, steps=(calls("bash", command="true"),) * 50
+    ) as hosted:
         model = replace(FAUX_MODEL, cost=dear)
         spec = SubSession(prompt="go on and on", model=model, **limit)
         answer = await (await apis[0].sub_session(spec)).result()
 
         assert answer is not None
         assert answer.stop_reason in ("aborted", "error")
-        assert 2 <= len(play.stage.provider.requests) < 50
+        assert 2 <= len(hosted.fixture.provider.requests) < 50
 
 
 async def test_a_nested_session_within_its_limits_runs_to_its_end(
     tmp_path: Path,
 ) -> None:
     apis: list[ExtensionAPI] = []
-    async with playing(tmp_path, apis.append, steps=(says("four"),)) as play:
+    async with extension_session(tmp_path, apis.append, steps=(says("four"),)) as hosted:
         spec = SubSession(prompt="2 + 2?", turns=5, cost=1.0, seconds=60)
         answer = await (await apis[0].sub_session(spec)).result()
 
         assert answer is not None
         assert answer.text == "four"
-        assert play.stage.clock.sleeping == 0
+        assert hosted.fixture.clock.sleeping == 0
 
 
 @pytest.mark.parametrize(
@@ -177,7 +206,7 @@ async def test_a_nested_session_loads_the_requested_extensions_and_keeps_all_gua
         pi.on("tool_call", lambda event, ctx: story.append("called"))
 
     steps = (calls("bash", command="true"), says("done"))
-    async with playing(tmp_path, caller, counting, steps=steps):
+    async with extension_session(tmp_path, caller, counting, steps=steps):
         spec = SubSession(prompt="go", extensions=extensions)
         answer = await (await apis[0].sub_session(spec)).result()
 
@@ -193,7 +222,7 @@ async def test_an_unknown_extension_cannot_be_requested(tmp_path: Path) -> None:
     def caller(pi: ExtensionAPI) -> None:
         apis.append(pi)
 
-    async with playing(tmp_path, caller):
+    async with extension_session(tmp_path, caller):
         with pytest.raises(ExtensionError, match="Unknown extension 'other'") as caught:
             await apis[0].sub_session(SubSession(prompt="go", extensions=("other",)))
 
@@ -216,11 +245,11 @@ async def test_guards_of_a_session_apply_to_sessions_nested_twice(
         pi.on("tool_call", lambda event, ctx: {"block": True, "reason": "not here"})
 
     steps = (says("first"), calls("bash", command="true"), says("second"))
-    async with playing(tmp_path, helping, guard, steps=steps) as play:
+    async with extension_session(tmp_path, helping, guard, steps=steps) as hosted:
         await (
             await apis[0].sub_session(SubSession(prompt="outer", extensions=("helping",)))
         ).result()
-        request = play.stage.provider.requests[-1]
+        request = hosted.fixture.provider.requests[-1]
 
     assert "not here" in str(request.messages[-1])
 
@@ -230,10 +259,10 @@ async def test_a_nested_session_has_no_tools_that_the_user_excluded(tmp_path: Pa
     apis: list[ExtensionAPI] = []
     tools = ToolFilter(only=("read", "bash"), without=("bash",))
 
-    async with playing(tmp_path, apis.append, steps=(says("a"),), tools=tools) as play:
+    async with extension_session(tmp_path, apis.append, steps=(says("a"),), tools=tools) as hosted:
         handle = await apis[0].sub_session(SubSession(prompt="go", tools=("read", "bash", "write")))
         await handle.result()
-        declared, _ = fold(play.stage.provider.requests[0].messages, keep_later=False)
+        declared, _ = fold(hosted.fixture.provider.requests[0].messages, keep_later=False)
 
     assert [tool.name for tool in declared.tools] == ["read"]
 
@@ -268,10 +297,10 @@ async def test_the_policies_of_a_session_guard_those_that_work_for_it_and_shape_
         pi.add_policy(Watchful("normal"))
 
     steps = (calls("bash", command="true"), calls("read", path="a"), says("done"))
-    async with playing(tmp_path, extension, steps=steps) as play:
-        (play.stage.cwd / "a").write_text("text")
+    async with extension_session(tmp_path, extension, steps=steps) as hosted:
+        (hosted.fixture.cwd / "a").write_text("text")
         await (await apis[0].sub_session(SubSession(prompt="go"))).result()
-        refused, read = (request.messages[-1] for request in play.stage.provider.requests[1:])
+        refused, read = (request.messages[-1] for request in hosted.fixture.provider.requests[1:])
 
     assert asked == ["normal bash", "normal read", "last read", "after read", "after read"]
     assert "not here" in str(refused)
@@ -293,11 +322,11 @@ async def test_an_extension_for_sub_sessions_is_loaded_in_every_nested_session(
         "    pi.add_section('present', 'It is here.')\n"
     )
     paths = {"paths": (str(path),)}
-    async with playing(
+    async with extension_session(
         tmp_path, apis.append, steps=(says("done"),), extension_options=paths
-    ) as play:
+    ) as hosted:
         await (await apis[0].sub_session(SubSession(prompt="go"))).result()
-        (request,) = play.stage.provider.requests
+        (request,) = hosted.fixture.provider.requests
 
     assert ("It is here." in str(request.messages)) is is_declared
 
@@ -308,11 +337,11 @@ async def test_the_long_outputs_of_a_nested_session_are_kept_with_those_of_its_p
     apis: list[ExtensionAPI] = []
 
     steps = (calls("bash", command="seq 1 100000"), says("done"))
-    async with playing(tmp_path, apis.append, steps=steps) as play:
+    async with extension_session(tmp_path, apis.append, steps=steps) as hosted:
         pi = apis[0]
         assert pi.context.artifacts.save("mine", "first") == "0"
         await (await pi.sub_session(SubSession(prompt="go"))).result()
-        reported = str(play.stage.provider.requests[1].messages[-1])
+        reported = str(hosted.fixture.provider.requests[1].messages[-1])
 
         assert pi.context.artifacts.numbers() == [0, 1]
         assert (pi.context.artifacts.read(1) or "").endswith("99999\n100000\n")
@@ -337,13 +366,13 @@ async def test_cancelling_the_caller_aborts_the_nested_session(tmp_path: Path) -
             return "never"
 
     steps = (calls("task"), calls("bash", command="sleep 60"), says("never"))
-    async with playing(tmp_path, extension, steps=steps) as play:
-        run = asyncio.ensure_future(play.session.prompt("go"))
+    async with extension_session(tmp_path, extension, steps=steps) as hosted:
+        run = asyncio.ensure_future(hosted.session.prompt("go"))
         await begun.wait()
-        await play.session.abort()  # Escape
+        await hosted.session.abort()  # Escape
         await run
 
-        assert len(play.stage.provider.requests) == 2
+        assert len(hosted.fixture.provider.requests) == 2
 
 
 async def test_a_background_session_goes_on_when_the_caller_is_cancelled(tmp_path: Path) -> None:
@@ -361,7 +390,7 @@ async def test_a_background_session_goes_on_when_the_caller_is_cancelled(tmp_pat
 
         pi.wrap_model(hold)
 
-    async with playing(tmp_path, extension, steps=(says("done"),)):
+    async with extension_session(tmp_path, extension, steps=(says("done"),)):
         handle = await apis[0].sub_session(SubSession(prompt="go", background=True))
         waiting = asyncio.ensure_future(handle.result())
         await asked.wait()
@@ -376,7 +405,7 @@ async def test_a_background_session_goes_on_when_the_caller_is_cancelled(tmp_pat
 
 async def test_a_kept_session_takes_further_prompts_until_it_is_closed(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
-    async with playing(tmp_path, apis.append, steps=(says("one"), says("two"))) as play:
+    async with extension_session(tmp_path, apis.append, steps=(says("one"), says("two"))) as hosted:
         handle = await apis[0].sub_session(SubSession(prompt="first", keep=True))
         await handle.result()
         await handle.steer("and more")
@@ -385,7 +414,7 @@ async def test_a_kept_session_takes_further_prompts_until_it_is_closed(tmp_path:
 
         assert answer is not None
         assert answer.text == "two"
-        said = str(play.stage.provider.requests[1].messages)
+        said = str(hosted.fixture.provider.requests[1].messages)
         assert said.index("first") < said.index("second")
         assert "and more" in said
         assert [type(message).__name__ for message in handle.messages].count("UserMessage") == 3
@@ -396,33 +425,33 @@ async def test_a_kept_session_takes_further_prompts_until_it_is_closed(tmp_path:
 
 async def test_a_kept_session_without_a_prompt_waits_for_one(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
-    async with playing(tmp_path, apis.append, steps=(says("one"),)) as play:
+    async with extension_session(tmp_path, apis.append, steps=(says("one"),)) as hosted:
         handle = await apis[0].sub_session(SubSession(keep=True))
         nothing = await handle.result()
         answer = await handle.prompt("now")
 
         assert nothing is None
         assert answer is not None
-        assert len(play.stage.provider.requests) == 1
+        assert len(hosted.fixture.provider.requests) == 1
         with pytest.raises(ExtensionError, match="has no prompt"):
             await apis[0].sub_session(SubSession())
 
 
 async def test_a_second_prompt_is_refused_during_a_run(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
-    async with playing(tmp_path, apis.append, steps=(says("one"),)) as play:
+    async with extension_session(tmp_path, apis.append, steps=(says("one"),)) as hosted:
         handle = await apis[0].sub_session(SubSession(prompt="first", keep=True))
         await asyncio.sleep(0)
         with pytest.raises(ExtensionError, match="already running"):
             await handle.prompt("second")
         await handle.result()
 
-        assert play.failures == []
+        assert hosted.failures == []
 
 
 async def test_steering_a_session_that_has_ended_is_an_error(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
-    async with playing(tmp_path, apis.append, steps=(says("one"),)):
+    async with extension_session(tmp_path, apis.append, steps=(says("one"),)):
         handle = await apis[0].sub_session(SubSession(prompt="go"))
         await handle.result()
 
@@ -434,27 +463,27 @@ async def test_steering_a_session_that_has_ended_is_an_error(tmp_path: Path) -> 
 async def test_a_nested_session_in_a_file_is_continued_from_it(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     file = tmp_path / "agents" / "one.jsonl"
-    async with playing(tmp_path, apis.append, steps=(says("one"), says("two"))) as play:
+    async with extension_session(tmp_path, apis.append, steps=(says("one"), says("two"))) as hosted:
         first = await apis[0].sub_session(SubSession(prompt="first", file=file))
         await first.result()
         second = await apis[0].sub_session(SubSession(prompt="second", file=file))
         await second.result()
 
         assert (first.file, second.file) == (file, file)
-        assert "first" in str(play.stage.provider.requests[1].messages)
-        assert f'"parentSession":"{play.session.session_file}"' in file.read_text()
+        assert "first" in str(hosted.fixture.provider.requests[1].messages)
+        assert f'"parentSession":"{hosted.session.session_file}"' in file.read_text()
 
 
 async def test_text_is_added_to_the_usual_prompt(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
-    async with playing(tmp_path, apis.append, steps=(says("one"),)) as play:
+    async with extension_session(tmp_path, apis.append, steps=(says("one"),)) as hosted:
         spec = SubSession(prompt="go", append_system="You are a reviewer.")
         await (await apis[0].sub_session(spec)).result()
         whole = SubSession(prompt="go", system="Be brief.", append_system="You review.")
         await (await apis[0].sub_session(whole)).result()
         usual, replaced = (
             str(request.messages[0].sections)  # type: ignore[union-attr]
-            for request in play.stage.provider.requests
+            for request in hosted.fixture.provider.requests
         )
 
         assert "You are a reviewer." in usual
@@ -475,13 +504,13 @@ async def test_policies_shape_the_nested_session_only(tmp_path: Path) -> None:
             raise ToolRefused("not for helpers")
 
     steps = (calls("bash", command="true"), says("done"), says("own"))
-    async with playing(tmp_path, apis.append, steps=steps) as play:
+    async with extension_session(tmp_path, apis.append, steps=steps) as hosted:
         spec = SubSession(prompt="go", policies=(Counting(),))
         await (await apis[0].sub_session(spec)).result()
-        await play.session.prompt("hello")
+        await hosted.session.prompt("hello")
 
         assert asked == ["request", "request"]
-        assert "not for helpers" in str(play.stage.provider.requests[1].messages)
+        assert "not for helpers" in str(hosted.fixture.provider.requests[1].messages)
 
 
 @pytest.mark.parametrize(
@@ -497,10 +526,12 @@ async def test_the_thinking_level_of_a_pattern_wins_over_that_of_the_parent(
     tmp_path: Path, options: dict[str, Any], level: str
 ) -> None:
     apis: list[ExtensionAPI] = []
-    async with playing(tmp_path, apis.append, steps=(says("one"),), thinking="high") as play:
+    async with extension_session(
+        tmp_path, apis.append, steps=(says("one"),), thinking="high"
+    ) as hosted:
         await (await apis[0].sub_session(SubSession(prompt="go", **options))).result()
 
-        assert play.stage.provider.requests[0].options.reasoning == level
+        assert hosted.fixture.provider.requests[0].options.reasoning == level
 
 
 async def test_an_extension_knows_how_deep_its_session_is_nested(tmp_path: Path) -> None:
@@ -511,7 +542,7 @@ async def test_an_extension_knows_how_deep_its_session_is_nested(tmp_path: Path)
         apis.append(pi)
         pi.on("session_start", lambda event, ctx: depths.append(ctx.depth))
 
-    async with playing(tmp_path, extension, steps=(says("one"),)):
+    async with extension_session(tmp_path, extension, steps=(says("one"),)):
         await (await apis[0].sub_session(SubSession(prompt="go", extensions="all"))).result()
 
     assert depths == [0, 1]

@@ -58,6 +58,28 @@ async def test_a_wrap_may_take_other_parameters_and_describe_the_tool_anew() -> 
     assert (made.description, sorted(made.parameters["properties"])) == ("Shout.", ["loud", "name"])
 
 
+async def test_several_wraps_may_add_parameters_and_sentences() -> None:
+    def adding(parameter: str) -> Wrapping:
+        async def around(params: dict[str, Any], ctx: ToolContext, inner: Any) -> ToolResult:
+            more = params.pop(parameter, "")
+            result: ToolResult = await inner(params)
+            return ToolResult.of(f"{result.content[0].text}{more}")  # type: ignore[union-attr]
+
+        def widened(schema: dict[str, Any]) -> dict[str, Any]:
+            schema["properties"][parameter] = {"type": "string"}
+            return schema
+
+        about = lambda own: f"{own} Takes {parameter}."  # noqa: E731
+        return Wrapping(name="greet", run=around, params=widened, description=about)
+
+    made = wrap_tool(greet, (adding("a"), adding("b")))
+
+    assert await run(made, name="Anna", a="1", b="2") == ToolResult.of("Hello, Anna!21")
+    assert made.description == "Greet a user. Takes b. Takes a."
+    assert [*made.parameters["properties"]] == ["name", "b", "a"]
+    assert [*greet.parameters["properties"]] == ["name"]
+
+
 async def test_the_schema_of_a_wrap_may_be_raw() -> None:
     async def around(params: dict[str, Any], ctx: ToolContext, inner: Any) -> Any:
         await asyncio.sleep(0)

@@ -101,10 +101,9 @@ async def test_encodings_and_odd_pages(page: bytes, options: dict[str, str], tex
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "page",
-    ["<a " * 20_000, "<div>" * 40_000, "<blockquote>" * 5000 + "x", "<ul><li>x" * 20_000,
-     "<table><tr><td>" * 5000, "<b>x" * 20_000],
-    ids=["attributes", "divs", "quotes", "lists", "tables", "bold"],
-)  # fmt: skip
+    ["<a " * 20_000, "<b>x" * 20_000, "<div><b></div>x" * 5000],
+    ids=["attributes", "bold", "misnested"],
+)
 async def test_a_hostile_page_ends_in_time(page: str) -> None:
     limits = ConversionLimits(seconds=5)
     options = ConversionOptions(kind="html")
@@ -260,3 +259,24 @@ async def test_the_child_gets_no_credentials_and_writes_no_files(tmp_path: Path)
     )
 
     assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("tag", ["div", "blockquote", "ul><li", "table><tr><td", "x-own"])
+async def test_a_page_that_nests_without_end_is_refused_at_once(tag: str) -> None:
+    page = f"<{tag}>word".encode() * 50_000
+
+    with pytest.raises(ConversionFailed, match="nested deeper than 2000 levels"):
+        await html(page)
+
+
+@pytest.mark.parametrize(
+    ("tag", "end"),
+    [("blockquote", "blockquote"), ("ul><li", "li></ul"), ("table><tr><td", "td></tr></table")],
+)
+async def test_elements_nested_deeply_keep_their_text(tag: str, end: str) -> None:
+    page = f"<{tag}>in ".encode() * 1900 + b"core" + f"</{end}> out".encode() * 1900
+
+    document = await html(page)
+
+    assert document.text.count("in") == document.text.count("out") == 1900
+    assert max(map(len, document.text.replace("in", "").replace("out", "").split())) < 10

@@ -9,7 +9,7 @@ import pytest
 from pi.coding.models.registry import ModelRegistry
 from tests.ai.loopback import NOWHERE, site
 from tests.coding.models.catalogue import registry
-from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.session_fixture import SessionFixture
 
 
 def test_only_models_with_credentials_are_available() -> None:
@@ -57,8 +57,8 @@ async def test_a_gateway_with_credentials_is_asked_for_its_models(
     tmp_path: Path, environ: dict[str, str], *, offline: bool, asked: bool
 ) -> None:
     async with site({"/v1/models": [{"id": "balanced"}]}) as server:
-        stage = Stage(tmp_path, environ={"PI_RADIUS_GATEWAY": server.url, **environ})
-        models = ModelRegistry(stage.registry.models, offline=offline)
+        fixture = SessionFixture(tmp_path, environ={"PI_RADIUS_GATEWAY": server.url, **environ})
+        models = ModelRegistry(fixture.registry.models, offline=offline)
         before = models.is_undiscovered("radius")
         await models.discover_local()
         await models.models.close()
@@ -68,7 +68,7 @@ async def test_a_gateway_with_credentials_is_asked_for_its_models(
 
 
 async def test_requests_take_along_what_there_is(tmp_path: Path) -> None:
-    models = Stage(tmp_path, environ={"OPENAI_API_KEY": "k"}).registry
+    models = SessionFixture(tmp_path, environ={"OPENAI_API_KEY": "k"}).registry
     mine, theirs = (models.models.get_models(name)[0] for name in ("openai", "anthropic"))
 
     assert (models.has_configured_auth(mine), models.has_configured_auth(theirs)) == (True, False)
@@ -93,9 +93,9 @@ def test_names_stand_for_other_names_or_models_until_that_ends() -> None:
 async def test_what_comes_with_pi_is_listed_only_where_nothing_else_can_answer(
     tmp_path: Path,
 ) -> None:
-    alone = Stage(tmp_path / "alone", environ={})
+    alone = SessionFixture(tmp_path / "alone", environ={})
     alone.registry.models.unregister("faux")
-    beside = Stage(tmp_path / "beside", environ={"GROQ_API_KEY": "k"}).registry
+    beside = SessionFixture(tmp_path / "beside", environ={"GROQ_API_KEY": "k"}).registry
 
     assert {model.provider for model in alone.registry.get_available()} == {"local", "demo"}
     assert {model.provider for model in beside.get_available()} == {"groq", "faux"}
@@ -109,8 +109,8 @@ async def test_what_comes_with_pi_is_listed_only_where_nothing_else_can_answer(
 async def test_a_server_that_was_only_found_is_meant_only_where_it_is_named(tmp_path: Path) -> None:
     pages = {"/v1/models": {"data": [{"id": "claude-opus"}]}}
     async with site(pages) as server:
-        stage = Stage(tmp_path, environ={**NOWHERE, "VLLM_BASE_URL": server.url})
-        models = stage.registry
+        fixture = SessionFixture(tmp_path, environ={**NOWHERE, "VLLM_BASE_URL": server.url})
+        models = fixture.registry
         await models.discover_local()
         bare, scoped = models.resolve("claude-opus"), models.scope(["vllm/*", "claude*"])
         named = models.resolve("vllm/claude-opus"), models.resolve("opus", "vllm")

@@ -9,7 +9,7 @@ import pytest
 from pi.coding.models.registry import full_name
 from pi.coding.models.starting import ModelPreferences, StartingModel, UnknownModel, starting_model
 from tests.coding.models.catalogue import registry
-from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.session_fixture import SessionFixture
 
 
 def start(preferences: ModelPreferences, *usable: str) -> StartingModel:
@@ -72,8 +72,8 @@ def test_a_scope_that_nothing_fits_is_reported() -> None:
 
 
 def test_a_gateway_without_credentials_says_what_opens_it(tmp_path: Path) -> None:
-    closed = Stage(tmp_path / "closed", environ={}).registry
-    opened = Stage(tmp_path / "opened", environ={"RADIUS_API_KEY": "k"}).registry
+    closed = SessionFixture(tmp_path / "closed", environ={}).registry
+    opened = SessionFixture(tmp_path / "opened", environ={"RADIUS_API_KEY": "k"}).registry
 
     with pytest.raises(UnknownModel) as locked:
         starting_model(ModelPreferences(pattern="radius/balanced"), closed)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pi.agent.tools.tool import ToolContext
 from pi.base.clock import SystemClock
 from pi.coding.extension_host.discovery.finding import IMPORT_ROOTS, ExtensionOptions
 from pi.coding.extension_host.errors import ExtensionError
@@ -17,21 +18,21 @@ from pi.coding.packages.programs import Programs
 from pi.coding.packages.source import PackageLocation
 from pi.coding.packages.store import PackageStore
 from tests.coding.packages.making import make_package, make_wheel
-from tests.coding.runtime.stage import ENVIRON, Stage
+from tests.coding.runtime.session_fixture import ENVIRON, SessionFixture
 
 
 @pytest.mark.behaviour("trust-uses-canonical-paths")
 async def test_packages_of_a_project_count_when_it_is_trusted(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    make_package(stage.home / "own", "skills/mine/SKILL.md prompts/hello.md")
-    make_package(stage.home / "theirs", "skills/project/SKILL.md")
-    stage.write(".pi/agent/settings.json", json.dumps({"packages": ["../../own"]}))
-    stage.write("project/.pi/settings.json", json.dumps({"packages": ["../../theirs"]}))
+    fixture = SessionFixture(tmp_path)
+    make_package(fixture.home / "own", "skills/mine/SKILL.md prompts/hello.md")
+    make_package(fixture.home / "theirs", "skills/project/SKILL.md")
+    fixture.write(".pi/agent/settings.json", json.dumps({"packages": ["../../own"]}))
+    fixture.write("project/.pi/settings.json", json.dumps({"packages": ["../../theirs"]}))
 
     names = []
     for approve in (None, True):
-        session = await stage.open(approve=approve)
-        names.append({command.name for command in session.facts.commands()})
+        session = await fixture.open(approve=approve)
+        names.append({command.name for command in session.info.commands()})
         await session.close()
 
     assert names == [{"hello", "skill:mine"}, {"hello", "skill:mine", "skill:project"}]
@@ -41,13 +42,13 @@ OFFLINE = {**ENVIRON, "PI_OFFLINE": "1"}
 
 
 async def test_a_package_that_is_not_installed_is_a_warning(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, environ=OFFLINE)
-    stage.write(".pi/agent/settings.json", json.dumps({"packages": ["npm:tips", "npm:../x"]}))
+    fixture = SessionFixture(tmp_path, environ=OFFLINE)
+    fixture.write(".pi/agent/settings.json", json.dumps({"packages": ["npm:tips", "npm:../x"]}))
 
-    session = await stage.open()
+    session = await fixture.open()
     await session.close()
 
-    assert [report.split(":")[1] for report in stage.reports] == [
+    assert [report.split(":")[1] for report in fixture.reports] == [
         ' Cannot understand the package source "npm',
         " Package npm",
     ]
@@ -63,9 +64,9 @@ def extension(pi):
 """
 
 
-async def said(stage: Stage) -> list[str]:
+async def said(fixture: SessionFixture) -> list[str]:
     """What the command says in a session."""
-    session = await stage.open()
+    session = await fixture.open()
     await session.start()
     await session.prompt("/say")
     await session.close()
@@ -73,20 +74,20 @@ async def said(stage: Stage) -> list[str]:
 
 
 async def test_extensions_of_packages_are_loaded(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    stage.write("kit/extensions/say/__init__.py", "from .word import WORD\n" + says("WORD"))
-    stage.write("kit/extensions/say/word.py", "WORD = 'hello'\n")
-    stage.write("kit/extensions/old.ts", "export default () => {}")
-    stage.write(".pi/agent/settings.json", json.dumps({"packages": ["../../kit"]}))
+    fixture = SessionFixture(tmp_path)
+    fixture.write("kit/extensions/say/__init__.py", "from .word import WORD\n" + says("WORD"))
+    fixture.write("kit/extensions/say/word.py", "WORD = 'hello'\n")
+    fixture.write("kit/extensions/old.ts", "export default () => {}")
+    fixture.write(".pi/agent/settings.json", json.dumps({"packages": ["../../kit"]}))
 
-    assert await said(stage) == ["hello"]
-    session = await stage.open()
+    assert await said(fixture) == ["hello"]
+    session = await fixture.open()
     (info,) = [info for info in session.extensions.infos() if info.rank == "package"]
     assert (info.name, info.source, info.state) == ("say", "../../kit", "loaded")
-    assert list(session.extensions.foreign) == [str(stage.home / "kit/extensions/old.ts")]
+    assert list(session.extensions.foreign) == [str(fixture.home / "kit/extensions/old.ts")]
     await session.close()
 
-    only = await stage.open(extensions=ExtensionOptions(discover=False))
+    only = await fixture.open(extensions=ExtensionOptions(discover=False))
     assert list(only.extensions.infos()) == []
     await only.close()
 
@@ -94,7 +95,7 @@ async def test_extensions_of_packages_are_loaded(tmp_path: Path) -> None:
 async def test_a_distribution_has_its_own_modules_and_what_it_needs(
     tmp_path: Path, wheelhouse: Path, programs: Programs
 ) -> None:
-    stage = Stage(tmp_path)
+    fixture = SessionFixture(tmp_path)
     points = "[pi.extensions]\nsay = pi_tips_ext.say:begin\n"
     body = says("WORD").replace("def extension", "def begin")
     code = f"from pi_tips_words import WORD\nfrom pi_tips_ext import VERSION\n{body}"
@@ -107,18 +108,18 @@ async def test_a_distribution_has_its_own_modules_and_what_it_needs(
     with zipfile.ZipFile(words, "a") as archive:
         archive.writestr("pi_tips_words/more.py", "")
     store = PackageStore(
-        PackageLocation(scope="user", base=stage.agent_dir),
+        PackageLocation(scope="user", base=fixture.agent_dir),
         programs,
-        lock=stage.agent_dir / ".lock",
+        lock=fixture.agent_dir / ".lock",
         clock=SystemClock(),
     )
-    await store.install("pypi:pi-tips-ext", stage.cwd)
-    root = stage.agent_dir / "pypi" / "pi-tips-ext"
+    await store.install("pypi:pi-tips-ext", fixture.cwd)
+    root = fixture.agent_dir / "pypi" / "pi-tips-ext"
     (root / "pi_tips_words" / "__init__.py").write_text("WORD = 'needed'\n")
 
     try:
-        assert await said(stage) == ["needed"]
-        session = await stage.open()
+        assert await said(fixture) == ["needed"]
+        session = await fixture.open()
         await session.sessions.reload()
         assert [info.rank for info in session.extensions.infos() if info.name == "say"] == [
             "package"
@@ -151,16 +152,67 @@ async def test_of_two_packages_with_a_module_of_one_name_the_second_is_refused(
 
 @pytest.mark.behaviour("resource-precedence")
 async def test_project_beats_user_beats_package(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
+    fixture = SessionFixture(tmp_path)
     tool = "def extension(pi):\n    @pi.tool\n    async def who() -> str:\n        return {!r}\n"
-    stage.write("kit/extensions/c.py", tool.format("package"))
-    stage.write(".pi/agent/extensions/a.py", tool.format("user"))
-    stage.write("project/.pi/extensions/b.py", tool.format("project"))
-    stage.write(".pi/agent/settings.json", json.dumps({"packages": ["../../kit"]}))
-    session = await stage.open(approve=True)
+    fixture.write("kit/extensions/c.py", tool.format("package"))
+    fixture.write(".pi/agent/extensions/a.py", tool.format("user"))
+    fixture.write("project/.pi/extensions/b.py", tool.format("project"))
+    fixture.write(".pi/agent/settings.json", json.dumps({"packages": ["../../kit"]}))
+    session = await fixture.open(approve=True)
     host = session.extensions.hosting.host
 
-    assert await host.registries.tools.values["who"].tool.run({}, None) == "project"  # type: ignore[arg-type]
+    who = host.registries.tools.values["who"].tool
+    assert await who.run({}, ToolContext("1", lambda result: None)) == "project"
     losers = [lost.rank for _, name, lost, _ in host.registries.hidden_names() if name == "who"]
     assert losers == ["package", "user"]
+    await session.close()
+
+
+TOOL_FILE = """\
+from pi.extension import tool
+
+@tool
+def count(text: str) -> str:
+    "Count letters."
+    return str(len(text))
+"""
+
+
+async def test_tool_files_of_packages_are_tools(tmp_path: Path) -> None:
+    fixture = SessionFixture(tmp_path)
+    fixture.write("kit/tools/count.py", TOOL_FILE)
+    fixture.write("kit/tools/build.py", "raise SystemExit('a script of the repository')\n")
+    fixture.write("kit/tools/old.ts", "import { x } from 'pi.extension'")
+    fixture.write("other/tools/count.py", TOOL_FILE)
+    fixture.write("other/pi.toml", 'tools = ["tools/count.py", "more/deep.py"]\n')
+    fixture.write("other/more/deep.py", TOOL_FILE.replace("count(", "deep("))
+    filtered = {"source": "../../none", "tools": []}
+    fixture.write("none/tools/never.py", TOOL_FILE.replace("count(", "never("))
+    packages = ["../../kit", "../../other", filtered]
+    fixture.write(".pi/agent/settings.json", json.dumps({"packages": packages}))
+    session = await fixture.open()
+    states = {(info.name, info.state) for info in session.extensions.infos()}
+
+    assert states == {("count", "loaded"), ("count", "failed"), ("deep", "loaded")}
+    assert {"count", "deep"} <= set(session.active_tools)
+    assert "never" not in session.active_tools
+    (report,) = [text for text in fixture.reports if "was not loaded" in text]
+    assert "has the name of one in" in report
+    assert list(session.extensions.foreign) == [str(fixture.home / "kit/tools/old.ts")]
+    await session.close()
+
+
+async def test_a_table_of_tools_in_the_manifest_of_an_extension_is_no_list_of_files(
+    tmp_path: Path,
+) -> None:
+    fixture = SessionFixture(tmp_path)
+    manifest = '[tools.say]\ndescription = "Say it."\n'
+    fixture.write("kit/extensions/say/pi.toml", manifest)
+    fixture.write("kit/extensions/say/__init__.py", says("'x'"))
+    fixture.write("kit/pi.toml", manifest)
+    fixture.write(".pi/agent/settings.json", json.dumps({"packages": ["../../kit"]}))
+    session = await fixture.open()
+
+    assert fixture.reports == []
+    assert [info.name for info in session.extensions.infos()] == ["say"]
     await session.close()

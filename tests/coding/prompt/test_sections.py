@@ -7,7 +7,8 @@ import pytest
 from pi.agent.skills import Skill
 from pi.base.records import replace
 from pi.coding.prompt import PromptParts, ToolNote, prompt_sections
-from pi.coding.resources.discovery import ContextFile, PromptFiles
+from pi.coding.resources.discovery import PromptFiles
+from pi.coding.resources.instructions import ContextFile
 
 READ = ToolNote(name="read", snippet="Show a file", guidelines=("Look first.",))
 PARTS = PromptParts(cwd="/somewhere", date="2026-11-16", docs="/docs", tools=(READ,))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pi.coding.other_agents import AGENTS, AgentUse
 from pi.coding.resources.kinds import Where
 
 
@@ -13,5 +14,9 @@ def place(tmp_path: Path, *, trusted: bool = True) -> Where:
     for folder in (cwd, tmp_path / "home" / "agent"):
         folder.mkdir(parents=True, exist_ok=True)
     return Where(
-        cwd=cwd, home=tmp_path / "home", agent_dir=tmp_path / "home/agent", trusts=lambda _: trusted
+        cwd=cwd,
+        home=tmp_path / "home",
+        agent_dir=tmp_path / "home/agent",
+        trusts=lambda _: trusted,
+        use=AgentUse(accepted=frozenset(AGENTS)),
     )

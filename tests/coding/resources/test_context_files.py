@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.resources.discovery import ContextFiles, find_context_files
+from pi.coding.resources.instructions import ContextFiles, InstructionSearch, find_context_files
 
 
 @pytest.fixture
@@ -19,12 +19,13 @@ def cwd(tmp_path: Path) -> Path:
 
 def found(cwd: Path, *, trusted: tuple[Path, ...] | None = None) -> ContextFiles:
     warnings: list[str] = []
-    files = find_context_files(
-        cwd,
-        cwd.parent.parent / "agent",
+    where = InstructionSearch(
+        cwd=cwd,
+        agent_dir=cwd.parent.parent / "agent",
+        home=cwd.parent.parent,
         trusts=lambda folder: trusted is None or folder in trusted,
-        warn=warnings.append,
     )
+    files = find_context_files(where, warnings.append)
     assert warnings == []
     return files
 
@@ -54,9 +55,10 @@ def test_a_file_that_is_reached_twice_is_read_once(cwd: Path) -> None:
 
 @pytest.mark.behaviour("context-files-load-once")
 def test_the_way_up_ends_at_the_root() -> None:
-    files = find_context_files(
-        Path("/"), Path("/nowhere"), trusts=lambda folder: False, warn=lambda text: None
+    where = InstructionSearch(
+        cwd=Path("/"), agent_dir=Path("/nowhere"), home=Path("/none"), trusts=lambda folder: False
     )
+    files = find_context_files(where, lambda text: None)
 
     assert files.files == ()
 
@@ -64,6 +66,7 @@ def test_the_way_up_ends_at_the_root() -> None:
 def test_a_file_that_cannot_be_read_is_warned_of(cwd: Path) -> None:
     (cwd / "AGENTS.md").write_bytes(b"\xff")
     warnings: list[str] = []
-    find_context_files(cwd, cwd, trusts=lambda folder: True, warn=warnings.append)
+    where = InstructionSearch(cwd=cwd, agent_dir=cwd, home=cwd, trusts=lambda folder: True)
+    find_context_files(where, warnings.append)
 
     assert warnings == [f"Could not read {cwd / 'AGENTS.md'}: the file is not UTF-8 text"]

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from pi.coding.other_agents import repository_of
 from pi.coding.resources import sources
 from pi.coding.resources.sources import (
     entries_of,
     is_file,
     is_folder,
     path_exists,
-    repository_of,
     theme_files,
     walk_below,
 )

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pi.coding.other_agents import repository_of
 from pi.coding.resources import ignore
 from pi.coding.resources.ignore import (
     MAX_RULE_FILE_BYTES,
@@ -19,7 +20,6 @@ from pi.coding.resources.ignore import (
     parse_rules,
     rules_in,
 )
-from pi.coding.resources.sources import repository_of
 
 
 @pytest.mark.parametrize(

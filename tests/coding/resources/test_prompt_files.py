@@ -28,7 +28,7 @@ def files(
     return find_prompt_files(
         cwd,
         cwd.parent / "agent",
-        trusted=trusted,
+        trusted=(cwd,) if trusted else (),
         system=system,
         append=append,
         warn=lambda text: None,
@@ -59,7 +59,10 @@ def test_an_empty_prompt_is_a_prompt(cwd: Path) -> None:
 
 def test_files_in_a_locked_folder_count_as_missing() -> None:
     with locked_folder() as locked:
-        assert find_prompt_files(locked.parent, locked, trusted=True, warn=print) == PromptFiles()
+        assert (
+            find_prompt_files(locked.parent, locked, trusted=[locked.parent], warn=print)
+            == PromptFiles()
+        )
 
 
 def test_a_file_of_the_command_line_that_cannot_be_used_is_named(cwd: Path) -> None:

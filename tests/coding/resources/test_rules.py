@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from pi.base.records import replace
-from pi.coding.resources.kinds import RULE_SOURCES, RULES, Rule, load_kind, parse_rule
+from pi.coding.resources.kinds import load_kind
+from pi.coding.resources.rules import RULE_SOURCES, RULES, Rule, parse_rule, path_matches
 from pi.coding.trust import gated_in
 from tests.coding.resources.places import place
 from tests.files import put
@@ -15,7 +16,8 @@ PATH = Path("/somewhere/tabs.mdc")
 
 
 def tabs(content: str, **fields: Any) -> Rule:
-    return Rule(name="tabs", path=str(PATH), content=content, **fields)
+    first = (*fields.get("conditions", ()), "")[0]
+    return Rule(name="tabs", path=str(PATH), content=content, condition=first, **fields)
 
 
 @pytest.mark.parametrize(
@@ -24,16 +26,26 @@ def tabs(content: str, **fields: Any) -> Rule:
         ("Use tabs.", tabs("Use tabs.")),
         (
             "---\ndescription: d\nglobs: '*.py'\nalwaysApply: true\ncondition: later\n---\nx\n",
-            tabs("x", description="d", globs=("*.py",), always_apply=True, condition="later"),
+            tabs("x", description="d", globs=("*.py",), always_apply=True, conditions=("later",)),
         ),
         (
             "---\nglobs: [a, 1, b]\nalwaysApply: 'yes'\nttsr_trigger: t\n---\nx",
-            tabs("x", globs=("a", "b"), condition="t"),
+            tabs("x", globs=("a", "b"), conditions=("t",)),
         ),
         ("---\n: : [\n---\nx", tabs("x")),
         (
             "---\r\ndescription: Style: tabs\r\nglobs: *.ts,*.tsx\r\nalwaysApply: true\r\n---\r\nx",
             tabs("x", description="Style: tabs", globs=("*.ts", "*.tsx"), always_apply=True),
+        ),
+        ("---\ntrigger: always_on\n---\nx", tabs("x", always_apply=True)),
+        ("---\npaths: ['src/**']\n---\nx", tabs("x", globs=("src/**",))),
+        (
+            "---\ncondition: [a, b]\nttsr_trigger: c\nscope: 'text, tool:edit(*.{a,b})'\n---\nx",
+            tabs("x", conditions=("a", "b"), scopes=("text", "tool:edit(*.{a,b})")),
+        ),
+        (
+            "---\nastCondition: 'if ($X) f($X)'\nenabled: false\n---\nx",
+            tabs("x", ast_conditions=("if ($X) f($X)",), enabled=False),
         ),
     ],
 )
@@ -81,8 +93,8 @@ def test_rules_of_every_agent_are_found_in_the_order_of_their_priority(tmp_path:
         ("pi", "f", "user", False),
         ("claude", "d", "project", False),
         ("cursor", "a", "project", True),
-        ("windsurf", "b", "project", False),
         ("windsurf", "global_rules", "user", False),
+        ("windsurf", "b", "project", False),
         ("cline", "clinerules", "project", False),
     ]
 
@@ -94,6 +106,54 @@ def test_a_folder_of_cline_rules_above_is_found(tmp_path: Path) -> None:
     found = load_kind(RULES, RULE_SOURCES, where, print)
 
     assert [item.key for item in found] == ["one"]
+
+
+def test_rules_of_cursor_are_those_of_the_user_first(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    put(where.home / ".cursor/rules/same.mdc", "of the user")
+    put(where.cwd / ".cursor/rules/same.mdc", "of the project")
+
+    found = load_kind(RULES, RULE_SOURCES, where, print)
+
+    assert [item.value.content for item in found] == ["of the user", "of the project"]
+    assert [item.shadowed for item in found] == [False, True]
+
+
+@pytest.mark.parametrize("name", [".cursorrules", ".windsurfrules"])
+def test_files_of_older_agents_always_apply_if_the_project_is_trusted(
+    tmp_path: Path, name: str
+) -> None:
+    trusting, wary = place(tmp_path), place(tmp_path, trusted=False)
+    put(trusting.cwd / name, "Be brief.")
+
+    (found,) = load_kind(RULES, RULE_SOURCES, trusting, print)
+
+    assert (found.key, found.value.always_apply) == (name.removeprefix("."), True)
+    assert load_kind(RULES, RULE_SOURCES, wary, print) == ()
+
+
+@pytest.mark.parametrize(
+    ("glob", "path", "matches"),
+    [
+        ("*.py", "a.py", True),
+        ("*.py", "deep/in/a.py", True),
+        ("*.py", "a.pyc", False),
+        ("src/*.py", "src/a.py", True),
+        ("./src/*.py", "./src/a.py", True),
+        ("src/*.py", "/project/src/a.py", True),
+        ("src/*.py", "lib/../src/a.py", True),
+        ("src/*.py", "other/src/a.py", False),
+        ("**/src/*.py", "other/src/a.py", True),
+        ("src/**", "src/a/b/c", True),
+        ("*.{js,ts}", "x/a.ts", True),
+        ("src/*.py", "/elsewhere/src/a.py", False),
+        ("/elsewhere/**", "../elsewhere/a.py", True),
+    ],
+)
+def test_globs_match_names_anywhere_and_paths_below_the_project(
+    glob: str, path: str, matches: bool
+) -> None:
+    assert path_matches((glob,), path, Path("/project")) is matches
 
 
 @pytest.mark.parametrize(
@@ -117,7 +177,8 @@ def test_whatever_rules_a_project_could_bring_are_asked_about_and_not_read_befor
     trusting, wary = place(tmp_path), place(tmp_path, trusted=False)
     put(trusting.cwd / name, "x")
 
-    assert len(gated_in(wary.cwd, home=wary.home)) == 1
+    # Rules of pi are named by the extensions that use them, in their manifests.
+    assert len(gated_in(wary.cwd, home=wary.home, gates=[".pi/rules"])) == 1
     assert len(load_kind(RULES, RULE_SOURCES, trusting, print)) == 1
     assert load_kind(RULES, RULE_SOURCES, wary, print) == ()
 

@@ -22,7 +22,7 @@ DOWN = ProviderUnavailable("503: overloaded", status=503)
 
 
 @dataclass
-class Stage:
+class RetryFixture:
     """An agent, its clock, and everything that was emitted."""
 
     agent: Agent
@@ -41,9 +41,9 @@ class Stage:
         return [name for name in names if name not in ("message_update", "message_start")]
 
 
-def stage(
+def fixture(
     *steps: Step, settings: RetrySettings | None = None, before: Policy | None = None
-) -> Stage:
+) -> RetryFixture:
     clock = FakeClock()
     emitted: list[Any] = []
     left_out: list[AssistantMessage] = []
@@ -60,11 +60,11 @@ def stage(
     policies = [policy] if before is None else [before, policy]
     agent = Agent(ScriptedStream(*steps), model=FAUX_MODEL, policies=policies, clock=clock)
     agent.subscribe(emitted.append)
-    return Stage(agent, policy, clock, emitted, left_out)
+    return RetryFixture(agent, policy, clock, emitted, left_out)
 
 
 async def test_a_failed_answer_is_asked_for_again_in_a_run_of_its_own() -> None:
-    it = stage(DOWN, says("recovered"))
+    it = fixture(DOWN, says("recovered"))
     run = asyncio.create_task(it.agent.prompt("hi"))
     await it.clock.advance(1.999)
     assert it.policy.waiting
@@ -95,7 +95,7 @@ async def test_a_failed_answer_is_asked_for_again_in_a_run_of_its_own() -> None:
 
 
 async def test_the_last_failure_is_emitted_when_no_attempt_is_left() -> None:
-    it = stage(DOWN, DOWN, settings=RetrySettings(max_retries=1))
+    it = fixture(DOWN, DOWN, settings=RetrySettings(max_retries=1))
     run = asyncio.create_task(it.agent.prompt("hi"))
     await it.clock.advance(10)
     await run
@@ -105,7 +105,7 @@ async def test_the_last_failure_is_emitted_when_no_attempt_is_left() -> None:
 
 @pytest.mark.behaviour("retry-countdown-is-live")
 async def test_the_counter_restarts_after_a_good_answer() -> None:
-    it = stage(DOWN, says("one"), DOWN, says("two"))
+    it = fixture(DOWN, says("one"), DOWN, says("two"))
     for prompt in ("a", "b"):
         run = asyncio.create_task(it.agent.prompt(prompt))
         await it.clock.advance(2)
@@ -117,7 +117,7 @@ async def test_the_counter_restarts_after_a_good_answer() -> None:
 
 @pytest.mark.behaviour("one-retry-budget")
 async def test_giving_up_a_retry_ends_the_wait_at_once() -> None:
-    it = stage(DOWN)
+    it = fixture(DOWN)
     run = asyncio.create_task(it.agent.prompt("hi"))
     await it.clock.advance(1)
     await it.policy.cancel()
@@ -130,7 +130,7 @@ async def test_giving_up_a_retry_ends_the_wait_at_once() -> None:
 
 @pytest.mark.behaviour("failed-retry-ends-retrying")
 async def test_an_abort_ends_the_wait_and_the_state_of_retrying() -> None:
-    it = stage(DOWN)
+    it = fixture(DOWN)
     run = asyncio.create_task(it.agent.prompt("hi"))
     await it.clock.advance(1)
     it.agent.abort()
@@ -142,7 +142,7 @@ async def test_an_abort_ends_the_wait_and_the_state_of_retrying() -> None:
 
 
 async def test_a_failure_that_cannot_pass_is_left_alone() -> None:
-    it = stage(BadRequest("400: bad param", status=400))
+    it = fixture(BadRequest("400: bad param", status=400))
     await it.agent.prompt("hi")
 
     assert it.retries == []
@@ -155,14 +155,14 @@ async def test_a_claimed_boundary_is_left_alone() -> None:
                 return replace(at.next, action="again")
             return at.next
 
-    it = stage(DOWN, says("from the other one"), before=OtherModel())
+    it = fixture(DOWN, says("from the other one"), before=OtherModel())
     await it.agent.prompt("hi")
 
     assert it.retries == []
 
 
 async def test_a_retry_that_calls_tools_counts_as_a_success() -> None:
-    it = stage(DOWN, calls("nothing"), says("done"))
+    it = fixture(DOWN, calls("nothing"), says("done"))
     run = asyncio.create_task(it.agent.prompt("hi"))
     await it.clock.advance(2)
     await run

@@ -16,7 +16,7 @@ from pi.ai.provider import Provider
 from pi.ai.providers.wire_provider import WireProvider
 from pi.base.errors import PiError
 from tests.ai.loopback import site
-from tests.coding.runtime.stage import ENVIRON, Stage
+from tests.coding.runtime.session_fixture import ENVIRON, SessionFixture
 
 
 class Person:
@@ -36,8 +36,8 @@ class Person:
 
 
 async def test_a_key_is_there_for_the_next_request_and_gone_after_a_logout(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, environ={**ENVIRON, "PI_OFFLINE": "1"})
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, environ={**ENVIRON, "PI_OFFLINE": "1"})
+    session = await fixture.open()
 
     async def state() -> tuple[bool, bool, bool]:
         [found] = [a for a in await session.accounts.all() if a.provider.id == "deepseek"]
@@ -55,10 +55,10 @@ async def test_a_key_is_there_for_the_next_request_and_gone_after_a_logout(tmp_p
 
 @pytest.mark.behaviour("login-in-another-terminal-is-seen")
 async def test_a_login_of_another_process_is_used(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    session = await stage.open()
-    other = AuthStorage(stage.agent_dir / "auth.json")
-    tokens = OAuthCredential(access="a", refresh="r", expires=stage.clock.now_ms() + 1000)
+    fixture = SessionFixture(tmp_path)
+    session = await fixture.open()
+    other = AuthStorage(fixture.agent_dir / "auth.json")
+    tokens = OAuthCredential(access="a", refresh="r", expires=fixture.clock.now_ms() + 1000)
     await other.set("anthropic", tokens)
     [found] = [a for a in await session.accounts.all() if a.provider.id == "anthropic"]
     assert (found.usable, found.logged_in, found.has_key) == (True, True, False)
@@ -66,18 +66,18 @@ async def test_a_login_of_another_process_is_used(tmp_path: Path) -> None:
 
 
 async def test_an_unknown_provider_is_named_with_a_guess(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    session = await fixture.open()
     with pytest.raises(PiError) as problem:
         await session.accounts.log_in("antropic", Person(""))
     assert problem.value.explain() == 'Unknown provider "antropic". Did you mean anthropic?'
     await session.close()
 
 
-def _register(stage: Stage, url: str) -> None:
+def _register(fixture: SessionFixture, url: str) -> None:
     model = Model(id="m", name="M", api="openai-completions", provider="mine", base_url=url)
     row = Provider(id="mine", name="mine", base_url=url)
-    stage.registry.models.register(WireProvider(row, lambda: (model,)))
+    fixture.registry.models.register(WireProvider(row, lambda: (model,)))
 
 
 async def test_a_key_that_the_provider_refuses_is_not_stored_and_asked_for_again(
@@ -85,9 +85,9 @@ async def test_a_key_that_the_provider_refuses_is_not_stored_and_asked_for_again
 ) -> None:
     pages: dict[str, Any] = {"/models": (401, {"error": "wrong key"})}
     async with site(pages) as server:
-        stage = Stage(tmp_path)
-        _register(stage, server.url)
-        session = await stage.open()
+        fixture = SessionFixture(tmp_path)
+        _register(fixture, server.url)
+        session = await fixture.open()
         user = Person("key")
         user.on_notice = lambda: pages.update({"/models": {"data": []}})
         await session.accounts.store_key("mine", user)
@@ -99,9 +99,9 @@ async def test_a_key_that_the_provider_refuses_is_not_stored_and_asked_for_again
 
 
 async def test_a_key_is_stored_where_the_provider_cannot_be_reached(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    _register(stage, "http://127.0.0.1:9/v1")
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    _register(fixture, "http://127.0.0.1:9/v1")
+    session = await fixture.open()
     await session.accounts.store_key("mine", Person("key"))
     assert await session.accounts.storage.get("mine") == ApiKeyCredential(key="key")
     await session.close()

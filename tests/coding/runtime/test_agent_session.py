@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from pi.testing import says
-from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.session_fixture import SessionFixture
 
 
 async def test_a_prompt_gives_the_last_answer(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("four"))
-    async with await stage.open() as session:
+    fixture = SessionFixture(tmp_path, says("four"))
+    async with await fixture.open() as session:
         answer = await session.prompt("2 + 2?")
 
         assert answer is not None
@@ -20,8 +20,8 @@ async def test_a_prompt_gives_the_last_answer(tmp_path: Path) -> None:
 
 
 async def test_what_was_queued_gives_no_answer_of_its_own(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("first"), says("second"))
-    async with await stage.open() as session:
+    fixture = SessionFixture(tmp_path, says("first"), says("second"))
+    async with await fixture.open() as session:
         await session.follow_up("and then?")
         answer = await session.prompt("begin")
 
@@ -30,8 +30,8 @@ async def test_what_was_queued_gives_no_answer_of_its_own(tmp_path: Path) -> Non
 
 
 async def test_a_new_session_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"))
-    async with await stage.open() as session:
+    fixture = SessionFixture(tmp_path, says("a"))
+    async with await fixture.open() as session:
         await session.prompt("hi")
         first, file = session.session_id, session.session_file
         await session.new_session()
@@ -43,7 +43,7 @@ async def test_a_new_session_takes_the_place_of_the_old_one(tmp_path: Path) -> N
 
 
 async def test_tools_can_be_chosen(tmp_path: Path) -> None:
-    async with await Stage(tmp_path).open() as session:
+    async with await SessionFixture(tmp_path).open() as session:
         session.set_active_tools(["read", "unheard-of"])
 
         assert session.active_tools == ("read",)
@@ -51,8 +51,8 @@ async def test_tools_can_be_chosen(tmp_path: Path) -> None:
 
 
 async def test_a_session_is_written_as_a_page(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("four"))
-    async with await stage.open() as session:
+    fixture = SessionFixture(tmp_path, says("four"))
+    async with await fixture.open() as session:
         await session.prompt("2 + 2?")
         page = await session.export(str(tmp_path / "page.html"))
 

@@ -10,54 +10,54 @@ from pi.ai.transcript import fold
 from pi.base.errors import PiError
 from pi.coding.session.opening import open_session
 from pi.testing import calls, says
-from tests.coding.runtime.stage import ENVIRON, Stage, kinds
+from tests.coding.runtime.session_fixture import ENVIRON, SessionFixture, kinds
 
 
 async def test_a_new_session_begins_with_its_choices_and_answers(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("Hello."))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("Hello."))
+    session = await fixture.open()
     assert kinds(session) == ["model_change", "thinking_level_change"]
     await session.prompts.prompt("hi")
 
     assert kinds(session)[2:] == ["system", "user", "assistant"]
-    assert session.facts.last_answer() == "Hello."
-    assert stage.order[-1] == "agent_settled"
+    assert session.info.last_answer() == "Hello."
+    assert fixture.order[-1] == "agent_settled"
     await session.close()
 
 
 async def test_a_variable_leaves_out_the_whole_prompt(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("Hello."), environ={**ENVIRON, "NULL_PROMPT": "true"})
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("Hello."), environ={**ENVIRON, "NULL_PROMPT": "true"})
+    session = await fixture.open()
     await session.prompts.prompt("hi")
     await session.close()
 
-    prompt, _ = fold(stage.provider.requests[0].messages, keep_later=False)
+    prompt, _ = fold(fixture.provider.requests[0].messages, keep_later=False)
     assert prompt.prompt == ""
 
 
 @pytest.mark.behaviour("resume-restores-and-adds-nothing")
 async def test_a_resumed_session_goes_on_and_opening_it_appends_nothing(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("one"), says("two"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("one"), says("two"))
+    session = await fixture.open()
     await session.prompts.prompt("first")
     file = session.entries.log.file
     assert file is not None
     await session.close()
     before = file.read_bytes()
 
-    again = await stage.open(model=None, open_log=lambda location: open_session(file, location))
+    again = await fixture.open(model=None, open_log=lambda location: open_session(file, location))
     assert file.read_bytes() == before
     assert again.models.current is not None
     assert again.models.current.id == "faux"
     await again.prompts.prompt("second")
     assert file.read_bytes().startswith(before)
-    assert "first" in str(stage.provider.requests[1].messages)
+    assert "first" in str(fixture.provider.requests[1].messages)
     await again.close()
 
 
 async def test_a_name_is_worth_a_file(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    session = await stage.open(name="my work")
+    fixture = SessionFixture(tmp_path)
+    session = await fixture.open(name="my work")
     await session.close()
 
     assert session.entries.log.file is not None
@@ -66,19 +66,19 @@ async def test_a_name_is_worth_a_file(tmp_path: Path) -> None:
 
 async def test_the_bash_tool_knows_the_session(tmp_path: Path) -> None:
     command = "echo $PI_SESSION_ID $PI_PROVIDER $PI_MODEL $PI_REASONING_LEVEL $PI_SESSION_FILE"
-    stage = Stage(tmp_path, calls("bash", command=command), says("ok"))
-    session = await stage.open(thinking="low")
+    fixture = SessionFixture(tmp_path, calls("bash", command=command), says("ok"))
+    session = await fixture.open(thinking="low")
     await session.prompts.prompt("print")
 
-    reported = str(session.facts.messages()[-2])
+    reported = str(session.info.messages()[-2])
     assert f"{session.entries.log.header.id} faux faux low {session.entries.log.file}" in reported
     await session.close()
 
 
 async def test_without_a_model_a_prompt_is_refused_with_a_hint(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    stage.registry.models.unregister("faux")
-    session = await stage.open(model=None)
+    fixture = SessionFixture(tmp_path)
+    fixture.registry.models.unregister("faux")
+    session = await fixture.open(model=None)
     assert session.models.current is None
     with pytest.raises(PiError) as problem:
         await session.prompts.prompt("hi")

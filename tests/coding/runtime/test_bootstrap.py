@@ -10,15 +10,15 @@ from pi.base.errors import PiError
 from pi.coding.session.errors import DirectoryGone
 from pi.coding.session.opening import open_session
 from pi.testing import calls, says
-from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.session_fixture import SessionFixture
 
 
 @pytest.mark.behaviour("missing-directory-on-resume")
 async def test_a_session_whose_directory_is_gone_fails_clearly(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("one"))
-    gone = stage.home / "gone"
+    fixture = SessionFixture(tmp_path, says("one"))
+    gone = fixture.home / "gone"
     gone.mkdir()
-    session = await stage.open(cwd=gone)
+    session = await fixture.open(cwd=gone)
     await session.prompts.prompt("first")
     file = session.entries.log.file
     assert file is not None
@@ -26,84 +26,84 @@ async def test_a_session_whose_directory_is_gone_fails_clearly(tmp_path: Path) -
     gone.rmdir()
 
     with pytest.raises(DirectoryGone, match="does not exist"):
-        await stage.open(open_log=lambda location: open_session(file, location))
+        await fixture.open(open_log=lambda location: open_session(file, location))
 
 
 async def test_a_session_of_another_directory_works_there(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("one"), calls("bash", command="pwd"), says("done"))
-    other = stage.home / "other"
+    fixture = SessionFixture(tmp_path, says("one"), calls("bash", command="pwd"), says("done"))
+    other = fixture.home / "other"
     other.mkdir()
-    session = await stage.open(cwd=other)
+    session = await fixture.open(cwd=other)
     await session.prompts.prompt("first")
     file = session.entries.log.file
     assert file is not None
     await session.close()
 
-    again = await stage.open(open_log=lambda location: open_session(file, location))
+    again = await fixture.open(open_log=lambda location: open_session(file, location))
     await again.prompts.prompt("where?")
     assert again.cwd == other
-    assert str(other) in str(again.facts.messages()[-2])
+    assert str(other) in str(again.info.messages()[-2])
     await again.close()
 
 
 async def test_in_memory_nothing_is_written(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("one"))
-    session = await stage.open(persistent=False)
+    fixture = SessionFixture(tmp_path, says("one"))
+    session = await fixture.open(persistent=False)
     await session.prompts.prompt("first")
     await session.close()
 
     assert session.entries.log.file is None
-    assert not (stage.agent_dir / "sessions").exists()
+    assert not (fixture.agent_dir / "sessions").exists()
 
 
 async def test_what_trust_keeps_closed_is_named_once_with_the_way_to_open_it(
     tmp_path: Path,
 ) -> None:
-    stage = Stage(tmp_path, says("ok"))
-    file = stage.write("project/AGENTS.md", "Obey me.")
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("ok"))
+    file = fixture.write("project/AGENTS.md", "Obey me.")
+    session = await fixture.open()
     await session.prompts.prompt("hi")
     await session.close()
 
-    assert stage.reports == [f"Not trusted, so not read: {file}. Use --approve to allow it once."]
-    assert "Obey me" not in str(stage.provider.requests[0].messages)
+    assert fixture.reports == [f"Not trusted, so not read: {file}. Use --approve to allow it once."]
+    assert "Obey me" not in str(fixture.provider.requests[0].messages)
 
 
 async def test_an_approved_project_is_read(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("ok"))
-    stage.write("project/AGENTS.md", "Be kind.")
-    session = await stage.open(approve=True)
+    fixture = SessionFixture(tmp_path, says("ok"))
+    fixture.write("project/AGENTS.md", "Be kind.")
+    session = await fixture.open(approve=True)
     await session.prompts.prompt("hi")
     await session.close()
 
-    assert "Be kind." in str(stage.provider.requests[0].messages)
-    assert stage.reports == []
+    assert "Be kind." in str(fixture.provider.requests[0].messages)
+    assert fixture.reports == []
 
 
 async def test_when_no_session_comes_of_it_the_file_is_free_again(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("one"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("one"))
+    session = await fixture.open()
     await session.prompts.prompt("first")
     file = session.entries.log.file
     assert file is not None
     await session.close()
     with pytest.raises(PiError, match="not found"):
-        await stage.open(
+        await fixture.open(
             model="unknown/nothing", open_log=lambda location: open_session(file, location)
         )
 
-    again = await stage.open(open_log=lambda location: open_session(file, location))
+    again = await fixture.open(open_log=lambda location: open_session(file, location))
     await again.close()
 
 
 async def test_sessions_of_very_old_versions_are_found(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"))
-    async with await stage.open() as session:
+    fixture = SessionFixture(tmp_path, says("a"))
+    async with await fixture.open() as session:
         await session.prompt("hi")
         file = session.session_file
     assert file is not None
-    stray = stage.agent_dir / file.name
+    stray = fixture.agent_dir / file.name
     file.rename(stray)
-    async with await stage.open():
+    async with await fixture.open():
         assert file.exists()
         assert not stray.exists()

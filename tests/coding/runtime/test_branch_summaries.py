@@ -14,7 +14,7 @@ from pi.coding.compaction.events import (
 from pi.coding.compaction.options import BranchSummaryOptions
 from pi.coding.runtime.session.tree import notes_on, tree_move
 from pi.coding.session.entries import Compaction
-from tests.coding.compaction.stage import SMALL
+from tests.coding.compaction.compaction_fixture import SMALL
 from tests.coding.compaction.test_measuring import answered, conversation, said
 
 

@@ -16,8 +16,8 @@ from pi.base.records import replace
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.runtime.session.cache_warming import decision, lifetime
 from pi.testing import ScriptedProvider
-from tests.coding.extension_host.stage import Play, playing
-from tests.coding.runtime.stage import kinds
+from tests.coding.extension_host.extension_session import ExtensionFixture, extension_session
+from tests.coding.runtime.session_fixture import kinds
 
 COST = ModelCost(input=10, output=10, cache_read=1, cache_write=10)
 CACHED = replace(FAUX_MODEL, cost=COST, prompt_cache=PromptCache(short=100))
@@ -30,11 +30,11 @@ class Cached(ScriptedProvider):
         return (CACHED,)
 
 
-async def prompt(play: Play, *steps: Any) -> Cached:
+async def prompt(hosted: ExtensionFixture, *steps: Any) -> Cached:
     provider = Cached(*steps)
-    play.stage.registry.models.register(provider)
-    await play.session.set_model(CACHED)
-    await play.session.prompt("hello")
+    hosted.fixture.registry.models.register(provider)
+    await hosted.session.set_model(CACHED)
+    await hosted.session.prompt("hello")
     return provider
 
 
@@ -55,13 +55,13 @@ async def test_a_cache_stays_warm_while_a_tool_runs_and_the_log_knows_what_it_co
             await go_on.wait()
             return "done"
 
-    async with playing(tmp_path, slow) as play:
+    async with extension_session(tmp_path, slow) as hosted:
         run = asyncio.ensure_future(
-            prompt(play, big(calls("wait")), says("w"), says("w"), says("done"))
+            prompt(hosted, big(calls("wait")), says("w"), says("w"), says("done"))
         )
         async with asyncio.timeout(30):
             await begun.wait()
-            await play.stage.clock.advance(190)
+            await hosted.fixture.clock.advance(190)
             go_on.set()
             provider = await run
 
@@ -69,29 +69,29 @@ async def test_a_cache_stays_warm_while_a_tool_runs_and_the_log_knows_what_it_co
         same = replace(first.options, on_response=None)
         assert [replace(each.options, on_response=None) for each in again] == [same] * 2
         assert [request.messages[:2] for request in again] == [first.messages[:2]] * 2
-        assert kinds(play.session)[-3:] == ["assistant", "usage", "usage"]
+        assert kinds(hosted.session)[-3:] == ["assistant", "usage", "usage"]
         assert len(provider.requests) == 4
-        assert play.stage.clock.sleeping == 0  # the timer has stopped
+        assert hosted.fixture.clock.sleeping == 0  # the timer has stopped
 
 
 async def test_an_idle_cache_is_refreshed_only_if_enabled_and_not_for_ever(
     tmp_path: Path,
 ) -> None:
     settings = {"cacheWarming": "idle"}
-    async with playing(tmp_path, settings=settings) as play:
-        provider = await prompt(play, big(says("hi")), *[says("w")] * 9)
-        await play.stage.clock.advance(1000)
+    async with extension_session(tmp_path, settings=settings) as hosted:
+        provider = await prompt(hosted, big(says("hi")), *[says("w")] * 9)
+        await hosted.fixture.clock.advance(1000)
 
         assert len(provider.requests) == 4  # each time it is less likely to be of use
-        assert kinds(play.session)[-3:] == ["usage"] * 3
+        assert kinds(hosted.session)[-3:] == ["usage"] * 3
 
 
 @pytest.mark.parametrize("settings", [{}, {"cacheWarming": "off"}])
 async def test_otherwise_nothing_is_delayed(tmp_path: Path, settings: dict[str, str]) -> None:
-    async with playing(tmp_path, settings=settings) as play:
-        await prompt(play, big(says("hi")))
+    async with extension_session(tmp_path, settings=settings) as hosted:
+        await prompt(hosted, big(says("hi")))
 
-        assert play.stage.clock.sleeping == 0
+        assert hosted.fixture.clock.sleeping == 0
 
 
 async def test_an_extension_has_the_last_word(tmp_path: Path) -> None:
@@ -103,9 +103,9 @@ async def test_an_extension_has_the_last_word(tmp_path: Path) -> None:
             seen.append(event)
             return {"action": "stop"}
 
-    async with playing(tmp_path, frugal, settings={"cacheWarming": "idle"}) as play:
-        provider = await prompt(play, big(says("hi")))
-        await play.stage.clock.advance(1000)
+    async with extension_session(tmp_path, frugal, settings={"cacheWarming": "idle"}) as hosted:
+        provider = await prompt(hosted, big(says("hi")))
+        await hosted.fixture.clock.advance(1000)
 
         (event,) = seen
         assert (event.action, event.continuation_probability) == ("warm", 0.5)
@@ -114,10 +114,10 @@ async def test_an_extension_has_the_last_word(tmp_path: Path) -> None:
 
 
 async def test_a_session_that_is_left_is_not_warmed(tmp_path: Path) -> None:
-    async with playing(tmp_path, settings={"cacheWarming": "idle"}) as play:
-        provider = await prompt(play, big(says("hi")), says("w"))
-        await play.session.new_session()
-        await play.stage.clock.advance(1000)
+    async with extension_session(tmp_path, settings={"cacheWarming": "idle"}) as hosted:
+        provider = await prompt(hosted, big(says("hi")), says("w"))
+        await hosted.session.new_session()
+        await hosted.fixture.clock.advance(1000)
 
         assert len(provider.requests) == 1
 

@@ -12,22 +12,24 @@ from pi.agent.compaction.errors import CompactionFailed
 from pi.base.errors import PiError
 from pi.coding.compaction.events import CompactionStart
 from pi.testing import says
-from tests.coding.runtime.stage import Stage, kinds
+from tests.coding.runtime.session_fixture import SessionFixture, kinds
 
 
 async def test_a_compaction_is_stored_and_the_gauge_is_unknown_until_the_next_answer(
     tmp_path: Path,
 ) -> None:
-    stage = Stage(tmp_path, says("a"), says("b"), says("Notes."), says("Notes."), says("c"))
-    stage.write(".pi/agent/settings.json", '{"compaction": {"keepRecentTokens": 10}}')
-    session = await stage.open()
+    fixture = SessionFixture(
+        tmp_path, says("a"), says("b"), says("Notes."), says("Notes."), says("c")
+    )
+    fixture.write(".pi/agent/settings.json", '{"compaction": {"keepRecentTokens": 10}}')
+    session = await fixture.open()
     await session.prompts.prompt("word " * 4000)
     await session.prompts.prompt("word " * 4000)
     result = await session.compaction.compact("be brief")
 
     assert result.summary.startswith("Notes.")
     assert kinds(session)[-1] == "compaction"
-    usage = session.facts.context_usage()
+    usage = session.info.context_usage()
     assert usage is not None
     assert usage.tokens is None
     assert len(session.compaction.dropped()) > 0
@@ -35,44 +37,46 @@ async def test_a_compaction_is_stored_and_the_gauge_is_unknown_until_the_next_an
 
 
 async def test_nothing_to_compact_is_reported_and_raised(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    session = await fixture.open()
     with pytest.raises(CompactionFailed, match="Nothing to compact"):
         await session.compaction.compact()
 
-    assert stage.order == ["compaction_start", "compaction_end"]
+    assert fixture.order == ["compaction_start", "compaction_end"]
     await session.close()
 
 
 async def test_whether_it_happens_by_itself_is_said_for_the_session(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    session = await fixture.open()
     session.compaction.set_automatic(enabled=False)
 
     assert not session.compaction.automatic
-    assert not session.facts.state().auto_compaction_enabled
-    assert not (stage.agent_dir / "settings.json").exists()
+    assert not session.info.state().auto_compaction_enabled
+    assert not (fixture.agent_dir / "settings.json").exists()
     await session.close()
 
 
 @pytest.mark.behaviour("typed-meanwhile-is-delivered")
 async def test_what_was_queued_meanwhile_is_delivered_afterwards(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("answered"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("answered"))
+    session = await fixture.open()
     await session.prompts.steer("while you compact")
     with pytest.raises(CompactionFailed):
         await session.compaction.compact()
 
-    assert [point.text for point in session.facts.fork_points()] == ["while you compact"]
-    assert session.facts.last_answer() == "answered"
+    assert [point.text for point in session.info.fork_points()] == ["while you compact"]
+    assert session.info.last_answer() == "answered"
     await session.close()
 
 
 @pytest.mark.behaviour("escape-stops-compaction")
 async def test_what_is_said_meanwhile_begins_a_run_only_afterwards(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"), says("b"), says("Notes."), says("Notes."), says("c"))
-    stage.write(".pi/agent/settings.json", '{"compaction": {"keepRecentTokens": 10}}')
-    session = await stage.open()
+    fixture = SessionFixture(
+        tmp_path, says("a"), says("b"), says("Notes."), says("Notes."), says("c")
+    )
+    fixture.write(".pi/agent/settings.json", '{"compaction": {"keepRecentTokens": 10}}')
+    session = await fixture.open()
     await session.prompts.prompt("word " * 4000)
     await session.prompts.prompt("word " * 4000)
     said: list[asyncio.Task[Any]] = []
@@ -82,19 +86,19 @@ async def test_what_is_said_meanwhile_begins_a_run_only_afterwards(tmp_path: Pat
             said.append(asyncio.ensure_future(session.prompts.prompt("meanwhile")))
 
     session.subscribe(speak)
-    stage.events.clear()
+    fixture.events.clear()
     await session.compaction.compact()
     await asyncio.gather(*said)
 
-    assert stage.order[:3] == ["compaction_start", "compaction_end", "agent_start"]
-    assert session.facts.last_answer() == "c"
+    assert fixture.order[:3] == ["compaction_start", "compaction_end", "agent_start"]
+    assert session.info.last_answer() == "c"
     await session.close()
 
 
 async def test_what_waits_for_a_compaction_is_not_said_after_an_abort(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"), says("b"), says("Notes."))
-    stage.write(".pi/agent/settings.json", '{"compaction": {"keepRecentTokens": 10}}')
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("a"), says("b"), says("Notes."))
+    fixture.write(".pi/agent/settings.json", '{"compaction": {"keepRecentTokens": 10}}')
+    session = await fixture.open()
     await session.prompts.prompt("word " * 4000)
     await session.prompts.prompt("word " * 4000)
     said: list[asyncio.Task[Any]] = []
@@ -112,7 +116,7 @@ async def test_what_waits_for_a_compaction_is_not_said_after_an_abort(tmp_path: 
     with pytest.raises(PiError, match="aborted before its run began"):
         await said[0]
 
-    assert [point.text[:4] for point in session.facts.fork_points()] == ["word", "word"]
+    assert [point.text[:4] for point in session.info.fork_points()] == ["word", "word"]
     await session.close()
 
 
@@ -131,25 +135,25 @@ def extension(pi):
 
 
 async def test_an_unknown_strategy_is_reported_once(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    stage.write(".pi/agent/settings.json", '{"compaction": {"strategy": "shaek"}}')
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    fixture.write(".pi/agent/settings.json", '{"compaction": {"strategy": "shaek"}}')
+    session = await fixture.open()
     await session.start()
     await session.sessions.new()
     await session.close()
 
-    assert stage.reports == [
+    assert fixture.reports == [
         'Warning: Unknown compaction.strategy "shaek": context-full is used.'
         " Known strategies: context-full, shake, off"
     ]
 
 
 async def test_a_strategy_of_an_extension_is_no_unknown_one(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    stage.write(".pi/agent/extensions/mine.py", MINE)
-    stage.write(".pi/agent/settings.json", '{"compaction": {"strategy": "mine"}}')
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    fixture.write(".pi/agent/extensions/mine.py", MINE)
+    fixture.write(".pi/agent/settings.json", '{"compaction": {"strategy": "mine"}}')
+    session = await fixture.open()
     await session.start()
     await session.close()
 
-    assert stage.reports == []
+    assert fixture.reports == []

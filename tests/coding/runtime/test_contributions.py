@@ -7,7 +7,7 @@ from pi.agent.policy import Policy
 from pi.agent.tools.define import tool
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.dormant import ExtensionContributions
-from tests.coding.extension_host.stage import playing
+from tests.coding.extension_host.extension_session import extension_session
 
 
 @tool
@@ -19,7 +19,7 @@ def echo(text: str) -> str:
 def test_without_extensions_everything_is_as_it_is() -> None:
     contributions, policy = ExtensionContributions(), Policy()
 
-    assert contributions.wrapped(echo) is echo
+    assert contributions.wrapped([echo]) == (echo,)
     assert contributions.policies(policy) == (policy,)
     assert contributions.redacted("secret", "share") == "secret"
     assert (contributions.commands(), contributions.tools(), contributions.file_layers()) == (
@@ -45,8 +45,8 @@ async def test_what_extensions_have_registered_is_lent(tmp_path: Path) -> None:
         pi.add_redactor(lambda text, sink: text.replace("secret", sink))
 
     contributions = ExtensionContributions()
-    async with playing(tmp_path, extension) as play:
-        contributions.host = play.host
+    async with extension_session(tmp_path, extension) as hosted:
+        contributions.host = hosted.host
 
         assert [name for name, _ in contributions.commands()] == ["do"]
         assert [*contributions.tools()] == ["echo"]

@@ -11,45 +11,45 @@ from pi.base.records import replace
 from pi.coding.port.results import Streaming
 from pi.coding.session.entries import CustomMessage
 from pi.testing import says
-from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.session_fixture import SessionFixture
 
 NOTE = CustomMessage(custom_type="weather", content="It rains.", details={"city": "Oslo"})
 
 
-def shown(stage: Stage, number: int) -> list[str]:
+def shown(fixture: SessionFixture, number: int) -> list[str]:
     """What the messages of a request hold."""
-    return [str(message.content) for message in stage.provider.requests[number].messages]
+    return [str(message.content) for message in fixture.provider.requests[number].messages]
 
 
 async def test_at_rest_it_is_kept_and_seen_with_the_next_prompt(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("ok"))
-    async with await stage.open() as session:
+    fixture = SessionFixture(tmp_path, says("ok"))
+    async with await fixture.open() as session:
         heard: list[object] = []
         session.subscribe(heard.append)
         await session.send_custom_message(NOTE)
 
         assert [event for event in heard if isinstance(event, AgentStart)] == []
-        kept = replace(NOTE, timestamp=stage.clock.now_ms())
+        kept = replace(NOTE, timestamp=fixture.clock.now_ms())
         assert [event.message for event in heard if isinstance(event, MessageEnd)] == [kept]
         assert kept in session.messages
         await session.prompt("go")
 
-    texts = " ".join(shown(stage, 0))
+    texts = " ".join(shown(fixture, 0))
     assert texts.index("It rains.") < texts.index("go")
 
 
 async def test_it_can_begin_a_run(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("Take an umbrella."))
-    async with await stage.open() as session:
+    fixture = SessionFixture(tmp_path, says("Take an umbrella."))
+    async with await fixture.open() as session:
         await session.send_custom_message(NOTE, trigger_turn=True)
 
-        assert session.facts.last_answer() == "Take an umbrella."
+        assert session.info.last_answer() == "Take an umbrella."
 
 
 @pytest.mark.parametrize("deliver_as", ["steer", "followUp"])
 async def test_while_the_model_works_it_is_queued(tmp_path: Path, deliver_as: Streaming) -> None:
-    stage = Stage(tmp_path, says("first"), says("second"))
-    async with await stage.open() as session:
+    fixture = SessionFixture(tmp_path, says("first"), says("second"))
+    async with await fixture.open() as session:
 
         async def interfere(event: object) -> None:
             if isinstance(event, MessageEnd) and getattr(event.message, "text", "") == "first":
@@ -58,17 +58,17 @@ async def test_while_the_model_works_it_is_queued(tmp_path: Path, deliver_as: St
         session.subscribe(interfere)
         await session.prompt("go")
 
-        assert session.facts.last_answer() == "second"
+        assert session.info.last_answer() == "second"
 
 
 async def test_a_user_message_is_taken_as_it_is(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("ok"))
-    prompts = stage.agent_dir / "prompts"
+    fixture = SessionFixture(tmp_path, says("ok"))
+    prompts = fixture.agent_dir / "prompts"
     prompts.mkdir()
     (prompts / "greet.md").write_text("Say hello.")
-    async with await stage.open() as session:
+    async with await fixture.open() as session:
         answer = await session.send_user_message("/greet Ada")
 
         assert answer is not None
         assert answer.text == "ok"
-    assert "/greet Ada" in shown(stage, 0)[-1]
+    assert "/greet Ada" in shown(fixture, 0)[-1]

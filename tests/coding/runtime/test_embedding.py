@@ -16,7 +16,7 @@ from pi.ai.providers.faux import FAUX_MODEL
 from pi.base.errors import PiError
 from pi.base.records import replace
 from pi.coding.models.starting import UnknownModel
-from pi.coding.resources.discovery import ContextFile
+from pi.coding.resources.instructions import ContextFile
 from pi.coding.resources.prompts import PromptTemplate
 from pi.coding.runtime.embedding import (
     create_agent_session,
@@ -146,7 +146,7 @@ async def test_explicit_empty_lists_mean_none(tmp_path: Path) -> None:
     assert session.active_tools == ()
     assert list(session.prompts.sections()) == ["preamble", "tools", "rules", "docs", "cwd"]
     assert program.provider.requests[0].messages[-1].content[0].text == "/greet Ada"  # type: ignore[union-attr]
-    assert session.facts.commands() == []
+    assert session.info.commands() == []
 
 
 async def test_resources_can_be_values_or_paths(tmp_path: Path) -> None:
@@ -325,7 +325,7 @@ async def test_a_session_of_a_file_is_gone_on_with(tmp_path: Path) -> None:
     await again.dispose()
 
     assert (again.session_id, again.model) == (first.session_id, FAUX_MODEL)
-    assert [point.text for point in again.facts.fork_points()] == ["hi", "and?"]
+    assert [point.text for point in again.info.fork_points()] == ["hi", "and?"]
 
 
 async def test_lists_and_dotted_names_of_settings_in_memory_count(tmp_path: Path) -> None:
@@ -363,7 +363,7 @@ async def test_a_session_is_left_and_come_back_to(tmp_path: Path) -> None:
     await session.prompt("second")
     first = session.session_file
     assert first is not None
-    forked = await session.fork(session.facts.fork_points()[1].entry_id)
+    forked = await session.fork(session.info.fork_points()[1].entry_id)
     await session.prompt("instead")
     copy = session.session_file
     await session.new_session()
@@ -373,7 +373,7 @@ async def test_a_session_is_left_and_come_back_to(tmp_path: Path) -> None:
 
     assert (forked.text, copy == first) == ("second", False)
     assert session.session_file == first
-    assert [point.text for point in session.facts.fork_points()] == ["first", "second", "again"]
+    assert [point.text for point in session.info.fork_points()] == ["first", "second", "again"]
 
 
 async def test_what_is_said_meanwhile_is_queued(tmp_path: Path) -> None:
@@ -389,7 +389,7 @@ async def test_what_is_said_meanwhile_is_queued(tmp_path: Path) -> None:
     answer = await running
     await session.dispose()
 
-    said = [point.text for point in session.facts.fork_points()]
+    said = [point.text for point in session.info.fork_points()]
     assert said == ["go", "faster", "and then?", "and last?"]
     assert answer is not None
     assert answer.text == "four"

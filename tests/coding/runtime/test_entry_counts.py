@@ -7,7 +7,7 @@ from pi.coding.runtime.session.info import EntryCounts
 from pi.coding.session.entries import SessionInfo
 from pi.coding.session.opening import new_session
 from pi.testing import call, says
-from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.session_fixture import SessionFixture
 from tests.coding.session.sessions import append_all, make_location, user
 
 
@@ -33,12 +33,12 @@ def test_what_is_added_later_is_counted_too_on_every_branch(tmp_path: Path) -> N
 async def test_the_numbers_of_a_session_follow_it_and_are_those_of_the_next_one_after_a_switch(
     tmp_path: Path,
 ) -> None:
-    stage = Stage(tmp_path, says("", call("nope")), says("done"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("", call("nope")), says("done"))
+    session = await fixture.open()
     await session.prompts.prompt("hi")
-    one = session.facts.stats()
+    one = session.info.stats()
     await session.sessions.new()
-    other = session.facts.stats()
+    other = session.info.stats()
     await session.close()
 
     numbers = ("user_messages", "assistant_messages", "tool_calls", "tool_results")

@@ -16,12 +16,12 @@ from pi.ai.events import TextDelta
 from pi.coding.port.results import NoModel
 from pi.coding.runtime.session.events import AgentSessionEvent, EventFeed
 from pi.testing import calls, says
-from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.session_fixture import SessionFixture
 
 
 async def test_what_happens_during_a_prompt_can_be_iterated_over(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("one two three"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("one two three"))
+    session = await fixture.open()
     words = [
         event.assistant_message_event.delta
         async for event in session.stream("count")
@@ -33,36 +33,36 @@ async def test_what_happens_during_a_prompt_can_be_iterated_over(tmp_path: Path)
 
 
 async def test_every_subscriber_gets_every_event_in_order(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, calls("ls"), says("done"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, calls("ls"), says("done"))
+    session = await fixture.open()
     one, other = session.events(), session.events()
     await session.prompt("go")
     await session.set_thinking_level("high")
     await session.close()
     seen = [event async for event in one]
 
-    assert seen == [event async for event in other] == stage.events
+    assert seen == [event async for event in other] == fixture.events
     assert all(isinstance(event, get_args(AgentSessionEvent)) for event in seen)
     assert msgspec.to_builtins(seen[-1])["type"] == "thinking_level_changed"
     assert [event async for event in one] == []
 
 
 async def test_leaving_the_loop_ends_the_run(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, calls("bash", command="sleep 60"), says("never"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, calls("bash", command="sleep 60"), says("never"))
+    session = await fixture.open()
     async with aclosing(session.stream("go")) as events:
         async for event in events:
             if isinstance(event, ToolExecutionStart):
                 break
 
     assert not session.state.is_streaming
-    assert len(stage.provider.requests) == 1
+    assert len(fixture.provider.requests) == 1
     await session.close()
 
 
 async def test_a_prompt_that_is_refused_raises_where_it_is_iterated_over(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    session = await stage.open(model=None)
+    fixture = SessionFixture(tmp_path)
+    session = await fixture.open(model=None)
     with pytest.raises(NoModel):
         async for _ in session.stream("hi"):
             pass
@@ -84,15 +84,15 @@ async def test_a_dropped_feed_receives_no_events() -> None:
 
 
 async def test_a_session_that_is_closed_has_no_more_events(tmp_path: Path) -> None:
-    session = await Stage(tmp_path).open()
+    session = await SessionFixture(tmp_path).open()
     await session.close()
 
     assert [event async for event in session.events()] == []
 
 
 async def test_waiting_for_an_event_ends_with_the_session(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    session = await fixture.open()
     feed = session.events()
     waiting = asyncio.ensure_future(anext(feed, None))
     await asyncio.sleep(0)

@@ -8,13 +8,13 @@ import pytest
 
 from pi.coding.export.files import ExportFailed, ShareFailed
 from pi.testing import says
-from tests.coding.runtime.stage import ENVIRON, Stage
+from tests.coding.runtime.session_fixture import ENVIRON, SessionFixture
 
 
 @pytest.mark.behaviour("export-has-prompt-and-tools")
 async def test_the_page_shows_the_prompt_and_the_tools(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("a"))
+    session = await fixture.open()
     await session.prompts.prompt("hi")
     page = (await session.exports.write()).read_text()
     await session.close()
@@ -24,16 +24,18 @@ async def test_the_page_shows_the_prompt_and_the_tools(tmp_path: Path) -> None:
 
 
 async def test_nothing_said_is_nothing_to_export(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    session = await fixture.open()
     with pytest.raises(ExportFailed, match="Nothing to export yet"):
         await session.exports.write()
     await session.close()
 
 
 async def test_a_dump_has_prompt_tools_and_words_but_no_secrets(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("the answer"), environ={"PATH": "", "OPENAI_API_KEY": "hush-hush"})
-    session = await stage.open(persistent=False)
+    fixture = SessionFixture(
+        tmp_path, says("the answer"), environ={"PATH": "", "OPENAI_API_KEY": "hush-hush"}
+    )
+    session = await fixture.open(persistent=False)
     empty = await session.exports.text()
     await session.prompts.prompt("my key is hush-hush")
     text = await session.exports.text()
@@ -46,9 +48,9 @@ async def test_a_dump_has_prompt_tools_and_words_but_no_secrets(tmp_path: Path) 
 
 
 async def test_exports_contain_no_stored_credentials(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"))
-    stage.write(".pi/agent/auth.json", '{"groq": {"type": "api_key", "key": "hush-hush"}}')
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("a"))
+    fixture.write(".pi/agent/auth.json", '{"groq": {"type": "api_key", "key": "hush-hush"}}')
+    session = await fixture.open()
     await session.prompts.prompt("my key is hush-hush")
     page = (await session.exports.write()).read_text()
     text = await session.exports.text()
@@ -59,10 +61,10 @@ async def test_exports_contain_no_stored_credentials(tmp_path: Path) -> None:
 
 
 async def test_the_users_own_program_shares(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"))
-    program = stage.write("share-it", '#!/bin/sh\necho "at https://x.example/$(basename "$1")"\n')
+    fixture = SessionFixture(tmp_path, says("a"))
+    program = fixture.write("share-it", '#!/bin/sh\necho "at https://x.example/$(basename "$1")"\n')
     program.chmod(0o755)
-    session = await stage.open()
+    session = await fixture.open()
     session.settings.override({"share.command": [str(program)]})
     await session.prompts.prompt("hi")
     shared = await session.exports.share()
@@ -75,10 +77,10 @@ async def test_the_program_that_shares_gets_no_keys_unless_they_are_let_through(
     tmp_path: Path,
 ) -> None:
     keys = {"OPENAI_API_KEY": "one", "GROQ_API_KEY": "two"}
-    stage = Stage(tmp_path, says("a"), environ={**ENVIRON, **keys})
-    program = stage.write("share-it", "#!/bin/sh\necho $OPENAI_API_KEY $GROQ_API_KEY\n")
+    fixture = SessionFixture(tmp_path, says("a"), environ={**ENVIRON, **keys})
+    program = fixture.write("share-it", "#!/bin/sh\necho $OPENAI_API_KEY $GROQ_API_KEY\n")
     program.chmod(0o755)
-    session = await stage.open()
+    session = await fixture.open()
     session.settings.override(
         {"share.command": [str(program)], "shell.env.allow": ["GROQ_API_KEY"]}
     )
@@ -94,11 +96,11 @@ async def test_a_gist_is_made_with_the_token_of_github_although_a_provider_uses_
 ) -> None:
     path = f"{tmp_path / 'home'}:/usr/bin:/bin"
     keys = {"PATH": path, "GH_TOKEN": "one", "GROQ_API_KEY": "two"}
-    stage = Stage(tmp_path, says("a"), environ=keys)
-    stage.write(".pi/agent/models.json", '{"providers": {"mine": {"apiKey": "$GH_TOKEN"}}}')
+    fixture = SessionFixture(tmp_path, says("a"), environ=keys)
+    fixture.write(".pi/agent/models.json", '{"providers": {"mine": {"apiKey": "$GH_TOKEN"}}}')
     seen = tmp_path / "seen"
-    stage.write("gh", f"#!/bin/sh\necho $GH_TOKEN $GROQ_API_KEY > {seen}\nexit 1\n").chmod(0o755)
-    session = await stage.open()
+    fixture.write("gh", f"#!/bin/sh\necho $GH_TOKEN $GROQ_API_KEY > {seen}\nexit 1\n").chmod(0o755)
+    session = await fixture.open()
     await session.prompts.prompt("hi")
     with pytest.raises(ShareFailed):
         await session.exports.share()

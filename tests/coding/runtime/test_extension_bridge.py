@@ -9,7 +9,7 @@ from pi.ai.providers.faux import says
 from pi.base.errors import PiError
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.shell.local import BashResult
-from tests.coding.extension_host.stage import playing
+from tests.coding.extension_host.extension_session import extension_session
 
 SKILL = "---\nname: tidy\ndescription: Tidies up.\n---\nTidy.\n"
 
@@ -25,10 +25,10 @@ async def test_input_is_changed_or_taken_care_of(tmp_path: Path) -> None:
                 return {"action": "handled"}
             return {"action": "transform", "text": event.text.upper()}
 
-    async with playing(tmp_path, extension, steps=(says("ok"),)) as play:
-        assert await play.session.prompt("mine") is None
-        await play.session.prompts.prompt("hello", source="rpc")
-        (request,) = play.stage.provider.requests
+    async with extension_session(tmp_path, extension, steps=(says("ok"),)) as hosted:
+        assert await hosted.session.prompt("mine") is None
+        await hosted.session.prompts.prompt("hello", source="rpc")
+        (request,) = hosted.fixture.provider.requests
 
     assert request.messages[-1].content[0].text == "HELLO"  # type: ignore[union-attr]
     assert seen == [("mine", "interactive", None), ("hello", "rpc", None)]
@@ -47,12 +47,12 @@ async def test_another_session_may_be_prevented(tmp_path: Path) -> None:
         async def fork(event: Any, ctx: Any) -> Any:
             asked.append((event.position, event.entry_id))
 
-    async with playing(tmp_path, extension, steps=(says("ok"),)) as play:
-        assert (await play.session.new_session()).cancelled
-        assert (await play.session.switch_session("/x.jsonl")).cancelled
-        await play.session.prompt("hello")
-        leaf = play.session.entries.log.leaf_id
-        assert not (await play.session.sessions.clone()).cancelled
+    async with extension_session(tmp_path, extension, steps=(says("ok"),)) as hosted:
+        assert (await hosted.session.new_session()).cancelled
+        assert (await hosted.session.switch_session("/x.jsonl")).cancelled
+        await hosted.session.prompt("hello")
+        leaf = hosted.session.entries.log.leaf_id
+        assert not (await hosted.session.sessions.clone()).cancelled
 
     assert asked == [("new", None), ("resume", "/x.jsonl"), ("at", leaf), ("fork", None)]
 
@@ -69,11 +69,11 @@ async def test_user_commands_are_run_or_forbidden_by_an_extension(
                 return {"result": {"output": "nothing", "exit_code": 0}}
             return None
 
-    async with playing(tmp_path, extension) as play:
-        assert (await play.session.shell.run("ls")).output == "nothing"
-        assert (await play.session.shell.run("echo hi")).output == "hi\n"
+    async with extension_session(tmp_path, extension) as hosted:
+        assert (await hosted.session.shell.run("ls")).output == "nothing"
+        assert (await hosted.session.shell.run("echo hi")).output == "hi\n"
         with pytest.raises(PiError, match="not here"):
-            await play.session.shell.run("rm")
+            await hosted.session.shell.run("rm")
 
 
 async def test_extensions_may_know_of_further_skills(tmp_path: Path) -> None:
@@ -88,11 +88,11 @@ async def test_extensions_may_know_of_further_skills(tmp_path: Path) -> None:
             reasons.append(event.reason)
             return {"skill_paths": [str(tmp_path / "skills")]}
 
-    async with playing(tmp_path, extension) as play:
-        commands = [command.name for command in play.session.facts.commands()]
-        await play.session.sessions.reload()
+    async with extension_session(tmp_path, extension) as hosted:
+        commands = [command.name for command in hosted.session.info.commands()]
+        await hosted.session.sessions.reload()
         assert commands == ["skill:tidy"]
-        assert commands == [command.name for command in play.session.facts.commands()]
+        assert commands == [command.name for command in hosted.session.info.commands()]
 
     assert reasons == ["startup", "reload"]
 
@@ -107,8 +107,8 @@ async def test_an_extension_may_run_a_user_command_remotely(tmp_path: Path) -> N
 
         pi.on("user_bash", lambda event, ctx: {"operations": run})
 
-    async with playing(tmp_path, remote) as play:
-        result = await play.session.shell.run("ls", on_text=seen.append)
+    async with extension_session(tmp_path, remote) as hosted:
+        result = await hosted.session.shell.run("ls", on_text=seen.append)
 
     assert (result, seen) == (BashResult(output="ls in project", exit_code=0), ["far"])
 
@@ -118,13 +118,13 @@ async def test_tokens_are_subscribed_only_while_an_extension_uses_them(tmp_path:
     seen: list[Any] = []
 
     steps = (says("one"), says("two"), says("three"))
-    async with playing(tmp_path, apis.append, steps=steps) as play:
-        await play.session.prompt("a")
+    async with extension_session(tmp_path, apis.append, steps=steps) as hosted:
+        await hosted.session.prompt("a")
         watching = apis[0].on("message_update", lambda event, ctx: seen.append(event))
-        await play.session.prompt("b")
+        await hosted.session.prompt("b")
         count = len(seen)
         watching.remove()
-        await play.session.prompt("c")
+        await hosted.session.prompt("c")
 
         assert (count > 0, len(seen)) == (True, count)
 
@@ -134,12 +134,12 @@ async def test_a_fork_may_keep_all_that_was_said(tmp_path: Path) -> None:
         answer = {"cancel": False, "skip_conversation_restore": True}
         pi.on("session_before_fork", lambda event, ctx: answer)
 
-    async with playing(tmp_path, keeping, steps=(says("one"), says("two"))) as play:
-        await play.session.prompt("first")
-        await play.session.prompt("second")
-        before = play.session.messages
-        first, _ = play.session.facts.fork_points()
-        forked = await play.session.fork(first.entry_id)
+    async with extension_session(tmp_path, keeping, steps=(says("one"), says("two"))) as hosted:
+        await hosted.session.prompt("first")
+        await hosted.session.prompt("second")
+        before = hosted.session.messages
+        first, _ = hosted.session.info.fork_points()
+        forked = await hosted.session.fork(first.entry_id)
 
         assert (forked.text, forked.cancelled) == ("first", False)
-        assert list(play.session.messages) == list(before)
+        assert list(hosted.session.messages) == list(before)

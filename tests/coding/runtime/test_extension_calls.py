@@ -10,7 +10,7 @@ from pi.ai.providers.faux import says
 from pi.base.errors import PiError
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.port.extensions import InputMode
-from tests.coding.extension_host.stage import playing
+from tests.coding.extension_host.extension_session import extension_session
 
 
 def kit(story: list[str]) -> Any:
@@ -40,8 +40,8 @@ def kit(story: list[str]) -> Any:
 
 async def test_commands_keys_and_texts_reach_the_extension_that_wants_them(tmp_path: Path) -> None:
     story: list[str] = []
-    async with playing(tmp_path, kit(story)) as play:
-        extensions = play.session.extensions
+    async with extension_session(tmp_path, kit(story)) as hosted:
+        extensions = hosted.session.extensions
         await extensions.run("/hello Ada")
         pressed = [await extensions.press(key) for key in ("ctrl+h", "ctrl+q")]
         taken = [await extensions.take(text) for text in ("$ hi", "hi")]
@@ -51,8 +51,8 @@ async def test_commands_keys_and_texts_reach_the_extension_that_wants_them(tmp_p
 
 
 async def test_what_extensions_offer_is_listed(tmp_path: Path) -> None:
-    async with playing(tmp_path, kit([])) as play:
-        extensions = play.session.extensions
+    async with extension_session(tmp_path, kit([])) as hosted:
+        extensions = hosted.session.extensions
 
         assert extensions.shortcuts() == {"ctrl+h": "say it by key", "ctrl+x": ""}
         assert [await extensions.completions(name, "A") for name in ("hello", "gone")] == [
@@ -68,10 +68,10 @@ async def test_what_extensions_offer_is_listed(tmp_path: Path) -> None:
 
 
 async def test_failures_are_reported_and_do_not_propagate(tmp_path: Path) -> None:
-    async with playing(tmp_path, kit([])) as play:
-        assert await play.session.extensions.press("ctrl+x")
+    async with extension_session(tmp_path, kit([])) as hosted:
+        assert await hosted.session.extensions.press("ctrl+x")
 
-        assert play.failures == ["shortcut: no"]
+        assert hosted.failures == ["shortcut: no"]
 
 
 async def test_a_command_comes_before_everything_else_that_a_text_may_mean(
@@ -86,11 +86,11 @@ async def test_a_command_comes_before_everything_else_that_a_text_may_mean(
         def do(args: str, ctx: Any) -> None:
             story.append(f"did {args}")
 
-    async with playing(tmp_path, extension, steps=(says("ok"),)) as play:
-        await play.session.prompt("/do it")
-        await play.session.prompt("/undo it")
+    async with extension_session(tmp_path, extension, steps=(says("ok"),)) as hosted:
+        await hosted.session.prompt("/do it")
+        await hosted.session.prompt("/undo it")
 
-        for queue in (play.session.steer, play.session.follow_up):
+        for queue in (hosted.session.steer, hosted.session.follow_up):
             with pytest.raises(PiError, match='Extension command "/do" cannot be queued'):
                 await queue("/do more")
     assert story == ["did it", "input /undo it"]
@@ -113,13 +113,13 @@ async def test_a_failing_command_is_only_reported(
 
         pi.register_markdown_transformer(shout)
 
-    async with playing(tmp_path, extension) as play:
-        await play.session.prompt("/boom")
-        assert await play.session.extensions.press("ctrl+b")
-        assert play.session.extensions.views.markdown("text", {}) == "text"
+    async with extension_session(tmp_path, extension) as hosted:
+        await hosted.session.prompt("/boom")
+        assert await hosted.session.extensions.press("ctrl+b")
+        assert hosted.session.extensions.views.markdown("text", {}) == "text"
         await asyncio.sleep(0)
 
-        failed = [(each.extension_path, each.error) for each in play.emitted("ExtensionFailed")]
+        failed = [(each.extension_path, each.error) for each in hosted.emitted("ExtensionFailed")]
     assert failed == [
         ("command:boom", "cmd boom"),
         ("shortcut:ctrl+b", "It raised SystemExit: 3."),

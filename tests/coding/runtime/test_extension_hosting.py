@@ -6,8 +6,8 @@ from typing import Any
 from pi.ai.providers.faux import says
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.session.opening import open_session
-from tests.coding.extension_host.stage import FakeUI, heard, playing
-from tests.coding.runtime.stage import Stage
+from tests.coding.extension_host.extension_session import FakeUI, extension_session, heard
+from tests.coding.runtime.session_fixture import SessionFixture
 
 
 async def test_a_mode_lends_its_screen(tmp_path: Path) -> None:
@@ -17,10 +17,10 @@ async def test_a_mode_lends_its_screen(tmp_path: Path) -> None:
             ctx.ui.notify(f"{ctx.mode} {ctx.has_ui}")
 
     ui = FakeUI()
-    async with playing(tmp_path, extension) as play:
-        await play.session.prompt("/say")
-        play.session.extensions.attach(ui, "tui")
-        await play.session.prompt("/say")
+    async with extension_session(tmp_path, extension) as hosted:
+        await hosted.session.prompt("/say")
+        hosted.session.extensions.attach(ui, "tui")
+        await hosted.session.prompt("/say")
 
     assert ui.seen == [("notify", "tui True")]
 
@@ -42,9 +42,9 @@ def extension(pi):
 
 
 async def test_an_extension_with_a_command_stays_dormant_until_it_is_typed(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("ok"))
-    stage.write(".pi/agent/extensions/nap.py", SLEEPING)
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("ok"))
+    fixture.write(".pi/agent/extensions/nap.py", SLEEPING)
+    session = await fixture.open()
     try:
         await session.start()
         await session.prompt("hi")
@@ -60,11 +60,11 @@ async def test_an_extension_with_a_command_stays_dormant_until_it_is_typed(tmp_p
 
 
 async def test_commands_of_those_that_sleep_are_listed(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    stage.write(".pi/agent/extensions/nap.py", SLEEPING)
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    fixture.write(".pi/agent/extensions/nap.py", SLEEPING)
+    session = await fixture.open()
     try:
-        commands = [(each.name, each.description) for each in session.facts.commands()]
+        commands = [(each.name, each.description) for each in session.info.commands()]
         assert commands == [("nap", "rest a little")]
         assert [info.state for info in session.extensions.infos()] == ["waiting"]
     finally:
@@ -72,16 +72,16 @@ async def test_commands_of_those_that_sleep_are_listed(tmp_path: Path) -> None:
 
 
 async def test_a_session_that_holds_what_one_waits_for_wakes_it_up(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("ok"))
-    stage.write(".pi/agent/extensions/nap.py", SLEEPING)
-    first = await stage.open()
+    fixture = SessionFixture(tmp_path, says("ok"))
+    fixture.write(".pi/agent/extensions/nap.py", SLEEPING)
+    first = await fixture.open()
     await first.prompt("/nap now")
     await first.prompt("hi")
     file = first.entries.log.file
     await first.close()
     assert file is not None
 
-    session = await stage.open(open_log=lambda location: open_session(file, location))
+    session = await fixture.open(open_log=lambda location: open_session(file, location))
     try:
         await session.start()
         assert heard(session) == ["nap now", "startup"]
@@ -98,27 +98,27 @@ async def test_themes_that_extensions_know_of_are_those_of_the_session_that_is_t
         if known:
             pi.on("resources_discover", lambda event, ctx: {"theme_paths": known})
 
-    async with playing(tmp_path, extension) as play:
-        extensions = play.session.extensions.hosting
+    async with extension_session(tmp_path, extension) as hosted:
+        extensions = hosted.session.extensions.hosting
         reported = [extensions.theme_paths]
         known.clear()
-        await play.session.sessions.reload()
+        await hosted.session.sessions.reload()
         reported.append(extensions.theme_paths)
 
-    assert reported == [(play.stage.cwd / "themes/mine.json",), ()]
+    assert reported == [(hosted.fixture.cwd / "themes/mine.json",), ()]
 
 
 async def test_nothing_is_loaded_for_extensions_that_sleep_before_one_is_called(
     tmp_path: Path,
 ) -> None:
-    stage = Stage(tmp_path, says("ok"))
-    stage.write(".pi/agent/extensions/nap.py", SLEEPING)
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("ok"))
+    fixture.write(".pi/agent/extensions/nap.py", SLEEPING)
+    session = await fixture.open()
     try:
         await session.start()
         extensions = session.extensions
 
-        assert [each.name for each in session.facts.commands()] == ["nap"]
+        assert [each.name for each in session.info.commands()] == ["nap"]
         assert (extensions.find("/nap now"), extensions.find("/else")) == ("nap", None)
         assert (extensions.shortcuts(), extensions.views.has_any("tool")) == ({}, False)
         assert extensions.views.markdown("*text*", {}) == "*text*"

@@ -4,8 +4,8 @@ import asyncio
 from pathlib import Path
 
 from pi.ai.providers.faux import says
-from tests.coding.extension_host.stage import heard
-from tests.coding.runtime.stage import Stage
+from tests.coding.extension_host.extension_session import heard
+from tests.coding.runtime.session_fixture import SessionFixture
 
 EXTENSION = """
 def extension(pi):
@@ -26,13 +26,13 @@ def extension(pi):
 async def test_an_extension_that_comes_with_a_reload_is_connected_to_everything(
     tmp_path: Path,
 ) -> None:
-    stage = Stage(tmp_path, says("ok"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("ok"))
+    session = await fixture.open()
     leaving = asyncio.ensure_future(session.extensions.shutdown_requested.wait())
     try:
         await session.start()
         assert (session.extensions.infos(), session.extensions.find("/bye")) == ((), None)
-        stage.write(".pi/agent/extensions/late.py", EXTENSION)
+        fixture.write(".pi/agent/extensions/late.py", EXTENSION)
 
         await session.sessions.reload()
         await session.prompt("hi")
@@ -50,11 +50,11 @@ async def test_an_extension_that_comes_with_a_reload_is_connected_to_everything(
 async def test_a_session_that_takes_the_place_of_another_may_be_the_first_with_extensions(
     tmp_path: Path,
 ) -> None:
-    stage = Stage(tmp_path)
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    session = await fixture.open()
     try:
         await session.start()
-        stage.write(".pi/agent/extensions/late.py", EXTENSION)
+        fixture.write(".pi/agent/extensions/late.py", EXTENSION)
 
         await session.sessions.new()
 

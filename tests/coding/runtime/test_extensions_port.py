@@ -3,14 +3,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from pi.coding.port.extensions import ExtensionsPort
-from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.session_fixture import SessionFixture
 
 
 async def test_modes_can_ask_the_extensions_of_a_session_also_if_there_are_none(
     tmp_path: Path,
 ) -> None:
-    stage = Stage(tmp_path)
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    session = await fixture.open()
     port: ExtensionsPort = session.extensions
 
     assert (*port.infos(), *port.foreign) == ()

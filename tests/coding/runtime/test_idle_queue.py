@@ -9,7 +9,7 @@ import pytest
 
 from pi.agent.events import AgentSettled, AgentStart, TurnEnd
 from pi.testing import says
-from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.session_fixture import SessionFixture
 
 
 class Noted:
@@ -25,8 +25,8 @@ class Noted:
 
 
 async def test_an_act_from_inside_a_run_comes_after_it_and_before_the_next(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"), says("b"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("a"), says("b"))
+    session = await fixture.open()
     waiting = session.runs.when_idle
     order: list[str] = []
 
@@ -50,8 +50,8 @@ async def test_an_act_from_inside_a_run_comes_after_it_and_before_the_next(tmp_p
 
 
 async def test_a_prompt_overtakes_an_act_that_need_not_come_before_it(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"), says("b"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("a"), says("b"))
+    session = await fixture.open()
     waiting = session.runs.when_idle
     order: list[str] = []
     act = Noted(order)
@@ -70,8 +70,8 @@ async def test_a_prompt_overtakes_an_act_that_need_not_come_before_it(tmp_path: 
 
 
 async def test_an_act_that_is_under_way_is_not_overtaken(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("a"))
+    session = await fixture.open()
     waiting = session.runs.when_idle
     begun, end = asyncio.Event(), asyncio.Event()
     order: list[str] = []
@@ -96,8 +96,8 @@ async def test_an_act_that_is_under_way_is_not_overtaken(tmp_path: Path) -> None
 async def test_one_that_fails_does_not_keep_the_others(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    stage = Stage(tmp_path)
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    session = await fixture.open()
     waiting = session.runs.when_idle
     done: list[str] = []
 
@@ -118,8 +118,8 @@ async def test_one_that_fails_does_not_keep_the_others(
 
 
 async def test_what_waits_is_given_up_with_the_session(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    session = await fixture.open()
     never = asyncio.Event()
 
     async def act() -> None:
@@ -131,8 +131,8 @@ async def test_what_waits_is_given_up_with_the_session(tmp_path: Path) -> None:
 
 
 async def test_no_act_comes_between_a_prompt_and_its_run(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("a"))
+    session = await fixture.open()
     waiting = session.runs.when_idle
     order: list[str] = []
     act = Noted(order)

@@ -13,7 +13,7 @@ from pi.coding.runtime.session.policies import ImageFittingPolicy
 from pi.coding.session.entries import SessionMessage
 from pi.coding.tools.images import DAMAGED
 from pi.testing import says
-from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.session_fixture import SessionFixture
 from tests.coding.tools.test_fitting import LOOK, picture, size_of
 
 CALL = ToolCall(id="1", name="shot", arguments={})
@@ -31,7 +31,7 @@ def said(messages: list[SessionMessage]) -> tuple[object, ...]:
 
 @pytest.mark.behaviour("image-limits-on-final-bytes")
 async def test_pictures_of_any_tool_are_made_to_fit(tmp_path: Path) -> None:
-    session = await Stage(tmp_path).open()
+    session = await SessionFixture(tmp_path).open()
     policy = ImageFittingPolicy(session.prompts._core)
     broken = picture(10, 10).data[:40]
     plain = ToolResult(content=(LOOK, picture(10, 10)))
@@ -49,19 +49,19 @@ async def test_pictures_of_any_tool_are_made_to_fit(tmp_path: Path) -> None:
 
 @pytest.mark.behaviour("image-limits-on-final-bytes")
 async def test_what_is_said_comes_with_pictures_that_fit(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("seen"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("seen"))
+    session = await fixture.open()
     await session.prompts.prompt("what is this?", [picture(4000, 10), picture(10, 10)])
 
-    text, large, small = said([*session.facts.messages()])
+    text, large, small = said([*session.info.messages()])
     assert text == Text(text=f"what is this?\n\n{NOTE}")
     assert (size_of(large), small) == ((2000, 5), picture(10, 10))
     await session.close()
 
 
 async def test_what_is_queued_comes_with_pictures_that_fit(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("seen"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("seen"))
+    session = await fixture.open()
     await session.prompts.steer("look", [picture(4000, 10)])
     (queued,) = (await session.prompts.clear_queue()).steering
 

@@ -9,13 +9,13 @@ import pytest
 
 from pi.base.errors import PiError
 from pi.testing import calls, says
-from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.session_fixture import SessionFixture
 
 
 async def test_the_state_has_the_names_of_the_protocol(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    session = await stage.open(thinking="low")
-    state = msgspec.to_builtins(session.facts.state())
+    fixture = SessionFixture(tmp_path)
+    session = await fixture.open(thinking="low")
+    state = msgspec.to_builtins(session.info.state())
     await session.close()
 
     assert list(state) == [
@@ -36,10 +36,10 @@ async def test_the_state_has_the_names_of_the_protocol(tmp_path: Path) -> None:
 
 @pytest.mark.behaviour("stream-events-are-complete")
 async def test_stats_count_messages_calls_tokens_and_the_window(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, calls("bash", command="true"), says("ok"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, calls("bash", command="true"), says("ok"))
+    session = await fixture.open()
     await session.prompts.prompt("go")
-    stats = session.facts.stats()
+    stats = session.info.stats()
     await session.close()
 
     assert (stats.user_messages, stats.assistant_messages, stats.total_messages) == (1, 2, 5)
@@ -50,68 +50,68 @@ async def test_stats_count_messages_calls_tokens_and_the_window(tmp_path: Path) 
 
 
 async def test_entries_are_given_as_the_file_has_them_from_any_point_on(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("a"))
+    session = await fixture.open()
     await session.prompts.prompt("one")
     file = session.entries.log.file
     assert file is not None
     lines = file.read_bytes().splitlines()[1:]
     first = msgspec.json.decode(lines[0])["id"]
 
-    assert [bytes(raw) for raw in session.facts.entries()] == lines
-    assert [bytes(raw) for raw in session.facts.entries(first)] == lines[1:]
+    assert [bytes(raw) for raw in session.info.entries()] == lines
+    assert [bytes(raw) for raw in session.info.entries(first)] == lines[1:]
     with pytest.raises(PiError, match="Entry not found: zz"):
-        session.facts.entries("zz")
-    tree = msgspec.json.decode(session.facts.tree_json())
+        session.info.entries("zz")
+    tree = msgspec.json.decode(session.info.tree_json())
     assert tree[0]["entry"]["id"] == first
-    assert session.facts.tree()[0].id == first
+    assert session.info.tree()[0].id == first
     await session.close()
 
 
 @pytest.mark.behaviour("session-names-are-clean")
 async def test_names_and_labels_are_cleaned_and_emitted(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"))
-    session = await stage.open()
-    await session.facts.rename("  my\nname\x1b[31m  ")
+    fixture = SessionFixture(tmp_path, says("a"))
+    session = await fixture.open()
+    await session.info.rename("  my\nname\x1b[31m  ")
     with pytest.raises(PiError, match="Session name cannot be empty"):
-        await session.facts.rename("   ")
-    await session.facts.label(session.entries.log.leaf_id or "", "mark")
+        await session.info.rename("   ")
+    await session.info.label(session.entries.log.leaf_id or "", "mark")
     with pytest.raises(PiError, match="Entry not found"):
-        await session.facts.label("nope", "mark")
+        await session.info.label("nope", "mark")
 
-    assert session.facts.state().session_name == "my name"
-    assert stage.order == ["session_info_changed"]
+    assert session.info.state().session_name == "my name"
+    assert fixture.order == ["session_info_changed"]
     await session.close()
 
 
 async def test_templates_and_skills_are_commands(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    stage.write(".pi/agent/skills/review/SKILL.md", "---\ndescription: Reviews.\n---\nx")
-    stage.write(".pi/agent/prompts/fix.md", "Fix it")
-    session = await stage.open()
-    commands = [(each.name, each.source) for each in session.facts.commands()]
+    fixture = SessionFixture(tmp_path)
+    fixture.write(".pi/agent/skills/review/SKILL.md", "---\ndescription: Reviews.\n---\nx")
+    fixture.write(".pi/agent/prompts/fix.md", "Fix it")
+    session = await fixture.open()
+    commands = [(each.name, each.source) for each in session.info.commands()]
     await session.close()
 
     assert commands == [("fix", "prompt"), ("skill:review", "skill")]
 
 
 async def test_before_anything_was_said_there_is_no_answer(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    session = await fixture.open()
 
-    assert session.facts.last_answer() is None
+    assert session.info.last_answer() is None
     assert not session.entries.log.is_saved
     assert session.entries.log.problem is None
-    assert session.facts.context_usage() is not None
+    assert session.info.context_usage() is not None
     await session.close()
 
 
 async def test_a_session_whose_folder_is_gone_goes_on_in_the_folder_of_before(
     tmp_path: Path,
 ) -> None:
-    stage = Stage(tmp_path)
-    session = await stage.open()
-    here = session.facts.cwd
+    fixture = SessionFixture(tmp_path)
+    session = await fixture.open()
+    here = session.info.cwd
     gone = tmp_path / "gone"
     file = tmp_path / "other.jsonl"
     header = {"type": "session", "version": 3, "id": "1", "timestamp": "2026", "cwd": str(gone)}
@@ -119,5 +119,5 @@ async def test_a_session_whose_folder_is_gone_goes_on_in_the_folder_of_before(
 
     await session.sessions.switch(file)
 
-    assert (session.entries.log.header.cwd, session.facts.cwd) == (str(gone), here)
+    assert (session.entries.log.header.cwd, session.info.cwd) == (str(gone), here)
     await session.close()

@@ -11,7 +11,7 @@ from pi.ai.messages import Image, ToolResultMessage
 from pi.ai.providers.faux import Step, calls, says
 from pi.coding.runtime.options import ToolFilter
 from pi.coding.runtime.session.agent_session import AgentSession
-from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.session_fixture import SessionFixture
 
 FOUND = '{"findings": [{"file": "a.py"}]}'
 SKILL = "---\nname: pdf\ndescription: Fill in forms.\n---\nUse forms.md."
@@ -21,14 +21,14 @@ PNG = bytes.fromhex(
 )  # fmt: skip
 
 
-async def opened(stage: Stage, **options: Any) -> AgentSession:
+async def opened(fixture: SessionFixture, **options: Any) -> AgentSession:
     """A session with all tools, an artifact, two outputs and two skills."""
-    stage.write(".pi/agent/skills/pdf/SKILL.md", SKILL)
-    stage.write(".pi/agent/skills/pdf/forms.md", "the forms")
-    stage.write(".pi/agent/skills/pdf/dot.png", "").write_bytes(PNG)
-    stage.write(".pi/agent/skills/loose.md", "---\ndescription: One file.\n---\nLoose.")
+    fixture.write(".pi/agent/skills/pdf/SKILL.md", SKILL)
+    fixture.write(".pi/agent/skills/pdf/forms.md", "the forms")
+    fixture.write(".pi/agent/skills/pdf/dot.png", "").write_bytes(PNG)
+    fixture.write(".pi/agent/skills/loose.md", "---\ndescription: One file.\n---\nLoose.")
     tools = ToolFilter(only=("read", "write", "edit", "ls"))
-    session = await stage.open(tools=tools, **options)
+    session = await fixture.open(tools=tools, **options)
     session.artifacts.save("bash", "one\ntwo\nthree")
     session.artifacts.outputs.save(session.artifacts.outputs.allocate("Anna"), FOUND)
     session.artifacts.outputs.save(session.artifacts.outputs.allocate("Bob"), "# Words")
@@ -37,8 +37,8 @@ async def opened(stage: Stage, **options: Any) -> AgentSession:
 
 async def used(tmp_path: Path, *steps: Step, **options: Any) -> list[ToolResultMessage]:
     """The results of these tool calls."""
-    stage = Stage(tmp_path, *steps, says("done"))
-    session = await opened(stage, **options)
+    fixture = SessionFixture(tmp_path, *steps, says("done"))
+    session = await opened(fixture, **options)
     await session.prompt("go")
     await session.close()
     return [message for message in session.messages if isinstance(message, ToolResultMessage)]
@@ -108,7 +108,7 @@ async def test_they_can_only_be_read(tmp_path: Path) -> None:
 
 
 async def test_they_are_completed_in_the_editor(tmp_path: Path) -> None:
-    session = await opened(Stage(tmp_path))
+    session = await opened(SessionFixture(tmp_path))
 
     complete = session.extensions.references
     assert await complete("artifact://") == ["artifact://0"]

@@ -9,7 +9,7 @@ import pytest
 from pi.agent.events import MessageEnd
 from pi.ai.messages import AssistantMessage, ToolResultMessage
 from pi.testing import Reply, call, says
-from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.session_fixture import SessionFixture
 
 TWO = Reply(
     blocks=(call("bash", id="a", command="echo one"), call("bash", id="b", command="echo two"))
@@ -20,9 +20,9 @@ TWO = Reply(
 async def test_pending_calls_are_skipped_in_immediate_mode(
     tmp_path: Path, mode: str, skipped: bool
 ) -> None:
-    stage = Stage(tmp_path, TWO, says("heard you"))
-    stage.write(".pi/agent/settings.json", f'{{"interruptMode": "{mode}"}}')
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, TWO, says("heard you"))
+    fixture.write(".pi/agent/settings.json", f'{{"interruptMode": "{mode}"}}')
+    session = await fixture.open()
 
     async def steer(event: object) -> None:
         match event:
@@ -31,7 +31,7 @@ async def test_pending_calls_are_skipped_in_immediate_mode(
 
     session.subscribe(steer)
     await session.prompts.prompt("go")
-    results = [m for m in session.facts.messages() if isinstance(m, ToolResultMessage)]
+    results = [m for m in session.info.messages() if isinstance(m, ToolResultMessage)]
     await session.close()
 
     assert [("Skipped" in result.text) for result in results] == [skipped, skipped]

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from pi.coding.session.entries import ContextEdit, SessionInfo
 from pi.testing import calls, says
-from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.session_fixture import SessionFixture
 
 
 async def test_only_public_entries_are_emitted(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    session = await fixture.open()
     core = session._core
     name = await core.add(SessionInfo(name="n"))
     edit = await core.append_entry(ContextEdit(target_id="x", replacement=None))
@@ -20,14 +20,14 @@ async def test_only_public_entries_are_emitted(tmp_path: Path) -> None:
     assert edit == ContextEdit(
         id=edit.id, parent_id=name, timestamp=edit.timestamp, target_id="x", replacement=None
     )
-    assert stage.order == ["entry_appended"]
+    assert fixture.order == ["entry_appended"]
 
 
 async def test_long_outputs_are_artifacts_of_the_session_and_go_with_its_forks(
     tmp_path: Path,
 ) -> None:
-    stage = Stage(tmp_path, calls("bash", command="seq 1 50000"), says("ok"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, calls("bash", command="seq 1 50000"), says("ok"))
+    session = await fixture.open()
     await session.prompts.prompt("count")
     text = session._core.artifacts.read(0)
     source, leaf = session.entries.log.file, session.entries.log.leaf_id

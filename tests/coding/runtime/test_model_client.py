@@ -8,19 +8,19 @@ from pi.ai.messages import Image
 from pi.ai.plan_limits import PlanLimit
 from pi.coding.runtime.models import discover_models
 from pi.testing import says
-from tests.coding.runtime.stage import ENVIRON, Stage
+from tests.coding.runtime.session_fixture import ENVIRON, SessionFixture
 
 
 async def test_requests_carry_the_session_and_its_settings(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"), environ={**ENVIRON, "PI_CACHE_RETENTION": "long"})
-    stage.write(
+    fixture = SessionFixture(tmp_path, says("a"), environ={**ENVIRON, "PI_CACHE_RETENTION": "long"})
+    fixture.write(
         ".pi/agent/settings.json",
         '{"transport": "sse", "httpIdleTimeoutMs": 0, "thinkingBudgets": {"low": 7}}',
     )
-    session = await stage.open(thinking="low")
+    session = await fixture.open(thinking="low")
     await session.prompts.prompt("hi")
     await session.close()
-    options = stage.provider.requests[0].options
+    options = fixture.provider.requests[0].options
 
     assert options.session_id == session.entries.log.header.id
     assert (options.transport, options.timeout_ms, options.cache_retention) == ("sse", 0, "long")
@@ -29,70 +29,70 @@ async def test_requests_carry_the_session_and_its_settings(tmp_path: Path) -> No
 
 
 async def test_requests_are_sent_again_as_the_settings_say(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"))
-    stage.write(
+    fixture = SessionFixture(tmp_path, says("a"))
+    fixture.write(
         ".pi/agent/settings.json", '{"retry": {"provider": {"maxRetries": 4}, "maxDelayMs": 7}}'
     )
-    session = await stage.open()
+    session = await fixture.open()
     await session.prompts.prompt("hi")
     await session.close()
-    options = stage.provider.requests[0].options
+    options = fixture.provider.requests[0].options
 
     assert (options.max_retries, options.max_retry_delay_ms) == (4, 7)
 
 
 async def test_images_are_not_sent_if_blocked(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"), says("b"))
+    fixture = SessionFixture(tmp_path, says("a"), says("b"))
     picture = Image(data="aGk=", mime_type="image/png")
-    session = await stage.open()
+    session = await fixture.open()
     await session.prompts.prompt("look", (picture,))
     session.settings.override({"images.blockImages": True})
     await session.prompts.prompt("and now?")
-    kept = str(session.facts.messages())
+    kept = str(session.info.messages())
     await session.close()
-    before, after = (str(request.messages) for request in stage.provider.requests)
+    before, after = (str(request.messages) for request in fixture.provider.requests)
 
     assert "aGk=" in before and "aGk=" in kept
     assert "aGk=" not in after and "images.blockImages" in after
 
 
 async def test_a_key_of_the_command_line_is_for_its_model_alone(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"))
-    session = await stage.open(api_key="k-1")
+    fixture = SessionFixture(tmp_path, says("a"))
+    session = await fixture.open(api_key="k-1")
     await session.prompts.prompt("hi")
     await session.close()
 
-    assert stage.provider.requests[0].options.api_key == "k-1"
+    assert fixture.provider.requests[0].options.api_key == "k-1"
 
 
 async def test_limits_of_a_plan_are_kept_for_the_provider_that_reported_them(
     tmp_path: Path,
 ) -> None:
-    stage = Stage(tmp_path, says("a"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("a"))
+    session = await fixture.open()
     await session.prompts.prompt("hi")
-    request = stage.provider.requests[0]
+    request = fixture.provider.requests[0]
     assert request.options.on_response is not None
-    assert session.facts.plan_limits() == ()
+    assert session.info.plan_limits() == ()
     headers = {"anthropic-ratelimit-unified-5h-utilization": "0.25"}
     await request.options.on_response(200, headers, request.model)
-    limits = session.facts.plan_limits()
+    limits = session.info.plan_limits()
     await session.close()
 
     assert limits == (PlanLimit(name="5 hours", used_percent=25.0),)
 
 
 def test_user_models_are_found_and_errors_are_reported(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    stage.write(
+    fixture = SessionFixture(tmp_path)
+    fixture.write(
         ".pi/agent/models.json",
         '{"providers": {"mine": {"baseUrl": "http://127.0.0.1:9/v1", "apiKey": "k",'
         ' "api": "openai-completions", "models": [{"id": "m"}]}}}',
     )
-    registry = discover_models(stage.host, stage.cwd)
+    registry = discover_models(fixture.host, fixture.cwd)
     assert registry.find("mine", "m") is not None
     assert registry.has_auth("mine")
 
-    stage.write(".pi/agent/models.json", "{broken")
-    discover_models(stage.host, stage.cwd)
-    assert "models.json" in stage.reports[0]
+    fixture.write(".pi/agent/models.json", "{broken")
+    discover_models(fixture.host, fixture.cwd)
+    assert "models.json" in fixture.reports[0]

@@ -15,39 +15,39 @@ from pi.coding.session.opening import open_session
 from pi.coding.settings.settings import Settings
 from pi.testing import says
 from tests.ai.loopback import NOWHERE, site
-from tests.coding.runtime.stage import ENVIRON, Pair, Stage, kinds
+from tests.coding.runtime.session_fixture import ENVIRON, Pair, SessionFixture, kinds
 
 OLLAMA = {"/api/tags": {"models": [{"name": "qwen3:8b"}]}, "/api/show": {}}
 
 
-def beside_ollama(tmp_path: Path, url: str) -> Stage:
+def beside_ollama(tmp_path: Path, url: str) -> SessionFixture:
     """No provider has a key, and an Ollama server runs."""
-    stage = Stage(tmp_path, environ={**ENVIRON, **NOWHERE, "OLLAMA_HOST": url})
-    stage.registry.models.unregister("faux")
-    return stage
+    fixture = SessionFixture(tmp_path, environ={**ENVIRON, **NOWHERE, "OLLAMA_HOST": url})
+    fixture.registry.models.unregister("faux")
+    return fixture
 
 
 async def test_another_model_answers_and_the_log_knows(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    stage.registry.models.register(Pair())
-    session = await stage.open(thinking="high")
+    fixture = SessionFixture(tmp_path)
+    fixture.registry.models.register(Pair())
+    session = await fixture.open(thinking="high")
     selected: list[ModelSelectEvent] = []
-    stage.bus.subscribe(ModelSelectEvent, selected.append)
+    fixture.bus.subscribe(ModelSelectEvent, selected.append)
     await session.models.select_id("faux", "plain")
 
     assert session.models.thinking_level == "off"
     assert kinds(session)[-2:] == ["model_change", "thinking_level_change"]
     assert [event.source for event in selected] == ["set"]
-    assert stage.order == ["thinking_level_changed"]
+    assert fixture.order == ["thinking_level_changed"]
     await session.close()
 
 
 async def test_behind_a_model_that_cannot_think_the_next_one_thinks_as_settings_say(
     tmp_path: Path,
 ) -> None:
-    stage = Stage(tmp_path)
-    stage.registry.models.register(Pair())
-    session = await stage.open(thinking="high")
+    fixture = SessionFixture(tmp_path)
+    fixture.registry.models.register(Pair())
+    session = await fixture.open(thinking="high")
     session.settings.override({"defaultThinkingLevel": "low"})
 
     await session.models.select_id("faux", "plain")
@@ -59,29 +59,29 @@ async def test_behind_a_model_that_cannot_think_the_next_one_thinks_as_settings_
 
 @pytest.mark.behaviour("session-model-is-not-global")
 async def test_choosing_a_model_changes_no_setting(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    stage.registry.models.register(Pair())
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    fixture.registry.models.register(Pair())
+    session = await fixture.open()
     await session.models.select_id("faux", "plain")
     await session.models.set_thinking_level("low")
     await session.close()
 
-    assert not (stage.agent_dir / "settings.json").exists()
+    assert not (fixture.agent_dir / "settings.json").exists()
     assert isinstance(session.settings, Settings)
 
 
 async def test_an_unknown_model_is_refused(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    session = await fixture.open()
     with pytest.raises(PiError, match="Model not found: x/y"):
         await session.models.select_id("x", "y")
     await session.close()
 
 
 async def test_cycling_goes_round_the_scope_with_its_levels(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    stage.registry.models.register(Pair())
-    session = await stage.open(models=("faux/faux:low", "faux/plain"))
+    fixture = SessionFixture(tmp_path)
+    fixture.registry.models.register(Pair())
+    session = await fixture.open(models=("faux/faux:low", "faux/plain"))
     first, second = await session.models.cycle(), await session.models.cycle()
 
     assert first is not None
@@ -92,8 +92,8 @@ async def test_cycling_goes_round_the_scope_with_its_levels(tmp_path: Path) -> N
 
 
 async def test_levels_are_cycled_and_nonsense_means_off(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    session = await stage.open(thinking="high")
+    fixture = SessionFixture(tmp_path)
+    session = await fixture.open(thinking="high")
     levels = session.models.levels()
     await session.models.set_thinking_level("bogus")
     assert session.models.thinking_level == "off"
@@ -103,9 +103,9 @@ async def test_levels_are_cycled_and_nonsense_means_off(tmp_path: Path) -> None:
 
 @pytest.mark.behaviour("thinking-off-is-explicit")
 async def test_a_model_without_thinking_has_one_level(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    stage.registry.models.register(Pair())
-    session = await stage.open(model="faux/plain")
+    fixture = SessionFixture(tmp_path)
+    fixture.registry.models.register(Pair())
+    session = await fixture.open(model="faux/plain")
 
     assert session.models.levels() == ("off",)
     assert await session.models.cycle_thinking() is None
@@ -113,9 +113,9 @@ async def test_a_model_without_thinking_has_one_level(tmp_path: Path) -> None:
 
 
 async def test_the_scope_is_what_patterns_mean_and_none_means_all(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    stage.registry.models.register(Pair())
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    fixture.registry.models.register(Pair())
+    session = await fixture.open()
     session.models.set_scope(["faux/plain", "faux/faux"])
 
     assert [choice.model.id for choice in session.models.scope] == ["plain", "faux"]
@@ -125,8 +125,8 @@ async def test_the_scope_is_what_patterns_mean_and_none_means_all(tmp_path: Path
 
 
 async def test_models_without_credentials_are_known_but_not_available(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    session = await fixture.open()
     known = {model.provider for model in session.models.registry.get_all()}
 
     assert "anthropic" in known
@@ -136,12 +136,12 @@ async def test_models_without_credentials_are_known_but_not_available(tmp_path: 
 
 async def test_what_a_server_on_this_machine_serves_can_be_chosen_by_name(tmp_path: Path) -> None:
     async with site(OLLAMA) as server:
-        stage = beside_ollama(tmp_path, server.url)
-        session = await stage.open(model=None)
+        fixture = beside_ollama(tmp_path, server.url)
+        session = await fixture.open(model=None)
         before = session.models.current, server.asked[:]
         chosen = await session.models.select_id("ollama", "qwen3:8b")
         await session.close()
-        await stage.registry.models.close()
+        await fixture.registry.models.close()
 
     assert before == (None, [])  # the start does not wait for servers that were not selected
     assert (chosen.provider, session.models.current) == ("ollama", chosen)
@@ -151,8 +151,8 @@ async def test_discovered_models_are_offered_and_available_once_they_were_chosen
     tmp_path: Path,
 ) -> None:
     async with site(OLLAMA) as server:
-        stage = beside_ollama(tmp_path, server.url)
-        session = await stage.open(model=None)
+        fixture = beside_ollama(tmp_path, server.url)
+        session = await fixture.open(model=None)
         await session.models.discover()
         offered = {
             model.id
@@ -164,7 +164,7 @@ async def test_discovered_models_are_offered_and_available_once_they_were_chosen
         await session.models.select("ollama/qwen3:8b")
         after = [model.id for model in session.models.registry.get_available()]
         await session.close()
-        await stage.registry.models.close()
+        await fixture.registry.models.close()
 
     assert (offered, before) == ({"qwen3:8b"}, {"local", "demo"})
     assert (found.provider, found.state) == ("ollama", "new")
@@ -173,14 +173,14 @@ async def test_discovered_models_are_offered_and_available_once_they_were_chosen
 
 async def test_a_default_model_of_a_local_server_is_found_at_the_start(tmp_path: Path) -> None:
     async with site(OLLAMA) as server:
-        stage = beside_ollama(tmp_path, server.url)
-        stage.write(
+        fixture = beside_ollama(tmp_path, server.url)
+        fixture.write(
             ".pi/agent/settings.json",
             '{"defaultProvider": "ollama", "defaultModel": "qwen3:8b"}',
         )
-        session = await stage.open(model=None)
+        session = await fixture.open(model=None)
         await session.close()
-        await stage.registry.models.close()
+        await fixture.registry.models.close()
 
     assert session.models.current is not None
     assert session.models.current.id == "qwen3:8b"
@@ -190,15 +190,15 @@ async def test_without_any_key_an_approved_local_server_answers_the_first_prompt
     tmp_path: Path,
 ) -> None:
     async with site(OLLAMA) as server:
-        stage = beside_ollama(tmp_path, server.url)
-        session = await stage.open(model=None)
+        fixture = beside_ollama(tmp_path, server.url)
+        session = await fixture.open(model=None)
         await session.models.select_fallback_model()
         passed_over = session.models.current is None
-        (model,) = stage.registry.models.get_models("ollama")
-        await stage.registry.choose_server(model)
+        (model,) = fixture.registry.models.get_models("ollama")
+        await fixture.registry.choose_server(model)
         await session.models.select_fallback_model()
         await session.close()
-        await stage.registry.models.close()
+        await fixture.registry.models.close()
 
     assert passed_over
     assert session.models.current is not None
@@ -212,26 +212,26 @@ async def test_the_last_resort_is_asked_only_where_no_model_was_ever_chosen(
     nowhere = {**ENVIRON, **NOWHERE}
     asked: list[str] = []
 
-    async def find(stage: Stage, **options: Any) -> str | None:
+    async def find(fixture: SessionFixture, **options: Any) -> str | None:
         async def last_resort() -> Model:
             asked.append("")
             return FAUX_MODEL
 
-        stage.registry.models.unregister("faux")
-        session = await stage.open(model=None, last_resort=last_resort, **options)
+        fixture.registry.models.unregister("faux")
+        session = await fixture.open(model=None, last_resort=last_resort, **options)
         await session.models.select_fallback_model()
         await session.close()
-        await stage.registry.models.close()
+        await fixture.registry.models.close()
         return session.models.current.id if session.models.current else None
 
-    first = Stage(tmp_path / "first", environ=nowhere)
+    first = SessionFixture(tmp_path / "first", environ=nowhere)
     assert await find(first) == "faux"
 
-    requested = Stage(tmp_path / "wanted", environ=nowhere)
+    requested = SessionFixture(tmp_path / "wanted", environ=nowhere)
     requested.write(".pi/agent/settings.json", '{"defaultProvider": "anthropic"}')
     assert await find(requested) is None
 
-    resumed = Stage(tmp_path / "resumed", says("one"), environ=nowhere)
+    resumed = SessionFixture(tmp_path / "resumed", says("one"), environ=nowhere)
     session = await resumed.open()
     await session.prompts.prompt("hello")
     file = session.entries.log.file
@@ -242,11 +242,11 @@ async def test_the_last_resort_is_asked_only_where_no_model_was_ever_chosen(
 
 
 async def test_the_first_model_thinks_as_much_as_the_settings_say(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    stage.registry.models.unregister("faux")
-    session = await stage.open(model=None)
+    fixture = SessionFixture(tmp_path)
+    fixture.registry.models.unregister("faux")
+    session = await fixture.open(model=None)
     before = session.models.thinking_level
-    stage.registry.models.register(stage.provider)
+    fixture.registry.models.register(fixture.provider)
     await session.models.select_id("faux", "faux")
     await session.close()
 

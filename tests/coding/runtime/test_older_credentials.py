@@ -13,12 +13,12 @@ from pi.base.records import replace
 from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.models import migrate_credentials
 from pi.coding.settings.settings import Settings
-from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.session_fixture import SessionFixture
 
 LOGIN = {"access": "a", "refresh": "r", "expires": 5, "accountId": "x"}
 
 
-class Desk:
+class CredentialsFixture:
     """The files of a person who comes from an older version."""
 
     def __init__(self, folder: Path) -> None:
@@ -38,61 +38,63 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
+def kit(tmp_path: Path) -> CredentialsFixture:
+    return CredentialsFixture(tmp_path)
 
 
-async def test_logins_and_keys_move_into_the_store_once(desk: Desk) -> None:
-    settings = desk.write("settings.json", {"apiKeys": {"groq": "k$1", "xai": ""}, "theme": "dark"})
-    logins = desk.write("oauth.json", {"anthropic": LOGIN})
+async def test_logins_and_keys_move_into_the_store_once(kit: CredentialsFixture) -> None:
+    settings = kit.write("settings.json", {"apiKeys": {"groq": "k$1", "xai": ""}, "theme": "dark"})
+    logins = kit.write("oauth.json", {"anthropic": LOGIN})
 
     for _ in range(2):
-        await desk.start()
+        await kit.start()
 
-    assert await desk.storage.list() == {
+    assert await kit.storage.list() == {
         "groq": ApiKeyCredential(key="k$$1"),
         "anthropic": OAuthCredential(access="a", refresh="r", expires=5, extra={"accountId": "x"}),
     }
     assert json.loads(settings.read_text()) == {"theme": "dark"}
     assert not logins.exists() and logins.with_name("oauth.json.migrated").exists()
-    assert desk.reported == [f"Credentials for anthropic, groq are now in {desk.storage.where}."]
+    assert kit.reported == [f"Credentials for anthropic, groq are now in {kit.storage.where}."]
 
 
-async def test_what_the_store_holds_is_newer(desk: Desk) -> None:
-    desk.write("auth.json", {"groq": {"type": "api_key", "key": "new"}})
-    desk.write("settings.json", {"apiKeys": {"groq": "old"}})
+async def test_what_the_store_holds_is_newer(kit: CredentialsFixture) -> None:
+    kit.write("auth.json", {"groq": {"type": "api_key", "key": "new"}})
+    kit.write("settings.json", {"apiKeys": {"groq": "old"}})
 
-    await desk.start()
+    await kit.start()
 
-    assert await desk.storage.list() == {"groq": ApiKeyCredential(key="new")}
+    assert await kit.storage.list() == {"groq": ApiKeyCredential(key="new")}
 
 
 @pytest.mark.parametrize("broken", ["oauth.json", "auth.json"])
-async def test_a_file_that_cannot_be_read_stays_and_is_named(desk: Desk, broken: str) -> None:
-    desk.write("oauth.json", {"anthropic": LOGIN})
-    settings = desk.write("settings.json", {"apiKeys": {"groq": "k"}})
-    path = desk.write(broken, "no object")
+async def test_a_file_that_cannot_be_read_stays_and_is_named(
+    kit: CredentialsFixture, broken: str
+) -> None:
+    kit.write("oauth.json", {"anthropic": LOGIN})
+    settings = kit.write("settings.json", {"apiKeys": {"groq": "k"}})
+    path = kit.write(broken, "no object")
 
-    await desk.start()
+    await kit.start()
 
-    (reported,) = desk.reported
+    (reported,) = kit.reported
     assert reported.startswith("Warning: older credentials were not migrated: ")
     assert str(path) in reported
     assert json.loads(settings.read_text()) == {"apiKeys": {"groq": "k"}}
-    assert (desk.host.agent_dir / "oauth.json").exists()
+    assert (kit.host.agent_dir / "oauth.json").exists()
 
 
-async def test_without_any_nothing_is_written(desk: Desk) -> None:
-    await desk.start()
+async def test_without_any_nothing_is_written(kit: CredentialsFixture) -> None:
+    await kit.start()
 
-    assert list(desk.host.agent_dir.iterdir()) == []
-    assert desk.reported == []
+    assert list(kit.host.agent_dir.iterdir()) == []
+    assert kit.reported == []
 
 
 async def test_a_session_takes_them_over_when_it_starts(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    stage.write(".pi/agent/settings.json", '{"apiKeys": {"deepseek": "k"}}')
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    fixture.write(".pi/agent/settings.json", '{"apiKeys": {"deepseek": "k"}}')
+    session = await fixture.open()
     [account] = [a for a in await session.accounts.all() if a.provider.id == "deepseek"]
     await session.close()
 

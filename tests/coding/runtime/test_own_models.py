@@ -7,7 +7,7 @@ import pytest
 
 from pi.base.errors import PiError
 from pi.coding.runtime.models import discover_models, own_models
-from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.session_fixture import SessionFixture
 
 FILE = ".pi/agent/models.json"
 
@@ -24,67 +24,67 @@ def mine(*ids: str, **provider: object) -> str:
 
 
 def test_what_is_added_changed_and_removed_is_known_when_it_is_read_again(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    registry = discover_models(stage.host, stage.cwd)
+    fixture = SessionFixture(tmp_path)
+    registry = discover_models(fixture.host, fixture.cwd)
     assert not registry.has_auth("mine")
 
-    stage.write(FILE, mine("a"))
+    fixture.write(FILE, mine("a"))
     registry.reload()
     assert registry.find("mine", "a") is not None
     assert registry.has_auth("mine")
 
-    stage.write(FILE, mine("b", baseUrl="http://127.0.0.1:8/v1"))
+    fixture.write(FILE, mine("b", baseUrl="http://127.0.0.1:8/v1"))
     registry.reload()
     assert registry.find("mine", "a") is None
     found = registry.find("mine", "b")
     assert found is not None
     assert found.base_url == "http://127.0.0.1:8/v1"
 
-    stage.write(FILE, '{"providers": {}}')
+    fixture.write(FILE, '{"providers": {}}')
     registry.reload()
     assert registry.find("mine", "b") is None
-    assert stage.reports == []
+    assert fixture.reports == []
 
 
 def test_a_file_that_became_invalid_is_reported_once_and_changes_nothing(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    stage.write(FILE, mine("a"))
-    registry = discover_models(stage.host, stage.cwd)
+    fixture = SessionFixture(tmp_path)
+    fixture.write(FILE, mine("a"))
+    registry = discover_models(fixture.host, fixture.cwd)
 
-    stage.write(FILE, "{broken")
+    fixture.write(FILE, "{broken")
     registry.reload()
     registry.reload()
 
-    assert len(stage.reports) == 1
-    assert "Failed to parse models.json" in stage.reports[0]
+    assert len(fixture.reports) == 1
+    assert "Failed to parse models.json" in fixture.reports[0]
     assert registry.find("mine", "a") is not None
 
 
 def test_a_file_that_became_unreadable_is_reported(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    registry = discover_models(stage.host, stage.cwd)
-    (stage.host.agent_dir / "models.json").mkdir(parents=True)
+    fixture = SessionFixture(tmp_path)
+    registry = discover_models(fixture.host, fixture.cwd)
+    (fixture.host.agent_dir / "models.json").mkdir(parents=True)
 
     registry.reload()
 
-    assert stage.reports[0].startswith("Warning: ")
+    assert fixture.reports[0].startswith("Warning: ")
 
 
 def test_no_file_has_nothing_of_ones_own(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
+    fixture = SessionFixture(tmp_path)
 
-    assert own_models(stage.host).providers == ()
+    assert own_models(fixture.host).providers == ()
 
 
 async def test_a_model_that_was_written_down_meanwhile_can_be_chosen(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    stage.write(FILE, mine("first"))
-    stage.registry = discover_models(stage.host, stage.cwd)
-    session = await stage.open(model="mine/first")
-    stage.write(FILE, mine("late"))
+    fixture = SessionFixture(tmp_path)
+    fixture.write(FILE, mine("first"))
+    fixture.registry = discover_models(fixture.host, fixture.cwd)
+    session = await fixture.open(model="mine/first")
+    fixture.write(FILE, mine("late"))
 
     assert (await session.models.select("mine/late")).id == "late"
-    stage.write(FILE, mine("later"))
+    fixture.write(FILE, mine("later"))
     await session.models.discover()
     assert "later" in [model.id for model in session.models.registry.get_available()]
     with pytest.raises(PiError, match="Model not found"):

@@ -15,36 +15,36 @@ from pi.coding.extension_host.events.session import InputAnswer, InputEvent
 from pi.coding.port.results import Queues
 from pi.coding.resources.prompts import MissingValues
 from pi.testing import Reply, calls, says
-from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.session_fixture import SessionFixture
 
 SKILL = "---\ndescription: Reviews.\n---\nLook closely."
 
 
 async def test_templates_and_skills_are_expanded_wherever_they_come_from(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"), says("b"))
-    stage.write(".pi/agent/skills/review/SKILL.md", SKILL)
-    stage.write(".pi/agent/prompts/fix.md", "Fix $1 now")
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("a"), says("b"))
+    fixture.write(".pi/agent/skills/review/SKILL.md", SKILL)
+    fixture.write(".pi/agent/prompts/fix.md", "Fix $1 now")
+    session = await fixture.open()
     await session.prompts.prompt("/fix it")
     await session.prompts.prompt("/skill:review this")
     await session.close()
 
-    texts = [point.text for point in session.facts.fork_points()]
+    texts = [point.text for point in session.info.fork_points()]
     assert texts[0] == "Fix it now"
     assert texts[1].startswith('<skill name="review"')
     assert texts[1].endswith("this")
 
 
 async def test_what_a_template_lacks_is_asked_for_or_refused(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"))
-    stage.write(".pi/agent/prompts/fix.md", "Fix {{what}} for {{team}}")
+    fixture = SessionFixture(tmp_path, says("a"))
+    fixture.write(".pi/agent/prompts/fix.md", "Fix {{what}} for {{team}}")
     asked: list[tuple[str, ...]] = []
 
     async def fill(missing: MissingValues) -> dict[str, str] | None:
         asked.append(missing.names)
         return {"team": "all of us"} if len(asked) > 1 else None
 
-    async with await stage.open() as session:
+    async with await fixture.open() as session:
         for refused in (
             session.prompts.prompt("/fix it"),
             session.prompts.prompt("/fix it", fill=fill),
@@ -53,14 +53,14 @@ async def test_what_a_template_lacks_is_asked_for_or_refused(tmp_path: Path) -> 
             with pytest.raises(MissingValues, match="needs a value for team"):
                 await refused
         await session.prompts.prompt("/fix it", fill=fill)
-        texts = [point.text for point in session.facts.fork_points()]
+        texts = [point.text for point in session.info.fork_points()]
 
     assert (asked, texts) == ([("team",), ("team",)], ["Fix it for all of us"])
 
 
 async def test_the_answer_to_a_prompt_comes_before_its_run(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("a"))
+    session = await fixture.open()
     order: list[str] = []
     session.subscribe(lambda event: order.append(type(event).__name__))
     await session.prompts.prompt("hi", accepted=lambda: order.append("accepted"))
@@ -70,26 +70,28 @@ async def test_the_answer_to_a_prompt_comes_before_its_run(tmp_path: Path) -> No
 
 
 async def test_while_the_agent_works_a_prompt_is_queued_or_refused(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, calls("bash", command="sleep 0.2"), says("a"), says("b"), says("c"))
-    session = await stage.open()
-    started = stage.seen(session, ToolExecutionStart)
+    fixture = SessionFixture(
+        tmp_path, calls("bash", command="sleep 0.2"), says("a"), says("b"), says("c")
+    )
+    session = await fixture.open()
+    started = fixture.seen(session, ToolExecutionStart)
     run = asyncio.create_task(session.prompts.prompt("go"))
     await started.wait()
     with pytest.raises(AgentBusy, match="Specify streamingBehavior"):
         await session.prompts.prompt("no")
     await session.prompts.prompt("steered", streaming="steer")
     await session.prompts.follow_up("later")
-    assert session.facts.state().pending_message_count == 2
+    assert session.info.state().pending_message_count == 2
     await run
     await session.close()
 
-    texts = [point.text for point in session.facts.fork_points()]
+    texts = [point.text for point in session.info.fork_points()]
     assert texts == ["go", "steered", "later"]
 
 
 async def test_queued_messages_can_be_taken_back(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    session = await fixture.open()
     await session.prompts.steer("a")
     await session.prompts.follow_up("b")
 
@@ -98,39 +100,39 @@ async def test_queued_messages_can_be_taken_back(tmp_path: Path) -> None:
 
 
 async def test_handlers_may_change_or_take_what_is_said(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("a"))
+    session = await fixture.open()
 
     def answer(given: InputEvent) -> InputAnswer:
         if given.text == "mine":
             return InputAnswer(action="handled")
         return InputAnswer(action="transform", text=given.text.upper())
 
-    stage.bus.subscribe(InputEvent, answer)
+    fixture.bus.subscribe(InputEvent, answer)
     assert await session.prompts.prompt("mine") is None
     await session.prompts.prompt("hi")
     await session.close()
 
-    assert [point.text for point in session.facts.fork_points()] == ["HI"]
+    assert [point.text for point in session.info.fork_points()] == ["HI"]
 
 
 async def test_pictures_go_along(tmp_path: Path) -> None:
     picture = Image(data="aGk=", mime_type="image/png")
-    stage = Stage(tmp_path, says("a"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("a"))
+    session = await fixture.open()
     await session.prompts.prompt("look", [picture])
     await session.close()
 
-    assert "aGk=" in str(stage.provider.requests[0].messages)
+    assert "aGk=" in str(fixture.provider.requests[0].messages)
 
 
 @pytest.mark.behaviour("prompt-prefix-is-stable")
 async def test_prompt_and_tools_are_sent_once(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"), says("b"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("a"), says("b"))
+    session = await fixture.open()
     await session.prompts.prompt("one")
     await session.prompts.prompt("two")
-    first, second = (request.messages for request in stage.provider.requests)
+    first, second = (request.messages for request in fixture.provider.requests)
     await session.close()
 
     assert second[: len(first)] == first
@@ -138,61 +140,61 @@ async def test_prompt_and_tools_are_sent_once(tmp_path: Path) -> None:
 
 @pytest.mark.behaviour("instructions-survive-compaction")
 async def test_sections_hold_tools_rules_and_the_working_directory(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, Reply())
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, Reply())
+    session = await fixture.open()
     sections = session.prompts.sections()
     await session.close()
 
     assert list(sections) == ["preamble", "tools", "rules", "docs", "cwd"]
-    assert sections["cwd"] == f"<cwd>\n{stage.cwd}\n</cwd>"
+    assert sections["cwd"] == f"<cwd>\n{fixture.cwd}\n</cwd>"
     assert "- read:" in sections["tools"]
 
 
 async def test_queue_modes_hold_at_once_and_for_this_session(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    session = await fixture.open()
     session.prompts.set_queue_modes(steering="all", follow_up="all")
-    state = session.facts.state()
+    state = session.info.state()
 
     assert (state.steering_mode, state.follow_up_mode) == ("all", "all")
     assert session.settings.values.steering_mode == "all"
-    assert not (stage.agent_dir / "settings.json").exists()
+    assert not (fixture.agent_dir / "settings.json").exists()
     await session.close()
 
 
 async def test_queue_modes_of_the_settings_apply_on_reload(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    async with await stage.open() as session:
-        stage.write(".pi/agent/settings.json", '{"steeringMode": "all", "followUpMode": "all"}')
+    fixture = SessionFixture(tmp_path)
+    async with await fixture.open() as session:
+        fixture.write(".pi/agent/settings.json", '{"steeringMode": "all", "followUpMode": "all"}')
         await session.sessions.reload()
-        state = session.facts.state()
+        state = session.info.state()
 
     assert (state.steering_mode, state.follow_up_mode) == ("all", "all")
 
 
 async def test_queue_modes_of_another_project_apply_with_its_session(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"))
+    fixture = SessionFixture(tmp_path, says("a"))
     other = tmp_path / "other"
-    stage.write(".pi/agent/trust.json", json.dumps({str(other): True}))
+    fixture.write(".pi/agent/trust.json", json.dumps({str(other): True}))
     (other / ".pi").mkdir(parents=True)
     (other / ".pi" / "settings.json").write_text('{"steeringMode": "all"}')
-    async with await stage.open(cwd=other) as there:
+    async with await fixture.open(cwd=other) as there:
         await there.prompts.prompt("one")
         file = there.entries.log.file
     assert file is not None
-    async with await stage.open() as session:
+    async with await fixture.open() as session:
         session.prompts.set_queue_modes(follow_up="all")
-        assert session.facts.state().steering_mode == "one-at-a-time"
+        assert session.info.state().steering_mode == "one-at-a-time"
         await session.sessions.switch(file)
-        state = session.facts.state()
+        state = session.info.state()
 
     # What was set for this run also holds in the other folder.
     assert (state.steering_mode, state.follow_up_mode) == ("all", "all")
 
 
 async def test_a_queue_mode_that_is_stored_holds_at_once(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    async with await stage.open() as session:
+    fixture = SessionFixture(tmp_path)
+    async with await fixture.open() as session:
         session.settings.set({"steeringMode": "all"})
 
-        assert session.facts.state().steering_mode == "all"
+        assert session.info.state().steering_mode == "all"

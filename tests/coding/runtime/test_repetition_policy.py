@@ -10,7 +10,7 @@ from pi.agent.tools.define import tool
 from pi.ai.messages import Interruption
 from pi.coding.runtime.session.policies import Repetition, RepetitionLimits, repeats
 from pi.testing import Reply, call, calls, says, thinks
-from tests.agent.agents import Stage
+from tests.agent.agents import AgentFixture
 
 LIMITS = RepetitionLimits()
 CIRCLE = "Let me check that file again. "
@@ -72,12 +72,12 @@ def test_only_what_ends_with_enough_repeats_is_found(start: str, piece: str, tim
 
 @pytest.mark.behaviour("loops-are-stopped")
 async def test_an_answer_that_repeats_itself_is_cut_and_asked_for_once_more() -> None:
-    stage = Stage(says(CIRCLE * 500), says("There."), policies=[Repetition()])
+    fixture = AgentFixture(says(CIRCLE * 500), says("There."), policies=[Repetition()])
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert stage.roles == ["user", "assistant:aborted", "assistant:stop"]
-    cut = stage.agent.state.messages[1]
+    assert fixture.roles == ["user", "assistant:aborted", "assistant:stop"]
+    cut = fixture.agent.state.messages[1]
     assert cut.interrupt == Interruption(by="Repetition", reason="The answer repeated itself.")
     assert len(cut.text) < 2000
 
@@ -86,25 +86,25 @@ async def test_an_answer_that_repeats_itself_is_cut_and_asked_for_once_more() ->
 @pytest.mark.parametrize("say", [says, thinks])
 async def test_a_model_that_only_repeats_itself_ends_its_run(say: object) -> None:
     assert callable(say)
-    stage = Stage(lambda _: say(CIRCLE * 500), policies=[Repetition()])
+    fixture = AgentFixture(lambda _: say(CIRCLE * 500), policies=[Repetition()])
 
-    ended = await stage.agent.prompt("go")
+    ended = await fixture.agent.prompt("go")
 
     assert ended == Next(
         action="stop", reason="Stopped: the model repeated the same text in 2 answers.", exit_code=1
     )
-    assert stage.roles == ["user", "assistant:aborted", "assistant:aborted"]
+    assert fixture.roles == ["user", "assistant:aborted", "assistant:aborted"]
 
 
 async def test_what_a_call_writes_may_repeat_itself() -> None:
-    stage = Stage(
+    fixture = AgentFixture(
         calls("peek", path=CIRCLE * 500), says("ok"), tools=[peek], policies=[Repetition()]
     )
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert stage.roles[-1] == "assistant:stop"
-    assert len(stage.results) == 1
+    assert fixture.roles[-1] == "assistant:stop"
+    assert len(fixture.results) == 1
 
 
 # Calls -------------------------------------------------------------------------------------------
@@ -112,27 +112,27 @@ async def test_what_a_call_writes_may_repeat_itself() -> None:
 
 @pytest.mark.behaviour("loops-are-stopped")
 async def test_the_same_call_over_and_over_is_refused_and_then_ends_the_run() -> None:
-    stage = Stage(lambda _: calls("peek", path="x"), tools=[peek], policies=[Repetition()])
+    fixture = AgentFixture(lambda _: calls("peek", path="x"), tools=[peek], policies=[Repetition()])
 
-    ended = await stage.agent.prompt("go")
+    ended = await fixture.agent.prompt("go")
 
-    assert stage.texts[:5] == ["seen x"] * 5
-    assert [text.partition(" was made ")[0] for text in stage.texts[5:8]] == [
+    assert fixture.texts[:5] == ["seen x"] * 5
+    assert [text.partition(" was made ")[0] for text in fixture.texts[5:8]] == [
         "This very call of peek"
     ] * 3
     reason = "Stopped: the model made the same call of peek 9 times in a row."
-    assert stage.texts[8:] == [reason]
+    assert fixture.texts[8:] == [reason]
     assert ended == Next(action="stop", reason=reason, exit_code=1)
 
 
 @pytest.mark.behaviour("loops-are-stopped")
 async def test_the_same_calls_in_one_answer_count_as_well() -> None:
     many = Reply(blocks=tuple(call("peek", id=str(n), path="x") for n in range(7)))
-    stage = Stage(many, says("ok"), tools=[peek], policies=[Repetition()])
+    fixture = AgentFixture(many, says("ok"), tools=[peek], policies=[Repetition()])
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
-    assert [result.is_error for result in stage.results] == [False] * 5 + [True] * 2
+    assert [result.is_error for result in fixture.results] == [False] * 5 + [True] * 2
 
 
 async def test_another_call_or_another_result_or_another_prompt_begins_anew() -> None:
@@ -146,7 +146,7 @@ async def test_another_call_or_another_result_or_another_prompt_begins_anew() ->
     alternating = [calls("peek", path=path) for path in "abab" * 3]
     polling = [calls("poll")] * 12
     waiting = [calls("peek", path="x")] * 5
-    stage = Stage(
+    fixture = AgentFixture(
         *alternating,
         *polling,
         *waiting,
@@ -157,11 +157,11 @@ async def test_another_call_or_another_result_or_another_prompt_begins_anew() ->
         policies=[Repetition()],
     )
 
-    await stage.agent.prompt("go")
-    await stage.agent.prompt("on")
+    await fixture.agent.prompt("go")
+    await fixture.agent.prompt("on")
 
-    assert not any(result.is_error for result in stage.results)
-    assert stage.agent.state.messages[-1].text == "done"
+    assert not any(result.is_error for result in fixture.results)
+    assert fixture.agent.state.messages[-1].text == "done"
 
 
 # Steering ----------------------------------------------------------------------------------------
@@ -169,13 +169,13 @@ async def test_another_call_or_another_result_or_another_prompt_begins_anew() ->
 
 @pytest.mark.behaviour("loops-are-stopped")
 async def test_steering_an_empty_session_does_not_loop() -> None:
-    stage = Stage(says("hello"))
+    fixture = AgentFixture(says("hello"))
 
-    await stage.agent.steer("hi")
+    await fixture.agent.steer("hi")
     with pytest.raises(CannotContinue):
-        await stage.agent.continue_()
-    assert stage.provider.requests == []
+        await fixture.agent.continue_()
+    assert fixture.provider.requests == []
 
-    await stage.agent.prompt("go")
-    assert stage.roles == ["user", "user", "assistant:stop"]
-    assert len(stage.provider.requests) == 1
+    await fixture.agent.prompt("go")
+    assert fixture.roles == ["user", "user", "assistant:stop"]
+    assert len(fixture.provider.requests) == 1

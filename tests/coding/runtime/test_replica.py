@@ -16,7 +16,7 @@ from pi.coding.extension_host.control import SessionControl
 from pi.coding.port.remote import FeedItem, Replica
 from pi.coding.runtime.live import RemoteSessionError
 from pi.coding.session.errors import SessionProblem
-from tests.coding.extension_host.stage import Play, playing
+from tests.coding.extension_host.extension_session import ExtensionFixture, extension_session
 from tests.coding.runtime.test_remote_session import FakeRemote
 
 
@@ -29,15 +29,15 @@ async def follow(feed: Feed, replica: Replica) -> None:
 
 async def shown(
     tmp_path: Path,
-    act: Callable[[Play, Play, Feed, Replica, FakeRemote], Awaitable[None]],
+    act: Callable[[ExtensionFixture, ExtensionFixture, Feed, Replica, FakeRemote], Awaitable[None]],
     *steps: Any,
 ) -> None:
     """A session that runs, and one that shows it."""
     apis: list[ExtensionAPI] = []
     remote = FakeRemote("prompt", "abort")
     async with (
-        playing(tmp_path / "there", apis.append, steps=steps) as there,
-        playing(tmp_path / "here") as here,
+        extension_session(tmp_path / "there", apis.append, steps=steps) as there,
+        extension_session(tmp_path / "here") as here,
     ):
         feed = apis[0].feed()
         header = msgspec.to_builtins(there.session.entries.log.header)
@@ -47,12 +47,14 @@ async def shown(
         feed.close()
 
 
-def lines(play: Play) -> list[bytes]:
-    return [bytes(raw) for raw in play.session.facts.entries()]
+def lines(hosted: ExtensionFixture) -> list[bytes]:
+    return [bytes(raw) for raw in hosted.session.info.entries()]
 
 
 async def test_what_is_said_there_is_here_line_by_line(tmp_path: Path) -> None:
-    async def act(there: Play, here: Play, feed: Feed, replica: Replica, _: FakeRemote) -> None:
+    async def act(
+        there: ExtensionFixture, here: ExtensionFixture, feed: Feed, replica: Replica, _: FakeRemote
+    ) -> None:
         await follow(feed, replica)
         await there.session.prompt("hello")
         await follow(feed, replica)
@@ -61,18 +63,20 @@ async def test_what_is_said_there_is_here_line_by_line(tmp_path: Path) -> None:
         assert here.session.messages == there.session.messages
         assert here.session.session_id == there.session.session_id
         assert here.session.session_file is None
-        assert here.stage.order == there.stage.order
+        assert here.fixture.order == there.fixture.order
         assert here.session.state.model == there.session.state.model
 
     await shown(tmp_path, act, calls("bash", command="true"), says("hi"))
 
 
 async def test_the_leaf_moves_when_it_moves_there(tmp_path: Path) -> None:
-    async def act(there: Play, here: Play, feed: Feed, replica: Replica, _: FakeRemote) -> None:
+    async def act(
+        there: ExtensionFixture, here: ExtensionFixture, feed: Feed, replica: Replica, _: FakeRemote
+    ) -> None:
         moves: list[str | None] = []
-        here.stage.bus.subscribe(SessionTreeEvent, lambda event: moves.append(event.new_leaf_id))
+        here.fixture.bus.subscribe(SessionTreeEvent, lambda event: moves.append(event.new_leaf_id))
         await there.session.prompt("hello")
-        (person,) = there.session.facts.fork_points()
+        (person,) = there.session.info.fork_points()
         await there.session.tree.go_to(person.entry_id)
         await there.session.prompt("good bye")
         await follow(feed, replica)
@@ -85,7 +89,9 @@ async def test_the_leaf_moves_when_it_moves_there(tmp_path: Path) -> None:
 
 
 async def test_unknown_fields_of_a_line_are_kept(tmp_path: Path) -> None:
-    async def act(there: Play, here: Play, feed: Feed, replica: Replica, _: FakeRemote) -> None:
+    async def act(
+        there: ExtensionFixture, here: ExtensionFixture, feed: Feed, replica: Replica, _: FakeRemote
+    ) -> None:
         line = '{"type":"novelty","id":"n1","parentId":null,"timestamp":"","odd": 1.50}'
         await replica.receive(FeedItem(seq=1, kind="entry", data=line))
 
@@ -100,7 +106,11 @@ async def test_unknown_fields_of_a_line_are_kept(tmp_path: Path) -> None:
 
 async def test_prompts_and_aborts_go_to_where_the_session_runs(tmp_path: Path) -> None:
     async def act(
-        there: Play, here: Play, feed: Feed, replica: Replica, remote: FakeRemote
+        there: ExtensionFixture,
+        here: ExtensionFixture,
+        feed: Feed,
+        replica: Replica,
+        remote: FakeRemote,
     ) -> None:
         assert await here.session.prompt("hello") is None
         await here.session.steer("wait")
@@ -109,7 +119,7 @@ async def test_prompts_and_aborts_go_to_where_the_session_runs(tmp_path: Path) -
 
         asked = ["hello None", "wait steer", "and then followUp", "abort"]
         assert remote.asked == asked
-        assert here.stage.provider.requests == []
+        assert here.fixture.provider.requests == []
 
         await here.session.new_session()
         assert remote.asked == asked  # leaving does not end what runs there
@@ -119,10 +129,12 @@ async def test_prompts_and_aborts_go_to_where_the_session_runs(tmp_path: Path) -
 
 
 async def test_nothing_else_can_be_done_to_it_here(tmp_path: Path) -> None:
-    async def act(there: Play, here: Play, feed: Feed, replica: Replica, _: FakeRemote) -> None:
+    async def act(
+        there: ExtensionFixture, here: ExtensionFixture, feed: Feed, replica: Replica, _: FakeRemote
+    ) -> None:
         await there.session.prompt("hello")
         await follow(feed, replica)
-        (person,) = here.session.facts.fork_points()
+        (person,) = here.session.info.fork_points()
         before = lines(here)
         for refused in (
             here.session.set_model("faux/faux"),
@@ -134,7 +146,7 @@ async def test_nothing_else_can_be_done_to_it_here(tmp_path: Path) -> None:
             with pytest.raises(RemoteSessionError):
                 await refused
         with pytest.raises(SessionProblem):
-            await here.session.facts.rename("mine")
+            await here.session.info.rename("mine")
 
         assert lines(here) == before
 
@@ -142,14 +154,16 @@ async def test_nothing_else_can_be_done_to_it_here(tmp_path: Path) -> None:
 
 
 async def test_leaving_a_replica_restores_the_previous_model(tmp_path: Path) -> None:
-    async def act(there: Play, here: Play, feed: Feed, replica: Replica, _: FakeRemote) -> None:
+    async def act(
+        there: ExtensionFixture, here: ExtensionFixture, feed: Feed, replica: Replica, _: FakeRemote
+    ) -> None:
         await there.session.set_thinking_level("high")
         await follow(feed, replica)
         levels = [here.session.state.thinking_level]
 
         await here.session.new_session()
         await replica.receive({"kind": "leaf", "data": "gone"})
-        here.stage.provider.add(says("mine"))
+        here.fixture.provider.add(says("mine"))
         answer = await here.session.prompt("hello")
 
         assert isinstance(answer, AssistantMessage)
@@ -162,7 +176,9 @@ async def test_leaving_a_replica_restores_the_previous_model(tmp_path: Path) -> 
 
 
 async def test_a_run_there_is_seen_here(tmp_path: Path) -> None:
-    async def act(there: Play, here: Play, feed: Feed, replica: Replica, _: FakeRemote) -> None:
+    async def act(
+        there: ExtensionFixture, here: ExtensionFixture, feed: Feed, replica: Replica, _: FakeRemote
+    ) -> None:
         states = []
         for kind in ("agent_start", "agent_settled"):
             await replica.receive({"kind": "event", "data": {"type": kind}})
@@ -176,8 +192,8 @@ async def test_a_run_there_is_seen_here(tmp_path: Path) -> None:
 async def test_a_reader_that_was_far_behind_catches_up(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     async with (
-        playing(tmp_path / "there", apis.append, steps=(says("a b c d e f"),)) as there,
-        playing(tmp_path / "here") as here,
+        extension_session(tmp_path / "there", apis.append, steps=(says("a b c d e f"),)) as there,
+        extension_session(tmp_path / "here") as here,
     ):
         header = msgspec.to_builtins(there.session.entries.log.header)
         replica = await SessionControl(here.session).open_replica(header, FakeRemote())
@@ -195,20 +211,20 @@ async def test_an_extension_may_prefer_to_stay(tmp_path: Path) -> None:
     def loyal(pi: ExtensionAPI) -> None:
         pi.on("session_before_switch", lambda event, ctx: {"cancel": True})
 
-    async with playing(tmp_path, loyal) as play:
+    async with extension_session(tmp_path, loyal) as hosted:
         header = {"id": "x", "timestamp": "", "cwd": "/somewhere"}
-        control = SessionControl(play.session)
+        control = SessionControl(hosted.session)
 
         assert await control.open_replica(header, FakeRemote()) is None
 
 
 async def test_what_has_no_header_is_no_session(tmp_path: Path) -> None:
-    async with playing(tmp_path) as play:
-        before = play.session.session_id
+    async with extension_session(tmp_path) as hosted:
+        before = hosted.session.session_id
         with pytest.raises(SessionProblem, match="Invalid session header"):
-            await SessionControl(play.session).open_replica({"id": 1}, FakeRemote())
+            await SessionControl(hosted.session).open_replica({"id": 1}, FakeRemote())
 
-        assert play.session.session_id == before
+        assert hosted.session.session_id == before
 
 
 async def test_templates_and_skills_are_left_to_the_other_end(tmp_path: Path) -> None:
@@ -218,11 +234,35 @@ async def test_templates_and_skills_are_left_to_the_other_end(tmp_path: Path) ->
     template = tmp_path / "home/.pi/agent/prompts/fix.md"
     template.parent.mkdir(parents=True)
     template.write_text("Fix it.")
-    async with playing(tmp_path, extension) as play:
-        facts = play.session.facts
+    async with extension_session(tmp_path, extension) as hosted:
+        facts = hosted.session.info
         own = ([each.name for each in facts.commands()], facts.runs_here)
-        header = msgspec.to_builtins(play.session.entries.log.header)
-        await SessionControl(play.session).open_replica({**header, "id": "x"}, FakeRemote("prompt"))
+        header = msgspec.to_builtins(hosted.session.entries.log.header)
+        await SessionControl(hosted.session).open_replica(
+            {**header, "id": "x"}, FakeRemote("prompt")
+        )
         shown = ([each.name for each in facts.commands()], facts.runs_here)
 
     assert (own, shown) == ((["leave", "fix"], True), (["leave"], False))
+
+
+async def test_commands_that_need_a_local_run_are_left_out_and_refused(tmp_path: Path) -> None:
+    ran: list[str] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        pi.register_command("rebuild", lambda args, ctx: ran.append(args), needs_run_here=True)
+
+    async with extension_session(tmp_path, extension) as hosted:
+        info = hosted.session.info
+        own = [each.name for each in info.commands()]
+        await hosted.session.prompt("/rebuild here")
+        header = msgspec.to_builtins(hosted.session.entries.log.header)
+        await SessionControl(hosted.session).open_replica(
+            {**header, "id": "x"}, FakeRemote("prompt")
+        )
+        shown = [each.name for each in info.commands()]
+        await hosted.session.prompt("/rebuild there")
+        [failure] = hosted.failures
+
+    assert "run /rebuild" in str(failure)
+    assert (own, shown, ran) == (["rebuild"], [], ["here"])

@@ -9,36 +9,36 @@ import pytest
 
 from pi.ai.errors import ProviderUnavailable
 from pi.testing import says
-from tests.coding.runtime.stage import Stage, kinds
+from tests.coding.runtime.session_fixture import SessionFixture, kinds
 
 DOWN = ProviderUnavailable("503: overloaded", status=503)
 
 
 @pytest.mark.behaviour("abandoned-attempts-stay-visible")
 async def test_a_failed_answer_is_asked_for_again_and_leaves_the_context(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, DOWN, says("recovered"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, DOWN, says("recovered"))
+    session = await fixture.open()
     run = asyncio.create_task(session.prompts.prompt("hi"))
-    await stage.clock.advance(2)
+    await fixture.clock.advance(2)
     await run
 
     assert kinds(session)[3:] == ["user", "assistant", "context_edit", "assistant"]
-    assert "503" not in str(stage.provider.requests[1].messages)
-    start, entry = stage.order.index("auto_retry_start"), stage.order.index("entry_appended")
+    assert "503" not in str(fixture.provider.requests[1].messages)
+    start, entry = fixture.order.index("auto_retry_start"), fixture.order.index("entry_appended")
     assert start < entry
     await session.close()
 
 
 async def test_a_retry_can_be_given_up_and_switched_off(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, DOWN, DOWN)
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, DOWN, DOWN)
+    session = await fixture.open()
     run = asyncio.create_task(session.prompts.prompt("hi"))
-    await stage.clock.advance(1)
+    await fixture.clock.advance(1)
     assert await session.retry.abort()
     await run
     assert not await session.retry.abort()
     session.retry.set_automatic(enabled=False)
     await session.prompts.prompt("again")
 
-    assert stage.order.count("auto_retry_start") == 1
+    assert fixture.order.count("auto_retry_start") == 1
     await session.close()

@@ -24,9 +24,9 @@ from pi.coding.runtime.rpc_client import (
     RpcUnreadable,
     read_event,
 )
-from tests.modes.golden.lab import Lab
 from tests.modes.golden.model_answers import Answer
 from tests.modes.golden.model_server import EVERYTHING, model_server
+from tests.modes.golden.replay_home import ReplayHome
 from tests.modes.rpc.peer import says
 
 TIMEOUT_SECONDS = 60.0
@@ -38,9 +38,9 @@ async def client(
 ) -> AsyncIterator[RpcClient]:
     async with asyncio.timeout(TIMEOUT_SECONDS), model_server(answers) as models:
         await models.allow(EVERYTHING)
-        lab = Lab(folder / "lab", models.url)
-        env = {"HOME": str(lab.home), "PATH": os.environ["PATH"]}
-        async with RpcClient.started(*words, cwd=lab.project, env=env) as started:
+        replay_home = ReplayHome(folder / "lab", models.url)
+        env = {"HOME": str(replay_home.home), "PATH": os.environ["PATH"]}
+        async with RpcClient.started(*words, cwd=replay_home.project, env=env) as started:
             yield started
 
 

@@ -10,28 +10,28 @@ import pytest
 from pi.agent.events import ToolExecutionStart
 from pi.coding.extension_host.events.session import SessionShutdownEvent, SessionStartEvent
 from pi.testing import calls, says
-from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.session_fixture import SessionFixture
 
 
 async def test_an_abort_ends_what_is_under_way_and_waits_for_it(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, calls("bash", command="sleep 60"))
-    session = await stage.open()
-    started = stage.seen(session, ToolExecutionStart)
+    fixture = SessionFixture(tmp_path, calls("bash", command="sleep 60"))
+    session = await fixture.open()
+    started = fixture.seen(session, ToolExecutionStart)
     run = asyncio.create_task(session.prompts.prompt("go"))
     await started.wait()
     await session.abort()
 
-    assert not session.facts.state().is_streaming
+    assert not session.info.state().is_streaming
     await run
     await session.close()
 
 
 async def test_start_and_end_are_emitted(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
+    fixture = SessionFixture(tmp_path)
     heard: list[object] = []
-    stage.bus.subscribe(SessionStartEvent, heard.append)
-    stage.bus.subscribe(SessionShutdownEvent, heard.append)
-    session = await stage.open()
+    fixture.bus.subscribe(SessionStartEvent, heard.append)
+    fixture.bus.subscribe(SessionShutdownEvent, heard.append)
+    session = await fixture.open()
     await session.start()
     await session.wait_for_idle()
     await session.close()
@@ -42,8 +42,8 @@ async def test_start_and_end_are_emitted(tmp_path: Path) -> None:
 
 @pytest.mark.behaviour("damaged-session-can-close")
 async def test_closing_stops_a_command_that_is_still_running(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    session = await fixture.open()
     begun: asyncio.Queue[str] = asyncio.Queue()
     work = asyncio.create_task(session.shell.run("echo go; sleep 60", on_text=begun.put_nowait))
     await begun.get()
@@ -53,13 +53,15 @@ async def test_closing_stops_a_command_that_is_still_running(tmp_path: Path) -> 
 
 
 async def test_a_session_can_be_exported(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"), environ={"PATH": "/bin", "OPENAI_API_KEY": "sk-very-secret"})
-    session = await stage.open()
+    fixture = SessionFixture(
+        tmp_path, says("a"), environ={"PATH": "/bin", "OPENAI_API_KEY": "sk-very-secret"}
+    )
+    session = await fixture.open()
     await session.prompts.prompt("my key is sk-very-secret")
     page = await session.exports.write()
     text = await session.exports.write(str(tmp_path / "out.md"))
     await session.close()
 
-    assert page.parent == stage.cwd
+    assert page.parent == fixture.cwd
     assert page.read_text().startswith("<!")
     assert "sk-very-secret" not in page.read_text() + text.read_text()

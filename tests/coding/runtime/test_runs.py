@@ -8,7 +8,7 @@ from pi.ai.providers.faux import says
 from pi.coding.bus import Owner
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.session.entries import CustomMessage
-from tests.coding.extension_host.stage import playing
+from tests.coding.extension_host.extension_session import extension_session
 
 OWNER = Owner(name="x", path="x.py")
 
@@ -23,58 +23,58 @@ async def test_two_runs_that_extensions_begin_at_once_come_one_after_another(
                 message = {"custom_type": "x", "content": text}
                 await pi.send_message(message, trigger_turn=True)
 
-    async with playing(tmp_path, extension, steps=(says("1"), says("2"))) as play:
-        await play.session.prompt("/both")
-        said = [m.content for m in play.session.messages if isinstance(m, CustomMessage)]
+    async with extension_session(tmp_path, extension, steps=(says("1"), says("2"))) as hosted:
+        await hosted.session.prompt("/both")
+        said = [m.content for m in hosted.session.messages if isinstance(m, CustomMessage)]
 
-        assert (said, play.stage.order.count("agent_settled")) == (["one", "two"], 1)
+        assert (said, hosted.fixture.order.count("agent_settled")) == (["one", "two"], 1)
 
 
 async def test_what_an_extension_has_begun_ends_with_the_session(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
-    async with playing(tmp_path, apis.append, steps=(says("1"),)) as play:
+    async with extension_session(tmp_path, apis.append, steps=(says("1"),)) as hosted:
         await apis[0].send_user_message("hello")
         before = asyncio.all_tasks()
         assert any(task.get_name() == "run of an extension" for task in before)
     left = [task.get_name() for task in asyncio.all_tasks()]
     assert "run of an extension" not in left
-    assert play.stage.reports == []
+    assert hosted.fixture.reports == []
 
 
 async def test_the_next_request_is_shown_before_anything_was_said(tmp_path: Path) -> None:
-    async with playing(tmp_path, steps=(says("hi"),)) as play:
-        before = play.session.prompts.next_request()
-        await play.session.prompt("hello")
-        after = play.session.prompts.next_request()
+    async with extension_session(tmp_path, steps=(says("hi"),)) as hosted:
+        before = hosted.session.prompts.next_request()
+        await hosted.session.prompt("hello")
+        after = hosted.session.prompts.next_request()
 
-        asked = play.stage.provider.requests
+        asked = hosted.fixture.provider.requests
         assert len(asked) == 1
         assert tuple(before.messages) == asked[0].messages[:1]
-        assert [tool.name for tool in before.tools] == list(play.session.active_tools)
+        assert [tool.name for tool in before.tools] == list(hosted.session.active_tools)
         assert tuple(after.messages)[:-1] == asked[0].messages
 
 
 async def test_a_failure_is_emitted_outside_of_the_run_that_causes_it(tmp_path: Path) -> None:
-    async with playing(tmp_path) as play:
+    async with extension_session(tmp_path) as hosted:
         heard: asyncio.Queue[Any] = asyncio.Queue()
-        play.session.subscribe(heard.put_nowait)
-        play.host.failed(OWNER, "turn_end", ValueError("no"))
+        hosted.session.subscribe(heard.put_nowait)
+        hosted.host.failed(OWNER, "turn_end", ValueError("no"))
         async with asyncio.timeout(30):
             assert (await heard.get()).extension_path == OWNER.path
 
 
 async def test_pending_failures_are_emitted_when_the_session_ends(tmp_path: Path) -> None:
-    async with playing(tmp_path) as play:
-        play.host.failed(OWNER, "turn_end", ValueError("no"))
-    assert play.failures == ["turn_end: no"]
+    async with extension_session(tmp_path) as hosted:
+        hosted.host.failed(OWNER, "turn_end", ValueError("no"))
+    assert hosted.failures == ["turn_end: no"]
 
 
 async def test_a_session_that_is_closed_leaves_nothing_of_its_extensions(tmp_path: Path) -> None:
-    async with playing(tmp_path, steps=(says("1"),)) as play:
-        play.session.prompts.start("hello", (), expand=False, meta={})
-        play.session.http()
+    async with extension_session(tmp_path, steps=(says("1"),)) as hosted:
+        hosted.session.prompts.start("hello", (), expand=False, meta={})
+        hosted.session.http()
     names = {task.get_name() for task in asyncio.all_tasks()}
 
     assert not names & {"run of an extension", "extension event"}
-    assert play.stage.reports == []
+    assert hosted.fixture.reports == []

@@ -15,7 +15,7 @@ from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.secrets import KnownSecrets
-from tests.coding.runtime.stage import ENVIRON, Stage
+from tests.coding.runtime.session_fixture import ENVIRON, SessionFixture
 
 
 @pytest.fixture
@@ -133,8 +133,8 @@ async def test_commands_do_not_see_the_variables_of_an_extensions_provider(tmp_p
         pi.register_provider("mine", {"base_url": "http://127.0.0.1:9", "api": "a", **given})
 
     environ = {**ENVIRON, "EXT_KEY": "1", "EXT_HEADER": "2", "OTHER": "3"}
-    stage = Stage(tmp_path, environ=environ)
-    session = await stage.open(extensions=ExtensionOptions(discover=False, inline=(extension,)))
+    fixture = SessionFixture(tmp_path, environ=environ)
+    session = await fixture.open(extensions=ExtensionOptions(discover=False, inline=(extension,)))
     seen = await session.shell.run("echo [$EXT_KEY$EXT_HEADER$OTHER]")
     await session.close()
 

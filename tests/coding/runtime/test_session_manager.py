@@ -122,7 +122,7 @@ def test_the_current_directory_is_the_default(
     path = kept(SessionManager.create(id="mine", parent_session="/p.jsonl"))
 
     assert path.parent == folders.usual()
-    assert [session.facts.id for session in SessionManager.list()] == ["mine"]
+    assert [session.summary.id for session in SessionManager.list()] == ["mine"]
 
 
 def test_a_path_is_relative_to_the_current_directory(

@@ -8,45 +8,45 @@ from pi.ai.providers.faux import says
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.events.policy import options_from
 from pi.coding.session.context import convert_to_llm
-from tests.coding.extension_host.stage import playing
+from tests.coding.extension_host.extension_session import extension_session
 
 
 async def test_a_model_without_credentials_is_refused(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
-    async with playing(tmp_path, apis.append) as play:
+    async with extension_session(tmp_path, apis.append) as hosted:
         (pi,) = apis
-        model = play.stage.registry.models.get_models("anthropic")[0]
+        model = hosted.fixture.registry.models.get_models("anthropic")[0]
 
         assert not await pi.set_model(model)
-        assert play.session.model is not None
-        assert play.session.model.id == "faux"
+        assert hosted.session.model is not None
+        assert hosted.session.model.id == "faux"
 
 
 async def test_a_workspace_has_variables_and_blobs_and_a_session_one_http_client(
     tmp_path: Path,
 ) -> None:
-    async with playing(tmp_path) as play:
-        workspace, stage = play.session.workspace, play.stage
+    async with extension_session(tmp_path) as hosted:
+        workspace, fixture = hosted.session.workspace, hosted.fixture
 
-        assert workspace.cwd == stage.cwd
-        assert workspace.environ["HOME"] == str(stage.home)
-        assert workspace.blobs.directory == stage.agent_dir / "blobs"
-        assert play.session.http() is play.session.http()
+        assert workspace.cwd == fixture.cwd
+        assert workspace.environ["HOME"] == str(fixture.home)
+        assert workspace.blobs.directory == fixture.agent_dir / "blobs"
+        assert hosted.session.http() is hosted.session.http()
 
 
 async def test_where_nothing_needs_trust_that_is_so_until_something_does(tmp_path: Path) -> None:
-    async with playing(tmp_path) as play:
-        workspace = play.session.workspace
+    async with extension_session(tmp_path) as hosted:
+        workspace = hosted.session.workspace
         before = workspace.is_trusted
-        play.stage.write("project/AGENTS.md", "Obey me.")
+        hosted.fixture.write("project/AGENTS.md", "Obey me.")
 
         assert (before, workspace.is_trusted) == (True, False)
 
 
 async def test_tools_are_chosen_while_nothing_runs(tmp_path: Path) -> None:
-    async with playing(tmp_path) as play:
-        tools = play.session.tools
+    async with extension_session(tmp_path) as hosted:
+        tools = hosted.session.tools
         tools.select(["read"])
 
         assert tools.active_names == ("read",)
@@ -54,12 +54,12 @@ async def test_tools_are_chosen_while_nothing_runs(tmp_path: Path) -> None:
 
 
 async def test_what_was_said_is_converted_for_models(tmp_path: Path) -> None:
-    async with playing(tmp_path, steps=(says("hi"),)) as play:
-        await play.session.prompt("hello")
-        session = play.session
+    async with extension_session(tmp_path, steps=(says("hi"),)) as hosted:
+        await hosted.session.prompt("hello")
+        session = hosted.session
 
-        said = convert_to_llm(session.facts.messages())
+        said = convert_to_llm(session.info.messages())
         assert [type(message) for message in said].count(UserMessage) == 1
         assert (session.prompts.pending, session.runs.progress.partial_answer) == ((), None)
-        assert str(play.stage.cwd) in prompt_text(session.prompts.sections())
-        assert options_from(session.prompts.parts()).cwd == str(play.stage.cwd)
+        assert str(hosted.fixture.cwd) in prompt_text(session.prompts.sections())
+        assert options_from(session.prompts.parts()).cwd == str(hosted.fixture.cwd)

@@ -9,13 +9,13 @@ from pi.ai.models.model import ImageResize, InputLimits
 from pi.base.records import replace
 from pi.coding.runtime.live import image_limits
 from pi.coding.tools.images import ImageLimits
-from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.session_fixture import SessionFixture
 
 
 async def test_what_the_model_takes_decides_how_pictures_are_made(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    stage.write(".pi/agent/settings.json", '{"images": {"autoResize": false}}')
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    fixture.write(".pi/agent/settings.json", '{"images": {"autoResize": false}}')
+    session = await fixture.open()
     core = session._core
     assert image_limits(core) == ImageLimits(resize=False)
     small = ModelLimits(resize=ImageResize(max_width=5, max_height=6, max_bytes=7))
@@ -26,8 +26,8 @@ async def test_what_the_model_takes_decides_how_pictures_are_made(tmp_path: Path
 
 
 async def test_a_session_in_memory_has_no_file_variable(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    session = await stage.open(persistent=False)
+    fixture = SessionFixture(tmp_path)
+    session = await fixture.open(persistent=False)
     variables = session._bootstrap._tool_support.variables()
     await session.close()
 

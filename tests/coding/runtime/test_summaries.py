@@ -12,7 +12,7 @@ from pi.ai.providers.faux import FAUX, FAUX_MODEL, Reply
 from pi.ai.request import Call
 from pi.base.records import replace
 from pi.testing import ScriptedProvider, says
-from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.session_fixture import SessionFixture
 
 DOWN = ProviderUnavailable("503: overloaded", status=503)
 
@@ -20,21 +20,21 @@ DOWN = ProviderUnavailable("503: overloaded", status=503)
 @pytest.mark.behaviour("summary-keeps-the-policy")
 @pytest.mark.behaviour("compaction-retries-once")
 async def test_a_summary_has_its_own_identity_and_is_asked_for_again(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"), says("b"), DOWN, says("Notes."), says("Notes."))
-    stage.write(".pi/agent/settings.json", '{"compaction": {"keepRecentTokens": 10}}')
-    session = await stage.open(thinking="low")
+    fixture = SessionFixture(tmp_path, says("a"), says("b"), DOWN, says("Notes."), says("Notes."))
+    fixture.write(".pi/agent/settings.json", '{"compaction": {"keepRecentTokens": 10}}')
+    session = await fixture.open(thinking="low")
     for _ in range(2):
         await session.prompts.prompt("word " * 4000)
-    stage.events.clear()
+    fixture.events.clear()
     work = asyncio.create_task(session.compaction.compact())
-    await stage.clock.advance(2)
+    await fixture.clock.advance(2)
     await work
     await session.close()
 
-    asked = stage.provider.requests[-1].options
+    asked = fixture.provider.requests[-1].options
     assert asked.session_id == f"{session.entries.log.header.id}-compaction"
     assert asked.reasoning == "low"
-    assert stage.order == [
+    assert fixture.order == [
         "compaction_start",
         "summarization_retry_scheduled",
         "summarization_retry_attempt_start",
@@ -52,37 +52,39 @@ async def test_another_model_is_asked_instead_of_waiting_long(tmp_path: Path, se
             return RateLimited("429: slow down", status=429, retry_after=seconds)
         return says("a")
 
-    stage = Stage(tmp_path, script)
+    fixture = SessionFixture(tmp_path, script)
     spare = replace(FAUX_MODEL, provider="spare", id="other")
     spare_provider = ScriptedProvider(script, row=replace(FAUX, id="spare"), models=(spare,))
-    stage.registry.models.register(spare_provider)
+    fixture.registry.models.register(spare_provider)
     settings = '{"compaction": {"keepRecentTokens": 10, "fallbackModels": ["spare/other"]}}'
-    stage.write(".pi/agent/settings.json", settings)
-    session = await stage.open()
+    fixture.write(".pi/agent/settings.json", settings)
+    session = await fixture.open()
     for _ in range(2):
         await session.prompts.prompt("word " * 4000)
-    stage.events.clear()
+    fixture.events.clear()
 
     result = await session.compaction.compact()
     await session.close()
 
     assert result.summary.startswith("Notes of the spare.")
-    assert stage.order == ["compaction_start", "compaction_end"]
-    assert len(stage.provider.requests) == 3  # two answers, and one request for a summary
+    assert fixture.order == ["compaction_start", "compaction_end"]
+    assert len(fixture.provider.requests) == 3  # two answers, and one request for a summary
 
 
 async def test_without_another_model_a_pause_that_the_settings_allow_is_waited_for(
     tmp_path: Path,
 ) -> None:
     limited = RateLimited("429: slow down", status=429, retry_after=45)
-    stage = Stage(tmp_path, says("a"), says("b"), limited, says("Notes."), says("Notes."))
-    stage.write(".pi/agent/settings.json", '{"compaction": {"keepRecentTokens": 10}}')
-    session = await stage.open()
+    fixture = SessionFixture(
+        tmp_path, says("a"), says("b"), limited, says("Notes."), says("Notes.")
+    )
+    fixture.write(".pi/agent/settings.json", '{"compaction": {"keepRecentTokens": 10}}')
+    session = await fixture.open()
     for _ in range(2):
         await session.prompts.prompt("word " * 4000)
 
     work = asyncio.create_task(session.compaction.compact())
-    await stage.clock.advance(45)
+    await fixture.clock.advance(45)
 
     assert (await work).summary.startswith("Notes.")
     await session.close()

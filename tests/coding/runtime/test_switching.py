@@ -21,15 +21,15 @@ from pi.coding.runtime.session.agent_session import AgentSession
 from pi.coding.session.errors import CannotFork, SessionInUse
 from pi.coding.trust import BadTrustFile, ProjectTrustEvent, TrustAnswer, TrustChoice
 from pi.testing import calls, says
-from tests.coding.runtime.stage import Stage, kinds
+from tests.coding.runtime.session_fixture import SessionFixture, kinds
 
 
 async def test_a_new_session_knows_its_parent_and_starts_its_clock_anew(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"), says("b"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("a"), says("b"))
+    session = await fixture.open()
     await session.prompts.prompt("sunflower")
     first = session.entries.log.file
-    await stage.clock.advance(5)
+    await fixture.clock.advance(5)
     assert session.since_session_ms() == 5000
     replaced = await session.sessions.new("/some/parent.jsonl")
 
@@ -39,7 +39,7 @@ async def test_a_new_session_knows_its_parent_and_starts_its_clock_anew(tmp_path
     assert kinds(session) == ["model_change", "thinking_level_change"]
     assert session.entries.log.file != first
     await session.prompts.prompt("new")
-    assert "sunflower" not in str(stage.provider.requests[1].messages)
+    assert "sunflower" not in str(fixture.provider.requests[1].messages)
     await session.close()
 
 
@@ -55,13 +55,13 @@ async def test_a_new_session_knows_its_parent_and_starts_its_clock_anew(tmp_path
 async def test_switching_to_a_file_without_a_thinking_level_gives_that_of_the_settings(
     settings: str, level: str, tmp_path: Path
 ) -> None:
-    stage = Stage(tmp_path)
-    stage.write(".pi/agent/settings.json", settings)
+    fixture = SessionFixture(tmp_path)
+    fixture.write(".pi/agent/settings.json", settings)
     header = b'{"type":"session","version":3,"id":"o","timestamp":"","cwd":"/"}\n'
     model = b'{"type":"model_change","id":"a","parentId":null,"provider":"faux","modelId":"faux"}\n'
     other = tmp_path / "other.jsonl"
     other.write_bytes(header + model)
-    session = await stage.open(thinking="off")
+    session = await fixture.open(thinking="off")
     await session.sessions.switch(other)
 
     assert session.models.thinking_level == level
@@ -71,17 +71,17 @@ async def test_switching_to_a_file_without_a_thinking_level_gives_that_of_the_se
 
 @pytest.mark.behaviour("fork-is-complete")
 async def test_a_fork_goes_on_before_a_message_and_gives_its_words(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"), says("b"), says("c"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("a"), says("b"), says("c"))
+    session = await fixture.open()
     await session.prompts.prompt("one")
     await session.prompts.prompt("two")
     original = session.entries.log.file
     assert original is not None
     before = original.read_bytes()
-    forked = await session.sessions.fork(session.facts.fork_points()[1].entry_id)
+    forked = await session.sessions.fork(session.info.fork_points()[1].entry_id)
 
     assert forked.text == "two"
-    assert [point.text for point in session.facts.fork_points()] == ["one"]
+    assert [point.text for point in session.info.fork_points()] == ["one"]
     assert session.entries.log.header.parent_session == str(original)
     await session.prompts.prompt("instead")
     assert original.read_bytes() == before
@@ -89,8 +89,8 @@ async def test_a_fork_goes_on_before_a_message_and_gives_its_words(tmp_path: Pat
 
 
 async def test_a_clone_has_the_whole_branch(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("a"))
+    session = await fixture.open()
     await session.prompts.prompt("one")
     before = kinds(session)
     await session.sessions.clone()
@@ -102,19 +102,19 @@ async def test_a_clone_has_the_whole_branch(tmp_path: Path) -> None:
 async def test_a_session_open_in_another_process_can_be_forked(
     tmp_path: Path,
 ) -> None:
-    stage = Stage(tmp_path, says("a"), says("b"))
-    theirs = await stage.open()
+    fixture = SessionFixture(tmp_path, says("a"), says("b"))
+    theirs = await fixture.open()
     await theirs.prompts.prompt("one")
     file = theirs.entries.log.file
     assert file is not None
-    mine = await stage.open()
+    mine = await fixture.open()
     with pytest.raises(SessionInUse):
         await mine.sessions.switch(file)
 
     await mine.sessions.fork_file(file)
 
     assert mine.entries.log.header.parent_session == str(file)
-    assert [point.text for point in mine.facts.fork_points()] == ["one"]
+    assert [point.text for point in mine.info.fork_points()] == ["one"]
     before = file.read_bytes()
     await mine.prompts.prompt("two")
     assert file.read_bytes() == before
@@ -123,19 +123,19 @@ async def test_a_session_open_in_another_process_can_be_forked(
 
 
 async def test_going_back_to_an_earlier_session(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"), says("b"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("a"), says("b"))
+    session = await fixture.open()
     await session.prompts.prompt("one")
     first = session.entries.log.file
     assert first is not None
     await session.sessions.new()
     started: list[object] = []
-    stage.bus.subscribe(SessionStartEvent, started.append)
-    stage.bus.subscribe(SessionSwitchEvent, started.append)
+    fixture.bus.subscribe(SessionStartEvent, started.append)
+    fixture.bus.subscribe(SessionSwitchEvent, started.append)
     await session.sessions.switch(first)
 
     assert session.entries.log.file == first
-    assert [point.text for point in session.facts.fork_points()] == ["one"]
+    assert [point.text for point in session.info.fork_points()] == ["one"]
     assert started == [
         SessionSwitchEvent(reason="resume", previous_session_file=None),
         SessionStartEvent(reason="resume", previous_session_file=None),
@@ -145,9 +145,9 @@ async def test_going_back_to_an_earlier_session(tmp_path: Path) -> None:
 
 @pytest.mark.behaviour("switching-aborts-the-turn")
 async def test_leaving_during_a_turn_ends_and_records_it(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, calls("bash", command="echo begun; sleep 60"))
-    session = await stage.open()
-    started = stage.seen(session, ToolExecutionStart)
+    fixture = SessionFixture(tmp_path, calls("bash", command="echo begun; sleep 60"))
+    session = await fixture.open()
+    started = fixture.seen(session, ToolExecutionStart)
     run = asyncio.create_task(session.prompts.prompt("go"))
     await started.wait()
     first = session.entries.log.file
@@ -161,10 +161,10 @@ async def test_leaving_during_a_turn_ends_and_records_it(tmp_path: Path) -> None
 
 
 async def test_a_handler_may_keep_the_session_as_it_is(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("a"))
+    session = await fixture.open()
     await session.prompts.prompt("one")
-    stage.bus.subscribe(SessionBeforeSwitchEvent, lambda question: Cancel(cancel=True))
+    fixture.bus.subscribe(SessionBeforeSwitchEvent, lambda question: Cancel(cancel=True))
     id = session.entries.log.header.id
 
     assert (await session.sessions.new()).cancelled
@@ -176,8 +176,8 @@ async def test_a_handler_may_keep_the_session_as_it_is(tmp_path: Path) -> None:
 
 
 async def test_forks_start_at_user_messages_only(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("a"))
+    session = await fixture.open()
     with pytest.raises(PiError, match="Invalid entry ID for forking"):
         await session.sessions.fork("nope")
     with pytest.raises(PiError, match="not been saved yet"):
@@ -190,8 +190,8 @@ async def test_forks_start_at_user_messages_only(tmp_path: Path) -> None:
 
 @pytest.mark.behaviour("ephemeral-sessions")
 async def test_a_new_session_from_an_ephemeral_one_stays_ephemeral(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"), says("b"))
-    session = await stage.open(persistent=False)
+    fixture = SessionFixture(tmp_path, says("a"), says("b"))
+    session = await fixture.open(persistent=False)
     await session.prompts.prompt("one")
     await session.sessions.clone()
     await session.sessions.new()
@@ -199,12 +199,12 @@ async def test_a_new_session_from_an_ephemeral_one_stays_ephemeral(tmp_path: Pat
     await session.close()
 
     assert session.entries.log.file is None
-    assert not (stage.agent_dir / "sessions").exists()
+    assert not (fixture.agent_dir / "sessions").exists()
 
 
 async def test_a_hand_off_goes_on_in_a_new_session_that_begins_with_it(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"), says("b"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("a"), says("b"))
+    session = await fixture.open()
     await session.prompts.prompt("one")
     first = session.entries.log.file
     await session.sessions.hand_off("Go on with the wall.")
@@ -212,17 +212,17 @@ async def test_a_hand_off_goes_on_in_a_new_session_that_begins_with_it(tmp_path:
     await session.close()
 
     assert session.entries.log.header.parent_session == str(first)
-    asked = str(stage.provider.requests[1].messages)
+    asked = str(fixture.provider.requests[1].messages)
     assert "Go on with the wall." in asked
     assert "'one'" not in asked
 
 
 async def test_an_imported_file_is_copied_and_resumed(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("a"))
+    session = await fixture.open()
     await session.prompts.prompt("sunflower")
     assert session.entries.log.file is not None
-    path = stage.write("session.jsonl", session.entries.log.file.read_text())
+    path = fixture.write("session.jsonl", session.entries.log.file.read_text())
     before = path.read_bytes()
     await session.sessions.new()
     replaced = await session.sessions.import_file(path)
@@ -235,20 +235,22 @@ async def test_an_imported_file_is_copied_and_resumed(tmp_path: Path) -> None:
 
 
 async def test_a_reload_reads_files_again_and_stays_in_the_session(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("a"))
+    session = await fixture.open()
     await session.prompts.prompt("hi")
     before = session.session_id
     heard: list[str] = []
-    stage.bus.subscribe(SessionShutdownEvent, lambda event: heard.append(f"ending {event.reason}"))
-    stage.bus.subscribe(SessionStartEvent, lambda event: heard.append(f"started {event.reason}"))
-    stage.write(".pi/agent/settings.json", '{"quietStartup": true}')
-    stage.write(".pi/agent/prompts/greet.md", "Say hello")
+    fixture.bus.subscribe(
+        SessionShutdownEvent, lambda event: heard.append(f"ending {event.reason}")
+    )
+    fixture.bus.subscribe(SessionStartEvent, lambda event: heard.append(f"started {event.reason}"))
+    fixture.write(".pi/agent/settings.json", '{"quietStartup": true}')
+    fixture.write(".pi/agent/prompts/greet.md", "Say hello")
     await session.sessions.reload()
 
     assert session.session_id == before
     assert session.settings.values.quiet_startup
-    assert [command.name for command in session.facts.commands()] == ["greet"]
+    assert [command.name for command in session.info.commands()] == ["greet"]
     assert heard == ["ending reload", "started reload"]
     await session.close()
 
@@ -257,7 +259,7 @@ async def test_a_reload_reads_files_again_and_stays_in_the_session(tmp_path: Pat
 
 
 async def fork_first(session: AgentSession, file: Path) -> None:
-    await session.sessions.fork(session.facts.fork_points()[0].entry_id)
+    await session.sessions.fork(session.info.fork_points()[0].entry_id)
 
 
 WAYS: dict[str, Callable[[AgentSession, Path], Awaitable[object]]] = {
@@ -288,13 +290,13 @@ class Asked:
         return TrustChoice(trusted=trusted, directory=folder, remember=self._remember)
 
 
-def arrive(stage: Stage, *, folder: str = "project") -> Path:
+def arrive(fixture: SessionFixture, *, folder: str = "project") -> Path:
     """Add an extension and instructions to the project; returns the file that it writes."""
-    ran = stage.home / "ran"
-    stage.write(f"{folder}/.pi/extensions/late.py", EXTENSION.format(str(ran)))
-    stage.write(f"{folder}/.pi/settings.json", '{"theme": "late"}')
-    stage.write(f"{folder}/.env", "LATE=1")
-    stage.write(f"{folder}/AGENTS.md", "Obey me.")
+    ran = fixture.home / "ran"
+    fixture.write(f"{folder}/.pi/extensions/late.py", EXTENSION.format(str(ran)))
+    fixture.write(f"{folder}/.pi/settings.json", '{"theme": "late"}')
+    fixture.write(f"{folder}/.env", "LATE=1")
+    fixture.write(f"{folder}/AGENTS.md", "Obey me.")
     return ran
 
 
@@ -307,17 +309,17 @@ def project_is_read(session: AgentSession) -> bool:
 async def test_what_came_later_is_asked_about_before_it_is_read(
     tmp_path: Path, way: Callable[[AgentSession, Path], Awaitable[object]]
 ) -> None:
-    stage, ask = Stage(tmp_path, says("a")), Asked(None, True)
-    async with await stage.open(ask_trust=ask) as session:
+    fixture, ask = SessionFixture(tmp_path, says("a")), Asked(None, True)
+    async with await fixture.open(ask_trust=ask) as session:
         await session.prompts.prompt("one")
         file = session.entries.log.file
         assert file is not None
-        ran = arrive(stage)
+        ran = arrive(fixture)
         another = tmp_path / "another.jsonl"
         another.write_bytes(file.read_bytes())
         await way(session, another)
 
-        assert ask.folders == [stage.cwd]
+        assert ask.folders == [fixture.cwd]
         assert (ran.exists(), project_is_read(session), session.settings.values.theme) == (
             False,
             False,
@@ -325,7 +327,7 @@ async def test_what_came_later_is_asked_about_before_it_is_read(
         )
         await session.sessions.new()  # no answer is none: the next time counts
 
-        assert ask.folders == [stage.cwd, stage.cwd]
+        assert ask.folders == [fixture.cwd, fixture.cwd]
         assert (ran.exists(), project_is_read(session), session.settings.values.theme) == (
             True,
             True,
@@ -338,9 +340,9 @@ async def test_what_came_later_is_asked_about_before_it_is_read(
 async def test_an_answer_holds_for_the_sessions_that_follow(
     tmp_path: Path, trusted: bool, remember: bool
 ) -> None:
-    stage, ask = Stage(tmp_path), Asked(trusted, remember=remember)
-    async with await stage.open(ask_trust=ask) as session:
-        arrive(stage)
+    fixture, ask = SessionFixture(tmp_path), Asked(trusted, remember=remember)
+    async with await fixture.open(ask_trust=ask) as session:
+        arrive(fixture)
         for _ in range(2):
             await session.sessions.new()
             await session.sessions.reload()
@@ -349,15 +351,15 @@ async def test_an_answer_holds_for_the_sessions_that_follow(
 
 
 async def test_the_workspace_stays_as_long_as_nothing_else_is_allowed(tmp_path: Path) -> None:
-    stage, ask = Stage(tmp_path), Asked(False)
-    async with await stage.open(ask_trust=ask) as session:
+    fixture, ask = SessionFixture(tmp_path), Asked(False)
+    async with await fixture.open(ask_trust=ask) as session:
         before = session._core.workspace
         await session.sessions.new()
-        arrive(stage)
+        arrive(fixture)
         await session.sessions.new()
 
         assert session._core.workspace.jobs is before.jobs
-        stage.write(".pi/agent/trust.json", f'{{"{stage.cwd}": true}}')
+        fixture.write(".pi/agent/trust.json", f'{{"{fixture.cwd}": true}}')
         await session.sessions.new()
 
         assert session._core.workspace.jobs is not before.jobs
@@ -365,30 +367,30 @@ async def test_the_workspace_stays_as_long_as_nothing_else_is_allowed(tmp_path: 
 
 
 async def test_trust_that_was_taken_back_closes_the_project(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    arrive(stage)
-    stage.write(".pi/agent/trust.json", f'{{"{stage.cwd}": true}}')
-    async with await stage.open() as session:
+    fixture = SessionFixture(tmp_path)
+    arrive(fixture)
+    fixture.write(".pi/agent/trust.json", f'{{"{fixture.cwd}": true}}')
+    async with await fixture.open() as session:
         assert project_is_read(session)
-        stage.write(".pi/agent/trust.json", f'{{"{stage.cwd}": false}}')
+        fixture.write(".pi/agent/trust.json", f'{{"{fixture.cwd}": false}}')
         await session.sessions.new()
 
         assert not project_is_read(session)
         assert session.settings.values.theme is None
         assert not session.extensions.infos()
-        assert "Not trusted" in stage.reports[-1]
+        assert "Not trusted" in fixture.reports[-1]
 
 
 async def test_another_directory_is_decided_about_by_itself(tmp_path: Path) -> None:
-    stage, ask = Stage(tmp_path, says("a")), Asked(False)
-    other = stage.home / "other"
+    fixture, ask = SessionFixture(tmp_path, says("a")), Asked(False)
+    other = fixture.home / "other"
     other.mkdir()
-    async with await stage.open(cwd=other) as session:
+    async with await fixture.open(cwd=other) as session:
         await session.prompts.prompt("one")
         file = session.entries.log.file
     assert file is not None
-    async with await stage.open(ask_trust=ask) as session:
-        ran = arrive(stage, folder="other")
+    async with await fixture.open(ask_trust=ask) as session:
+        ran = arrive(fixture, folder="other")
         await session.sessions.switch(file)
 
         assert (session.cwd, ask.folders) == (other, [other])
@@ -396,33 +398,33 @@ async def test_another_directory_is_decided_about_by_itself(tmp_path: Path) -> N
 
 
 async def test_what_the_user_has_decided_by_an_extension_is_asked_again(tmp_path: Path) -> None:
-    stage, asked = Stage(tmp_path), list[str]()
+    fixture, asked = SessionFixture(tmp_path), list[str]()
 
     def answer(question: ProjectTrustEvent) -> TrustAnswer:
         asked.append(question.cwd)
         return TrustAnswer(trusted="yes")
 
-    stage.bus.subscribe(ProjectTrustEvent, answer)
-    async with await stage.open() as session:
-        arrive(stage)
+    fixture.bus.subscribe(ProjectTrustEvent, answer)
+    async with await fixture.open() as session:
+        arrive(fixture)
         await session.sessions.new()
 
-        assert asked == [str(stage.cwd)] * 2
+        assert asked == [str(fixture.cwd)] * 2
         assert session.extensions.infos()
 
 
 async def test_a_decision_that_cannot_be_made_leaves_the_session_as_it_is(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"), says("b"))
-    async with await stage.open() as session:
+    fixture = SessionFixture(tmp_path, says("a"), says("b"))
+    async with await fixture.open() as session:
         await session.prompts.prompt("one")
         file = session.entries.log.file
-        stage.write(".pi/agent/trust.json", "broken")
+        fixture.write(".pi/agent/trust.json", "broken")
         with pytest.raises(BadTrustFile):
             await session.sessions.clone()
-        (stage.agent_dir / "trust.json").unlink()
+        (fixture.agent_dir / "trust.json").unlink()
 
         assert session.entries.log.file == file
         await session.prompts.prompt("two")
         [clone] = (each for each in file.parent.glob("*.jsonl") if each != file)  # type: ignore[union-attr]
         await session.sessions.switch(clone)  # its lock is free
-        assert len(session.facts.fork_points()) == 1
+        assert len(session.info.fork_points()) == 1

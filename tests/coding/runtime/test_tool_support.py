@@ -9,6 +9,5 @@ from pi.coding.tools.images import ImageLimits
 def test_without_a_session_nothing_is_known() -> None:
     defaults = ToolSupport()
 
-    assert (defaults.variables(), defaults.new_artifact(), defaults.tools()) == ({}, None, ())
+    assert (defaults.variables(), defaults.new_artifact()) == ({}, None)
     assert defaults.image_limits() == ImageLimits()
-    assert not defaults.has_screen

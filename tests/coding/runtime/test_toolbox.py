@@ -9,7 +9,7 @@ import pytest
 from pi.agent.tools.define import tool
 from pi.coding.prompt import ToolNote
 from pi.coding.runtime.options import ToolFilter
-from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.session_fixture import SessionFixture
 
 
 @tool
@@ -19,8 +19,8 @@ async def sing() -> str:
 
 
 async def names(tmp_path: Path, filter: ToolFilter) -> tuple[str, ...]:
-    stage = Stage(tmp_path)
-    session = await stage.open(tools=filter)
+    fixture = SessionFixture(tmp_path)
+    session = await fixture.open(tools=filter)
     session._core.toolbox.add(sing)
     await session.close()
     return session._core.toolbox.active_names
@@ -43,8 +43,8 @@ async def test_the_command_line_says_which_tools_are_on(
 
 
 async def test_tools_are_chosen_added_and_taken_away_at_any_time(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    session = await fixture.open()
     box = session._core.toolbox
     box.add(sing, ToolNote(name="sing", snippet="Sing a song"))
     box.select(["sing", "ls", "nope"])

@@ -17,31 +17,31 @@ from pi.coding.compaction.events import (
 )
 from pi.coding.port.results import Navigated
 from pi.testing import says
-from tests.coding.runtime.stage import Stage, kinds
+from tests.coding.runtime.session_fixture import SessionFixture, kinds
 
 
 async def test_going_to_what_was_said_gives_it_back_for_editing(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"), says("b"), says("c"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("a"), says("b"), says("c"))
+    session = await fixture.open()
     await session.prompts.prompt("one")
     await session.prompts.prompt("two")
-    second = session.facts.fork_points()[1].entry_id
+    second = session.info.fork_points()[1].entry_id
     before = kinds(session)
     moved: list[SessionTreeEvent] = []
-    stage.bus.subscribe(SessionTreeEvent, moved.append)
+    fixture.bus.subscribe(SessionTreeEvent, moved.append)
 
     assert await session.tree.go_to(second) == Navigated(text="two")
     assert kinds(session) == before
     assert len(moved) == 1
     await session.prompts.prompt("two, differently")
-    texts = [point.text for point in session.facts.fork_points()]
+    texts = [point.text for point in session.info.fork_points()]
     assert texts == ["one", "two", "two, differently"]
     await session.close()
 
 
 async def test_notes_on_what_is_left_behind_stand_on_the_new_branch(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"), says("b"), says("We tried B."), says("c"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("a"), says("b"), says("We tried B."), says("c"))
+    session = await fixture.open()
     await session.prompts.prompt("one")
     answer = session.entries.log.leaf_id
     assert answer is not None
@@ -51,23 +51,23 @@ async def test_notes_on_what_is_left_behind_stand_on_the_new_branch(tmp_path: Pa
     assert moved.summary_id is not None
     assert kinds(session)[-2:] == ["branch_summary", "label"]
     await session.prompts.prompt("three")
-    assert "We tried B." in str(stage.provider.requests[-1].messages)
+    assert "We tried B." in str(fixture.provider.requests[-1].messages)
     await session.close()
 
 
 async def test_handlers_may_bring_the_notes_or_forbid_the_move(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"), says("b"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("a"), says("b"))
+    session = await fixture.open()
     await session.prompts.prompt("one")
     answer = session.entries.log.leaf_id
     assert answer is not None
     await session.prompts.prompt("two")
     leaf = session.entries.log.leaf_id
-    end = stage.bus.subscribe(SessionBeforeTreeEvent, lambda question: TreeDecision(cancel=True))
+    end = fixture.bus.subscribe(SessionBeforeTreeEvent, lambda question: TreeDecision(cancel=True))
     assert await session.tree.go_to(answer) == Navigated(cancelled=True)
     assert session.entries.log.leaf_id == leaf
     end()
-    stage.bus.subscribe(
+    fixture.bus.subscribe(
         SessionBeforeTreeEvent, lambda question: TreeDecision(summary=Notes(summary="theirs"))
     )
     await session.tree.go_to(answer, summarize=True)
@@ -77,16 +77,16 @@ async def test_handlers_may_bring_the_notes_or_forbid_the_move(tmp_path: Path) -
 
 
 async def test_who_wants_no_summary_gets_none_of_a_handler_either(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"), says("b"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("a"), says("b"))
+    session = await fixture.open()
     await session.prompts.prompt("one")
     answer = session.entries.log.leaf_id
     assert answer is not None
     await session.prompts.prompt("two")
     notes = TreeDecision(summary=Notes(summary="theirs"), label="left")
-    stage.bus.subscribe(SessionBeforeTreeEvent, lambda question: notes)
+    fixture.bus.subscribe(SessionBeforeTreeEvent, lambda question: notes)
     moved: list[SessionTreeEvent] = []
-    stage.bus.subscribe(SessionTreeEvent, moved.append)
+    fixture.bus.subscribe(SessionTreeEvent, moved.append)
 
     assert (await session.tree.go_to(answer)).summary_id is None
 
@@ -97,16 +97,16 @@ async def test_who_wants_no_summary_gets_none_of_a_handler_either(tmp_path: Path
 
 @pytest.mark.behaviour("escape-stops-compaction")
 async def test_a_summary_that_is_stopped_leaves_everything_as_it_was(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"), says("b"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("a"), says("b"))
+    session = await fixture.open()
     await session.prompts.prompt("one")
     answer = session.entries.log.leaf_id
     assert answer is not None
     await session.prompts.prompt("two")
     leaf = session.entries.log.leaf_id
-    stage.provider.add(ProviderUnavailable("503: busy", status=503))
+    fixture.provider.add(ProviderUnavailable("503: busy", status=503))
     move = asyncio.create_task(session.tree.go_to(answer, summarize=True))
-    await stage.clock.advance(1)
+    await fixture.clock.advance(1)
     session.tree.abort()
 
     assert await move == Navigated(cancelled=True, aborted=True)
@@ -115,8 +115,8 @@ async def test_a_summary_that_is_stopped_leaves_everything_as_it_was(tmp_path: P
 
 
 async def test_an_entry_that_is_not_there_cannot_be_gone_to(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    session = await fixture.open()
     with pytest.raises(PiError, match="Entry not found: nope"):
         await session.tree.go_to("nope")
     await session.close()

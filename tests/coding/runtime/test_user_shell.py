@@ -13,12 +13,12 @@ from pi.coding.extension_host.events.answers import UserBashAnswer
 from pi.coding.extension_host.events.session import UserBashEvent
 from pi.coding.shell.local import BashResult
 from pi.testing import calls, says
-from tests.coding.runtime.stage import Stage, kinds
+from tests.coding.runtime.session_fixture import SessionFixture, kinds
 
 
 async def test_what_came_of_a_command_is_part_of_the_conversation(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("saw it"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("saw it"))
+    session = await fixture.open()
     heard: list[str] = []
     result = await session.shell.run("echo one; exit 3", on_text=heard.append)
     await session.shell.run("echo secret", exclude_from_context=True)
@@ -26,15 +26,15 @@ async def test_what_came_of_a_command_is_part_of_the_conversation(tmp_path: Path
     await session.close()
 
     assert (result.output, result.exit_code, "".join(heard)) == ("one\n", 3, "one\n")
-    asked = str(stage.provider.requests[0].messages)
+    asked = str(fixture.provider.requests[0].messages)
     assert "Ran `echo one; exit 3`" in asked
     assert "secret" not in asked
 
 
 async def test_during_a_run_it_is_kept_after_the_runs_messages(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, calls("bash", command="sleep 0.3"), says("done"))
-    session = await stage.open()
-    started = stage.seen(session, ToolExecutionStart)
+    fixture = SessionFixture(tmp_path, calls("bash", command="sleep 0.3"), says("done"))
+    session = await fixture.open()
+    started = fixture.seen(session, ToolExecutionStart)
     run = asyncio.create_task(session.prompts.prompt("go"))
     await started.wait()
     await session.shell.run("echo meanwhile")
@@ -47,8 +47,8 @@ async def test_during_a_run_it_is_kept_after_the_runs_messages(tmp_path: Path) -
 
 @pytest.mark.behaviour("escape-stops-user-commands")
 async def test_every_command_that_runs_can_be_stopped(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    session = await fixture.open()
     begun: asyncio.Queue[str] = asyncio.Queue()
     both = [
         asyncio.create_task(session.shell.run("echo go; sleep 60", on_text=begun.put_nowait))
@@ -65,9 +65,9 @@ async def test_every_command_that_runs_can_be_stopped(tmp_path: Path) -> None:
 
 @pytest.mark.behaviour("rpc-uses-the-same-hooks")
 async def test_a_handler_may_replace_or_forbid_the_command(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    session = await stage.open()
-    end = stage.bus.subscribe(
+    fixture = SessionFixture(tmp_path)
+    session = await fixture.open()
+    end = fixture.bus.subscribe(
         UserBashEvent,
         lambda question: UserBashAnswer(result=BashResult(output="from afar", exit_code=0)),
     )
@@ -77,7 +77,7 @@ async def test_a_handler_may_replace_or_forbid_the_command(tmp_path: Path) -> No
     def guard(question: UserBashEvent) -> None:
         raise PiError("not here")
 
-    stage.bus.subscribe(UserBashEvent, guard)
+    fixture.bus.subscribe(UserBashEvent, guard)
     with pytest.raises(PiError, match="not here"):
         await session.shell.run("ls")
     await session.close()

@@ -9,17 +9,17 @@ import pytest
 from pi.coding.runtime.options import ToolFilter
 from pi.coding.runtime.workspace import environment_of_programs
 from pi.testing import calls, says
-from tests.coding.runtime.stage import ENVIRON, Stage
+from tests.coding.runtime.session_fixture import ENVIRON, SessionFixture
 
 
 async def test_a_project_counts_only_when_it_is_trusted(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, calls("bash", command="true"), says("ok"))
-    stage.write("project/.pi/settings.json", '{"shellCommandPrefix": "echo prefixed"}')
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, calls("bash", command="true"), says("ok"))
+    fixture.write("project/.pi/settings.json", '{"shellCommandPrefix": "echo prefixed"}')
+    session = await fixture.open()
     assert (await session.shell.run("echo hi")).output == "hi\n"
     await session.close()
 
-    trusted = await stage.open(approve=True)
+    trusted = await fixture.open(approve=True)
     assert (await trusted.shell.run("echo hi")).output == "prefixed\nhi\n"
     await trusted.close()
 
@@ -27,14 +27,14 @@ async def test_a_project_counts_only_when_it_is_trusted(tmp_path: Path) -> None:
 @pytest.mark.behaviour("child-environment-is-clean")
 async def test_commands_see_no_keys_unless_the_settings_allow_it(tmp_path: Path) -> None:
     environ = {**ENVIRON, "OPENAI_API_KEY": "sk-1", "GIT_DIR": "/evil", "FINE": "yes"}
-    stage = Stage(tmp_path, environ=environ)
+    fixture = SessionFixture(tmp_path, environ=environ)
     command = "echo [$OPENAI_API_KEY][$GIT_DIR][$FINE]"
-    session = await stage.open()
+    session = await fixture.open()
     assert (await session.shell.run(command)).output == "[][][yes]\n"
     await session.close()
 
-    stage.write(".pi/agent/settings.json", '{"shell": {"env": {"allow": ["OPENAI_*"]}}}')
-    allowed = await stage.open()
+    fixture.write(".pi/agent/settings.json", '{"shell": {"env": {"allow": ["OPENAI_*"]}}}')
+    allowed = await fixture.open()
     assert (await allowed.shell.run(command)).output == "[sk-1][][yes]\n"
     await allowed.close()
 
@@ -43,8 +43,8 @@ async def test_commands_see_no_keys_unless_the_settings_allow_it(tmp_path: Path)
 async def test_a_variable_may_name_a_wrapper_and_the_settings_win(
     tmp_path: Path, name: str
 ) -> None:
-    stage = Stage(tmp_path, environ={**ENVIRON, name: "env X=variable"})
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, environ={**ENVIRON, name: "env X=variable"})
+    session = await fixture.open()
     assert (await session.shell.run("echo $X")).output == "variable\n"
     session.settings.override({"shell.wrapper": "env X=setting"})
     assert (await session.shell.run("echo $X")).output == "setting\n"
@@ -53,9 +53,9 @@ async def test_a_variable_may_name_a_wrapper_and_the_settings_win(
 
 @pytest.mark.parametrize("name", ["PI_BASH_NO_LOGIN", "CLAUDE_BASH_NO_LOGIN"])
 async def test_a_variable_keeps_the_profile_unread(tmp_path: Path, name: str) -> None:
-    stage = Stage(tmp_path, environ={**ENVIRON, name: "1"})
-    stage.write(".bash_profile", "X=profile")
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, environ={**ENVIRON, name: "1"})
+    fixture.write(".bash_profile", "X=profile")
+    session = await fixture.open()
     session.settings.override({"shell.login": True})
     assert (await session.shell.run("echo [$X]")).output == "[]\n"
     await session.close()
@@ -63,37 +63,37 @@ async def test_a_variable_keeps_the_profile_unread(tmp_path: Path, name: str) ->
 
 @pytest.mark.behaviour("broken-settings-are-left-alone")
 async def test_a_broken_settings_file_is_reported_and_the_session_starts(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    path = stage.write(".pi/agent/settings.json", "{broken")
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    path = fixture.write(".pi/agent/settings.json", "{broken")
+    session = await fixture.open()
     await session.close()
 
-    assert stage.reports[0].startswith(f"Warning: Invalid settings file {path}")
+    assert fixture.reports[0].startswith(f"Warning: Invalid settings file {path}")
     assert path.read_text() == "{broken"
 
 
 async def test_skills_of_the_settings_are_loaded(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    stage.write("more/review/SKILL.md", "---\ndescription: Reviews.\n---\nx")
-    stage.write(".pi/agent/settings.json", f'{{"skills": ["{stage.home}/more"]}}')
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    fixture.write("more/review/SKILL.md", "---\ndescription: Reviews.\n---\nx")
+    fixture.write(".pi/agent/settings.json", f'{{"skills": ["{fixture.home}/more"]}}')
+    session = await fixture.open()
 
-    assert [each.name for each in session.facts.commands()] == ["skill:review"]
+    assert [each.name for each in session.info.commands()] == ["skill:review"]
     await session.close()
 
 
 async def test_search_programs_of_the_agent_directory_are_used(tmp_path: Path) -> None:
-    stage = Stage(
+    fixture = SessionFixture(
         tmp_path,
         calls("grep", pattern="x"),
         says("ok"),
         environ={**ENVIRON, "PATH": str(tmp_path / "nothing")},
     )
-    program = stage.write(".pi/agent/bin/rg", "#!/bin/sh\necho searched >&2\nexit 2\n")
+    program = fixture.write(".pi/agent/bin/rg", "#!/bin/sh\necho searched >&2\nexit 2\n")
     program.chmod(0o755)
-    session = await stage.open(tools=ToolFilter(only=("grep",)))
+    session = await fixture.open(tools=ToolFilter(only=("grep",)))
     await session.prompts.prompt("go")
-    reported = str(session.facts.messages()[-2])
+    reported = str(session.info.messages()[-2])
     await session.close()
 
     assert "searched" in reported
@@ -101,11 +101,11 @@ async def test_search_programs_of_the_agent_directory_are_used(tmp_path: Path) -
 
 async def test_the_editor_gets_no_keys_unless_they_are_let_through(tmp_path: Path) -> None:
     keys = {"OPENAI_API_KEY": "one", "MINE": "two", "GROQ_API_KEY": "three", "OTHER": "four"}
-    stage = Stage(tmp_path, environ=keys)
-    stage.write(".pi/agent/models.json", '{"providers": {"mine": {"apiKey": "$MINE"}}}')
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, environ=keys)
+    fixture.write(".pi/agent/models.json", '{"providers": {"mine": {"apiKey": "$MINE"}}}')
+    session = await fixture.open()
     session.settings.override({"shell.env.allow": ["GROQ_*"]})
-    seen = environment_of_programs(stage.host, session.settings)
+    seen = environment_of_programs(fixture.host, session.settings)
     await session.close()
 
     assert {name: seen.get(name) for name in keys} == {

@@ -15,12 +15,12 @@ from pi.coding.session.catalog import (
 from pi.coding.session.entries import SessionInfo
 from pi.coding.session.file_operations import rename_session
 from pi.coding.session.opening import open_session
-from tests.coding.session.kept import HERE, THERE, keep, location
+from tests.coding.session.saved import HERE, THERE, keep, location
 from tests.coding.session.sessions import append_all, make_stamps, user
 
 
 def ids(sessions: list[ListedSession]) -> list[str]:
-    return [session.facts.id for session in sessions]
+    return [session.summary.id for session in sessions]
 
 
 def test_sessions_of_a_project_and_of_all_are_listed_the_latest_first(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_neither_the_time_of_the_file_nor_a_new_name_changes_the_order(tmp_path:
 
     listed = SessionCatalog(tmp_path).in_directory(HERE)
 
-    assert [(each.facts.id, each.facts.name) for each in listed] == [
+    assert [(each.summary.id, each.summary.name) for each in listed] == [
         ("new", None),
         ("old", "renamed"),
     ]
@@ -132,7 +132,7 @@ def test_a_file_that_did_change_is_read_again(tmp_path: Path) -> None:
 
     (listed,) = catalog.in_all_directories()
 
-    assert (listed.facts.message_count, listed.facts.name) == (2, "named")
+    assert (listed.summary.message_count, listed.summary.name) == (2, "named")
 
 
 def test_a_damaged_index_is_made_anew_without_a_word(tmp_path: Path) -> None:

@@ -29,8 +29,8 @@ from pi.coding.session.entries import (
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import new_session, open_session
 from tests.coding.session import naive
+from tests.coding.session.random_sessions import Step, play, stories
 from tests.coding.session.sessions import answer, append_all, make_location, result, user
-from tests.coding.session.stories import Step, play, stories
 
 
 def context(log: SessionLog) -> Any:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import given
 
 from pi.agent.conversation import Conversation, Projection
 from pi.ai.messages import SystemMessage
+from pi.base.tasks import LARGE
 from pi.coding.session.context import convert_to_llm, shown_messages
 from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.entries import (
@@ -19,8 +21,8 @@ from pi.coding.session.entries import (
     ModelChange,
 )
 from pi.coding.session.opening import new_session
+from tests.coding.session.random_sessions import Append, Step, play, stories
 from tests.coding.session.sessions import answer, make_location, on_disk, result, user
-from tests.coding.session.stories import Append, Step, play, stories
 
 
 @given(stories)
@@ -151,3 +153,38 @@ def test_drafts_are_public_where_the_original_emits_them() -> None:
     ]
     assert public[1] is not None
     assert list(public[1]) == ["type", "customType", "data", "id", "parentId", "timestamp"]
+
+
+async def test_a_long_session_is_decoded_while_the_loop_goes_on() -> None:
+    log = new_session(make_location(None))
+    for number in range(LARGE + 1):
+        log.append(user(f"{number}"))
+    conversation = SessionConversation(log)
+
+    preparing = asyncio.create_task(conversation.prepare())
+    turns = 0
+    while not preparing.done():
+        await asyncio.sleep(0)
+        turns += 1
+
+    assert turns > 2, "the loop was free"
+    prepared = conversation.messages()
+    assert prepared == shown_messages(log)
+    conversation.append(user("later").message)
+    assert conversation.messages() is prepared
+    assert prepared == shown_messages(log)
+
+
+async def test_what_comes_while_a_session_is_decoded_is_shown_once() -> None:
+    log = new_session(make_location(None))
+    for number in range(LARGE + 1):
+        log.append(user(f"{number}"))
+    conversation = SessionConversation(log)
+
+    preparing = asyncio.create_task(conversation.prepare())
+    await asyncio.sleep(0)
+    conversation.append(user("meanwhile").message)
+    await preparing
+
+    assert conversation.messages() == shown_messages(log)
+    assert len(conversation.messages()) == LARGE + 2

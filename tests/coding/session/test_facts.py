@@ -14,9 +14,9 @@ from pi.coding.session.entries import MessageEntry, SessionInfo
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import new_session
 from pi.coding.session.reading import read_object
-from tests.coding.session.kept import HERE, keep, location
+from tests.coding.session.random_sessions import Step, play, stories
+from tests.coding.session.saved import HERE, keep, location
 from tests.coding.session.sessions import SESSIONS, answer, append_all, make_location, user
-from tests.coding.session.stories import Step, play, stories
 
 HEADER = {"type": "session", "id": "one", "timestamp": "2026-11-15T19:23:06.927Z", "cwd": "/x"}
 STARTED = 1794770586927

@@ -11,6 +11,7 @@ from pi.coding.session.entries import Compaction, Label, ModelChange, SessionInf
 from pi.coding.session.errors import CannotFork, SessionNotFound
 from pi.coding.session.file_operations import clone, fork_at, fork_before, fork_file
 from pi.coding.session.opening import new_session, open_session
+from tests.coding.session.random_sessions import Step, play, stories
 from tests.coding.session.sessions import (
     GOLDEN,
     answer,
@@ -20,7 +21,6 @@ from tests.coding.session.sessions import (
     on_disk,
     user,
 )
-from tests.coding.session.stories import Step, play, stories
 
 
 @pytest.mark.behaviour("fork-is-complete")

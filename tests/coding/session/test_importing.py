@@ -9,7 +9,7 @@ from pi.coding.session.catalog import SessionCatalog, read_summary
 from pi.coding.session.errors import NotASession, SessionNotFound, SessionProblem
 from pi.coding.session.file_operations import import_session, move_legacy_sessions, unquoted
 from pi.coding.session.opening import SessionLocation, open_session
-from tests.coding.session.kept import HERE, THERE, begin, keep, location
+from tests.coding.session.saved import HERE, THERE, begin, keep, location
 from tests.coding.session.sessions import make_location, user
 
 
@@ -48,7 +48,7 @@ def test_an_imported_session_is_one_of_this_directory(tmp_path: Path, foreign: P
     assert stat.S_IMODE(imported.stat().st_mode) == 0o600
     assert foreign.read_bytes() == before
     listed = SessionCatalog(tmp_path / "agent").in_directory(HERE)
-    assert [(each.path, each.facts.id) for each in listed] == [(imported, "abc")]
+    assert [(each.path, each.summary.id) for each in listed] == [(imported, "abc")]
 
 
 @pytest.mark.behaviour("import-never-overwrites")

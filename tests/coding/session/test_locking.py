@@ -10,7 +10,7 @@ import pytest
 from pi.coding.session.errors import SessionInUse
 from pi.coding.session.opening import open_session
 from pi.coding.session.writing import SessionLock, lock_session, sole_use
-from tests.coding.session.kept import begin, keep, location
+from tests.coding.session.saved import begin, keep, location
 from tests.files import full_disk
 
 HOLD = """

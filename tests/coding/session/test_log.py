@@ -25,8 +25,8 @@ from pi.coding.session.entries import (
 from pi.coding.session.errors import EntryNotFound
 from pi.coding.session.log import Bookmark, is_worth_keeping
 from pi.coding.session.opening import new_session, open_session
+from tests.coding.session.random_sessions import Step, play, stories
 from tests.coding.session.sessions import answer, append_all, ids, make_location, on_disk, user
-from tests.coding.session.stories import Step, play, stories
 
 
 @given(stories)

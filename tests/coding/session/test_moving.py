@@ -11,7 +11,7 @@ from pi.coding.session.catalog import SessionCatalog
 from pi.coding.session.errors import NotASession, SessionInUse, SessionNotFound, SessionProblem
 from pi.coding.session.file_operations import move_session, relocated
 from pi.coding.session.opening import open_session
-from tests.coding.session.kept import HERE, THERE, begin, keep, location
+from tests.coding.session.saved import HERE, THERE, begin, keep, location
 
 
 def with_artifacts(agent_dir: Path) -> Path:

@@ -19,7 +19,7 @@ from pi.coding.session.lookup import (
     session_to_continue,
 )
 from pi.coding.session.opening import Breadcrumb, new_session
-from tests.coding.session.kept import HERE, THERE, keep, location
+from tests.coding.session.saved import HERE, THERE, keep, location
 from tests.coding.session.sessions import make_location, user
 
 
@@ -49,7 +49,7 @@ def test_a_session_of_another_project_is_distinguished(tmp_path: Path) -> None:
     found = resolve_session("abc", catalog, HERE)
 
     assert isinstance(found, OtherDirectoryMatch)
-    assert (found.session.facts.id, found.session.facts.cwd) == ("abc", THERE)
+    assert (found.session.summary.id, found.session.summary.cwd) == ("abc", THERE)
     assert resolve_session("ab", catalog, HERE) == LocalMatch(path=near)
 
 

@@ -8,7 +8,7 @@ from pi.coding.session.catalog import ListedSession, SessionCatalog
 from pi.coding.session.entries import Compaction
 from pi.coding.session.lookup import Passage, search_sessions, search_texts
 from pi.coding.session.opening import new_session
-from tests.coding.session.kept import THERE, keep, location
+from tests.coding.session.saved import THERE, keep, location
 from tests.coding.session.sessions import answer, append_all, user
 
 
@@ -36,7 +36,7 @@ def listed(tmp_path: Path) -> list[ListedSession]:
 def test_name_first_message_directory_and_id_are_searched_the_latest_first(
     listed: list[ListedSession], query: str, found: list[str]
 ) -> None:
-    assert [session.facts.id for session in search_sessions(query, listed)] == found
+    assert [session.summary.id for session in search_sessions(query, listed)] == found
 
 
 def test_what_was_said_is_found_with_the_words_around_it(tmp_path: Path) -> None:
@@ -62,4 +62,4 @@ def test_a_session_that_is_gone_since_is_passed_over(listed: list[ListedSession]
     for session in listed[1:]:
         session.path.unlink()
 
-    assert [hit.session.facts.id for hit in search_texts("a", listed)] == ["s3"]
+    assert [hit.session.summary.id for hit in search_texts("a", listed)] == ["s3"]

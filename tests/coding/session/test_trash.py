@@ -10,7 +10,7 @@ from pi.coding.session.errors import SessionInUse, SessionNotFound
 from pi.coding.session.opening import open_session
 from pi.coding.session.trash import FOLDER, Trash
 from pi.testing import FakeClock
-from tests.coding.session.kept import begin, keep, location
+from tests.coding.session.saved import begin, keep, location
 
 
 def trash(agent_dir: Path, **environ: str) -> Trash:

@@ -8,8 +8,8 @@ from hypothesis import given
 from pi.coding.session.entries import Label, ModelChange
 from pi.coding.session.opening import new_session
 from pi.coding.session.views import TreeNode, session_tree, tree_json
+from tests.coding.session.random_sessions import Step, play, stories
 from tests.coding.session.sessions import append_all, make_location, user
-from tests.coding.session.stories import Step, play, stories
 
 
 def test_the_tree_has_roots_children_and_labels() -> None:

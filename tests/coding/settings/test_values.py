@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from pi.coding.settings.table import SETTINGS
 from pi.coding.settings.values import GLOBAL_ONLY, Values
 
 
@@ -13,5 +14,6 @@ def test_the_defaults_can_be_written_and_read_back() -> None:
 
 def test_what_only_the_user_decides_are_settings_that_exist() -> None:
     known = {field.encode_name for field in msgspec.structs.fields(Values)}
+    of_batteries = {setting.name.partition(".")[0] for setting in SETTINGS}
 
-    assert known >= GLOBAL_ONLY
+    assert known | of_batteries >= GLOBAL_ONLY

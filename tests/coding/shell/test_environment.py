@@ -4,12 +4,10 @@ import pytest
 
 from pi.ai.auth.secrets import of_tables
 from pi.coding.shell.environment import (
-    AUTOMATED,
     MARKER_VARIABLES,
     UNATTENDED,
     EnvironmentRules,
     Withheld,
-    automation_environment,
     command_environment,
     program_environment,
     service_environment,
@@ -98,13 +96,6 @@ def test_profiles_may_set_what_is_let_through() -> None:
     rules = EnvironmentRules(credentials=frozenset({"A_KEY", "B_KEY"}), allow=("B_*",))
 
     assert set_by_profiles(rules) == ("A_KEY",)
-
-
-def test_the_extended_tool_may_leave_out_the_sign_of_a_build_server() -> None:
-    assert automation_environment({}) == AUTOMATED
-    assert automation_environment({"PI_BASH_NO_CI": "1"}) == {
-        name: value for name, value in AUTOMATED.items() if name != "CI"
-    }
 
 
 def test_services_see_only_allowed_variables() -> None:

@@ -12,7 +12,7 @@ from pi.coding.blobs.artifacts import Artifact
 from pi.coding.shell.local import ShellOptions
 from pi.coding.tools.bash import bash_tool, validate_timeout
 from pi.testing import calls, says
-from tests.agent.agents import Stage
+from tests.agent.agents import AgentFixture
 from tests.base.processes.children import needs_posix_shell, passing_of
 from tests.coding.shell.shells import empty_room
 from tests.coding.tools.places import make, make_shell, text_of, use
@@ -163,17 +163,17 @@ async def test_an_abort_of_the_agent_keeps_what_was_said_and_leaves_nothing_runn
     tmp_path: Path,
 ) -> None:
     async with empty_room(tmp_path) as room:
-        stage = Stage(
+        fixture = AgentFixture(
             calls("bash", command="echo part; setsid sleep 600 & sleep 600"),
             says("ok"),
             tools=[bash_tool(room.shell)],
         )
-        running = asyncio.create_task(stage.agent.prompt("go"))
+        running = asyncio.create_task(fixture.agent.prompt("go"))
         async with asyncio.timeout(30):
             while len(room.left()) < 3:
                 await passing_of(0.01)
-            stage.agent.abort()
+            fixture.agent.abort()
             await running
 
-        assert stage.texts == ["part\n\n\nCommand aborted"]
+        assert fixture.texts == ["part\n\n\nCommand aborted"]
         assert room.left() == []

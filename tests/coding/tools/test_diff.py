@@ -158,3 +158,12 @@ def test_patch_makes_the_new_text_of_the_old(
     assert said.returncode == 0, said.stdout
     made = (folder / "f").read_text() if (folder / "f").exists() else ""
     assert made == new
+
+
+def test_the_display_of_a_huge_change_is_cut() -> None:
+    line = Diff("x" * 3_000_000, "y" * 3_000_000).display()
+    lines = Diff("", "word\n" * 400_000).display()
+
+    assert [len(each) for each in line.split("\n")] == [10_004, 10_004]
+    assert len(lines) < 5_000_000
+    assert lines.endswith(" ...")

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from pi.agent.tools.tool import AgentTool, FilePreview, ToolFailed, ToolResult
-from pi.coding.tools.edit import MAX_FILE_BYTES, prepare_edit
+from pi.coding.tools.edit import prepare_edit
+from pi.coding.tools.editing import MAX_FILE_BYTES
 from pi.testing import call, says
-from tests.agent.agents import Stage
+from tests.agent.agents import AgentFixture
 from tests.bounded import LoopWatchdog
 from tests.coding.tools.places import make, text_of, use
 
@@ -189,28 +190,32 @@ async def test_edits_and_writes_of_one_file_happen_in_the_order_of_the_calls(
         for n in range(9)
     ]
     script = says("now", call("write", path="f", content="0"), *steps)
-    stage = Stage(script, says("ok"), tools=[make(tmp_path, "edit"), make(tmp_path, "write")])
+    fixture = AgentFixture(
+        script, says("ok"), tools=[make(tmp_path, "edit"), make(tmp_path, "write")]
+    )
 
-    await stage.agent.prompt("go")
+    await fixture.agent.prompt("go")
 
     assert (tmp_path / "f").read_text() == "9"
 
 
 @pytest.mark.parametrize(
-    ("edits", "added"),
+    ("edits", "added", "removed"),
     [
-        ([], ""),
-        ([{"oldText": "one"}], ""),
-        ([{"oldText": "one", "newText": "1"}, {"oldText": "tw"}, "junk"], "1"),
-        ([{"oldText": "a", "newText": "x"}, {"oldText": "b", "newText": "y"}], "x\ny"),
+        ([], "", ""),
+        ([{"oldText": "one"}], "", "one"),
+        ([{"oldText": "one", "newText": "1"}, {"oldText": "tw"}, "junk"], "1", "one\ntw"),
+        ([{"oldText": "a", "newText": "x"}, {"oldText": "b", "newText": "y"}], "x\ny", "a\nb"),
     ],
 )
-def test_a_preview_is_the_new_text_and_reads_no_file(
-    edit: AgentTool, edits: list[object], added: str
+def test_a_preview_is_the_new_and_the_old_text_and_reads_no_file(
+    edit: AgentTool, edits: list[object], added: str, removed: str
 ) -> None:
     assert edit.preview is not None
 
-    assert edit.preview({"path": "gone", "edits": edits}) == FilePreview(path="gone", added=added)
+    preview = edit.preview({"path": "gone", "edits": edits})
+
+    assert preview == FilePreview(path="gone", added=added, removed=removed)
 
 
 @pytest.mark.parametrize("arguments", [{}, {"path": "f"}, {"path": "f", "edits": "["}])

@@ -6,9 +6,6 @@ from typing import Any
 
 import pytest
 
-from pi.agent.tools.define import tool
-from pi.agent.tools.tool import AgentTool
-from pi.base.records import replace
 from pi.coding.tools.registry import DEFAULT_TOOLS, built_in_tools
 from tests.coding.tools.places import make_place, text_of
 
@@ -60,20 +57,6 @@ def test_every_tool_has_a_line_for_the_prompt(tmp_path: Path) -> None:
     for each in built_in_tools(make_place(tmp_path)).values():
         assert each.snippet
         assert "\n" not in each.snippet + "".join(each.guidelines)
-
-
-async def test_another_bash_tool_can_take_the_place_of_ours(tmp_path: Path) -> None:
-    @tool
-    async def other() -> str:
-        """Do something else."""
-        return "other"
-
-    def make_other() -> AgentTool:
-        return other
-
-    place = replace(make_place(tmp_path), bash=make_other)
-
-    assert built_in_tools(place)["bash"].make() is other
 
 
 @pytest.mark.behaviour("tools-use-the-session-cwd")

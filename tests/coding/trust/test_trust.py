@@ -20,7 +20,7 @@ from pi.coding.trust import (
 from pi.testing import FakeClock
 
 
-class Desk:
+class TrustFixture:
     """A project with something to trust, and all that may decide."""
 
     def __init__(self, tmp_path: Path) -> None:
@@ -55,66 +55,66 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
+def kit(tmp_path: Path) -> TrustFixture:
+    return TrustFixture(tmp_path)
 
 
 @pytest.mark.behaviour("trust-uses-canonical-paths")
-async def test_without_an_answer_a_project_is_not_trusted(desk: Desk) -> None:
-    trust = await desk.decide()
+async def test_without_an_answer_a_project_is_not_trusted(kit: TrustFixture) -> None:
+    trust = await kit.decide()
 
-    assert (trust.trusted, trust.source, trust.trusts(desk.cwd)) == (False, "not asked", False)
-    assert desk.store.decisions() == {}
+    assert (trust.trusted, trust.source, trust.trusts(kit.cwd)) == (False, "not asked", False)
+    assert kit.store.decisions() == {}
 
 
-async def test_a_project_that_brings_nothing_needs_no_decision(desk: Desk) -> None:
-    (desk.cwd / "AGENTS.md").unlink()
+async def test_a_project_that_brings_nothing_needs_no_decision(kit: TrustFixture) -> None:
+    (kit.cwd / "AGENTS.md").unlink()
 
-    trust = await desk.decide()
+    trust = await kit.decide()
 
     assert trust.source == "nothing to trust"
 
 
-async def test_where_there_is_nothing_to_trust_nothing_may_be_read_either(desk: Desk) -> None:
-    (desk.cwd / "AGENTS.md").unlink()
-    trust = await desk.decide()
-    (desk.cwd / "AGENTS.md").write_text("appeared after the decision")
+async def test_where_there_is_nothing_to_trust_nothing_may_be_read_either(
+    kit: TrustFixture,
+) -> None:
+    (kit.cwd / "AGENTS.md").unlink()
+    trust = await kit.decide()
+    (kit.cwd / "AGENTS.md").write_text("appeared after the decision")
 
-    assert (trust.trusted, trust.trusts(desk.cwd)) == (False, False)
-    assert (await desk.decide(default="always")).trusted
+    assert (trust.trusted, trust.trusts(kit.cwd)) == (False, False)
+    assert (await kit.decide(default="always")).trusted
 
 
 @pytest.mark.parametrize("flag", [True, False])
 async def test_the_flag_beats_everything_and_speaks_for_all_directories(
-    desk: Desk, flag: bool
+    kit: TrustFixture, flag: bool
 ) -> None:
-    desk.store.decide({desk.cwd: not flag})
-    trust = await desk.decide(flag=flag)
+    kit.store.decide({kit.cwd: not flag})
+    trust = await kit.decide(flag=flag)
 
-    assert (trust.trusted, trust.trusts(desk.home), trust.trusts(desk.cwd)) == (flag, flag, flag)
+    assert (trust.trusted, trust.trusts(kit.home), trust.trusts(kit.cwd)) == (flag, flag, flag)
 
 
 async def test_an_extension_is_asked_before_the_file_and_may_have_it_remembered(
-    desk: Desk,
+    kit: TrustFixture,
 ) -> None:
-    desk.store.decide({desk.cwd: False})
-    desk.bus.subscribe(ProjectTrustEvent, lambda question: TrustAnswer(trusted="undecided"))
-    desk.bus.subscribe(
-        ProjectTrustEvent, lambda question: TrustAnswer(trusted="yes", remember=True)
-    )
-    desk.bus.subscribe(ProjectTrustEvent, lambda question: TrustAnswer(trusted="no"))
-    trust = await desk.decide()
+    kit.store.decide({kit.cwd: False})
+    kit.bus.subscribe(ProjectTrustEvent, lambda question: TrustAnswer(trusted="undecided"))
+    kit.bus.subscribe(ProjectTrustEvent, lambda question: TrustAnswer(trusted="yes", remember=True))
+    kit.bus.subscribe(ProjectTrustEvent, lambda question: TrustAnswer(trusted="no"))
+    trust = await kit.decide()
 
     assert (trust.trusted, trust.source) == (True, "extension")
-    assert desk.store.decisions() == {str(desk.cwd): True}
+    assert kit.store.decisions() == {str(kit.cwd): True}
 
 
-async def test_what_is_stored_about_a_directory_above_counts(desk: Desk) -> None:
-    desk.store.decide({desk.cwd.parent: True})
-    trust = await desk.decide()
+async def test_what_is_stored_about_a_directory_above_counts(kit: TrustFixture) -> None:
+    kit.store.decide({kit.cwd.parent: True})
+    trust = await kit.decide()
 
     assert (trust.trusted, trust.source) == (True, "stored")
-    assert [trust.trusts(path) for path in (desk.cwd, desk.cwd.parent, desk.home)] == [
+    assert [trust.trusts(path) for path in (kit.cwd, kit.cwd.parent, kit.home)] == [
         True,
         True,
         False,
@@ -123,71 +123,75 @@ async def test_what_is_stored_about_a_directory_above_counts(desk: Desk) -> None
 
 @pytest.mark.parametrize(("default", "trusted"), [("always", True), ("never", False)])
 async def test_the_persons_default_saves_the_question(
-    desk: Desk, default: TrustDefault, trusted: bool
+    kit: TrustFixture, default: TrustDefault, trusted: bool
 ) -> None:
-    trust = await desk.decide(default=default)
+    trust = await kit.decide(default=default)
 
     assert (trust.trusted, trust.source) == (trusted, "settings")
 
 
-async def test_who_always_trusts_trusts_the_directories_above_too(desk: Desk) -> None:
-    by_default = await desk.decide(default="always")
-    desk.store.decide({desk.cwd: True, desk.home: False})
-    decided_above = await desk.decide(default="always")
-    desk.store.decide({desk.cwd: False, desk.home: None})
-    decided_here = await desk.decide(default="always")
+async def test_who_always_trusts_trusts_the_directories_above_too(kit: TrustFixture) -> None:
+    by_default = await kit.decide(default="always")
+    kit.store.decide({kit.cwd: True, kit.home: False})
+    decided_above = await kit.decide(default="always")
+    kit.store.decide({kit.cwd: False, kit.home: None})
+    decided_here = await kit.decide(default="always")
 
-    assert by_default.trusts(desk.home)
-    assert (decided_above.trusts(desk.cwd), decided_above.trusts(desk.home)) == (True, False)
-    assert (decided_here.trusts(desk.cwd), decided_here.trusts(desk.home)) == (False, False)
-
-
-async def test_trusting_for_this_session_is_not_stored(desk: Desk) -> None:
-    trust = await desk.decide(choice=TrustChoice(trusted=True, directory=desk.cwd))
-
-    assert (trust.trusted, trust.trusts(desk.cwd), trust.trusts(desk.home)) == (True, True, False)
-    assert desk.store.decisions() == {}
+    assert by_default.trusts(kit.home)
+    assert (decided_above.trusts(kit.cwd), decided_above.trusts(kit.home)) == (True, False)
+    assert (decided_here.trusts(kit.cwd), decided_here.trusts(kit.home)) == (False, False)
 
 
-async def test_trusting_the_folder_above_replaces_the_decision_about_this_one(desk: Desk) -> None:
-    choice = TrustChoice(trusted=True, directory=desk.cwd.parent, remember=True)
-    trust = await desk.decide(choice=choice)
+async def test_trusting_for_this_session_is_not_stored(kit: TrustFixture) -> None:
+    trust = await kit.decide(choice=TrustChoice(trusted=True, directory=kit.cwd))
 
-    assert trust.trusts(desk.cwd)
-    assert desk.store.decisions() == {str(desk.cwd.parent): True}
-
-
-async def test_distrust_can_be_remembered(desk: Desk) -> None:
-    trust = await desk.decide(choice=TrustChoice(trusted=False, directory=desk.cwd, remember=True))
-
-    assert (trust.trusted, desk.store.decisions()) == (False, {str(desk.cwd): False})
+    assert (trust.trusted, trust.trusts(kit.cwd), trust.trusts(kit.home)) == (True, True, False)
+    assert kit.store.decisions() == {}
 
 
-async def test_an_answer_for_this_run_is_not_asked_for_again(desk: Desk) -> None:
+async def test_trusting_the_folder_above_replaces_the_decision_about_this_one(
+    kit: TrustFixture,
+) -> None:
+    choice = TrustChoice(trusted=True, directory=kit.cwd.parent, remember=True)
+    trust = await kit.decide(choice=choice)
+
+    assert trust.trusts(kit.cwd)
+    assert kit.store.decisions() == {str(kit.cwd.parent): True}
+
+
+async def test_distrust_can_be_remembered(kit: TrustFixture) -> None:
+    trust = await kit.decide(choice=TrustChoice(trusted=False, directory=kit.cwd, remember=True))
+
+    assert (trust.trusted, kit.store.decisions()) == (False, {str(kit.cwd): False})
+
+
+async def test_an_answer_for_this_run_is_not_asked_for_again(kit: TrustFixture) -> None:
     answers: dict[str, bool] = {}
-    await desk.decide(choice=TrustChoice(trusted=True, directory=desk.cwd), answers=answers)
-    again = await desk.decide(answers=answers)
+    await kit.decide(choice=TrustChoice(trusted=True, directory=kit.cwd), answers=answers)
+    again = await kit.decide(answers=answers)
 
     assert (again.trusted, again.source) == (True, "person")
-    assert not (await desk.decide()).trusted  # another run
+    assert not (await kit.decide()).trusted  # another run
 
 
-async def test_what_is_stored_later_takes_the_place_of_an_answer_for_this_run(desk: Desk) -> None:
+async def test_what_is_stored_later_takes_the_place_of_an_answer_for_this_run(
+    kit: TrustFixture,
+) -> None:
     answers: dict[str, bool] = {}
-    await desk.decide(choice=TrustChoice(trusted=False, directory=desk.cwd), answers=answers)
-    desk.store.decide({desk.cwd.parent: True})
-    trust = await desk.decide(answers=answers)
+    await kit.decide(choice=TrustChoice(trusted=False, directory=kit.cwd), answers=answers)
+    kit.store.decide({kit.cwd.parent: True})
+    trust = await kit.decide(answers=answers)
 
-    assert (trust.trusted, trust.source, trust.trusts(desk.cwd)) == (True, "stored", True)
+    assert (trust.trusted, trust.source, trust.trusts(kit.cwd)) == (True, "stored", True)
 
 
-async def test_decisions_are_compared_by_what_they_allow_here_and_above(desk: Desk) -> None:
-    first = await desk.decide()
-    desk.store.decide({desk.home.parent / "unrelated": True})
-    same = await desk.decide()
-    desk.store.decide({desk.cwd.parent: True, desk.cwd: False})
-    above = await desk.decide()
+async def test_decisions_are_compared_by_what_they_allow_here_and_above(kit: TrustFixture) -> None:
+    first = await kit.decide()
+    kit.store.decide({kit.home.parent / "unrelated": True})
+    same = await kit.decide()
+    kit.store.decide({kit.cwd.parent: True, kit.cwd: False})
+    above = await kit.decide()
 
-    assert first.allows_as_much_as(same, desk.cwd)
-    assert not first.allows_as_much_as(above, desk.cwd)
-    assert (above.within(desk.cwd).trusted, above.within(desk.cwd.parent).trusted) == (False, True)
+    assert first.allows_as_much_as(same, kit.cwd)
+    assert not first.allows_as_much_as(above, kit.cwd)
+    assert (above.within(kit.cwd).trusted, above.within(kit.cwd.parent).trusted) == (False, True)

@@ -21,9 +21,9 @@ from pi.coding.runtime.options import SessionOptions
 from pi.modes.rpc.server import RpcServer
 from pi.modes.stdio import Output, read_chunks
 from tests.modes.golden.comparing import Comparison
-from tests.modes.golden.lab import Lab
 from tests.modes.golden.model_server import ModelServer
 from tests.modes.golden.recording import Json, Sent, Step, joined_pieces, says_nothing, usages
+from tests.modes.golden.replay_home import ReplayHome
 
 TIMEOUT_SECONDS = 10.0
 """Seconds after which a record that does not come will never come."""
@@ -50,16 +50,16 @@ class ReplayClock(SystemClock):
 class Client:
     """The other end of a session in RPC mode; speaks as the recording does."""
 
-    def __init__(self, write_end: int, read_end: int, lab: Lab) -> None:
+    def __init__(self, write_end: int, read_end: int, replay_home: ReplayHome) -> None:
         self._write_end = write_end
-        self._lab = lab
+        self._lab = replay_home
         self._arrived: asyncio.Queue[Json] = asyncio.Queue()
         loop = asyncio.get_running_loop()
 
         def read() -> None:
             with os.fdopen(read_end, "rb") as lines:
                 for line in lines:
-                    record = json.loads(lab.as_recorded(line.decode()))
+                    record = json.loads(replay_home.as_recorded(line.decode()))
                     loop.call_soon_threadsafe(self._arrived.put_nowait, record)
 
         self.reader = threading.Thread(target=read)
@@ -77,17 +77,17 @@ class Client:
 
 @asynccontextmanager
 async def rpc_session(
-    lab: Lab, clock: ReplayClock, options: SessionOptions
+    replay_home: ReplayHome, clock: ReplayClock, options: SessionOptions
 ) -> AsyncIterator[Client]:
     """A session that talks to a client over pipes."""
-    environ = {"HOME": str(lab.home), "PATH": os.environ["PATH"]}
-    machine = Machine.from_environ(environ, agent_dir=lab.agent_dir, clock=clock)
+    environ = {"HOME": str(replay_home.home), "PATH": os.environ["PATH"]}
+    machine = Machine.from_environ(environ, agent_dir=replay_home.agent_dir, clock=clock)
     host = replace(machine, import_path=())
-    session = (await assemble(lab.project, host, options)).session
+    session = (await assemble(replay_home.project, host, options)).session
     await session.start()
     (commands_out, commands_in), (records_out, records_in) = os.pipe(), os.pipe()
     output = Output(records_in)
-    client = Client(commands_in, records_out, lab)
+    client = Client(commands_in, records_out, replay_home)
     server = asyncio.create_task(RpcServer(session, output).run(read_chunks(commands_out)))
     try:
         yield client

@@ -7,10 +7,10 @@ import pytest
 
 from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.runtime.options import SessionOptions
-from tests.modes.golden.lab import Lab
 from tests.modes.golden.model_answers import Answer, Piece, answers
 from tests.modes.golden.model_server import model_server
 from tests.modes.golden.recording import FOLDER, SERVER, Got, Json, Sent, Step, merged
+from tests.modes.golden.replay_home import ReplayHome
 from tests.modes.golden.replaying import Replay, ReplayClock, rpc_session
 
 EXTENSIONS = Path(__file__).parent / "extensions"
@@ -41,18 +41,18 @@ def steps_of(name: str) -> list[Step]:
 async def replayed(recording: str, extension: str, folder: Path, *, skill: bool) -> Replay:
     steps = steps_of(recording)
     async with model_server([*answers(steps), summary()]) as models:
-        lab = Lab(folder, models.url)
-        path = lab.folder / "ext" / f"{extension}.py"
+        replay_home = ReplayHome(folder, models.url)
+        path = replay_home.folder / "ext" / f"{extension}.py"
         path.parent.mkdir()
         source = (EXTENSIONS / f"{extension}.py").read_text()
         path.write_text(source.replace(SERVER, models.url))
         if skill:
-            lab.add_skill()
+            replay_home.add_skill()
         options = SessionOptions(
             model="mock/mock-r", extensions=ExtensionOptions(discover=False, paths=(str(path),))
         )
         replay = Replay(steps, models, ReplayClock())
-        async with rpc_session(lab, ReplayClock(), options) as client:
+        async with rpc_session(replay_home, ReplayClock(), options) as client:
             await replay.run(client)
     return replay
 

@@ -27,7 +27,6 @@ from tests.modes.golden.differences import (
     absent,
     of,
 )
-from tests.modes.golden.lab import Lab
 from tests.modes.golden.model_answers import answers
 from tests.modes.golden.model_server import EVERYTHING, model_server
 from tests.modes.golden.recording import (
@@ -40,6 +39,7 @@ from tests.modes.golden.recording import (
     says_nothing,
     usages,
 )
+from tests.modes.golden.replay_home import ReplayHome
 from tests.modes.golden.replaying import Pair, Replay, ReplayClock, in_one_order, rpc_session
 
 MODEL = SessionOptions(model="mock/mock-r")
@@ -83,11 +83,11 @@ def outcome(equal: int, said: dict[int, list[str]], absent: list[int]) -> Outcom
 
 
 async def replayed(
-    recording: str, lab: Path, options: SessionOptions, settings: Json, *, skill: bool
+    recording: str, replay_home: Path, options: SessionOptions, settings: Json, *, skill: bool
 ) -> Outcome:
     steps = rpc_steps(recording)
     async with model_server(answers(steps)) as models:
-        place = Lab(lab, models.url)
+        place = ReplayHome(replay_home, models.url)
         place.write_settings(settings)
         if skill:
             place.add_skill()
@@ -129,18 +129,18 @@ async def test_an_rpc_client_of_the_original_sees_what_it_is_used_to(
 async def json_lines(steps: list[Step], lab_folder: Path, *arguments: str) -> list[Json]:
     async with model_server(answers(steps)) as models:
         await models.allow(EVERYTHING)
-        lab = Lab(lab_folder, models.url)
-        lab.add_skill() if "--system-prompt" in arguments else None
+        replay_home = ReplayHome(lab_folder, models.url)
+        replay_home.add_skill() if "--system-prompt" in arguments else None
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "pi", "--mode", "json", *arguments),
-            cwd=lab.project,
+            cwd=replay_home.project,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
-            env={"HOME": str(lab.home), "PATH": os.environ["PATH"]},
+            env={"HOME": str(replay_home.home), "PATH": os.environ["PATH"]},
         )
         output, _ = await process.communicate()
         assert process.returncode == 0
-        return [json.loads(lab.as_recorded(line)) for line in output.decode().splitlines()]
+        return [json.loads(replay_home.as_recorded(line)) for line in output.decode().splitlines()]
 
 
 @pytest.mark.parametrize(
@@ -186,8 +186,8 @@ async def test_a_null_line_and_a_number_are_answered_where_the_original_crashed(
 ) -> None:
     # Issue 6: "Where the original has a defect (a `null` line crashes it …) we do the right thing".
     clock = ReplayClock()
-    lab = Lab(tmp_path / "lab", "http://127.0.0.1:9")
-    async with rpc_session(lab, clock, MODEL) as client:
+    replay_home = ReplayHome(tmp_path / "lab", "http://127.0.0.1:9")
+    async with rpc_session(replay_home, clock, MODEL) as client:
         client.send("null")
         client.send("123")
         reported = [await client.next(), await client.next()]

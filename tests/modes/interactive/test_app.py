@@ -6,34 +6,34 @@ import pytest
 
 from pi.base.errors import PiError
 from pi.modes.interactive.startup import OpenContext
-from tests.modes.interactive.theatre import Theatre
+from tests.modes.interactive.app_fixture import AppFixture
 
 
 async def test_one_can_leave_before_the_session_is_there(tmp_path: Path) -> None:
     for key in ("\x04", "\x03"):
-        theatre = Theatre(tmp_path)
-        theatre.held_back()
-        async with theatre.starting():
-            theatre.type("x")
-            theatre.type("\x7f")
-            await theatre.sees("loading…")
-            theatre.type(key)
-            theatre.type(key)
-            await theatre.until(lambda theatre=theatre: theatre.app.has_ended)  # type: ignore[misc]
-        assert theatre.hint == ""
+        app_fixture = AppFixture(tmp_path)
+        app_fixture.held_back()
+        async with app_fixture.starting():
+            app_fixture.type("x")
+            app_fixture.type("\x7f")
+            await app_fixture.sees("loading…")
+            app_fixture.type(key)
+            app_fixture.type(key)
+            await app_fixture.until(lambda app_fixture=app_fixture: app_fixture.app.has_ended)  # type: ignore[misc]
+        assert app_fixture.hint == ""
 
 
 async def test_something_unexpected_is_reported_with_the_place_of_the_log(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path)
+    app_fixture = AppFixture(tmp_path)
 
     async def broken() -> None:
         raise ZeroDivisionError("by design")
 
-    theatre.begin = broken
-    async with theatre.starting():
-        await theatre.sees("opening the session failed: ZeroDivisionError('by design')")
-        await theatre.sees("pi.log.")
-    log = (theatre.stage.agent_dir / "pi.log").read_text()
+    app_fixture.begin = broken
+    async with app_fixture.starting():
+        await app_fixture.sees("opening the session failed: ZeroDivisionError('by design')")
+        await app_fixture.sees("pi.log.")
+    log = (app_fixture.fixture.agent_dir / "pi.log").read_text()
     assert "Traceback" in log
 
 
@@ -41,20 +41,20 @@ async def test_something_unexpected_is_reported_with_the_place_of_the_log(tmp_pa
 async def test_without_a_session_the_application_ends_and_keeps_what_was_typed(
     tmp_path: Path, problem: Exception
 ) -> None:
-    theatre = Theatre(tmp_path)
+    app_fixture = AppFixture(tmp_path)
 
     async def refused(opening: OpenContext) -> None:
-        theatre.type("for")
-        theatre.send(" later")
-        theatre.type("and more")
+        app_fixture.type("for")
+        app_fixture.send(" later")
+        app_fixture.type("and more")
         raise problem
 
-    theatre.before_open = refused
+    app_fixture.before_open = refused
     with pytest.raises(type(problem), match=str(problem)):
-        async with theatre.starting():
-            await theatre.until(lambda: theatre.app.has_ended)
+        async with app_fixture.starting():
+            await app_fixture.until(lambda: app_fixture.app.has_ended)
 
-    again = Theatre(tmp_path / "again")
-    again.stage = theatre.stage
-    async with again.playing():
+    again = AppFixture(tmp_path / "again")
+    again.fixture = app_fixture.fixture
+    async with again.running():
         await again.sees("for later\n\nand more")

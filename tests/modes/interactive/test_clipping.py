@@ -13,9 +13,9 @@ from pi.coding.tools.images import ImageLimits
 from pi.modes.interactive.composer.pasting import PasteHandler, image_unsupported_reason
 from pi.testing import ScriptedProvider, says
 from pi.tui.desktop import osc52
-from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.session_fixture import SessionFixture
+from tests.modes.interactive.app_fixture import AppFixture
 from tests.modes.interactive.composer.test_clipboard_reading import picture
-from tests.modes.interactive.theatre import Theatre
 
 CTRL_V = "\x16"
 
@@ -29,10 +29,12 @@ def program(folder: Path, name: str, script: str) -> None:
 async def paste_shows(tmp_path: Path, xclip: str, shown: str) -> None:
     """Press the key for pasting where the program for the clipboard is a script."""
     program(tmp_path, "xclip", xclip)
-    theatre = Theatre(tmp_path, environ={"PATH": f"{tmp_path}:/bin:/usr/bin", "DISPLAY": ":0"})
-    async with theatre.playing():
-        theatre.type(CTRL_V)
-        await theatre.sees(shown)
+    app_fixture = AppFixture(
+        tmp_path, environ={"PATH": f"{tmp_path}:/bin:/usr/bin", "DISPLAY": ":0"}
+    )
+    async with app_fixture.running():
+        app_fixture.type(CTRL_V)
+        await app_fixture.sees(shown)
 
 
 @pytest.mark.behaviour("image-paste-never-hangs")
@@ -42,10 +44,10 @@ async def test_text_is_pasted_where_there_is_no_picture(tmp_path: Path) -> None:
 
 
 async def test_an_empty_clipboard_is_reported(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, environ={"PATH": str(tmp_path)})
-    async with theatre.playing():
-        theatre.type(CTRL_V)
-        await theatre.sees("The clipboard has no text or image.")
+    app_fixture = AppFixture(tmp_path, environ={"PATH": str(tmp_path)})
+    async with app_fixture.running():
+        app_fixture.type(CTRL_V)
+        await app_fixture.sees("The clipboard has no text or image.")
 
 
 async def test_a_picture_that_cannot_be_used_is_reported(tmp_path: Path) -> None:
@@ -55,44 +57,44 @@ async def test_a_picture_that_cannot_be_used_is_reported(tmp_path: Path) -> None
 
 
 async def test_what_is_marked_with_the_mouse_is_copied(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, environ={"PATH": str(tmp_path)})
-    theatre.stage.write(".pi/agent/settings.json", '{"tuiMode": "fullscreen"}')
-    theatre.lines = ("some words to copy",)
-    async with theatre.playing():
-        await theatre.sees("some words")
-        theatre.type("\x1b[<0;2;2M\x1b[<32;11;2M\x1b[<0;11;2m")
-        await theatre.sees("Copied.")
-        assert any("\x1b]52;c;" in data for data in theatre.terminal.output)
+    app_fixture = AppFixture(tmp_path, environ={"PATH": str(tmp_path)})
+    app_fixture.fixture.write(".pi/agent/settings.json", '{"tuiMode": "fullscreen"}')
+    app_fixture.lines = ("some words to copy",)
+    async with app_fixture.running():
+        await app_fixture.sees("some words")
+        app_fixture.type("\x1b[<0;2;2M\x1b[<32;11;2M\x1b[<0;11;2m")
+        await app_fixture.sees("Copied.")
+        assert any("\x1b]52;c;" in data for data in app_fixture.terminal.output)
 
 
 async def test_what_is_marked_is_copied_by_a_key_for_who_wants_that(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, environ={"PATH": str(tmp_path)})
+    app_fixture = AppFixture(tmp_path, environ={"PATH": str(tmp_path)})
     settings = '{"tuiMode": "fullscreen", "fullscreenCopyOnSelect": false}'
-    theatre.stage.write(".pi/agent/settings.json", settings)
-    theatre.lines = ("some words to copy",)
-    async with theatre.playing():
-        await theatre.sees("some words")
-        theatre.type("draft")
-        theatre.type("\x1b[<0;2;2M\x1b[<32;11;2M\x1b[<0;11;2m")
-        theatre.type("\x03")
-        await theatre.sees("Copied.")
-        assert osc52("some words") in "".join(theatre.terminal.output)
-        assert "draft" in theatre.screen
-        theatre.type("\x03")
-        await theatre.loses("draft")
+    app_fixture.fixture.write(".pi/agent/settings.json", settings)
+    app_fixture.lines = ("some words to copy",)
+    async with app_fixture.running():
+        await app_fixture.sees("some words")
+        app_fixture.type("draft")
+        app_fixture.type("\x1b[<0;2;2M\x1b[<32;11;2M\x1b[<0;11;2m")
+        app_fixture.type("\x03")
+        await app_fixture.sees("Copied.")
+        assert osc52("some words") in "".join(app_fixture.terminal.output)
+        assert "draft" in app_fixture.screen
+        app_fixture.type("\x03")
+        await app_fixture.loses("draft")
 
 
 async def test_a_picture_that_is_dropped_goes_with_the_message(tmp_path: Path) -> None:
     path = tmp_path / "my picture.png"
     path.write_bytes(picture("PNG"))
-    theatre = Theatre(tmp_path, says("I see."))
-    async with theatre.playing():
-        theatre.type("look: ")
-        theatre.type(f"\x1b[200~'{path}' \x1b[201~")
-        await theatre.sees("look: [image #1]")
-        theatre.type("\r")
-        await theatre.sees("I see.")
-        [request] = theatre.stage.provider.requests
+    app_fixture = AppFixture(tmp_path, says("I see."))
+    async with app_fixture.running():
+        app_fixture.type("look: ")
+        app_fixture.type(f"\x1b[200~'{path}' \x1b[201~")
+        await app_fixture.sees("look: [image #1]")
+        app_fixture.type("\r")
+        await app_fixture.sees("I see.")
+        [request] = app_fixture.fixture.provider.requests
         asked = request.messages[-1]
         assert isinstance(asked, UserMessage)
         text, image = blocks(asked.content)
@@ -105,12 +107,12 @@ async def test_enter_right_behind_a_dropped_picture_sends_it_too(tmp_path: Path)
     for path in paths:
         path.write_bytes(picture("PNG"))
     first, second = (f"\x1b[200~{path}\x1b[201~" for path in paths)
-    theatre = Theatre(tmp_path, says("I see."))
-    async with theatre.playing():
-        theatre.type(f"{first} and {second} differ how?\r")
-        await theatre.sees("I see.")
-        await theatre.sees("▌ [image #1] and [image #2] differ how?")
-        [request] = theatre.stage.provider.requests
+    app_fixture = AppFixture(tmp_path, says("I see."))
+    async with app_fixture.running():
+        app_fixture.type(f"{first} and {second} differ how?\r")
+        await app_fixture.sees("I see.")
+        await app_fixture.sees("▌ [image #1] and [image #2] differ how?")
+        [request] = app_fixture.fixture.provider.requests
         asked = request.messages[-1]
         assert isinstance(asked, UserMessage)
         text, *images = blocks(asked.content)
@@ -122,24 +124,24 @@ async def test_pasting_an_image_warns_if_the_model_will_not_see_it(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "one.png").write_bytes(picture("PNG"))
-    theatre = Theatre(tmp_path)
-    theatre.stage.write(".pi/agent/settings.json", '{"images": {"blockImages": true}}')
-    async with theatre.playing():
-        theatre.type(f"\x1b[200~{tmp_path / 'one.png'}\x1b[201~")
-        await theatre.sees("Images are not sent: the setting images.blockImages is on.")
-        await theatre.sees("\n[image #1]\n")
+    app_fixture = AppFixture(tmp_path)
+    app_fixture.fixture.write(".pi/agent/settings.json", '{"images": {"blockImages": true}}')
+    async with app_fixture.running():
+        app_fixture.type(f"\x1b[200~{tmp_path / 'one.png'}\x1b[201~")
+        await app_fixture.sees("Images are not sent: the setting images.blockImages is on.")
+        await app_fixture.sees("\n[image #1]\n")
 
 
 async def test_why_a_picture_is_not_seen_depends_on_who_answers(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
+    fixture = SessionFixture(tmp_path)
     models = (
         replace(FAUX_MODEL, id="sees", input=("text", "image")),
         replace(FAUX_MODEL, id="blind", input=("text",)),
     )
-    stage.registry.models.register(ScriptedProvider(models=models))
+    fixture.registry.models.register(ScriptedProvider(models=models))
     reported = []
     for model in models:
-        session = await stage.open(model=f"faux/{model.id}")
+        session = await fixture.open(model=f"faux/{model.id}")
         reported.append(image_unsupported_reason(session))
         await session.close()
 
@@ -155,33 +157,33 @@ async def test_keys_are_handled_after_an_unreadable_image(
     def broken() -> ImageLimits:
         raise RuntimeError("broken")
 
-    async with Theatre(tmp_path).playing() as theatre:
-        assert theatre.commands is not None
-        composer, ui = theatre.app._frame.composer, theatre.commands.ui
-        composer.prompt.on_paste = PasteHandler(theatre.start, ui, composer, limits=broken).drop
-        theatre.type("\x1b[200~/nowhere/a.png\x1b[201~typed on")
-        await theatre.sees("reading pictures failed: RuntimeError('broken')")
-        await theatre.sees("\ntyped on\n")
+    async with AppFixture(tmp_path).running() as app_fixture:
+        assert app_fixture.commands is not None
+        composer, ui = app_fixture.app._frame.composer, app_fixture.commands.ui
+        composer.prompt.on_paste = PasteHandler(app_fixture.start, ui, composer, limits=broken).drop
+        app_fixture.type("\x1b[200~/nowhere/a.png\x1b[201~typed on")
+        await app_fixture.sees("reading pictures failed: RuntimeError('broken')")
+        await app_fixture.sees("\ntyped on\n")
 
 
 async def test_a_path_that_is_no_picture_is_pasted_as_it_is(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path)
-    async with theatre.playing():
-        theatre.type("\x1b[200~/nowhere/a.png\x1b[201~")
-        await theatre.sees("\n/nowhere/a.png\n")
+    app_fixture = AppFixture(tmp_path)
+    async with app_fixture.running():
+        app_fixture.type("\x1b[200~/nowhere/a.png\x1b[201~")
+        await app_fixture.sees("\n/nowhere/a.png\n")
 
 
 async def test_a_picture_stays_large_if_the_user_wants_that(tmp_path: Path) -> None:
     path = tmp_path / "large.png"
     PillowImage.new("L", (3000, 10)).save(path)
-    theatre = Theatre(tmp_path, says("I see."))
-    theatre.stage.write(".pi/agent/settings.json", '{"images": {"autoResize": false}}')
-    async with theatre.playing():
-        theatre.type(f"\x1b[200~{path}\x1b[201~")
-        await theatre.sees("[image #1]")
-        theatre.type("\r")
-        await theatre.sees("I see.")
-        [request] = theatre.stage.provider.requests
+    app_fixture = AppFixture(tmp_path, says("I see."))
+    app_fixture.fixture.write(".pi/agent/settings.json", '{"images": {"autoResize": false}}')
+    async with app_fixture.running():
+        app_fixture.type(f"\x1b[200~{path}\x1b[201~")
+        await app_fixture.sees("[image #1]")
+        app_fixture.type("\r")
+        await app_fixture.sees("I see.")
+        [request] = app_fixture.fixture.provider.requests
         asked = request.messages[-1]
         assert isinstance(asked, UserMessage)
         image = blocks(asked.content)[-1]

@@ -5,43 +5,45 @@ from pathlib import Path
 
 import pytest
 
-from tests.modes.interactive.theatre import Theatre
-from tests.screens.extended import extended
+from tests.modes.interactive.app_fixture import AppFixture
+from tests.screens.extended_app import extended
 
 
 @pytest.mark.parametrize("with_skills", [True, False])
 async def test_commands_templates_and_skills_are_offered_if_they_are_requested(
     tmp_path: Path, *, with_skills: bool
 ) -> None:
-    theatre = Theatre(tmp_path, rows=40)
-    theatre.stage.write(".pi/agent/settings.json", json.dumps({"enableSkillCommands": with_skills}))
-    theatre.stage.write(".pi/agent/prompts/review.md", "Review this.")
-    theatre.stage.write(
+    app_fixture = AppFixture(tmp_path, rows=40)
+    app_fixture.fixture.write(
+        ".pi/agent/settings.json", json.dumps({"enableSkillCommands": with_skills})
+    )
+    app_fixture.fixture.write(".pi/agent/prompts/review.md", "Review this.")
+    app_fixture.fixture.write(
         ".pi/agent/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: reads PDFs\n---\nx"
     )
-    async with theatre.playing():
-        theatre.type("/")
-        await theatre.sees("quit")
-        offered = [name in theatre.screen for name in ("model", "review", "skill:pdf")]
+    async with app_fixture.running():
+        app_fixture.type("/")
+        await app_fixture.sees("quit")
+        offered = [name in app_fixture.screen for name in ("model", "review", "skill:pdf")]
         assert offered == [True, True, with_skills]
 
 
 async def test_files_are_offered_behind_an_at_sign(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, rows=40)
-    theatre.stage.write("project/src/deep/needle.py", "x")
-    async with theatre.playing():
-        theatre.type("see @needl")
-        await theatre.sees("needle.py")
-        theatre.type("\t")
-        await theatre.sees("see @src/deep/needle.py")
+    app_fixture = AppFixture(tmp_path, rows=40)
+    app_fixture.fixture.write("project/src/deep/needle.py", "x")
+    async with app_fixture.running():
+        app_fixture.type("see @needl")
+        await app_fixture.sees("needle.py")
+        app_fixture.type("\t")
+        await app_fixture.sees("see @src/deep/needle.py")
 
 
 async def test_tab_completes_paths(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, rows=40)
-    theatre.stage.write("project/unique_name.txt", "x")
-    async with theatre.playing():
-        theatre.type("cat uni\t")
-        await theatre.sees("cat unique_name.txt")
+    app_fixture = AppFixture(tmp_path, rows=40)
+    app_fixture.fixture.write("project/unique_name.txt", "x")
+    async with app_fixture.running():
+        app_fixture.type("cat uni\t")
+        await app_fixture.sees("cat unique_name.txt")
 
 
 async def test_references_of_extensions_are_offered(tmp_path: Path) -> None:
@@ -55,12 +57,12 @@ async def test_references_of_extensions_are_offered(tmp_path: Path) -> None:
 
     pi.add_scheme("rule", Rules())
     """
-    async with extended(tmp_path, source).playing() as theatre:
-        theatre.type("see @rule://te")
-        await theatre.sees("rule://tests")
-        theatre.type("\t")
-        await theatre.sees("see @rule://tests")
-        theatre.type(" and rule://st\t")
-        await theatre.sees("→ rule://style")
-        theatre.type("\t")
-        await theatre.sees("and rule://style")
+    async with extended(tmp_path, source).running() as app_fixture:
+        app_fixture.type("see @rule://te")
+        await app_fixture.sees("rule://tests")
+        app_fixture.type("\t")
+        await app_fixture.sees("see @rule://tests")
+        app_fixture.type(" and rule://st\t")
+        await app_fixture.sees("→ rule://style")
+        app_fixture.type("\t")
+        await app_fixture.sees("and rule://style")

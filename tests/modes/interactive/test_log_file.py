@@ -31,7 +31,7 @@ def test_the_log_is_for_its_owner_only_also_after_it_was_rotated(tmp_path: Path)
     finally:
         stop()
 
-    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.glob("pi.log*")}
     assert modes == {"pi.log": 0o600, "pi.log.1": 0o600, "pi.log.2": 0o600}
 
 

@@ -17,7 +17,7 @@ RESOURCES = [
 ]
 
 
-class Desk:
+class ResourceFixture:
     """Notes what is switched; ``fails`` has it fail."""
 
     def __init__(self) -> None:
@@ -57,32 +57,32 @@ class Desk:
 
 
 async def test_every_change_is_made_at_once_in_its_order(tmp_path: Path) -> None:
-    desk = Desk()
-    async with desk.open(tmp_path):
-        assert "→ skills/a/SKILL.md  [x] skills of npm:tips (user)" in desk.screen
-        assert "  prompts/b.md       [ ] prompts of npm:tips (user)" in desk.screen
-        desk.terminal.type(" \x1b[B\r \x1b")
-        await desk.until(lambda: desk.terminal.screen[0] == "")
+    kit = ResourceFixture()
+    async with kit.open(tmp_path):
+        assert "→ skills/a/SKILL.md  [x] skills of npm:tips (user)" in kit.screen
+        assert "  prompts/b.md       [ ] prompts of npm:tips (user)" in kit.screen
+        kit.terminal.type(" \x1b[B\r \x1b")
+        await kit.until(lambda: kit.terminal.screen[0] == "")
 
-    assert desk.switched == [(0, False), (1, True), (1, False)]
+    assert kit.switched == [(0, False), (1, True), (1, False)]
 
 
 async def test_a_change_that_fails_is_reported_and_not_shown(tmp_path: Path) -> None:
-    desk = Desk()
-    async with desk.open(tmp_path):
-        desk.fails = True
-        desk.terminal.type("\r")
-        await desk.until(lambda: "The disk is full. Make room." in desk.screen)
-        assert "→ skills/a/SKILL.md  [x] skills" in desk.screen
-        desk.terminal.type("\x03")
+    kit = ResourceFixture()
+    async with kit.open(tmp_path):
+        kit.fails = True
+        kit.terminal.type("\r")
+        await kit.until(lambda: "The disk is full. Make room." in kit.screen)
+        assert "→ skills/a/SKILL.md  [x] skills" in kit.screen
+        kit.terminal.type("\x03")
 
-    assert desk.switched == []
+    assert kit.switched == []
 
 
 async def test_typing_looks_for_a_resource(tmp_path: Path) -> None:
-    desk = Desk()
-    async with desk.open(tmp_path):
-        desk.terminal.type("prom")
-        await desk.until(lambda: "skills/a/SKILL.md" not in desk.screen)
-        assert "→ prompts/b.md" in desk.screen
-        desk.terminal.type("\x03")
+    kit = ResourceFixture()
+    async with kit.open(tmp_path):
+        kit.terminal.type("prom")
+        await kit.until(lambda: "skills/a/SKILL.md" not in kit.screen)
+        assert "→ prompts/b.md" in kit.screen
+        kit.terminal.type("\x03")

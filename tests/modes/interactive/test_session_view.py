@@ -5,17 +5,17 @@ from pathlib import Path
 from pi.base.records import replace
 from pi.modes.interactive.startup import OpenContext
 from pi.testing import says
-from tests.modes.interactive.theatre import Theatre
+from tests.modes.interactive.app_fixture import AppFixture
 
 
 async def test_the_branch_is_in_the_footer_and_followed(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path)
-    head = theatre.stage.write("project/.git/HEAD", "ref: refs/heads/main\n")
-    async with theatre.playing():
-        await theatre.sees("~/project (main)")
+    app_fixture = AppFixture(tmp_path)
+    head = app_fixture.fixture.write("project/.git/HEAD", "ref: refs/heads/main\n")
+    async with app_fixture.running():
+        await app_fixture.sees("~/project (main)")
         head.write_text("ref: refs/heads/other\n")
-        await theatre.clock.advance(5.0)
-        await theatre.sees("~/project (other)")
+        await app_fixture.clock.advance(5.0)
+        await app_fixture.sees("~/project (other)")
 
 
 REDACTING = """\
@@ -26,13 +26,13 @@ def extension(pi):
 
 
 async def test_extensions_redact_the_log(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, says("Yes."))
-    theatre.stage.write(".pi/agent/extensions/hide.py", REDACTING)
-    async with theatre.playing():
-        theatre.send("hello")
-        await theatre.rests()
+    app_fixture = AppFixture(tmp_path, says("Yes."))
+    app_fixture.fixture.write(".pi/agent/extensions/hide.py", REDACTING)
+    async with app_fixture.running():
+        app_fixture.send("hello")
+        await app_fixture.rests()
 
-    log = (theatre.stage.home / ".pi/agent/pi.log").read_text()
+    log = (app_fixture.fixture.home / ".pi/agent/pi.log").read_text()
     assert "pi.extensions.hide: [log] has said something" in log
 
 
@@ -51,13 +51,13 @@ MODELS = """\
 async def test_an_error_of_an_extension_names_the_log_which_is_without_stored_keys(
     tmp_path: Path,
 ) -> None:
-    theatre = Theatre(tmp_path, says("Yes."), columns=200)
-    theatre.stage.write(".pi/agent/extensions/leak.py", LEAKING)
-    theatre.stage.write(".pi/agent/models.json", MODELS)
-    path = theatre.stage.home / ".pi/agent/pi.log"
-    async with theatre.playing():
-        theatre.send("hello")
-        await theatre.sees(f"See {path}.")
+    app_fixture = AppFixture(tmp_path, says("Yes."), columns=200)
+    app_fixture.fixture.write(".pi/agent/extensions/leak.py", LEAKING)
+    app_fixture.fixture.write(".pi/agent/models.json", MODELS)
+    path = app_fixture.fixture.home / ".pi/agent/pi.log"
+    async with app_fixture.running():
+        app_fixture.send("hello")
+        await app_fixture.sees(f"See {path}.")
 
     log = path.read_text()
     assert "ValueError: refused: [redacted]" in log
@@ -69,44 +69,44 @@ def _raise(event: object) -> None:
 
 
 async def test_an_error_that_only_the_log_hears_of_is_reported_once(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, says("Yes."), says("Again."), columns=200)
-    path = theatre.stage.home / ".pi/agent/pi.log"
-    async with theatre.playing():
-        assert theatre.session is not None
-        theatre.session.subscribe(_raise)
+    app_fixture = AppFixture(tmp_path, says("Yes."), says("Again."), columns=200)
+    path = app_fixture.fixture.home / ".pi/agent/pi.log"
+    async with app_fixture.running():
+        assert app_fixture.session is not None
+        app_fixture.session.subscribe(_raise)
         for text, answer in (("hello", "Yes."), ("again", "Again.")):
-            await theatre.asks(text, answer)
+            await app_fixture.asks(text, answer)
 
-        assert f" ✗ A listener failed during AgentStart. See {path}." in theatre.tape
-        assert theatre.tape.count("listener failed") == 1
+        assert f" ✗ A listener failed during AgentStart. See {path}." in app_fixture.tape
+        assert app_fixture.tape.count("listener failed") == 1
 
 
 async def test_a_warning_has_its_sign_and_not_the_word_as_well(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path)
+    app_fixture = AppFixture(tmp_path)
 
     async def warned(opening: OpenContext) -> None:
         opening.report("Warning: Mind the gap")
 
-    theatre.before_open = warned
-    async with theatre.playing():
-        await theatre.sees(" ! Mind the gap")
+    app_fixture.before_open = warned
+    async with app_fixture.running():
+        await app_fixture.sees(" ! Mind the gap")
 
 
 async def test_that_a_session_is_no_longer_saved_stays_in_the_transcript(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, says("Yes."), says("Still here."), says("Always."))
+    app_fixture = AppFixture(tmp_path, says("Yes."), says("Still here."), says("Always."))
 
     async def reported_on_the_screen(opening: OpenContext) -> None:
-        theatre.stage.host = replace(theatre.stage.host, report=opening.report)
+        app_fixture.fixture.host = replace(app_fixture.fixture.host, report=opening.report)
 
-    theatre.before_open = reported_on_the_screen
-    async with theatre.playing():
-        theatre.send("hello")
-        await theatre.rests()
-        for file in (theatre.stage.home / ".pi/agent/sessions").rglob("*.jsonl"):
+    app_fixture.before_open = reported_on_the_screen
+    async with app_fixture.running():
+        app_fixture.send("hello")
+        await app_fixture.rests()
+        for file in (app_fixture.fixture.home / ".pi/agent/sessions").rglob("*.jsonl"):
             file.unlink()
-        theatre.send("are you there?")
-        await theatre.sees("Still here.")
-        theatre.send("and now?")
-        await theatre.sees("Always.")
+        app_fixture.send("are you there?")
+        await app_fixture.sees("Still here.")
+        app_fixture.send("and now?")
+        await app_fixture.sees("Always.")
 
-        await theatre.sees(" ! The session is no longer saved, it continues in memory:")
+        await app_fixture.sees(" ! The session is no longer saved, it continues in memory:")

@@ -14,7 +14,7 @@ from pi.tui.negotiation import Scheme
 BUNDLED = {path.stem for path in themes_in(BUILT_IN)}
 
 
-class Room:
+class ThemeFixture:
     def __init__(self, folder: Path, scheme: Scheme = "dark") -> None:
         self.folder = folder
         self.scheme: Scheme = scheme
@@ -39,123 +39,123 @@ class Room:
 
 
 def test_without_a_request_the_terminal_decides(tmp_path: Path) -> None:
-    room = Room(tmp_path, "light")
+    kit = ThemeFixture(tmp_path, "light")
 
-    room.choice.use(None)
+    kit.choice.use(None)
 
-    assert (room.choice.current, room.choice.follows_terminal) == ("light", True)
+    assert (kit.choice.current, kit.choice.follows_terminal) == ("light", True)
 
 
 def test_a_pair_is_one_theme_for_light_and_one_for_dark(tmp_path: Path) -> None:
-    room = Room(tmp_path)
-    room.write("mine")
+    kit = ThemeFixture(tmp_path)
+    kit.write("mine")
 
-    room.choice.use("light/mine")
-    assert room.choice.current == "mine"
-    room.scheme = "light"
-    room.choice.scheme_changed("light")
-    assert room.choice.current == "light"
+    kit.choice.use("light/mine")
+    assert kit.choice.current == "mine"
+    kit.scheme = "light"
+    kit.choice.scheme_changed("light")
+    assert kit.choice.current == "light"
 
 
 def test_a_name_holds_whatever_the_terminal_becomes(tmp_path: Path) -> None:
-    room = Room(tmp_path)
-    room.choice.use("dark")
+    kit = ThemeFixture(tmp_path)
+    kit.choice.use("dark")
 
-    room.scheme = "light"
-    room.choice.scheme_changed("light")
+    kit.scheme = "light"
+    kit.choice.scheme_changed("light")
 
-    assert room.choice.current == "dark"
+    assert kit.choice.current == "dark"
 
 
 def test_all_themes_are_listed_and_a_folder_beats_the_built_in_ones(tmp_path: Path) -> None:
-    room = Room(tmp_path)
-    room.write("mine")
-    room.write("dark", "#0a0b0c")
+    kit = ThemeFixture(tmp_path)
+    kit.write("mine")
+    kit.write("dark", "#0a0b0c")
 
-    room.choice.use("dark")
+    kit.choice.use("dark")
 
-    assert room.choice.names == (*sorted({*BUNDLED, "mine"}),)
-    assert room.theme.palette.colours["accent"] == "#0a0b0c"
+    assert kit.choice.names == (*sorted({*BUNDLED, "mine"}),)
+    assert kit.theme.palette.colours["accent"] == "#0a0b0c"
 
 
 def test_a_file_that_changes_is_shown_and_one_that_is_broken_is_not(tmp_path: Path) -> None:
-    room = Room(tmp_path)
-    path = room.write("mine")
-    room.choice.use("mine")
-    drawn = room.drawn
+    kit = ThemeFixture(tmp_path)
+    path = kit.write("mine")
+    kit.choice.use("mine")
+    drawn = kit.drawn
 
-    room.choice.reload_if_changed()
-    assert room.drawn == drawn
+    kit.choice.reload_if_changed()
+    assert kit.drawn == drawn
 
     path.write_text("{")
     os.utime(path, ns=(1, 1))
-    room.choice.reload_if_changed()
-    assert room.theme.palette.colours["accent"] == "#010203"
+    kit.choice.reload_if_changed()
+    assert kit.theme.palette.colours["accent"] == "#010203"
 
-    room.write("mine", "#040506")
+    kit.write("mine", "#040506")
     os.utime(path, ns=(2, 2))
-    room.choice.reload_if_changed()
-    assert (room.theme.palette.colours["accent"], room.drawn) == ("#040506", drawn + 1)
+    kit.choice.reload_if_changed()
+    assert (kit.theme.palette.colours["accent"], kit.drawn) == ("#040506", drawn + 1)
 
 
 def test_a_theme_is_called_what_it_calls_itself(tmp_path: Path) -> None:
-    room = Room(tmp_path)
-    path = room.write("evening").rename(tmp_path / "downloaded.json")
+    kit = ThemeFixture(tmp_path)
+    path = kit.write("evening").rename(tmp_path / "downloaded.json")
 
-    room.choice.use("evening")
-    assert (room.choice.current, room.choice.names) == (
+    kit.choice.use("evening")
+    assert (kit.choice.current, kit.choice.names) == (
         "evening",
         (*sorted({*BUNDLED, "evening"}),),
     )
-    room.choice.use("downloaded")
-    assert room.choice.current == "evening"
+    kit.choice.use("downloaded")
+    assert kit.choice.current == "evening"
 
     path.write_text("{")
-    assert room.choice.names == (*sorted({*BUNDLED, "downloaded"}),)
+    assert kit.choice.names == (*sorted({*BUNDLED, "downloaded"}),)
 
 
 def test_a_pair_with_a_theme_that_there_is_not_is_refused_at_once(tmp_path: Path) -> None:
-    room = Room(tmp_path)
+    kit = ThemeFixture(tmp_path)
 
     with pytest.raises(InvalidTheme, match='Unknown theme "x"'):
-        room.choice.use("x/light")
+        kit.choice.use("x/light")
 
-    assert room.choice.current == "dark"
+    assert kit.choice.current == "dark"
 
 
 def test_a_theme_that_has_vanished_leaves_the_colours_as_they_are(tmp_path: Path) -> None:
-    room = Room(tmp_path)
-    path = room.write("mine")
-    room.choice.use("mine/light")
+    kit = ThemeFixture(tmp_path)
+    path = kit.write("mine")
+    kit.choice.use("mine/light")
     path.unlink()
 
-    room.scheme = "light"
-    room.choice.scheme_changed("light")
+    kit.scheme = "light"
+    kit.choice.scheme_changed("light")
 
-    assert room.choice.current == "light"
+    assert kit.choice.current == "light"
 
 
 def test_an_unknown_theme_changes_nothing(tmp_path: Path) -> None:
-    room = Room(tmp_path)
-    room.choice.use("light")
+    kit = ThemeFixture(tmp_path)
+    kit.choice.use("light")
 
     with pytest.raises(InvalidTheme, match='Unknown theme "x"'):
-        room.choice.use("x")
+        kit.choice.use("x")
 
-    assert room.choice.current == "light"
+    assert kit.choice.current == "light"
 
 
 def test_a_session_may_know_of_more_themes_than_the_start(tmp_path: Path) -> None:
-    room = Room(tmp_path / "nowhere")
-    room.folder = tmp_path
-    path = room.write("theirs")
+    kit = ThemeFixture(tmp_path / "nowhere")
+    kit.folder = tmp_path
+    path = kit.write("theirs")
     with pytest.raises(InvalidTheme, match="Unknown theme"):
-        room.choice.use("theirs")
+        kit.choice.use("theirs")
 
-    room.choice.files = lambda: [path]
-    room.choice.use("theirs")
-    assert room.choice.names == (*sorted({*BUNDLED, "theirs"}),)
-    assert room.choice.current == "theirs"
+    kit.choice.files = lambda: [path]
+    kit.choice.use("theirs")
+    assert kit.choice.names == (*sorted({*BUNDLED, "theirs"}),)
+    assert kit.choice.current == "theirs"
 
 
 def test_a_folder_that_cannot_be_looked_into_has_no_themes(tmp_path: Path) -> None:

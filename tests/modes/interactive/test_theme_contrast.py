@@ -77,7 +77,7 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def lab(rgb: Rgb) -> Rgb:
+def replay_home(rgb: Rgb) -> Rgb:
     rows = ((0.4124, 0.3576, 0.1805), (0.2126, 0.7152, 0.0722), (0.0193, 0.1192, 0.9505))
     white = (0.9505, 1.0, 1.089)
     x, y, z = (
@@ -97,7 +97,7 @@ def distance(one: str, other: str, deficiency: str) -> float:
             min(max(sum(a * b for a, b in zip(row, linear(colour), strict=True)), 0.0), 1.0)
             for row in DEFICIENCIES[deficiency]
         )
-        seen.append(lab((red, green, blue)))
+        seen.append(replay_home((red, green, blue)))
     return float(sum((a - b) ** 2 for a, b in zip(*seen, strict=True)) ** 0.5)
 
 

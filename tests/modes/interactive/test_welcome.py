@@ -7,11 +7,11 @@ import pytest
 
 from pi.base.records import replace
 from pi.modes.interactive.welcome import welcome
-from tests.modes.interactive.commands.acting import Acting, acting
+from tests.modes.interactive.commands.command_fixture import CommandFixture, command_fixture
 from tests.modes.interactive.dialogs.test_first_run import newcomer
 
 
-def updated(on: Acting, docs: Path) -> None:
+def updated(on: CommandFixture, docs: Path) -> None:
     """Have a user come back after an update from 0.1.0 to 0.2.0."""
     docs.mkdir()
     (docs / "CHANGELOG.md").write_text("## [0.2.0]\n\n- Tabs.\n\n## [0.1.0]\n\n- The first.\n")
@@ -30,14 +30,14 @@ async def test_a_newcomer_without_a_model_is_asked_once(tmp_path: Path) -> None:
 
 
 async def test_a_newcomer_with_a_model_is_asked_nothing(tmp_path: Path) -> None:
-    async with acting(tmp_path) as on:
+    async with command_fixture(tmp_path) as on:
         await welcome(on.screen, "0.2.0")
         assert on.session.settings.values.last_changelog_version == "0.2.0"
         assert not on.screen.outputs
 
 
 async def test_after_an_update_the_changes_are_reported_once(tmp_path: Path) -> None:
-    async with acting(tmp_path) as on:
+    async with command_fixture(tmp_path) as on:
         updated(on, tmp_path / "docs")
         await welcome(on.screen, "0.2.0")
         await welcome(on.screen, "0.2.0")
@@ -46,7 +46,7 @@ async def test_after_an_update_the_changes_are_reported_once(tmp_path: Path) -> 
 
 
 async def test_changes_can_be_reported_in_one_line(tmp_path: Path) -> None:
-    async with acting(tmp_path) as on:
+    async with command_fixture(tmp_path) as on:
         updated(on, tmp_path / "docs")
         on.session.settings.set({"collapseChangelog": True})
         await welcome(on.screen, "0.2.0")
@@ -56,7 +56,7 @@ async def test_changes_can_be_reported_in_one_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seen", ["0.2.0", "0.3.0"])
 async def test_a_known_version_shows_no_changes(tmp_path: Path, seen: str) -> None:
-    async with acting(tmp_path) as on:
+    async with command_fixture(tmp_path) as on:
         updated(on, tmp_path / "docs")
         on.session.settings.set({"lastChangelogVersion": seen})
         await welcome(on.screen, "0.2.0")

@@ -12,10 +12,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.modes.golden.lab import Lab
 from tests.modes.golden.model_answers import Answer, Piece
 from tests.modes.golden.model_server import EVERYTHING, model_server
 from tests.modes.golden.recording import Json
+from tests.modes.golden.replay_home import ReplayHome
 
 TIMEOUT_SECONDS = 30.0
 """Seconds after which what does not come will never come."""
@@ -24,10 +24,12 @@ TIMEOUT_SECONDS = 30.0
 class Peer:
     """One process and both ends of the conversation with it; reads only when it is notified to."""
 
-    def __init__(self, process: subprocess.Popen[bytes], lab: Lab, errors: Path) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], replay_home: ReplayHome, errors: Path
+    ) -> None:
         assert process.stdin is not None and process.stdout is not None
         self.process = process
-        self.lab = lab
+        self.replay_home = replay_home
         self._to, self._from = process.stdin, process.stdout
         self._errors = errors
 
@@ -99,20 +101,20 @@ async def talking(
     errors = folder / "errors"
     async with model_server(answers) as models:
         await models.allow(EVERYTHING)
-        lab = Lab(folder / "lab", models.url)
+        replay_home = ReplayHome(folder / "lab", models.url)
         with (
             errors.open("wb") as stderr,
             subprocess.Popen(  # noqa: ASYNC220 - a test that reads only when it wants to
                 [*command, *arguments],
-                cwd=lab.project,
+                cwd=replay_home.project,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=stderr,
-                env={"HOME": str(lab.home), "PATH": os.environ["PATH"], **(environ or {})},
+                env={"HOME": str(replay_home.home), "PATH": os.environ["PATH"], **(environ or {})},
             ) as process,
         ):
             try:
-                yield Peer(process, lab, errors)
+                yield Peer(process, replay_home, errors)
             finally:
                 process.kill()
 

@@ -11,7 +11,7 @@ from pi.base.errors import PiError
 from pi.modes.rpc.commands import COMMANDS, LONG
 from pi.modes.rpc.protocol import Request
 from pi.testing import says
-from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.session_fixture import SessionFixture
 
 DOCUMENTED = {
     *("prompt", "steer", "follow_up", "abort", "clear_queue", "new_session", "get_state"),
@@ -22,14 +22,14 @@ DOCUMENTED = {
     *("get_fork_messages", "get_entries", "get_tree", "get_last_assistant_text"),
     *("set_session_name", "get_commands"),
 }
-"""compat/rpc.md."""
+"""Commands of the original."""
 ADDED = {"abort_and_prompt", "branch", "get_branch_messages", "set_interrupt_mode"}
-"""spec/runtime/rpc.md."""
+"""Commands that the original does not have; ``docs/reference/rpc.md`` lists all."""
 
 
-async def carried_out(stage: Stage, *commands: tuple[str, dict[str, Any]]) -> list[Any]:
+async def carried_out(fixture: SessionFixture, *commands: tuple[str, dict[str, Any]]) -> list[Any]:
     """What some commands give, one after another."""
-    session = await stage.open()
+    session = await fixture.open()
     given = [
         await COMMANDS[name](session, Request(command=name, fields=fields))
         for name, fields in commands
@@ -52,7 +52,7 @@ async def test_queued_messages_can_be_taken_back(tmp_path: Path) -> None:
         ("clear_queue", {}),
     ]
 
-    assert await carried_out(Stage(tmp_path), *commands) == [
+    assert await carried_out(SessionFixture(tmp_path), *commands) == [
         UNSET,
         UNSET,
         {"steering": ("a",), "followUp": ("b",)},
@@ -70,8 +70,8 @@ async def test_queued_messages_can_be_taken_back(tmp_path: Path) -> None:
 async def test_a_model_that_is_not_there_is_named(
     fields: dict[str, Any], words: str, tmp_path: Path
 ) -> None:
-    stage = Stage(tmp_path)
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    session = await fixture.open()
     with pytest.raises(PiError) as problem:
         await COMMANDS["set_model"](session, Request(command="set_model", fields=fields))
 
@@ -80,16 +80,16 @@ async def test_a_model_that_is_not_there_is_named(
 
 
 async def test_before_the_first_answer_there_is_no_text(tmp_path: Path) -> None:
-    assert await carried_out(Stage(tmp_path), ("get_last_assistant_text", {})) == [{}]
+    assert await carried_out(SessionFixture(tmp_path), ("get_last_assistant_text", {})) == [{}]
 
 
 async def test_a_branch_goes_on_in_another_place_in_the_same_session(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("one"), says("two"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("one"), says("two"))
+    session = await fixture.open()
     for prompt in ("first", "second"):
         await session.prompts.prompt(prompt)
     file = session.entries.log.file
-    first, second = session.facts.fork_points()
+    first, second = session.info.fork_points()
     moved = await COMMANDS["branch"](
         session, Request(command="branch", fields={"entryId": second.entry_id})
     )
@@ -103,8 +103,8 @@ async def test_a_branch_goes_on_in_another_place_in_the_same_session(tmp_path: P
 
 
 async def test_the_interrupt_mode_holds_for_the_session(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    session = await fixture.open()
     request = Request(command="set_interrupt_mode", fields={"mode": "immediate"})
 
     before = session.settings.values.interrupt_mode
@@ -114,9 +114,9 @@ async def test_the_interrupt_mode_holds_for_the_session(tmp_path: Path) -> None:
 
 
 async def test_entries_after_a_known_one_are_given(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    session = await stage.open()
-    [first, second] = [msgspec.json.decode(raw)["id"] for raw in session.facts.entries()]
+    fixture = SessionFixture(tmp_path)
+    session = await fixture.open()
+    [first, second] = [msgspec.json.decode(raw)["id"] for raw in session.info.entries()]
     request = Request(command="get_entries", fields={"since": first})
     given = await COMMANDS["get_entries"](session, request)
 

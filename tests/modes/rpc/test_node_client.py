@@ -9,8 +9,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.modes.golden.lab import Lab
 from tests.modes.golden.model_server import EVERYTHING, model_server
+from tests.modes.golden.replay_home import ReplayHome
 from tests.modes.rpc.peer import says, talking
 
 HERE = Path(__file__).parent
@@ -26,12 +26,12 @@ async def test_a_client_that_starts_node_prompts_and_stops_us(
     node = program("node", "pi's own RpcClient as a peer")
     async with model_server([says("hel", "lo")]) as models:
         await models.allow(EVERYTHING)
-        lab = Lab(tmp_path / "lab", models.url)
+        replay_home = ReplayHome(tmp_path / "lab", models.url)
         client = await asyncio.create_subprocess_exec(
             *(node, str(HERE / "client.mjs"), str(LAUNCHER), "--model", "mock/mock-r"),
-            cwd=lab.project,
+            cwd=replay_home.project,
             stdout=asyncio.subprocess.PIPE,
-            env={"HOME": str(lab.home), "PATH": os.environ["PATH"], "PI_COMMAND": PI},
+            env={"HOME": str(replay_home.home), "PATH": os.environ["PATH"], "PI_COMMAND": PI},
         )
         output, _ = await asyncio.wait_for(client.communicate(), 30)
     seen = json.loads(output)

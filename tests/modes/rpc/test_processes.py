@@ -140,7 +140,7 @@ async def test_closing_the_input_in_the_middle_of_an_answer_ends_with_0(tmp_path
 
         assert await peer.ended() == 0
         assert peer.errors == ""
-        [session] = peer.lab.agent_dir.glob("sessions/*/*.jsonl")
+        [session] = peer.replay_home.agent_dir.glob("sessions/*/*.jsonl")
         last = json.loads(session.read_text().splitlines()[-1])
         assert (last["message"]["stopReason"], last["message"]["content"][0]["text"]) == (
             "aborted",
@@ -161,7 +161,7 @@ async def test_a_signal_ends_it_with_the_code_of_the_signal(
         peer.process.send_signal(number)
 
         assert await peer.exit_code() == code
-        [session] = peer.lab.agent_dir.glob("sessions/*/*.jsonl")
+        [session] = peer.replay_home.agent_dir.glob("sessions/*/*.jsonl")
         assert '"stopReason":"aborted"' in session.read_text().splitlines()[-1]
 
 
@@ -275,7 +275,7 @@ async def test_switches_hold_for_the_session_and_leave_the_settings_alone(tmp_pa
         assert all(answer["success"] for answer in answers)
         assert (state["steeringMode"], state["followUpMode"]) == ("all", "all")
         assert state["autoCompactionEnabled"] is False
-        assert not (peer.lab.agent_dir / "settings.json").exists()
+        assert not (peer.replay_home.agent_dir / "settings.json").exists()
 
 
 async def test_a_file_of_another_program_is_resumed_counted_and_listed_as_a_whole(

@@ -20,7 +20,7 @@ from pi.coding.extension_host.events.session import (
 from pi.coding.runtime.session.agent_session import AgentSession
 from pi.modes.rpc.server import RpcServer
 from pi.testing import calls, says
-from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.session_fixture import SessionFixture
 from tests.modes.golden.recording import Json
 from tests.modes.pipes import piped, until
 
@@ -63,7 +63,7 @@ async def conversation(session: AgentSession) -> AsyncIterator[Conversation]:
 
 
 async def test_commands_are_answered_in_the_order_in_which_they_came(tmp_path: Path) -> None:
-    session = await Stage(tmp_path).open()
+    session = await SessionFixture(tmp_path).open()
     async with conversation(session) as talk:
         talk.send(*({"id": n, "type": "get_state"} for n in range(50)))
 
@@ -72,7 +72,7 @@ async def test_commands_are_answered_in_the_order_in_which_they_came(tmp_path: P
 
 
 async def test_a_command_that_came_with_the_end_of_the_input_is_answered(tmp_path: Path) -> None:
-    session = await Stage(tmp_path).open()
+    session = await SessionFixture(tmp_path).open()
     async with conversation(session) as talk:
         talk.input.put_nowait(
             b'{"id":1,"type":"set_session_name","name":"n"}\n{"type":"get_state"}'
@@ -86,12 +86,12 @@ async def test_a_command_that_came_with_the_end_of_the_input_is_answered(tmp_pat
 async def test_sessions_are_replaced_one_after_another_although_a_run_has_to_end_first(
     tmp_path: Path,
 ) -> None:
-    stage = Stage(tmp_path, calls("bash", command="sleep 60"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, calls("bash", command="sleep 60"))
+    session = await fixture.open()
     other = str(tmp_path / "other.jsonl")
     async with conversation(session) as talk:
         talk.send({"type": "prompt", "message": "go"})
-        await until(lambda: "tool_execution_start" in stage.order)
+        await until(lambda: "tool_execution_start" in fixture.order)
         talk.send(
             {"id": 1, "type": "switch_session", "sessionPath": other},
             {"id": 2, "type": "switch_session", "sessionPath": other},
@@ -110,8 +110,8 @@ async def test_sessions_are_replaced_one_after_another_although_a_run_has_to_end
 
 
 async def test_an_unanswered_dialog_does_not_prevent_the_end(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    session = await fixture.open()
     asked = asyncio.Event()
     async with piped() as reader:
         server = RpcServer(session, reader.output)
@@ -122,7 +122,7 @@ async def test_an_unanswered_dialog_does_not_prevent_the_end(tmp_path: Path) -> 
             second = await server._ui.confirm("Really?", "now")
             return Cancel(cancel=not (first and second))
 
-        stage.bus.subscribe(SessionBeforeSwitchEvent, may_leave)
+        fixture.bus.subscribe(SessionBeforeSwitchEvent, may_leave)
         talk = Conversation()
         running = asyncio.create_task(server.run(talk.chunks()))
         talk.send({"id": 1, "type": "new_session"})
@@ -138,11 +138,11 @@ async def test_an_unanswered_dialog_does_not_prevent_the_end(tmp_path: Path) -> 
 
 @pytest.mark.behaviour("prompt-answers-once")
 async def test_a_prompt_is_answered_once_before_its_run_begins(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("hi"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("hi"))
+    session = await fixture.open()
     async with conversation(session) as talk:
         talk.send({"id": 1, "type": "prompt", "message": "go"})
-        await until(lambda: "agent_settled" in stage.order)
+        await until(lambda: "agent_settled" in fixture.order)
 
     assert talk.kinds[:2] == ["prompt", "agent_start"]
     assert talk.kinds.count("prompt") == 1
@@ -161,7 +161,7 @@ async def test_a_prompt_is_answered_once_before_its_run_begins(tmp_path: Path) -
 async def test_a_prompt_that_is_no_good_is_refused_and_nothing_runs(
     fields: Json, words: str, tmp_path: Path
 ) -> None:
-    session = await Stage(tmp_path).open()
+    session = await SessionFixture(tmp_path).open()
     async with conversation(session) as talk:
         talk.send({"type": "prompt", **fields})
 
@@ -173,15 +173,15 @@ async def test_a_prompt_that_is_no_good_is_refused_and_nothing_runs(
 async def test_a_prompt_handled_by_an_extension_starts_no_run(
     tmp_path: Path,
 ) -> None:
-    stage = Stage(tmp_path)
+    fixture = SessionFixture(tmp_path)
     sources: list[str] = []
 
     def handle(given: InputEvent) -> InputAnswer:
         sources.append(given.source)
         return InputAnswer(action="handled")
 
-    stage.bus.subscribe(InputEvent, handle)
-    session = await stage.open()
+    fixture.bus.subscribe(InputEvent, handle)
+    session = await fixture.open()
     async with conversation(session) as talk:
         talk.send({"id": 1, "type": "prompt", "message": "/mine"})
 
@@ -193,13 +193,13 @@ async def test_a_prompt_handled_by_an_extension_starts_no_run(
 async def test_an_abort_is_heard_while_a_tool_runs_and_answered_when_all_is_quiet(
     tmp_path: Path,
 ) -> None:
-    stage = Stage(tmp_path, calls("bash", command="sleep 60"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, calls("bash", command="sleep 60"))
+    session = await fixture.open()
     async with conversation(session) as talk:
         talk.send({"type": "prompt", "message": "go"})
-        await until(lambda: "tool_execution_start" in stage.order)
+        await until(lambda: "tool_execution_start" in fixture.order)
         talk.send({"type": "get_state"}, {"type": "abort"})
-        await until(lambda: "agent_settled" in stage.order)
+        await until(lambda: "agent_settled" in fixture.order)
 
     assert talk.kinds.index("get_state") < talk.kinds.index("tool_execution_end")
     assert talk.kinds[-2:] == ["agent_settled", "abort"]
@@ -207,22 +207,22 @@ async def test_an_abort_is_heard_while_a_tool_runs_and_answered_when_all_is_quie
 
 
 async def test_an_abort_and_a_prompt_come_in_one_command(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, calls("bash", command="sleep 60"), says("instead"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, calls("bash", command="sleep 60"), says("instead"))
+    session = await fixture.open()
     async with conversation(session) as talk:
         talk.send({"type": "prompt", "message": "go"})
-        await until(lambda: "tool_execution_start" in stage.order)
+        await until(lambda: "tool_execution_start" in fixture.order)
         talk.send({"id": 2, "type": "abort_and_prompt", "message": "no, this"})
-        await until(lambda: stage.order.count("agent_settled") == 2)
+        await until(lambda: fixture.order.count("agent_settled") == 2)
 
     assert talk.kinds.index("agent_settled") < talk.kinds.index("abort_and_prompt")
-    assert session.facts.last_answer() == "instead"
+    assert session.info.last_answer() == "instead"
     await session.close()
 
 
 @pytest.mark.behaviour("rpc-uses-the-same-hooks")
 async def test_queued_messages_pass_the_same_hooks_as_prompts(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
+    fixture = SessionFixture(tmp_path)
     heard: list[tuple[str, str | None]] = []
 
     def change(given: InputEvent) -> InputAnswer:
@@ -230,8 +230,8 @@ async def test_queued_messages_pass_the_same_hooks_as_prompts(tmp_path: Path) ->
         action: Literal["handled", "transform"] = "handled" if given.text == "b" else "transform"
         return InputAnswer(action=action, text=given.text.upper())
 
-    stage.bus.subscribe(InputEvent, change)
-    session = await stage.open()
+    fixture.bus.subscribe(InputEvent, change)
+    session = await fixture.open()
     async with conversation(session) as talk:
         talk.send(
             {"type": "steer", "message": "a"},
@@ -249,15 +249,15 @@ async def test_queued_messages_pass_the_same_hooks_as_prompts(tmp_path: Path) ->
 async def test_a_command_of_the_shell_passes_the_guards_and_is_reported_as_it_runs(
     tmp_path: Path,
 ) -> None:
-    stage = Stage(tmp_path)
+    fixture = SessionFixture(tmp_path)
     asked: list[str] = []
-    stage.bus.subscribe(UserBashEvent, lambda requested: asked.append(requested.command))
-    session = await stage.open()
+    fixture.bus.subscribe(UserBashEvent, lambda requested: asked.append(requested.command))
+    session = await fixture.open()
     async with conversation(session) as talk:
         talk.send(
             {"id": 1, "type": "bash", "command": "echo a"}, {"type": "bash", "command": "true"}
         )
-        await until(lambda: session.facts.state().message_count == 2)
+        await until(lambda: session.info.state().message_count == 2)
 
     updates = [record for record in talk.records if record["type"] != "response"]
     assert [(update["id"], update["delta"]) for update in updates] == [(1, "a\n")]
@@ -266,30 +266,30 @@ async def test_a_command_of_the_shell_passes_the_guards_and_is_reported_as_it_ru
 
 
 async def test_what_runs_when_the_input_ends_is_ended(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, calls("bash", command="sleep 60"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, calls("bash", command="sleep 60"))
+    session = await fixture.open()
     async with conversation(session) as talk:
         talk.send({"id": 1, "type": "prompt", "message": "go"})
         talk.send({"id": 2, "type": "bash", "command": "sleep 61"})
-        await until(lambda: "tool_execution_start" in stage.order)
+        await until(lambda: "tool_execution_start" in fixture.order)
 
     assert 2 not in [record.get("id") for record in talk.records]
     await session.close()
-    assert not session.facts.state().is_streaming
+    assert not session.info.state().is_streaming
 
 
 async def test_prompts_without_an_answer_are_completed_at_the_end_of_the_input(
     tmp_path: Path,
 ) -> None:
-    stage = Stage(tmp_path, says("one"), says("two"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("one"), says("two"))
+    session = await fixture.open()
     async with conversation(session) as talk:
         talk.send(
             {"id": 1, "type": "prompt", "message": "first"},
             {"id": 2, "type": "prompt", "message": "second", "streamingBehavior": "followUp"},
         )
 
-    assert session.facts.last_answer() == "two"
+    assert session.info.last_answer() == "two"
     assert talk.kinds[-1] == "agent_settled"
     await session.close()
 
@@ -297,37 +297,37 @@ async def test_prompts_without_an_answer_are_completed_at_the_end_of_the_input(
 async def test_a_streaming_answer_is_aborted_at_the_end_of_the_input_also_with_a_prompt_behind_it(
     tmp_path: Path,
 ) -> None:
-    stage = Stage(tmp_path, calls("bash", command="sleep 60"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, calls("bash", command="sleep 60"))
+    session = await fixture.open()
     async with conversation(session) as talk:
         talk.send({"id": 1, "type": "prompt", "message": "go"})
-        await until(lambda: "tool_execution_start" in stage.order)
+        await until(lambda: "tool_execution_start" in fixture.order)
         talk.send({"id": 2, "type": "prompt", "message": "more", "streamingBehavior": "followUp"})
 
     assert [record["id"] for record in talk.records if "id" in record] == [1, 2]
-    assert not session.facts.state().is_streaming
+    assert not session.info.state().is_streaming
     await session.close()
 
 
 async def test_an_answer_that_fails_before_its_first_word_is_retried_after_the_end_of_the_input(
     tmp_path: Path,
 ) -> None:
-    stage = Stage(tmp_path, ProviderUnavailable("busy"), says("at last"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, ProviderUnavailable("busy"), says("at last"))
+    session = await fixture.open()
     async with conversation(session) as talk:
         talk.send({"id": 1, "type": "prompt", "message": "go"})
-        await until(lambda: stage.clock.sleeping > 0)
+        await until(lambda: fixture.clock.sleeping > 0)
         talk.input.put_nowait(b"")
         await until(talk.input.empty)
-        await stage.clock.advance(60)
+        await fixture.clock.advance(60)
 
-    assert session.facts.last_answer() == "at last"
+    assert session.info.last_answer() == "at last"
     assert talk.kinds[-1] == "agent_settled"
     await session.close()
 
 
 async def test_a_response_without_a_dialog_is_not_a_command(tmp_path: Path) -> None:
-    session = await Stage(tmp_path).open()
+    session = await SessionFixture(tmp_path).open()
     async with conversation(session) as talk:
         talk.send({"type": "extension_ui_response", "id": "gone", "value": "x"})
 
@@ -338,7 +338,7 @@ async def test_a_response_without_a_dialog_is_not_a_command(tmp_path: Path) -> N
 async def test_a_bug_in_a_command_is_its_answer_and_ends_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    session = await Stage(tmp_path).open()
+    session = await SessionFixture(tmp_path).open()
     async with conversation(session) as talk:
         talk.send({"id": 1, "type": "export_html", "outputPath": "\0"}, {"type": "get_messages"})
 
@@ -350,7 +350,7 @@ async def test_a_bug_in_a_command_is_its_answer_and_ends_nothing(
 
 
 async def test_a_line_that_is_far_too_long_is_answered(tmp_path: Path) -> None:
-    session = await Stage(tmp_path).open()
+    session = await SessionFixture(tmp_path).open()
     async with conversation(session) as talk:
         talk.send(b"x" * 1000, {"type": "get_messages"})
 

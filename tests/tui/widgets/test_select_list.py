@@ -34,6 +34,24 @@ def test_on_a_narrow_screen_descriptions_are_left_out() -> None:
     assert SelectList(ITEMS[:2]).render(12) == ["→ alpha", "  beta"]
 
 
+def test_a_description_without_room_beside_the_labels_is_shown_below_the_list() -> None:
+    items = [
+        SelectItem(value="a", label="Log in or store a key", description="the usual way"),
+        SelectItem(value="b", label="Tour", description="a script shows the tools; no model"),
+    ]
+    narrow = SelectList(items, describes_below=True)
+    assert narrow.render(32) == [
+        "→ Log in or store a key",
+        "  Tour",
+        "",
+        "  the usual way",
+        "",  # the longest description has two rows: nothing moves
+    ]
+    narrow.select(1)
+    assert narrow.render(32)[2:] == ["", "  a script shows the tools; no", "  model"]
+    assert len(narrow.render(70)) == 2
+
+
 def test_a_value_replaces_a_missing_label() -> None:
     assert SelectList([SelectItem(value="only")]).render(12) == ["→ only"]
 

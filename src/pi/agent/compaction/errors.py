@@ -28,6 +28,10 @@ class CompactionError(Record):
     message: str
 
 
+TOO_SMALL = "Nothing to compact (session too small)"
+"""The reason why a short session is not compacted: not an error to a user."""
+
+
 class CompactionFailed(PiError):
     """No summary was made and nothing has changed; ``code`` says why."""
 

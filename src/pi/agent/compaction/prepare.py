@@ -14,7 +14,7 @@ from pi.agent.compaction.budget import (
 )
 from pi.agent.compaction.carry_over import CarryOver, carry_over_in, collected, without_visible
 from pi.agent.compaction.carry_over_text import PART_OF_KEPT
-from pi.agent.compaction.errors import CompactionFailed
+from pi.agent.compaction.errors import TOO_SMALL, CompactionFailed
 from pi.agent.compaction.summarise import SummaryInstructions
 from pi.agent.compaction.text import FileLists, FileOps, by_operation, file_lists, file_operations
 from pi.ai.messages import Json, Message
@@ -169,7 +169,7 @@ def prepare(
     start = cut.index if cut.turn_start is None else cut.turn_start
     replaced, kept = tuple(items[: cut.index]), tuple(items[cut.index :])
     if not tokens_of(replaced):
-        raise CompactionFailed("nothing_to_compact", "Nothing to compact (session too small)")
+        raise CompactionFailed("nothing_to_compact", TOO_SMALL)
     details = (previous.details if previous else None) or {}
     handed_on = carry_over_in(details) or collected(CarryOver(), before)
     return Preparation(

@@ -10,10 +10,12 @@ import asyncio
 import inspect
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, TypedDict, Unpack, overload
 
 import msgspec
 
+from pi.agent.tools.approval import Approval, FormatApprovalDetails
 from pi.agent.tools.json_schema import FlatSchemas, checked_object_schema
 from pi.agent.tools.signatures import decoder_of, schema_of, schema_of_function
 from pi.agent.tools.tool import (
@@ -101,6 +103,11 @@ class ToolOptions(TypedDict, total=False):
     preview: Callable[[Json], FilePreview | None]
     replay: Literal["never", "safe"]
     constrained_sampling: Json | Literal[False]
+    strict: bool
+    approval: Approval
+    format_approval_details: FormatApprovalDetails
+    deferrable: bool
+    on_session: Callable[[Any, Any], Any]
 
 
 def make_tool(
@@ -186,8 +193,9 @@ def _function_tool(
 def _runner(call: Callable[[Any, ToolContext], Any], *, threaded: bool) -> Run:
     async def run(arguments: Any, ctx: ToolContext) -> Any:
         if threaded:
-            update = _from_thread(ctx.update, asyncio.get_running_loop())
-            inside = replace(ctx, update=update)
+            loop = asyncio.get_running_loop()
+            abort = partial(loop.call_soon_threadsafe, ctx.abort)
+            inside = replace(ctx, update=_from_thread(ctx.update, loop), abort=abort)
             result = await asyncio.to_thread(_call_in_thread, call, arguments, inside)
         else:
             result = call(arguments, ctx)

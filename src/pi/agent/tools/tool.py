@@ -8,7 +8,9 @@ from typing import Any, Literal, TypeAlias
 from msgspec import UNSET, UnsetType
 
 from pi.agent.errors import BadToolName
+from pi.agent.tools.approval import Approval, FormatApprovalDetails, ToolApproval, approval_of
 from pi.ai.messages import Image, Json, Text, Tool, Usage
+from pi.ai.models.model import Model
 from pi.base.errors import PiError
 from pi.base.records import Record
 
@@ -50,6 +52,14 @@ class ToolContext(Record, kw_only=False):
     call_id: str
     update: Update
     """Shows an intermediate result, which replaces the previous one."""
+    model: Model | None = None
+    """The model that made the call; ``None`` if it is not known."""
+    abort: Callable[[], None] = lambda: None
+    """Requests the end of the run, at once also for this call."""
+    session: Any = None
+    """The ``ExtensionContext`` of the extension that registered the tool; ``None`` for others."""
+    background: bool = False
+    """Whether the call is a background job: the conversation does not wait for it."""
 
 
 class FilePreview(Record):
@@ -59,6 +69,8 @@ class FilePreview(Record):
     """As written by the model."""
     added: str
     """Text that the model wrote; never text of the file itself."""
+    removed: str = ""
+    """Text that the call replaces, as quoted by the model; ``added`` may repeat parts of it."""
 
 
 Run: TypeAlias = Callable[[Any, ToolContext], Awaitable[Any]]
@@ -86,6 +98,19 @@ class AgentTool(Record):
     """The text that the call adds to a file. Called for every delta: it must not read files."""
     replay: Literal["never", "safe"] = "never"
     constrained_sampling: Json | Literal[False] | UnsetType = UNSET
+    strict: bool | None = None
+    """Whether providers should hold the model to the schema, where they can.
+
+    A short form of ``constrained_sampling``, which wins.
+    """
+    approval: Approval | None = None
+    """What a call may do: ``read``, ``write``, ``exec``, or a function of the arguments."""
+    format_approval_details: FormatApprovalDetails | None = None
+    """Returns the lines that a permission dialog shows about a call."""
+    deferrable: bool = False
+    """Whether a call may leave a pending action, which the model applies or discards later."""
+    on_session: Callable[[Any, Any], Any] | None = None
+    """Called with ``ToolSessionEvent`` and a context when the session changes; for extensions."""
 
     def __post_init__(self) -> None:
         if not _is_name(self.name):
@@ -97,12 +122,20 @@ class AgentTool(Record):
     @property
     def declaration(self) -> Tool:
         """The declaration for the model."""
+        sampling = self.constrained_sampling
+        if sampling is UNSET and self.strict is not None:
+            sampling = {"type": "json_schema", "strict": "prefer"} if self.strict else False
         return Tool(
             name=self.name,
             description=self.description,
             parameters=self.parameters,
-            constrained_sampling=self.constrained_sampling,
+            constrained_sampling=sampling,
         )
+
+    def approval_for(self, arguments: Json) -> ToolApproval:
+        """What a call with these arguments may do."""
+        prepared = self.prepare_arguments(arguments) if self.prepare_arguments else arguments
+        return approval_of(self.name, self.approval, self.format_approval_details, prepared)
 
 
 def _is_name(text: str) -> bool:

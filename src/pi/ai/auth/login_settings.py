@@ -35,6 +35,10 @@ class LoginSettings(Record):
     redirect_port: int = 0
     """The callback port on this machine; 0 takes any free port."""
     redirect_path: str = "/callback"
+    issuer: str = ""
+    """The server that the callback has to name if it names one (RFC 9207)."""
+    issuer_required: bool = False
+    """Whether a callback without the issuer is refused."""
     token_url: str = ""
     token_encoding: Literal["form", "json"] = "form"
     token_params: dict[str, str] = field(default_factory=dict)

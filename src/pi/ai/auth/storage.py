@@ -124,9 +124,7 @@ class _FileTurn:
     def __init__(self, file: CredentialFile, lock: DirectoryLock) -> None:
         self._file = file
         self._lock = lock
-
-    def read(self) -> Json:
-        return self._file.read()
+        self.read = self._file.read
 
     async def write(self, entries: Json) -> None:
         self._lock.check()
@@ -191,6 +189,8 @@ class AuthStorage:
         """Current refreshes by provider: the tasks of this process share them."""
         self.commands = CommandCache()
         """Outputs of the ``!command`` keys of this store: each runs once per process."""
+        self.entries = self._store.read
+        """Returns the current entries, without waiting as in ``peek``."""
 
     @property
     def where(self) -> str:
@@ -200,10 +200,6 @@ class AuthStorage:
     def peek(self, provider: str) -> Credential | None:
         """Returns the credential without waiting, even while the original pi writes the file."""
         return self._decode(provider, self._store.read())
-
-    def entries(self) -> Json:
-        """Returns the current entries, without waiting as in ``peek``."""
-        return self._store.read()
 
     async def get(self, provider: str) -> Credential | None:
         """Returns the credential of ``provider``."""

@@ -35,9 +35,13 @@ _PRIVATE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "1
 class AddressRefused(HttpError):
     """The policy does not allow an address; a private one may be allowed by the user."""
 
-    def __init__(self, message: str, *, hint: str = "", kind: AddressKind = "reserved") -> None:
+    def __init__(
+        self, message: str, *, hint: str = "", kind: AddressKind = "reserved", origin: str = ""
+    ) -> None:
         super().__init__(message, hint=hint)
         self.kind = kind
+        self.origin = origin
+        """``host:port`` that was refused, also after a redirect."""
 
 
 class AddressPolicy(Record):
@@ -60,7 +64,10 @@ class AddressPolicy(Record):
             return
         where = host if host == address else f"{host} ({address})"
         raise AddressRefused(
-            f"{where} is not allowed: {_KINDS[kind]}.", hint=_HINTS.get(kind, ""), kind=kind
+            f"{where} is not allowed: {_KINDS[kind]}.",
+            hint=_HINTS.get(kind, ""),
+            kind=kind,
+            origin=f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
         )
 
 
@@ -95,9 +102,20 @@ def address_kind(address: str) -> AddressKind:
         "loopback": found.is_loopback or found.is_unspecified or str(found).startswith("0."),
         "link-local": found.is_link_local,
         "private": private,
-        "public": found.is_global and not found.is_multicast,
+        "public": found.is_global and not found.is_multicast and _is_unicast(found),
     }
     return next((kind for kind, holds in kinds.items() if holds), "reserved")
+
+
+def _is_unicast(address: object) -> bool:
+    """Whether an IPv6 address is in 2000::/3, the only part that is routed.
+
+    The rest holds prefixes of translators (``::ffff:0:127.0.0.1``, ``64:ff9b:1::/48``), which may
+    lead to any IPv4 address.
+    """
+    from ipaddress import IPv6Address
+
+    return not isinstance(address, IPv6Address) or int(address) >> 125 == 0b001
 
 
 def _fits(version: int, network: str) -> bool:
@@ -118,6 +136,6 @@ def _embedded(address: object) -> str | None:
     number = int(address)
     translated = number >> 96 == 0x0064FF9B and (number >> 32) & ((1 << 64) - 1) == 0
     compatible = 1 < number < 1 << 32  # ::a.b.c.d, deprecated and still routed by some
-    if translated or compatible or number >> 80 == 0x0064FF9B0001:
+    if translated or compatible:
         return str(IPv4Address(number & 0xFFFFFFFF))
     return None

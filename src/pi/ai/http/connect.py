@@ -57,6 +57,25 @@ async def open_socket(host: str, port: int, policy: AddressPolicy | None = None)
     return winner.result()
 
 
+async def open_stream(
+    host: str, port: int, *, policy: AddressPolicy | None, seconds: float
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Returns the streams of a TCP connection to an address that ``policy`` allows."""
+    name = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    try:
+        async with asyncio.timeout(seconds):
+            opened = await open_socket(host, port, policy)
+        return await asyncio.open_connection(sock=opened)
+    except TimeoutError as error:
+        raise TimedOut(
+            f"Connecting to {name} took longer than {seconds:g} s.", kind="connect"
+        ) from error
+    except OSError as error:
+        raise ConnectFailed(f"Cannot connect to {name}: {os_reason(error)}.") from error
+    except UnicodeError as error:  # a label of the name is empty or too long
+        raise ConnectFailed(f"Cannot connect to {name}: it is not a host name.") from error
+
+
 async def _race(addresses: list[Address], attempts: list[Attempt]) -> Attempt:
     """Returns the first attempt that succeeds, or the last one if all have failed."""
     running: set[Attempt] = set()

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from pi.ai.collection import Authenticator
 from pi.ai.errors import AuthenticationFailed, ProviderError
 from pi.ai.images.formats import SHAPES, ImageHttpResponse, ImageModel, ImageRequest, ImageResult
-from pi.ai.models.model import ModelCost, priced
+from pi.ai.models.model import Model, ModelCost, priced
 from pi.ai.provider import Provider
-from pi.ai.request import StreamOptions
+from pi.ai.request import Access, StreamOptions
 from pi.base.clock import Clock
 from pi.base.records import replace
 
 if TYPE_CHECKING:
     from pi.ai.wire_support.exchange import Services
+
+
+class Credentials(Protocol):
+    """The part of ``Authenticator`` that requests for images need."""
+
+    async def access(
+        self, provider: Provider, model: Model | None, options: StreamOptions, services: Services
+    ) -> Access | None:
+        """Returns the credentials for one request; ``None`` if there are none."""
+        ...
 
 
 class ImagesModels:
@@ -26,7 +35,7 @@ class ImagesModels:
         models: Iterable[ImageModel],
         providers: Iterable[Provider],
         *,
-        auth: Authenticator,
+        auth: Credentials,
         clock: Clock,
         make_services: Callable[[], Services],
     ) -> None:

@@ -44,13 +44,9 @@ class WireProvider:
     """Serves the models that ``list_models`` returns, each over its own wire."""
 
     def __init__(self, row: Provider, list_models: Callable[[], tuple[Model, ...]]) -> None:
-        self._row = row
-        self._list_models = list_models
-
-    @property
-    def row(self) -> Provider:
+        self.row = row
         """Its row in the provider table."""
-        return self._row
+        self._list_models = list_models
 
     def models(self) -> tuple[Model, ...]:
         """Its models."""

@@ -7,6 +7,7 @@ on later turns, also after it was resumed.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import partial
 
 from msgspec import UNSET
 
@@ -19,6 +20,7 @@ from pi.ai.wire_support.exchange import apply_payload_hook
 from pi.ai.wire_support.handoff import is_own
 from pi.base.clock import Clock
 from pi.base.records import Record, replace
+from pi.base.tasks import off_loop
 
 THINKING_REJECTED = "thinking_signature_rejected"
 """The request succeeded only after earlier thinking was left out."""
@@ -149,7 +151,8 @@ async def send_with_repairs(
     """
     repairs = NO_REPAIRS
     while True:
-        payload = await apply_payload_hook(call, encode(repairs))
+        encoded = await off_loop(partial(encode, repairs), len(call.messages))
+        payload = await apply_payload_hook(call, encoded)
         try:
             await deliver(payload)
             return

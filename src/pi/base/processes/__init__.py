@@ -14,7 +14,6 @@ from pi.base.processes.child import (
     SpawnFailed,
     run,
     spawn,
-    usage_of,
 )
 from pi.base.processes.detached import start_detached
 from pi.base.processes.environment import (
@@ -39,7 +38,6 @@ __all__ = [
     "run",
     "spawn",
     "start_detached",
-    "usage_of",
     "with_absolute_path",
     "without",
 ]

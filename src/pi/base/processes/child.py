@@ -10,13 +10,17 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import IO, Any, Literal, Protocol
+from typing import IO, TYPE_CHECKING, Any, Literal, Protocol
 
 from pi.base.errors import PiError
 from pi.base.processes.direct import DirectProcess
 from pi.base.processes.environment import MARKER
 from pi.base.records import Record
+
+if TYPE_CHECKING:
+    from pi.base.processes.progress import Usage
 
 log = logging.getLogger(__name__)
 
@@ -199,13 +203,18 @@ async def run(
         if input is not None:
             tasks.create_task(_feed(child, input))
         flood = None if stall is None else asyncio.Event()
-        output = tasks.create_task(_collect(child.output, max_output, flood))
-        errors = tasks.create_task(_collect(child.errors, max_output, flood))
+        received = [0]
+        output = tasks.create_task(_collect(child.output, max_output, received, flood))
+        errors = tasks.create_task(_collect(child.errors, max_output, received, flood))
         if flood is not None:
             ending = tasks.create_task(_end_at(flood, child))
         try:
             async with asyncio.timeout(timeout):
-                stalled = stall is not None and await _is_stalled(child, stall)
+                if stall is not None:
+                    from pi.base.processes.progress import is_stalled  # lazy: few are watched
+
+                    look = partial(_usage, child.pid, cwd, received)
+                    stalled = await is_stalled(child.wait, look, stall)
                 if stalled:
                     await child.terminate()
                 end = await child.wait()
@@ -229,62 +238,6 @@ async def run(
 
 MAX_FLOOD_BYTES = 64 * 1024 * 1024
 """Output of a watched program that is taken for broken: a short program writes some lines."""
-IDLE_CPU_SHARE = 0.1
-"""CPU share up to which a program counts as idle.
-
-The worker threads of a hung ripgrep poll for work: measured 2 % with two threads, 6 % with sixteen.
-"""
-
-
-LOOKS = 6
-"""Looks at a program in the time after which it counts as stalled."""
-
-
-class Usage(Record):
-    """Resources that a program and its descendants have used so far."""
-
-    cpu: float
-    """Seconds."""
-    io: str
-    """The I/O counters of ``/proc``, as text."""
-
-    def is_idle_since(self, before: Usage, seconds: float) -> bool:
-        """Whether nothing was read, written or computed in the last ``seconds``."""
-        return self.io == before.io and self.cpu - before.cpu < IDLE_CPU_SHARE * seconds
-
-
-def usage_of(pid: int) -> Usage | None:
-    """Return the resource use of a process and its descendants; ``None`` without ``/proc``."""
-    from pi.base.processes.tree import descendants, processes  # lazy: few programs are watched
-
-    if sys.platform != "linux":
-        return None
-    cpu, counters = 0.0, []
-    for each in (pid, *(found.pid for found in descendants(processes(), [pid]))):
-        try:
-            fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
-            cpu += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-            counters.append(Path(f"/proc/{each}/io").read_text())
-        except (OSError, ValueError, IndexError):
-            if each == pid:
-                return None
-    return Usage(cpu=cpu, io="".join(counters))
-
-
-async def _is_stalled(child: Child, seconds: float) -> bool:
-    """Wait until the program has ended, or did nothing for ``seconds``."""
-    used = await asyncio.to_thread(usage_of, child.pid)
-    pause, idle = seconds / LOOKS, 0
-    while idle < LOOKS:
-        try:
-            async with asyncio.timeout(pause):
-                await child.wait()
-            return False
-        except TimeoutError:
-            before, used = used, await asyncio.to_thread(usage_of, child.pid)
-            is_idle = used is not None and before is not None and used.is_idle_since(before, pause)
-            idle = idle + 1 if is_idle else 0
-    return True
 
 
 async def _feed(child: Child, data: bytes) -> None:
@@ -293,14 +246,27 @@ async def _feed(child: Child, data: bytes) -> None:
     child.close_stdin()
 
 
+def _usage(pid: int, cwd: Path, received: list[int]) -> Usage | None:
+    from pi.base.processes.progress import usage_of, visible_usage  # lazy: few are watched
+
+    return usage_of(pid) if sys.platform == "linux" else visible_usage(pid, cwd, received[0])
+
+
 async def _collect(
-    output: asyncio.StreamReader, limit: int, flood: asyncio.Event | None = None
+    output: asyncio.StreamReader,
+    limit: int,
+    received: list[int],
+    flood: asyncio.Event | None = None,
 ) -> bytes:
-    """Returns the output; one byte more than ``limit`` means that there was more."""
+    """Returns the output; one byte more than ``limit`` means that there was more.
+
+    Adds the bytes to ``received``, which counts both streams.
+    """
     kept, size = bytearray(), 0
     while chunk := await output.read(MAX_BUFFERED_BYTES):
         kept += chunk[: limit + 1 - len(kept)]
         size += len(chunk)
+        received[0] += len(chunk)
         if flood is not None and size > MAX_FLOOD_BYTES:
             flood.set()
     return bytes(kept)
@@ -334,6 +300,15 @@ class Child:
     def is_gone(self) -> bool:
         """Whether the program and everything it started have ended."""
         return self._process.is_gone
+
+    def memory(self) -> int | None:
+        """Return the resident bytes of the program and its descendants. Blocks for milliseconds.
+
+        ``None`` if it has ended, or where the system does not show it.
+        """
+        from pi.base.processes.progress import memory_of  # lazy: few programs are watched
+
+        return memory_of(self.pid)
 
     async def wait(self) -> Exit:
         """Wait until the program itself has ended; its background processes may go on."""

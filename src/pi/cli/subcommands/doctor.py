@@ -28,6 +28,7 @@ from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.models.starting import NOT_BY_ITSELF
 from pi.coding.port.extensions import CheckLevel, CheckResult
+from pi.coding.runtime.agent_offer import switched_off
 from pi.coding.runtime.assemble import assemble
 from pi.coding.runtime.extensions.sources import ExtensionSources, gates_in
 from pi.coding.runtime.machine import Machine
@@ -110,7 +111,8 @@ def _settings(host: Machine, cwd: Path) -> tuple[Settings, bool, list[CheckResul
         broken = CheckResult(level="broken", topic=topic, text=error.message, advice=error.hint)
         return settings, False, [broken]
     settings = Settings.of(host.agent_dir, cwd, trusted=decided, clock=host.clock)
-    gated = needing_trust(cwd, home=host.home, gates=gates_in(host, cwd, settings))
+    gates, use = gates_in(host, cwd, settings), switched_off(settings)
+    gated = needing_trust(cwd, home=host.home, gates=gates, use=use)
     if not gated:
         finding = CheckResult(
             level="good", topic=topic, text=f"{cwd} has no resources that need trust"

@@ -49,7 +49,7 @@ async def embedded_model(host: Machine) -> Model | None:
     return SMALL_MODEL
 
 
-BETTER = "For a capable model set a variable such as ANTHROPIC_API_KEY, or log in with /login."
+BETTER = "For a capable model set a variable such as ANTHROPIC_API_KEY, or run `pi auth login`."
 
 
 async def fetch(folder: Path, environ: Mapping[str, str]) -> Path:

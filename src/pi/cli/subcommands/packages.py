@@ -43,6 +43,7 @@ from pi.coding.packages.source import (
 from pi.coding.packages.staging import Approve, Arrival
 from pi.coding.packages.store import PackageStore
 from pi.coding.resources.sources import Scope
+from pi.coding.runtime.agent_offer import switched_off
 from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.models import discover_models
 from pi.coding.runtime.packages_here import stores_here
@@ -83,6 +84,7 @@ class PackageContext:
             bus=EventBus(),
             flag=approve,
             default=self._settings.values.default_project_trust,
+            use=switched_off(self._settings),
         )
 
     def store(self, scope: Scope) -> PackageStore:

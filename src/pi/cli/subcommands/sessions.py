@@ -141,13 +141,13 @@ def _only(query: str, catalog: SessionCatalog, cwd: Path) -> ListedSession:
     """
     everywhere = catalog.in_all_directories()
     path = cwd / expand_home(query)
-    exact = [each for each in everywhere if each.facts.id == query or each.path == path]
-    here = [each for each in exact if is_same_directory(each.facts.cwd, str(cwd))]
-    found = here or exact or [each for each in everywhere if each.facts.id.startswith(query)]
+    exact = [each for each in everywhere if each.summary.id == query or each.path == path]
+    here = [each for each in exact if is_same_directory(each.summary.cwd, str(cwd))]
+    found = here or exact or [each for each in everywhere if each.summary.id.startswith(query)]
     if not found:
         raise NoMatchingSession(query)
     if len(found) > 1:
-        names = [str(each.path) if exact else each.facts.id for each in found[:5]]
+        names = [str(each.path) if exact else each.summary.id for each in found[:5]]
         raise PiError(
             f"{len(found)} sessions begin with '{query}'.",
             hint=f"Use a longer prefix: {', '.join(names)}",
@@ -159,7 +159,7 @@ def _rename(session: ListedSession, name: str, host: Machine) -> None:
     if not clean_name(name):
         raise UsageError("The name must not be blank.")
     rename_session(session.path, name, IdFactory(host.clock, host.random_bytes))
-    sys.stdout.write(f"Renamed {session.facts.id} to {clean_name(name)}\n")
+    sys.stdout.write(f"Renamed {session.summary.id} to {clean_name(name)}\n")
 
 
 def _move(session: ListedSession, folder: Path, host: Machine, custom: Path | None) -> None:
@@ -169,14 +169,14 @@ def _move(session: ListedSession, folder: Path, host: Machine, custom: Path | No
         )
     directory = session_directory(host.agent_dir, str(folder), custom=custom)
     move_session(session.path, cwd=str(folder), directory=directory)
-    sys.stdout.write(f"Moved {session.facts.id} to {folder}\n")
+    sys.stdout.write(f"Moved {session.summary.id} to {folder}\n")
 
 
 def _lines(
     sessions: Sequence[ListedSession], excerpts: Mapping[Path, str], *, everywhere: bool
 ) -> Iterator[str]:
     for session in sessions:
-        facts = session.facts
+        facts = session.summary
         when = datetime.fromtimestamp(facts.active_ms / 1000, UTC).astimezone()
         place = f"  {one_line(facts.cwd)}" if everywhere else ""
         text = excerpts.get(session.path) or _title(session)
@@ -187,12 +187,12 @@ def _lines(
 
 
 def _title(session: ListedSession) -> str:
-    text = session.facts.name or session.facts.first_message or session.facts.id
+    text = session.summary.name or session.summary.first_message or session.summary.id
     return text if len(text) <= SHOWN_TITLE else f"{text[: SHOWN_TITLE - 1]}…"
 
 
 def _shown(session: ListedSession, excerpt: str | None) -> SessionJson:
-    facts = session.facts
+    facts = session.summary
     return SessionJson(
         id=facts.id,
         path=str(session.path),

@@ -17,10 +17,12 @@ from pi.ai.failures.overflow import is_silent_overflow
 from pi.ai.messages import AssistantMessage
 from pi.ai.models.model import PromptCache
 from pi.base.records import replace
+from pi.base.tasks import off_loop
 from pi.coding.compaction.compactor import Compactor
 from pi.coding.compaction.measuring import (
     elide_worthless,
     latest_answer,
+    measure_sizes,
     measured,
     prune_tool_outputs,
     tokens_in_use,
@@ -59,21 +61,24 @@ class CompactionPolicy(Policy):
         """Compact if it is due, unless another policy has claimed the boundary."""
         if at.kind == "prompt":
             self._recovered = False
-        if at.next.claimed or at.outcome == "aborted":
+        is_checked = at.kind in ("prompt", "settle") or (at.kind == "turn" and at.results)
+        if not is_checked or at.next.claimed or at.outcome == "aborted":
             return at.next
         options = self._session.options().for_model(self._session.agent.model)
         if not options.automatic:
             return at.next
         match at.kind:
             case "prompt":
-                decision = self._elide_stale(at.next, options)
+                conversation = self._session.conversation()
+                known = len(conversation.log.tree)
+                is_cold = options.drop_useless and await off_loop(self._cache_is_cold, known)
+                await off_loop(partial(measure_sizes, conversation), known)
+                decision = self._elide_stale(at.next) if is_cold else at.next
                 return self._prune_or_compact(decision, options, before_prompt=True)
-            case "turn" if at.results:
+            case "turn":
                 return self._prune_or_compact(self._elide_useless(at, options), options)
-            case "settle":
-                return self._settled(at, options)
             case _:
-                return at.next
+                return self._settled(at, options)
 
     def _settled(self, at: Boundary, options: CompactionOptions) -> Next:
         answer = at.answer
@@ -164,12 +169,10 @@ class CompactionPolicy(Policy):
         edits = elide_worthless(older, cache_is_cold=False).edits
         return replace(at.next, entries=(*at.next.entries, *edits))
 
-    def _elide_stale(self, decision: Next, options: CompactionOptions) -> Next:
+    def _elide_stale(self, decision: Next) -> Next:
         """Elide all useless results after a long pause, when the provider's cache has expired
         anyway.
         """
-        if not (options.drop_useless and self._cache_is_cold()):
-            return decision
         items = measured(self._session.conversation()).items
         edits = elide_worthless(items, cache_is_cold=True).edits
         return replace(decision, entries=(*decision.entries, *edits))

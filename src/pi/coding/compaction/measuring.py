@@ -93,6 +93,26 @@ def tokens_in_use(conversation: SessionConversation, *, without: str = "") -> in
     return since
 
 
+def measure_sizes(conversation: SessionConversation) -> None:
+    """Fill the caches for ``tokens_in_use``, as far as it will read them.
+
+    Safe in a thread: it only adds what is not known yet, and the log only grows.
+    """
+    log, leaf, since = conversation.log, conversation.log.leaf, 0
+    for place in log.tree.upwards(leaf):
+        if log.tree.outlines[place].type in ("compaction", "context_edit"):
+            return
+        if place in conversation.totals:
+            since += conversation.totals[place]
+            break
+        counted, estimated = _size(conversation, place)
+        if counted:
+            return
+        since += estimated
+    if leaf is not None:
+        conversation.totals[leaf] = since
+
+
 def _size(conversation: SessionConversation, place: int) -> tuple[int, int]:
     """Return the provider's count at an entry, and the estimate for the entry alone.
 

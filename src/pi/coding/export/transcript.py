@@ -130,8 +130,12 @@ class Node(Record):
         match self.entry:
             case MessageEntry(message=message):
                 return message
-            case CustomMessageEntry(custom_type=kind, content=content, display=display):
-                return CustomMessage(custom_type=kind, content=content, display=display)
+            case CustomMessageEntry(
+                custom_type=kind, content=content, display=display, details=details
+            ):
+                return CustomMessage(
+                    custom_type=kind, content=content, display=display, details=details
+                )
             case Compaction(summary=summary, tokens_before=tokens, content=content):
                 return CompactionSummaryMessage(
                     summary=summary, tokens_before=tokens, content=content

@@ -87,10 +87,12 @@ class SessionControl:
         """Reload settings, resources and extensions."""
         await self._session.sessions.reload()
 
-    async def open_replica(self, header: Json, remote: Remote) -> Replica | None:
-        """Show a remote session; ``None`` if an extension cancelled it."""
+    async def open_replica(
+        self, header: Json, remote: Remote, *, file: Path | None = None
+    ) -> Replica | None:
+        """Show a remote session; ``None`` if an extension cancelled it. ``file`` keeps a copy."""
         self._session.runs.require_idle()
-        return await self._session.sessions.open_replica(header, remote)
+        return await self._session.sessions.open_replica(header, remote, file=file)
 
     def shutdown(self) -> None:
         """Request the end of the program once the agent is idle."""

@@ -5,28 +5,28 @@ Imported at start-up, also if there are no extensions.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pi.agent.policy import Policy
 from pi.agent.tools.tool import AgentTool
-from pi.base.records import replace
 from pi.coding.extension_host.discovery.manifest import (
     ActivationState,
     Manifest,
-    can_defer,
-    check_version,
+    can_defer_all,
     is_triggered,
     supports_mode,
 )
-from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.files.layers import FileLayer
 
 if TYPE_CHECKING:
+    from pi.coding.bus import NamedRegistry, Owner
     from pi.coding.compaction.strategies import Strategy
     from pi.coding.extension_host.contributions.commands import Commands, DeclaredCommand
+    from pi.coding.extension_host.contributions.registries import ShareTarget
     from pi.coding.extension_host.contributions.tools import ExtensionTool
-    from pi.coding.extension_host.discovery.finding import Candidate
+    from pi.coding.extension_host.contributions.views import View
+    from pi.coding.extension_host.discovery.finding import DeclaredExtension
     from pi.coding.extension_host.host import ExtensionHost
     from pi.coding.port.extensions import Sink
     from pi.coding.port.ui import Mode
@@ -39,40 +39,35 @@ class DormantExtensions:
     def __init__(self, flags: Mapping[str, bool | str], mode: Mode) -> None:
         self._flags = flags
         self._mode = mode
-        self._candidates: dict[str, Candidate] = {}
-        """By path, with their manifests."""
+        self._deferred: dict[str, DeclaredExtension] = {}
+        """By path."""
         self._commands: Commands[DeclaredCommand] | None = None
+        self._views: NamedRegistry[View] | None = None
 
     def __bool__(self) -> bool:
-        return bool(self._candidates)
+        return bool(self._deferred)
 
-    def defer_all(self, found: Iterable[Candidate]) -> bool:
+    def defer_all(self, found: Sequence[DeclaredExtension]) -> bool:
         """Defer loading of all candidates. Returns False, deferring none, if one must load now."""
-        taken: list[Candidate] = []
-        for candidate in found:
-            try:
-                manifest = candidate.declared()
-                check_version(manifest, candidate.where)
-            except ExtensionError:
-                return False  # loading it reports the error
-            if not can_defer(manifest, self._flags, self._mode):
-                return False
-            taken.append(replace(candidate, manifest=manifest))
-        for candidate in taken:  # the first of duplicates wins, as in loading
-            self._candidates.setdefault(candidate.where, candidate)
-        self._commands = None
+        if any(each.problem for each in found):
+            return False  # loading it reports the problem
+        if not can_defer_all([each.manifest for each in found], self._flags, self._mode):
+            return False
+        for each in found:  # the first of duplicates wins, as in loading
+            self._deferred.setdefault(each.where, each)
+        self._commands = self._views = None
         return True
 
-    def activate_all(self) -> list[Candidate]:
+    def activate_all(self) -> list[DeclaredExtension]:
         """Return and forget all deferred candidates."""
-        activated = list(self._candidates.values())
+        activated = list(self._deferred.values())
         self.forget()
         return activated
 
     def forget(self) -> None:
         """Forget all deferred candidates: their session has ended."""
-        self._candidates.clear()
-        self._commands = None
+        self._deferred.clear()
+        self._commands = self._views = None
 
     @property
     def commands(self) -> Commands[DeclaredCommand]:
@@ -81,9 +76,22 @@ class DormantExtensions:
             self._commands = self._declared()
         return self._commands
 
+    @property
+    def views(self) -> NamedRegistry[View]:
+        """Their declared views, which are drawn without loading them."""
+        if self._views is None:
+            from pi.coding.bus import NamedRegistry  # deferred: for screens only
+
+            self._views = NamedRegistry()
+            for owner, each in self._owners():
+                if not each.candidate.missing_extras:
+                    for name, view in each.manifest.views.items():
+                        self._views.add(name, view, owner)
+        return self._views
+
     def manifests(self) -> list[Manifest]:
         """Their manifests."""
-        return [candidate.declared() for candidate in self._candidates.values()]
+        return [each.manifest for each in self._deferred.values()]
 
     def is_triggered(self, state: ActivationState) -> bool:
         """Whether the state contains a trigger of one of them."""
@@ -95,26 +103,29 @@ class DormantExtensions:
 
     def _declared(self) -> Commands[DeclaredCommand]:
         # Deferred import: most runs end before a command is typed.
-        from pi.coding.bus import Owner
         from pi.coding.extension_host.contributions.commands import Commands, DeclaredCommand
 
         commands: Commands[DeclaredCommand] = Commands()
-        for number, candidate in enumerate(self._candidates.values()):
-            manifest = candidate.declared()
-            if not supports_mode(manifest, self._mode):
-                continue
-            owner = Owner(
-                name=candidate.name, path=candidate.where, rank=candidate.rank, number=number
-            )
-            for name, description in manifest.declared_commands().items():
+        for owner, each in self._owners():
+            for name, description in each.manifest.declared_commands().items():
                 command = DeclaredCommand(
                     name=name,
                     description=description,
-                    source=candidate.source,
-                    needs_run_here=name in manifest.needs_run_here,
+                    source=each.candidate.source,
+                    needs_run_here=name in each.manifest.needs_run_here,
                 )
                 commands.add(command, owner)
         return commands
+
+    def _owners(self) -> Iterator[tuple[Owner, DeclaredExtension]]:
+        """Those that this mode can use."""
+        from pi.coding.bus import Owner
+
+        for number, (where, each) in enumerate(self._deferred.items()):
+            if supports_mode(each.manifest, self._mode):
+                candidate = each.candidate
+                owner = Owner(name=candidate.name, path=where, rank=candidate.rank, number=number)
+                yield owner, each
 
 
 class ExtensionContributions:
@@ -126,19 +137,27 @@ class ExtensionContributions:
         self.dormant: DormantExtensions | None = None
         """Deferred extensions, which contribute only commands."""
 
-    def commands(self) -> Iterable[tuple[str, DeclaredCommand]]:
-        """All slash commands of extensions."""
+    def commands(self, taken: Collection[str] = ()) -> Iterable[tuple[str, DeclaredCommand]]:
+        """All slash commands of extensions; ``taken`` are the names of templates and skills."""
         if self.host is not None:
-            return self.host.registries.commands.listed()
-        return () if self.dormant is None else self.dormant.commands.listed()
+            return self.host.registries.commands.listed(taken)
+        return () if self.dormant is None else self.dormant.commands.listed(taken)
+
+    def secret_variables(self) -> frozenset[str]:
+        """Environment variables with credentials of extensions, loaded or not."""
+        if self.host is not None:
+            manifests = self.host.loading.manifests
+        else:
+            manifests = [] if self.dormant is None else self.dormant.manifests()
+        return frozenset(name for each in manifests for name in each.secrets)
 
     def tools(self) -> Mapping[str, ExtensionTool]:
         """Their tools, by name."""
         return {} if self.host is None else self.host.registries.tools.values
 
-    def wrapped(self, tool: AgentTool) -> AgentTool:
-        """``tool`` with all wraps of extensions."""
-        return tool if self.host is None else self.host.contributed.wrapped(tool)
+    def wrapped(self, tools: Iterable[AgentTool]) -> tuple[AgentTool, ...]:
+        """``tools`` with all wraps of extensions."""
+        return tuple(tools) if self.host is None else self.host.contributed.wrapped(tools)
 
     def enabled_tools(self) -> tuple[str, ...]:
         """Names of tools that are active beside the usual or selected ones."""
@@ -165,6 +184,10 @@ class ExtensionContributions:
     def strategies(self) -> Mapping[str, Strategy]:
         """Compaction strategies, by name."""
         return {} if self.host is None else self.host.registries.strategies.values
+
+    def share_targets(self) -> Mapping[str, ShareTarget]:
+        """Places that sessions can be shared at, by name."""
+        return {} if self.host is None else self.host.registries.share_targets.values
 
     def policies(self, *core: Policy) -> tuple[Policy, ...]:
         """The policies of a run, in order: ``core`` among those of extensions."""

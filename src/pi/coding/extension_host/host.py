@@ -15,6 +15,7 @@ from pi.base.clock import Clock
 from pi.base.tasks import TaskScope
 from pi.coding.bus import PASSED_ON, EventBus, Owner, log_failure
 from pi.coding.consent import Consent, ConsentStore
+from pi.coding.extension_host.api.custom_tools import PendingActions
 from pi.coding.extension_host.api.host_state import HostState
 from pi.coding.extension_host.api.messages import ExtensionChannel, NextTurnMessages
 from pi.coding.extension_host.api.storage import SharedObjects
@@ -92,6 +93,8 @@ class ExtensionHost:
         self.consent: Consent = own if parent is None else parent.consent
         self.next_turn = NextTurnMessages()
         """Messages that are sent together with the next prompt."""
+        self.pending_actions = PendingActions()
+        """Changes that tools have previewed and that wait for a decision of the model."""
         state = HostState(
             bus=bus,
             registries=self.registries,
@@ -109,6 +112,8 @@ class ExtensionHost:
             watchdog=self._watchdog,
             dialogs=DialogRegistry(clock),
             consent=self.consent,
+            report=report,
+            pending_actions=self.pending_actions,
         )
         self.loading: ExtensionLoader = ExtensionLoader(state, stalls=self._stalls, report=report)
 
@@ -155,6 +160,7 @@ class ExtensionHost:
         self.updates.close()
         await self.loading.unload()
         self.next_turn.take()
+        self.pending_actions.clear()
 
     async def close(self) -> None:
         """Unload all extensions and stop the watchers."""

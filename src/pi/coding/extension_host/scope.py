@@ -57,7 +57,8 @@ class Scope:
         self.clock = clock
         self.name = name
         self._report = report
-        self._tasks = TaskScope(report=report)
+        self._tasks: TaskScope | None = None
+        """Created with the first task: stand-ins and most extensions start none."""
         self._kept: list[Registration] = []
         self._tidied_at = MAX_ENDED
         self._closers: list[Close] = []
@@ -65,6 +66,8 @@ class Scope:
 
     def spawn(self, work: Coroutine[Any, Any, Any], *, name: str) -> asyncio.Task[Any]:
         """Run ``work`` as a task; a failure is reported."""
+        if self._tasks is None:
+            self._tasks = TaskScope(report=self._report)
         # A new context: work that was started inside a run does not belong to that run.
         return Context().run(self._tasks.start, work, name=f"{self.name}: {name}")
 
@@ -107,7 +110,8 @@ class Scope:
             return
         self.closed = True
         self.take_back()
-        await self._tasks.close()
+        if self._tasks is not None:
+            await self._tasks.close()
         while self._closers:
             await self._guarded("close", self._closers.pop())
 

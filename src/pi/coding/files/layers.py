@@ -50,6 +50,14 @@ FileLayer: TypeAlias = Callable[[FileChange, FileWrite], Awaitable[FileWritten]]
 """May replace the content, raise to prevent the write, and add notes to the result."""
 
 
+class WrappedFiles(Record):
+    """A layer of an extension."""
+
+    layer: FileLayer
+    nested: bool = True
+    """Whether it is also around the writes of nested sessions."""
+
+
 class Writing:
     """The writes of one tool call."""
 

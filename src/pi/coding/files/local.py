@@ -152,6 +152,11 @@ class LocalFiles:
         """The folder that relative paths are resolved against."""
         return str(self._cwd())
 
+    @property
+    def is_layered(self) -> bool:
+        """Whether extensions may change what is written."""
+        return bool(self._layers())
+
     def resolve(self, reference: str) -> Path:
         """Return the absolute path for a reference; links are not followed.
 

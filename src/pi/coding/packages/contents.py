@@ -12,7 +12,7 @@ import msgspec
 
 from pi.ai.messages import Json
 from pi.base.errors import PiError
-from pi.base.files import read_if_exists
+from pi.base.files import open_regular, read_if_exists
 from pi.base.formats import BadFormat, parse_toml
 from pi.base.records import UNREADABLE, Record
 from pi.base.terminal_text import one_line
@@ -94,6 +94,9 @@ def read_package_manifest(folder: Path, warn: Warn) -> Manifest | None:
             said = said.get(key) if isinstance(said, dict) else None
         if name == "package.json" and said is not None and not isinstance(said, dict):
             warn(f'{folder / name}: "pi" must be an object')
+        if isinstance(said, dict) and isinstance(said.get("tools"), dict):
+            # Not files: an extension declares its tools in a table of that name.
+            said = {key: value for key, value in said.items() if key != "tools"}
         if isinstance(said, dict) and (name == "package.json" or said.keys() & set(KINDS)):
             for kind in KINDS:
                 if kind in said and not _is_list_of_texts(said[kind]):
@@ -171,6 +174,8 @@ def offered_by(root: Path, folder: Path, warn: Warn) -> Offered:
         if declared is None and kind == "extensions":
             # Not _collected: a folder with an __init__.py may hold several extensions.
             found = extension_files(folder / kind, warn)
+        elif declared is None and kind == "tools":
+            found = filter(_mentions_tools, extension_files(folder / kind, warn))
         elif declared is None:
             found = collect(folder / kind)
         else:
@@ -178,6 +183,23 @@ def offered_by(root: Path, folder: Path, warn: Warn) -> Offered:
         if kept := _relative(found, root, warn):
             offered[kind] = kept
     return offered
+
+
+_TOOL_MARKS = (b"pi.extension", b"def tools(")
+_MAX_TOOL_BYTES = 256 * 1024
+
+
+def _mentions_tools(path: Path) -> bool:
+    """Whether a file looks like a tool file.
+
+    Many repositories have a folder ``tools`` with scripts, and importing one of these runs it.
+    """
+    try:
+        with open_regular(path) as file:
+            text = file.read(_MAX_TOOL_BYTES)
+    except OSError:
+        return False
+    return any(mark in text for mark in _TOOL_MARKS)
 
 
 def extension_files(folder: Path, warn: Warn) -> Iterator[Path]:
@@ -257,7 +279,7 @@ def _collected(kind: Kind, path: Path, warn: Warn) -> Iterator[Path]:
             yield from template_files(path)
         case "themes":
             yield from [path] if path.is_file() else theme_files(path)
-        case "extensions":
+        case "extensions" | "tools":
             yield from _file_or_index(path) or extension_files(path, warn)
 
 

@@ -37,6 +37,10 @@ _SHOWN = 80
 """Characters of an invalid entry point in a message."""
 
 
+CODE: tuple[Kind, ...] = ("extensions", "tools")
+"""Kinds of resources that run."""
+
+
 class Layer(Record):
     """The packages listed in one settings file."""
 
@@ -71,16 +75,17 @@ class Package(Record):
     chosen: Offered
 
     def places(self, kind: Kind) -> tuple[Place, ...]:
-        """Return the used resources of one kind, without extensions of the original pi.
+        """Return the used resources of one kind, without code for the original pi.
 
-        An extension that is an importable folder is returned as that folder.
+        Code that is an importable folder is returned as that folder.
         """
         root = self.configured.root
         base = root.parent if root.is_file() else root
-        ours = (x for x in self.chosen.get(kind, ()) if kind != "extensions" or not _foreign(x))
+        is_code = kind in CODE
+        ours = (x for x in self.chosen.get(kind, ()) if not (is_code and _foreign(x)))
         return tuple(
             Place(
-                path=base / (name.removesuffix("/__init__.py") if kind == "extensions" else name),
+                path=base / (name.removesuffix("/__init__.py") if is_code else name),
                 source=self.configured.entry.source,
                 scope=self.configured.scope,
                 origin="package",
@@ -117,8 +122,9 @@ class Package(Record):
 
     @property
     def foreign(self) -> tuple[str, ...]:
-        """The extensions that only the original pi can run."""
-        return tuple(filter(_foreign, self.chosen.get("extensions", ())))
+        """The extensions and tools that only the original pi can run."""
+        code = (name for kind in CODE for name in self.chosen.get(kind, ()))
+        return tuple(filter(_foreign, code))
 
 
 class FoundPackages(Record):

@@ -70,7 +70,7 @@ def _with_folders(path: str) -> list[str]:
     return ["/".join(parts[:count]) for count in range(len(parts), 0, -1)]
 
 
-Kind: TypeAlias = Literal["extensions", "skills", "prompts", "themes"]
+Kind: TypeAlias = Literal["extensions", "tools", "skills", "prompts", "themes"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pi.base.terminal_text import one_line
 from pi.coding.packages.contents import NODE_SUFFIXES
-from pi.coding.packages.discovery import Configured, Package
+from pi.coding.packages.discovery import CODE, Configured, Package
 from pi.coding.packages.entries import Kind
 from pi.coding.packages.source import LocalSource, without_password
 from pi.coding.packages.staging import Arrival, Outcome
@@ -51,7 +51,7 @@ def config_lines(packages: Iterable[Package]) -> Iterator[str]:
 
 def resource_note(kind: Kind, name: str) -> str:
     """Return a note about a resource that cannot be used here."""
-    return " (needs the original)" if kind == "extensions" and name.endswith(NODE_SUFFIXES) else ""
+    return " (needs the original)" if kind in CODE and name.endswith(NODE_SUFFIXES) else ""
 
 
 def update_line(configured: Configured, outcome: Outcome) -> str:

@@ -26,7 +26,8 @@ class InputMode(Record):
     """Colour of the editor's border, by its name in the theme."""
 
 
-Sink: TypeAlias = Literal["log", "export", "share"]
+Sink: TypeAlias = Literal["log", "export", "share", "collab"]
+"""Where a text goes: the log, an export, a shared page, or guests of a live session."""
 
 
 CheckLevel: TypeAlias = Literal["good", "note", "missing", "broken"]
@@ -54,7 +55,7 @@ class NameConflict(Record):
     """Path of the extension that owns the name; ``pi`` if it is built in."""
 
 
-ViewKind: TypeAlias = Literal["tool", "message", "entry", "status"]
+ViewKind: TypeAlias = Literal["tool", "message", "entry", "status", "code"]
 
 
 class ViewOptions(Record):
@@ -64,6 +65,8 @@ class ViewOptions(Record):
     """Whether the full content is shown."""
     output_pad: int = 0
     """Columns of padding to the left of texts."""
+    hyperlinks: bool = False
+    """Whether the terminal shows hyperlinks (OSC 8); otherwise they are removed from views."""
 
 
 class ExtensionViews(Protocol):
@@ -106,6 +109,10 @@ class ExtensionsPort(Protocol):
     @property
     def foreign(self) -> Sequence[str]:
         """Files that only the original pi can run."""
+        ...
+
+    def left_out(self) -> Sequence[str]:
+        """Return a line for each recommended battery whose extra is not installed."""
         ...
 
     def find(self, text: str) -> str | None:
@@ -183,3 +190,9 @@ class ExtensionInfo(Record):
     """What it registered or declares: ``/command``, ``--flag``, ``tool name``, ``key Ctrl+X``."""
     activation: tuple[str, ...] = ()
     """What loads it, if it is not loaded with every session."""
+    switch: str = ""
+    """The setting that switches it on and off; empty if there is none."""
+    is_recommended: bool = False
+    """Whether ``batteries: "recommended"`` switches it on."""
+    install: str = ""
+    """The command that installs what it lacks; empty if nothing is missing."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
-from pi.agent.tools.tool import AgentTool, FilePreview
-from pi.ai.messages import Context, ToolCall
+from pi.agent.tools.approval import ToolApproval
+from pi.agent.tools.tool import AgentTool, FilePreview, ToolResult, Update
+from pi.ai.messages import Context, Json, ToolCall
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.plan_limits import PlanLimit
 from pi.ai.request import StreamOptions
@@ -27,10 +28,17 @@ from pi.coding.session.views import ContextUsage, SessionStats, TreeNode
 from pi.coding.settings.settings import Settings
 
 if TYPE_CHECKING:
-    from pi.coding.shell.jobs import ShellJobs
+    from pi.coding.export.share import Shared
+    from pi.coding.port.extensions import Sink
+    from pi.coding.shell.jobs import SessionJobs
+    from pi.coding.shell.local import ShellSetup
 
 
-class FactsPort(Protocol):
+ExportForm: TypeAlias = Literal["html", "markdown", "text", "jsonl"]
+"""Formats of an exported session; ``jsonl`` is a session file with the current branch."""
+
+
+class InfoPort(Protocol):
     """Read-only queries, and the name and labels of a session."""
 
     @property
@@ -210,8 +218,22 @@ class ToolsPort(Protocol):
         """Declare changed tools with the next request of the current run."""
         ...
 
+    def has_preview(self, name: str) -> bool:
+        """Whether calls of an active tool have a preview once their arguments are there."""
+        ...
+
     def preview(self, call: ToolCall) -> FilePreview | None:
         """Return the file as a call would leave it, as far as its arguments have been streamed."""
+        ...
+
+    def approval(self, call: ToolCall) -> ToolApproval:
+        """Return what a call may do, as its tool declares it."""
+        ...
+
+    async def call(
+        self, name: str, arguments: Json, *, caller: str, update: Update | None = None
+    ) -> ToolResult:
+        """Call a tool for an extension, as guarded as for the model."""
         ...
 
 
@@ -263,8 +285,12 @@ class WorkspacePort(Protocol):
         ...
 
     @property
-    def shell_jobs(self) -> ShellJobs | None:
-        """Background jobs of bash; ``None`` if they are switched off."""
+    def shell_jobs(self) -> SessionJobs:
+        """Background jobs."""
+        ...
+
+    def shell_setup(self) -> ShellSetup:
+        """Return how the bash tool starts a shell. Raises ``NoShell``."""
         ...
 
 
@@ -286,4 +312,35 @@ class EntriesPort(Protocol):
 
     async def append_message(self, message: SessionMessage) -> None:
         """Append a message to the conversation of an idle session."""
+        ...
+
+
+class ExportsPort(Protocol):
+    """Exporting the session without the user's secrets."""
+
+    async def write(self, output: str | None = None) -> Path:
+        """Write the session as HTML, or in the format of the suffix of ``output``.
+
+        Returns the path.
+        """
+        ...
+
+    async def text(self) -> str:
+        """Return the branch as text; empty if there are no messages."""
+        ...
+
+    async def render(self, form: ExportForm, sink: Sink) -> bytes:
+        """Return the session in a format, redacted for a sink."""
+        ...
+
+    async def share(self, target: str = "") -> Shared:
+        """Upload the session as a web page, to the target of that name or the usual one."""
+        ...
+
+    def targets(self) -> Sequence[tuple[str, str]]:
+        """The share targets of extensions, with their descriptions."""
+        ...
+
+    def redact(self, value: Any, sink: Sink) -> Any:
+        """Return a text or JSON value without secrets, for a sink."""
         ...

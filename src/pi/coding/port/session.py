@@ -1,61 +1,45 @@
-"""``SessionPort``: the session as modes and extensions use it, and the protocols of its parts.
+"""``SessionPort``: the session as modes and extensions use it.
 
 Modes and extensions call its parts and subscribe to its events. The session is local, or a replica
-of a remote one. ``queries`` has the protocols of the parts that mostly answer.
+of a remote one. ``actions`` and ``queries`` have the protocols of its parts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol
 
-from pi.agent.env import OnOutput
 from pi.agent.events import Kinds, Listener
-from pi.agent.policy import Next
-from pi.ai.auth.login import LoginUI
-from pi.ai.auth.storage import AuthStorage
-from pi.ai.messages import AssistantMessage, Image, Json, SystemMessage
+from pi.ai.messages import AssistantMessage
 from pi.coding.blobs.artifacts import Artifacts
-from pi.coding.compaction.events import CompactionResult
 from pi.coding.port.extensions import ExtensionsPort
 from pi.coding.port.results import (
-    Account,
-    Forked,
-    InputSource,
-    Navigated,
-    Queues,
-    Replaced,
-    Streaming,
     SubSession,
 )
-from pi.coding.resources.prompts import MissingValues
-from pi.coding.session.entries import Entry, SessionMessage
+from pi.coding.session.entries import SessionMessage
 from pi.coding.settings.settings import Settings
-from pi.coding.shell.local import BashResult
 
 if TYPE_CHECKING:  # for annotations only: this module is imported at start-up
-    from pi.agent.agent import RunState
-    from pi.agent.policy import Request
-    from pi.agent.response import StreamingResponse
     from pi.ai.http.client import HttpClient
-    from pi.coding.export.share import Shared
+    from pi.coding.port.actions import (
+        AccountsPort,
+        CompactionPort,
+        PromptPort,
+        RetryPort,
+        RunsPort,
+        SessionsPort,
+        ShellPort,
+        TreePort,
+    )
     from pi.coding.port.queries import (
         EntriesPort,
-        FactsPort,
+        ExportsPort,
+        InfoPort,
         ModelPort,
         ToolsPort,
         WorkspacePort,
     )
-    from pi.coding.port.remote import Remote, Replica
-    from pi.coding.prompt import PromptParts
-
-
-Accepted: TypeAlias = Callable[[], Awaitable[None] | None]
-"""Called once a prompt is accepted, before the run starts."""
-
-Fill: TypeAlias = Callable[[MissingValues], Awaitable[Mapping[str, str] | None]]
-"""Returns values for the missing variables of a template; ``None`` if the user cancelled."""
 
 
 class NestedSession(Protocol):
@@ -89,284 +73,6 @@ class NestedSession(Protocol):
 
     async def close(self) -> None:
         """Close the session."""
-        ...
-
-
-class PromptPort(Protocol):
-    """Prompts and message queues."""
-
-    @property
-    def pending(self) -> Sequence[Any]:
-        """Queued messages that wait for delivery."""
-        ...
-
-    async def prompt(
-        self,
-        text: str,
-        images: Sequence[Image] = (),
-        *,
-        streaming: Streaming | None = None,
-        source: InputSource = "interactive",
-        accepted: Accepted | None = None,
-        fill: Fill | None = None,
-        check: Callable[[str], None] | None = None,
-    ) -> Next | None:
-        """Send a prompt and wait until the agent is idle again."""
-        ...
-
-    async def steer(
-        self, text: str, images: Sequence[Image] = (), *, source: InputSource = "interactive"
-    ) -> None:
-        """Deliver a message after the tools of the current turn."""
-        ...
-
-    async def follow_up(
-        self, text: str, images: Sequence[Image] = (), *, source: InputSource = "interactive"
-    ) -> None:
-        """Deliver a message when the agent would stop."""
-        ...
-
-    def system_message(self) -> SystemMessage:
-        """Return the system prompt and the tools of the next run."""
-        ...
-
-    async def clear_queue(self) -> Queues:
-        """Remove and return all queued messages."""
-        ...
-
-    def set_queue_modes(self, *, steering: str | None = None, follow_up: str | None = None) -> None:
-        """Set for this session how queued messages are delivered."""
-        ...
-
-    def start(self, text: str, images: Sequence[Image], *, expand: bool, meta: Json) -> None:
-        """Start a run as if the user had sent the prompt; ``meta`` is stored with it."""
-        ...
-
-    def start_with(self, message: SessionMessage) -> None:
-        """Start a run with a message that is not a prompt."""
-        ...
-
-    def next_request(self) -> Request:
-        """Return the request that the model would get now; nothing is sent."""
-        ...
-
-    def parts(self) -> PromptParts:
-        """Return the parts of the current system prompt."""
-        ...
-
-    def sections(self) -> dict[str, str]:
-        """Return the sections of the current system prompt."""
-        ...
-
-
-class IdleActions(Protocol):
-    """Actions that wait until the agent is idle."""
-
-    def add(self, act: Callable[[], Awaitable[None]], *, before_next_prompt: bool = True) -> None:
-        """Call ``act`` when idle next; prompts wait for it if ``before_next_prompt``."""
-        ...
-
-
-class RunsPort(Protocol):
-    """The current run. Nothing here waits for its end."""
-
-    @property
-    def idle(self) -> bool:
-        """Whether no run is active, local or remote."""
-        ...
-
-    @property
-    def open_answer(self) -> StreamingResponse:
-        """The answer that is being streamed: identifies and interrupts it."""
-        ...
-
-    @property
-    def progress(self) -> RunState:
-        """Progress of the current run, with the partial answer."""
-        ...
-
-    @property
-    def when_idle(self) -> IdleActions:
-        """Actions that wait until the agent is idle."""
-        ...
-
-    def require_idle(self) -> None:
-        """Raise ``AgentBusy`` during a run, ``WouldDeadlock`` from inside it."""
-        ...
-
-    async def queue(self, message: SessionMessage, *, follow_up: bool) -> None:
-        """Queue a message for the current run."""
-        ...
-
-    def abort(self) -> None:
-        """Request the end of the run, local or remote."""
-        ...
-
-    def refresh_policies(self) -> None:
-        """Use the current policies from the next run on."""
-        ...
-
-
-class SessionsPort(Protocol):
-    """Replacing this session by another one."""
-
-    async def new(self, parent_session: str | None = None) -> Replaced:
-        """Start a new session."""
-        ...
-
-    async def switch(self, path: Path) -> Replaced:
-        """Resume the session in a file."""
-        ...
-
-    async def fork(self, entry_id: str) -> Forked:
-        """Fork before a user message."""
-        ...
-
-    async def fork_at(self, entry_id: str) -> Replaced:
-        """Fork after an entry."""
-        ...
-
-    async def fork_file(self, path: Path) -> Replaced:
-        """Fork the session in a file, which another process may have open."""
-        ...
-
-    async def clone(self) -> Replaced:
-        """Clone the current branch into a new session."""
-        ...
-
-    async def import_file(self, path: Path) -> Replaced:
-        """Import a session file and resume the copy."""
-        ...
-
-    async def open_replica(self, header: Json, remote: Remote) -> Replica | None:
-        """Show a remote session instead; ``None`` if an extension cancelled it."""
-        ...
-
-    async def reload(self) -> None:
-        """Reload settings, resources and extensions; the conversation stays."""
-        ...
-
-
-class TreePort(Protocol):
-    """Moving within a session."""
-
-    async def go_to(
-        self,
-        id: str,
-        *,
-        summarize: bool = False,
-        instructions: str = "",
-        replace_instructions: bool = False,
-        label: str = "",
-    ) -> Navigated:
-        """Move the leaf to an entry."""
-        ...
-
-    def abort(self) -> None:
-        """Abort the branch summary that is being written."""
-        ...
-
-
-class ShellPort(Protocol):
-    """Shell commands of the user."""
-
-    async def run(
-        self,
-        command: str,
-        *,
-        exclude_from_context: bool = False,
-        on_text: OnOutput = lambda text: None,
-        shows_style: bool = False,
-    ) -> BashResult:
-        """Run a command to its end; ``on_text`` is called with its output as it arrives.
-
-        ``shows_style`` keeps the colours in that, for a screen; the result has none.
-        """
-        ...
-
-    def stop(self) -> None:
-        """Kill all running commands."""
-        ...
-
-
-class CompactionPort(Protocol):
-    """Compacting the conversation."""
-
-    @property
-    def busy(self) -> bool:
-        """Whether a compaction is running."""
-        ...
-
-    async def compact(self, instructions: str = "") -> CompactionResult:
-        """Compact now."""
-        ...
-
-    def abort(self) -> None:
-        """Abort the running compaction."""
-        ...
-
-    def set_automatic(self, *, enabled: bool) -> None:
-        """Turn automatic compaction on or off for this session."""
-        ...
-
-    def dropped(self) -> Sequence[Entry]:
-        """Entries that compaction removed from the model's context."""
-        ...
-
-
-class RetryPort(Protocol):
-    """Retrying failed answers."""
-
-    async def abort(self) -> bool:
-        """Cancel the pending retry. Returns False if none is pending."""
-        ...
-
-    def set_automatic(self, *, enabled: bool) -> None:
-        """Turn automatic retries on or off for this session."""
-        ...
-
-
-class ExportsPort(Protocol):
-    """Exporting the session without the user's secrets."""
-
-    async def write(self, output: str | None = None) -> Path:
-        """Write the session as HTML, or in the format of the suffix of ``output``.
-
-        Returns the path.
-        """
-        ...
-
-    async def text(self) -> str:
-        """Return the branch as text; empty if there are no messages."""
-        ...
-
-    async def share(self) -> Shared:
-        """Upload the session as a web page."""
-        ...
-
-
-class AccountsPort(Protocol):
-    """Logging in and out."""
-
-    @property
-    def storage(self) -> AuthStorage:
-        """The user's credential store."""
-        ...
-
-    async def all(self) -> tuple[Account, ...]:
-        """Return every provider, and whether it has credentials."""
-        ...
-
-    async def log_in(self, provider: str, ui: LoginUI) -> None:
-        """Log in to a provider and store the credentials."""
-        ...
-
-    async def store_key(self, provider: str, ui: LoginUI) -> None:
-        """Ask for an API key and store it."""
-        ...
-
-    def secrets(self) -> tuple[str, ...]:
-        """The user's API keys and tokens, for redaction."""
         ...
 
 
@@ -439,7 +145,7 @@ class SessionPort(Protocol):
         ...
 
     @property
-    def facts(self) -> FactsPort:
+    def info(self) -> InfoPort:
         """Read-only queries, name and labels."""
         ...
 

@@ -168,7 +168,7 @@ class ExtensionUI:
         """Show a line for a while."""
 
     def write(self, text: str) -> None:
-        """Write to standard output in print mode; with a user interface, show it as a notice."""
+        """Write to standard output in print mode; show it in the transcript, or as a notice."""
         self.notify(text)
 
     def set_status(self, key: str, text: str | None) -> None:

@@ -1,18 +1,30 @@
 """Finds all resources of a session in order of precedence, and applies settings lists of paths.
 
-Context files are AGENTS.md and similar files of a project, and SYSTEM.md and APPEND_SYSTEM.md.
+Prompt files are SYSTEM.md and APPEND_SYSTEM.md.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path, PurePath
+
+from msgspec import field
 
 from pi.agent.skills import Skill
 from pi.base.files import expand_home
 from pi.base.records import Record, replace
+from pi.coding.other_agents import AGENTS, SHARED, AgentUse, project_directories, repository_of
+from pi.coding.resources.agent_files import AgentFiles
+from pi.coding.resources.commands import find_commands
+from pi.coding.resources.instructions import (
+    ContextFile,
+    ContextFiles,
+    InstructionSearch,
+    find_context_files,
+)
 from pi.coding.resources.prompts import PromptTemplate, find_prompts
 from pi.coding.resources.skills import FoundSkill, find_skills
 from pi.coding.resources.sources import (
@@ -25,52 +37,7 @@ from pi.coding.resources.sources import (
     named_places,
     path_exists,
     read_text,
-    repository_of,
 )
-from pi.coding.trust import context_file
-
-
-class ContextFile(Record):
-    """A file with instructions."""
-
-    path: str
-    content: str
-
-
-class ContextFiles(Record):
-    """Context files, from the most general to the nearest."""
-
-    files: tuple[ContextFile, ...] = ()
-
-
-def find_context_files(
-    cwd: Path, agent_dir: Path, *, trusts: Callable[[Path], bool], warn: Warn
-) -> ContextFiles:
-    """Return the user's file, then those from the root of the file system down to ``cwd``."""
-    read: list[ContextFile] = []
-    seen: set[str] = set()
-    for path, allowed in _candidates(cwd, agent_dir, trusts):
-        real = os.path.realpath(path)
-        if real in seen:
-            continue
-        seen.add(real)
-        if not allowed:
-            continue
-        try:
-            read.append(ContextFile(path=str(path), content=read_text(path)))
-        except BadResource as error:
-            warn(f"Could not read {path}: {error.message}")
-    return ContextFiles(files=tuple(read))
-
-
-def _candidates(
-    cwd: Path, agent_dir: Path, trusts: Callable[[Path], bool]
-) -> Iterator[tuple[Path, bool]]:
-    for path in context_file(agent_dir):
-        yield path, True
-    for directory in (*reversed(cwd.parents), cwd):
-        for path in context_file(directory):
-            yield path, trusts(directory)
 
 
 class PromptFiles(Record):
@@ -84,16 +51,16 @@ def find_prompt_files(
     cwd: Path,
     agent_dir: Path,
     *,
-    trusted: bool,
+    trusted: Sequence[Path] = (),
     system: str | None = None,
     append: Sequence[str] = (),
     warn: Warn,
 ) -> PromptFiles:
-    """Find the prompt files. Precedence: command line, trusted project, user.
+    """Find the prompt files. Precedence: command line, ``trusted`` directories, user.
 
     ``system`` and ``append`` come from the command line: texts, or names of files.
     """
-    folders = [cwd / ".pi", agent_dir] if trusted else [agent_dir]
+    folders = [*(directory / ".pi" for directory in trusted), agent_dir]
     return PromptFiles(
         system=_first(folders, "SYSTEM.md", warn) if system is None else text_or_file(system, cwd),
         append=(
@@ -225,6 +192,20 @@ class ResourceOptions(Record):
     """Come first, and need no trust: they are not read from disk."""
 
 
+class SkillNames(Record):
+    """``includeSkills`` and ``ignoredSkills`` of the settings: patterns of names."""
+
+    include: tuple[str, ...] = ()
+    """Empty: all skills."""
+    ignore: tuple[str, ...] = ()
+
+    def admits(self, name: str) -> bool:
+        """Whether a skill with this name is used."""
+        if any(fnmatchcase(name, pattern) for pattern in self.ignore):
+            return False
+        return not self.include or any(fnmatchcase(name, pattern) for pattern in self.include)
+
+
 class ResourceLists(Record):
     """The lists of a settings file, and the folder that their paths are relative to."""
 
@@ -240,6 +221,8 @@ class Resources(Record):
     prompt_files: PromptFiles = PromptFiles()
     skills: tuple[FoundSkill, ...] = ()
     prompts: tuple[PromptTemplate, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Variables for commands, from settings of other agents."""
     warnings: tuple[str, ...] = ()
 
 
@@ -256,21 +239,40 @@ class ResourceSearch(Record):
     extra: tuple[Place, ...] = ()
     """Skill folders of packages and extensions."""
     extra_prompts: tuple[Place, ...] = ()
+    names: SkillNames = SkillNames()
+    use: AgentUse = AgentUse()
+    """Which other agents are used."""
+    rulebook: bool = False
+    """Whether an extension puts rules into the prompt."""
+
+    @property
+    def directories(self) -> tuple[Path, ...]:
+        """The trusted directories of the project, nearest first."""
+        every = (self.cwd, *project_directories(self.cwd, self.home)[1:])
+        return tuple(
+            each for each in every if (self.trusted if each == self.cwd else self.trusts(each))
+        )
 
 
 def discover(options: ResourceOptions, where: ResourceSearch) -> Resources:
     """Search all places. Only trusted files are opened."""
     warnings: list[str] = []
+    agents = AgentFiles(where.cwd, where.home, where.use, where.trusts, warnings.append)
     context = ContextFiles()
     if options.context_files:
-        context = find_context_files(
-            where.cwd, where.agent_dir, trusts=where.trusts, warn=warnings.append
+        search = InstructionSearch(
+            cwd=where.cwd,
+            agent_dir=where.agent_dir,
+            home=where.home,
+            trusts=where.trusts,
+            rulebook=where.rulebook,
         )
+        context = find_context_files(search, warnings.append, agents)
     provided = options.provided
     prompt_files = find_prompt_files(
         where.cwd,
         where.agent_dir,
-        trusted=where.trusted,
+        trusted=where.directories,
         system=options.system_prompt,
         append=options.append_system_prompt,
         warn=warnings.append,
@@ -280,26 +282,29 @@ def discover(options: ResourceOptions, where: ResourceSearch) -> Resources:
         prompt_files=replace(prompt_files, append=provided.append_prompt or prompt_files.append),
         skills=(
             *(FoundSkill(skill=skill, source=INLINE) for skill in provided.skills),
-            *_admitted_skills(options, where, warnings.append),
+            *_admitted_skills(options, where, agents, warnings.append),
         ),
-        prompts=provided.prompts + _admitted_prompts(options, where, warnings.append),
+        prompts=provided.prompts + _admitted_prompts(options, where, agents, warnings.append),
+        variables=agents.variables(),
         warnings=tuple(warnings),
     )
 
 
 def _admitted_skills(
-    options: ResourceOptions, where: ResourceSearch, warn: Warn
+    options: ResourceOptions, where: ResourceSearch, agents: AgentFiles, warn: Warn
 ) -> tuple[FoundSkill, ...]:
     selections = _selections(where, "skills")
     places = [
         *named_places(options.skill_paths, where.cwd),
-        *(_skill_places(where, selections) if options.skills else ()),
+        *(_skill_places(where, selections, agents) if options.skills else ()),
     ]
-    return find_skills(_existing(places, "Skill", warn), warn, partial(_admits, selections))
+    found = find_skills(_existing(places, "Skill", warn), warn, partial(_admits, selections))
+    admits = where.names.admits
+    return tuple(each for each in found if each.source.source == "cli" or admits(each.skill.name))
 
 
 def _admitted_prompts(
-    options: ResourceOptions, where: ResourceSearch, warn: Warn
+    options: ResourceOptions, where: ResourceSearch, agents: AgentFiles, warn: Warn
 ) -> tuple[PromptTemplate, ...]:
     selections = _selections(where, "prompts")
     places = [
@@ -307,24 +312,42 @@ def _admitted_prompts(
         *(_prompt_places(where, selections) if options.prompts else ()),
     ]
     there = _existing(places, "Prompt template", warn)
-    return find_prompts(there, warn, partial(_admits, selections))
+    admits = partial(_admits, selections)
+    found = find_prompts(there, warn, admits)
+    if not options.prompts:
+        return found
+    found += find_commands(_command_places(where, agents), warn, found, admits)
+    names = {each.name for each in found}
+    return found + tuple(each for each in agents.settings.commands if each.name not in names)
 
 
-def _skill_places(where: ResourceSearch, selections: Sequence[Selection]) -> Iterator[Place]:
-    if where.trusted:
-        yield Place(path=where.cwd / ".pi" / "skills", scope="project")
-    for directory in _up_to_repository(where.cwd):
-        if directory != where.home and where.trusts(directory):
-            yield Place(path=directory / ".agents" / "skills", scope="project")
+def _skill_places(
+    where: ResourceSearch, selections: Sequence[Selection], agents: AgentFiles
+) -> Iterator[Place]:
+    for directory in where.directories:
+        yield Place(path=directory / ".pi" / "skills", scope="project")
+    if where.use.in_project(SHARED):
+        for directory in _up_to_repository(where.cwd):
+            if directory != where.home and where.trusts(directory):
+                yield Place(path=directory / ".agents" / "skills", scope="project")
     yield Place(path=where.agent_dir / "skills")
-    yield Place(path=where.home / ".agents" / "skills")
+    if where.use.of_user(SHARED):
+        yield Place(path=where.home / ".agents" / "skills")
     yield from _listed(selections)
     yield from where.extra
+    yield from (place for place in agents.places("skills") if place.source != SHARED)
+
+
+def _command_places(where: ResourceSearch, agents: AgentFiles) -> Iterator[Place]:
+    for directory in where.directories:
+        yield Place(path=directory / ".pi" / "commands", scope="project")
+    yield Place(path=where.agent_dir / "commands")
+    yield from agents.places("commands")
 
 
 def _prompt_places(where: ResourceSearch, selections: Sequence[Selection]) -> Iterator[Place]:
-    if where.trusted:
-        yield Place(path=where.cwd / ".pi" / "prompts", scope="project")
+    for directory in where.directories:
+        yield Place(path=directory / ".pi" / "prompts", scope="project")
     yield Place(path=where.agent_dir / "prompts")
     yield from _listed(selections)
     yield from where.extra_prompts
@@ -348,7 +371,7 @@ def _listed(selections: Sequence[Selection]) -> Iterator[Place]:
 def _existing(places: Sequence[Place], what: str, warn: Warn) -> Iterator[Place]:
     """Yield existing places; warn about missing ones unless they are default places."""
     for place in places:
-        if place.source == "auto" or path_exists(place.path):
+        if place.source == "auto" or place.source in AGENTS or path_exists(place.path):
             yield place
         else:
             warn(f"{what} {place.path} does not exist.")

@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from pi.base.files import read_regular
+from pi.coding.other_agents import repository_of
 from pi.coding.resources.sources import (
     MAX_TREE_ENTRIES,
     entries_of,
     is_folder,
-    repository_of,
     walk_below,
 )
 

@@ -1,4 +1,4 @@
-"""Generic resource kinds, rules, and the folders of other agents.
+"""Generic resource kinds, and where they are searched.
 
 A kind defines how a file is parsed and how its value is named. Sources define where files are
 searched. Of several values with the same name the first is used. Files of a project are opened
@@ -7,36 +7,21 @@ only if it is trusted, whichever source found them.
 
 from __future__ import annotations
 
-import logging
-import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from msgspec import field
-
-from pi.base.formats import Document, split_front_matter
 from pi.base.records import Record
-from pi.coding.resources.prompts import parse_template, template_files
-from pi.coding.resources.skills import parse_skill, skill_files
+from pi.coding.other_agents import AgentUse, repository_of
+from pi.coding.resources.prompts import parse_template
+from pi.coding.resources.skills import parse_skill
 from pi.coding.resources.sources import (
     BadResource,
     Scope,
     Warn,
-    entries_of,
     is_file,
-    parse_document,
-    path_exists,
     read_text,
-    repository_of,
 )
-from pi.coding.trust import CLINE_RULES
-
-log = logging.getLogger(__name__)
-
-_COMMA = re.compile(r",(?![^{}]*\})")
-"""A comma outside braces: ``*.{js,ts},*.py`` are two globs."""
-
 
 Parse: TypeAlias = Callable[[str, Path], Any]
 """Parses the text of a file. Returns ``None`` to skip it; raises ``BadResource`` if broken."""
@@ -52,6 +37,8 @@ class Where(Record):
     agent_dir: Path
     trusts: Callable[[Path], bool]
     """Whether files of a directory may be read."""
+    use: AgentUse = AgentUse()
+    """Which other agents are used."""
 
     @property
     def project(self) -> Path:
@@ -65,6 +52,12 @@ class Where(Record):
     def allows(self, path: Path) -> bool:
         """Whether a file may be read or a folder listed: it is the user's own, or trusted."""
         return self.scope(path) == "user" or self.trusts(path)
+
+    def uses(self, source: str, path: Path) -> bool:
+        """Whether files of a source are used; those of other agents at home only if accepted."""
+        if self.scope(path) == "project":
+            return self.use.in_project(source)
+        return self.use.of_user(source)
 
     def _own(self, path: Path) -> bool:
         """Whether it belongs to the user even if the home directory is a repository or the project.
@@ -137,7 +130,9 @@ def load_kind(
     used: set[str] = set()
     for source in sorted(sources, key=lambda source: -source.priority):
         for path in source.find(where):
-            if not where.allows(path.parent) or not is_file(path):
+            if not where.allows(path.parent) or not where.uses(source.name, path):
+                continue
+            if not is_file(path):
                 continue
             value = _parsed(kind, path, warn)
             if value is None:
@@ -166,133 +161,5 @@ def _parsed(kind: ResourceKind, path: Path, warn: Warn) -> Any:
         return None
 
 
-KIND = "rules"
-GLOBAL_RULES = "global_rules.md"
-
-
-class Rule(Record):
-    """Instructions for some files or words, of pi or of another agent."""
-
-    name: str
-    path: str
-    content: str
-    description: str = ""
-    globs: tuple[str, ...] = ()
-    always_apply: bool = False
-    condition: str = ""
-    """Pattern of the text in an answer that triggers the rule; the first if several are given."""
-    meta: dict[str, Any] = field(default_factory=dict)
-    """The whole front matter, for fields that only some extensions know."""
-
-
-def parse_rule(text: str, path: Path) -> Rule:
-    """Parse a rule; front matter that is not valid YAML is read as lines of ``name: value``."""
-    try:
-        document = parse_document(text)
-    except BadResource as error:
-        log.warning("%s: %s; only its lines of name: value are used", path, error.message)
-        document = _by_lines(text)
-    meta = document.meta
-    words = (
-        word
-        for name in ("condition", "ttsr_trigger", "ttsrTrigger")
-        for word in _listed(meta.get(name))
-    )
-    return Rule(
-        name=_name(path),
-        path=str(path),
-        content=document.body.strip(),
-        description=_text(meta.get("description")),
-        globs=_globs(meta.get("globs")),
-        always_apply=meta.get("alwaysApply") is True,
-        condition=next(words, ""),
-        meta=meta,
-    )
-
-
-def _by_lines(text: str) -> Document:
-    """Read front matter line by line: ``globs: *.ts,*.tsx`` of other agents is not valid YAML."""
-    front, body = split_front_matter(text)
-    pairs = re.findall(r"(?m)^(\w+):[ \t]*(.*?)[ \t]*$", front or "")
-    meta = {name: value == "true" if value in ("true", "false") else value for name, value in pairs}
-    return Document(meta=meta, body=body, has_meta=True)
-
-
-def _name(path: Path) -> str:
-    return path.stem.lstrip(".") if path.suffix else path.name.lstrip(".")
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _globs(value: Any) -> tuple[str, ...]:
-    """Return the globs of a list or of a text; commas separate them, except between braces."""
-    parts = (part.strip() for text in _listed(value) for part in _COMMA.split(text))
-    return tuple(part for part in parts if part)
-
-
-def _listed(value: Any) -> Iterator[str]:
-    for one in value if isinstance(value, list) else [value]:
-        if isinstance(one, str) and one:
-            yield one
-
-
-def _pi(where: Where) -> Iterator[Path]:
-    if where.allows(folder := where.cwd / ".pi" / "rules"):
-        yield from _files(folder)
-    yield from _files(where.agent_dir / "rules")
-
-
-def _windsurf(where: Where) -> Iterator[Path]:
-    if where.allows(folder := where.cwd / ".windsurf" / "rules"):
-        yield from _files(folder)
-    yield where.home / ".codeium" / "windsurf" / "memories" / GLOBAL_RULES
-
-
-def _cline(where: Where) -> Iterator[Path]:
-    """Yield the nearest rules in ``cwd`` or above: a folder of rules, or a single file."""
-    for directory in (where.cwd, *where.cwd.parents):
-        found = directory / CLINE_RULES
-        if path_exists(found):
-            # Above the project its own directory must be trusted: another user may own it.
-            if directory == where.home or where.trusts(directory):
-                yield from _files(found) if found.is_dir() else (found,)
-            return
-
-
-def _files(folder: Path) -> list[Path]:
-    return [path for path in entries_of(folder) if path.suffix in (".md", ".mdc")]
-
-
-RULES = ResourceKind(name=KIND, parse=parse_rule, key=lambda rule: rule.name)
-
-RULE_SOURCES = (
-    ResourceSource(kind=KIND, name="pi", priority=100, find=_pi),
-    agent_source(KIND, "claude", 80, ".claude/rules", _files),
-    agent_source(KIND, "codex", 70, ".codex/rules", _files),
-    agent_source(KIND, "agents", 70, ".agents/rules", _files),
-    agent_source(KIND, "gemini", 60, ".gemini/rules", _files),
-    agent_source(KIND, "cursor", 50, ".cursor/rules", _files),
-    ResourceSource(kind=KIND, name="windsurf", priority=50, find=_windsurf),
-    ResourceSource(kind=KIND, name="cline", priority=40, find=_cline),
-)
-"""Of rules with the same name those with the higher priority are used."""
-
-
 SKILLS = ResourceKind(name="skills", parse=parse_skill, key=lambda skill: skill.name)
 PROMPTS = ResourceKind(name="prompts", parse=parse_template, key=lambda template: template.name)
-
-
-OTHER_AGENT_SOURCES = (
-    agent_source(SKILLS.name, "claude", 80, ".claude/skills", skill_files),
-    agent_source(SKILLS.name, "codex", 70, ".codex/skills", skill_files),
-    agent_source(SKILLS.name, "gemini", 60, ".gemini/skills", skill_files),
-    agent_source(PROMPTS.name, "claude", 80, ".claude/commands", template_files),
-    agent_source(PROMPTS.name, "codex", 70, ".codex/prompts", template_files),
-)
-"""Skills and prompt templates of other agents.
-
-A session does not use them by default: extensions load them, or settings list their folders. Of
-two with the same name the one with the higher priority is used, and pi's own first.
-"""

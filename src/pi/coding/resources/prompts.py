@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from pi.base.errors import PiError
 from pi.base.formats import Document
@@ -47,6 +48,10 @@ class MissingValues(PiError):
         self.names = tuple(names)
 
 
+Syntax: TypeAlias = Literal["pi", "claude", "gemini"]
+"""How arguments are filled in: as in pi, Claude Code (and most others), or Gemini CLI."""
+
+
 class PromptTemplate(Record):
     """A prompt template."""
 
@@ -55,6 +60,7 @@ class PromptTemplate(Record):
     content: str
     argument_hint: str = ""
     source: SourceInfo = INLINE
+    syntax: Syntax = "pi"
 
 
 def find_prompts(
@@ -101,13 +107,59 @@ def expand_prompt(
     Values of variables come from the arguments, then from ``more``. Raises ``MissingValues`` for
     variables that are in neither.
     """
-    if not text.startswith("/"):
+    if (found := find_template(text, templates)) is None:
         return text
-    name, arguments = re.match(r"/(\S*)\s*(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
-    for template in templates:
-        if template.name == name:
-            return _filled(template, split_arguments(arguments), more or {})
-    return text
+    template, arguments = found
+    if template.syntax != "pi":
+        return fill_command(template.content, arguments, template.syntax)
+    return _filled(template, split_arguments(arguments), more or {})
+
+
+def find_template(
+    text: str, templates: Sequence[PromptTemplate]
+) -> tuple[PromptTemplate, str] | None:
+    """Return the template that ``/name arguments`` names, and the arguments."""
+    if (called := re.match(r"/(\S*)\s*(.*)", text, re.DOTALL)) is None:
+        return None
+    named = (template for template in templates if template.name == called[1])
+    return next(((template, called[2].strip()) for template in named), None)
+
+
+def has_place(content: str, syntax: Syntax) -> bool:
+    """Whether a command of another agent has a place for its arguments."""
+    return "{{args}}" in content if syntax == "gemini" else bool(re.search(_CLAUDE, content))
+
+
+_CLAUDE = r"\$(?:ARGUMENTS\[(?P<index>\d+)\]|(?P<all>ARGUMENTS\b)|(?P<place>\d+)(?!\d))"
+
+
+def fill_command(
+    content: str, text: str, syntax: Syntax, quote: Callable[[str], str] | None = None
+) -> str:
+    """Fill in the arguments of a command of another agent. ``text`` is what the user typed.
+
+    ``quote`` is applied to every word, for arguments of a shell command.
+
+    Claude Code counts ``$1`` from one, and from zero in files that have ``$0``. Arguments of a
+    command without a place for them are appended.
+    """
+    words = split_arguments(text)
+    if quote is not None:
+        words = [quote(word) for word in words]
+        text = " ".join(words)
+    if syntax == "gemini":
+        filled = content.replace("{{args}}", text)
+        return filled if "{{args}}" in content or not text else f"{content}\n\n{text}"
+    first = 0 if re.search(r"\$0(?!\d)", content) else 1
+
+    def value(match: re.Match[str]) -> str:
+        if match["all"] is not None:
+            return text
+        place = int(match["index"]) if match["index"] else int(match["place"]) - first
+        return words[place] if 0 <= place < len(words) else ""
+
+    filled, places = re.subn(_CLAUDE, value, content)
+    return filled if places or not text else f"{content}\n\nARGUMENTS: {text}"
 
 
 def split_arguments(text: str) -> list[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pi.agent.skills import Skill
 from pi.base.formats import Document
 from pi.base.records import Record
+from pi.coding.other_agents import AGENTS
 from pi.coding.resources.sources import (
     Admits,
     BadResource,
@@ -60,6 +61,8 @@ def find_skills(
     seen: set[str] = set()
     for place in places:
         for path in skill_files(place.path):
+            if place.source in AGENTS and path.name != SKILL_FILE:
+                continue  # other agents know only folders with that file
             real = os.path.realpath(path)
             if real in seen or not admits(path, place):
                 continue
@@ -68,6 +71,8 @@ def find_skills(
             if skill is None:
                 continue
             if (known := found.get(skill.name)) is not None:
+                if place.source in AGENTS:
+                    continue  # projects have the same skill once for every agent
                 warn(f'Skill "{skill.name}" at {path} is hidden by {known.skill.location}')
                 continue
             found[skill.name] = FoundSkill(skill=skill, source=place.info(path))

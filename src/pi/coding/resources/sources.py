@@ -30,7 +30,7 @@ class SourceInfo(Record):
 
     path: str
     source: str = "auto"
-    """``auto`` when it was discovered, ``cli``, ``inline``, ``local`` or a package."""
+    """``auto`` when it was discovered, ``cli``, ``inline``, ``local``, a package or an agent."""
     scope: Scope = "user"
     origin: Literal["top-level", "package"] = "top-level"
     base_dir: str | UnsetType = UNSET
@@ -47,6 +47,8 @@ class Place(Record):
     source: str = "auto"
     scope: Scope = "user"
     origin: Literal["top-level", "package"] = "top-level"
+    prefix: str = ""
+    """The name of a plugin, with which the names of its commands begin."""
 
     def info(self, path: Path) -> SourceInfo:
         """Return the source information of a resource at ``path``."""
@@ -149,11 +151,6 @@ def is_folder(path: Path) -> bool:
 def theme_files(folder: Path) -> Iterator[Path]:
     """Return the theme files of a folder."""
     return (path for path in entries_of(folder) if path.suffix == ".json" and is_file(path))
-
-
-def repository_of(folder: Path) -> Path | None:
-    """Return the git repository that contains ``folder``, if there is one."""
-    return next((each for each in (folder, *folder.parents) if path_exists(each / ".git")), None)
 
 
 MAX_FILE_BYTES = 1_000_000

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pi.agent.agent import Agent
 from pi.agent.events import AgentSettled
+from pi.agent.policy import Policy
 from pi.agent.tools.tool import AgentTool, ToolContext
 from pi.ai.models.model import Model
 from pi.base.records import Record, replace
@@ -24,6 +25,7 @@ from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.options import SessionOptions, SessionOverrides
 from pi.coding.runtime.session.agent_session import AgentSession
 from pi.coding.runtime.session.cache_warming import CacheWarming
+from pi.coding.runtime.session.command_output import CommandOutput
 from pi.coding.runtime.session.compaction import (
     CompactionControl,
     LiveCompaction,
@@ -73,7 +75,7 @@ async def assemble(
         session = build_session(bootstrap, core)
         bootstrap.hosting.bind(core, session)
         if options.name is not None:
-            await session.facts.rename(options.name)
+            await session.info.rename(options.name)
         if not len(core.log.tree) or bootstrap.is_new:
             await session.prompts.record_model_choice()
     except BaseException:
@@ -98,9 +100,13 @@ def build_live_session(bootstrap: Bootstrap) -> LiveSession:
     )
     contributions = bootstrap.contributions
 
-    def wrap(tool: AgentTool) -> AgentTool:
+    def wrap(tools: Iterable[AgentTool]) -> tuple[AgentTool, ...]:
         # Inside of what extensions wrap, so that their schemes come first.
-        return contributions.wrapped(with_internal_urls(tool, lambda: core))
+        return contributions.wrapped([with_internal_urls(tool, lambda: core) for tool in tools])
+
+    def guards() -> tuple[Policy, ...]:
+        core.require_local("call a tool")
+        return contributions.policies(*bootstrap.overrides.policies)
 
     toolbox = Toolbox(
         agent,
@@ -110,6 +116,7 @@ def build_live_session(bootstrap: Bootstrap) -> LiveSession:
         wrap=wrap,
         enabled=contributions.enabled_tools,
         restrict=contributions.restrict_tools,
+        guards=guards,
     )
     for tool in bootstrap.overrides.tools:
         toolbox.add(tool)
@@ -187,6 +194,7 @@ def build_session(bootstrap: Bootstrap, core: LiveSession) -> AgentSession:
         runs=runs,
         extensions=extensions,
         models=models,
+        command_output=CommandOutput(core, lambda: bootstrap.hosting.ui),
         whole_prompt=_whole_prompt(bootstrap),
     )
     compaction = CompactionControl(core, compactor, prompts)
@@ -199,7 +207,7 @@ def build_session(bootstrap: Bootstrap, core: LiveSession) -> AgentSession:
         runs=runs,
         models=models,
         shell=shell,
-        facts=SessionQueries(core, compaction),
+        info=SessionQueries(core, compaction),
         compaction=compaction,
         summaries=summaries,
         extensions=extensions,

@@ -14,6 +14,7 @@ from pi.base.records import replace
 from pi.coding.bus import EventBus
 from pi.coding.extension_host.dormant import ExtensionContributions
 from pi.coding.models.starting import ModelPreferences, StartingModel, find_starting_model
+from pi.coding.runtime.agent_offer import offer_agents, switched_off
 from pi.coding.runtime.extensions.hosting import ExtensionHosting
 from pi.coding.runtime.extensions.sources import ExtensionSources
 from pi.coding.runtime.live import LiveSession, SessionToolSupport
@@ -24,6 +25,7 @@ from pi.coding.runtime.secrets import KnownSecrets
 from pi.coding.runtime.session_places import listed_session_dir, location_for
 from pi.coding.runtime.workspace import (
     Workspace,
+    config_files,
     open_workspace,
     own_settings,
     skipped_files,
@@ -31,6 +33,7 @@ from pi.coding.runtime.workspace import (
 from pi.coding.session.context import chosen_model, chosen_thinking_level
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import SessionLocation
+from pi.coding.settings.settings import RECOMMENDED
 from pi.coding.trust import Trust, TrustStore, decide_trust
 
 if TYPE_CHECKING:  # lazy: imported with the first extension
@@ -62,6 +65,7 @@ class Bootstrap:
             environ=self._variables,
             rows=self._provider_rows,
             clients=self._oauth_clients,
+            variables=self.contributions.secret_variables,
         )
         self.hosting = self._new_hosting()
         self._answers: dict[str, bool] = {}
@@ -69,9 +73,7 @@ class Bootstrap:
         self._skipped: tuple[Path, ...] = ()
         """Skipped files that were already reported to the user."""
         self._live: LiveSession | None = None
-        self._tool_support = SessionToolSupport(
-            self.secrets, self.contributions, has_screen=overrides.mode == "tui"
-        )
+        self._tool_support = SessionToolSupport(self.secrets, self.contributions)
         self._opened = AsyncExitStack()
         """Resources to close if no session is built: locks, connections, extensions."""
         self.rollback = self._opened.aclose
@@ -85,6 +87,7 @@ class Bootstrap:
         """Run all steps: trust, settings, log, extensions, models."""
         self._opened.push_async_callback(self.hosting.close)
         await self.hosting.load_own(self._cwd)
+        await self._offer_agents()
         self.workspace = await self._first_workspace(self._cwd)
         self._move_legacy_sessions()
         self.log = self.overrides.open_log(self.session_location(self._cwd))
@@ -111,6 +114,8 @@ class Bootstrap:
         self.start = await find_starting_model(
             self._model_preferences(), self.model_client.registry
         )
+        if self.options.settings.get("batteries") == RECOMMENDED:
+            self.hosting.sources.report_left_out()
 
     @property
     def is_new(self) -> bool:
@@ -125,6 +130,7 @@ class Bootstrap:
         if self.overrides.trust is not None:
             return self.overrides.trust.within(cwd)
         settings = self.overrides.settings or own_settings(self.machine, self.options)
+        settings.recommend(self.hosting.sources.recommended)
         return await decide_trust(
             cwd,
             TrustStore(self.machine.agent_dir / "trust.json", clock=self.machine.clock),
@@ -135,6 +141,7 @@ class Bootstrap:
             ask=self.overrides.ask_trust,
             answers=self._answers,
             gates=self.hosting.gates(cwd, self.machine, settings),
+            use=switched_off(settings),
         )
 
     async def open_workspace(
@@ -152,6 +159,7 @@ class Bootstrap:
             session=self._tool_support,
             settings=self.overrides.settings,
             overrides=before.settings.overrides if before else None,
+            recommended=self.hosting.sources.recommended,
             gates=lambda settings: self.hosting.gates(cwd, self.machine, settings),
         )
 
@@ -214,7 +222,12 @@ class Bootstrap:
         return self.workspace if self._live is None else self._live.workspace
 
     def _new_hosting(self) -> ExtensionHosting:
-        sources = ExtensionSources(self.machine, self.options.extensions, self.overrides.settings)
+        sources = ExtensionSources(
+            self.machine,
+            self.options.extensions,
+            self.overrides.settings,
+            config_files(self.machine, self.options.config_files),
+        )
         hosting = ExtensionHosting(
             self.contributions,
             self._new_host,
@@ -258,6 +271,29 @@ class Bootstrap:
             raise
         await self.workspace.close()
         self.workspace = await self._first_workspace(home)
+
+    async def _offer_agents(self) -> None:
+        """Ask about files of other agents in the home directory; a sub-session does not ask."""
+        overrides = self.overrides
+        if self._offers_agents and overrides.mode != "rpc":
+            settings = own_settings(self.machine, self.options)
+            reports = overrides.reports_skipped
+            await offer_agents(self.machine, settings, overrides.ui, reports=reports)
+
+    @property
+    def _offers_agents(self) -> bool:
+        overrides = self.overrides
+        return overrides.settings is None and overrides.parent is None and overrides.trust is None
+
+    def offer_agents_over_rpc(self) -> None:
+        """Ask an RPC client beside its commands: clients need not answer such questions."""
+        if self._offers_agents and self.overrides.mode == "rpc":
+            self._here.jobs.start(self._ask_client(), name="files of other agents")
+
+    async def _ask_client(self) -> None:
+        settings, ui = own_settings(self.machine, self.options), self.hosting.ui
+        if await offer_agents(self.machine, settings, ui, reports=True):
+            await self.hosting.read_resources_again()
 
     async def _first_workspace(self, cwd: Path) -> Workspace:
         return await self.open_workspace(cwd, await self.decide_trust(cwd))

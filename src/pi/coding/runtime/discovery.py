@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from pi.agent.skills import Skill
 from pi.ai.auth.storage import AuthStorage
 from pi.coding.models.registry import ModelRegistry
-from pi.coding.resources.discovery import ContextFile, ResourceOptions, Resources
+from pi.coding.resources.discovery import ResourceOptions, Resources
+from pi.coding.resources.instructions import ContextFile
 from pi.coding.resources.prompts import PromptTemplate
 from pi.coding.runtime import models
 from pi.coding.runtime.machine import settings_here, stored_trust

@@ -24,7 +24,8 @@ from pi.base.fuzzy import nearest
 from pi.base.records import Record, replace
 from pi.coding.extension_host.discovery.finding import ExtensionOptions, Factory
 from pi.coding.models.registry import ModelRegistry
-from pi.coding.resources.discovery import ContextFile, ProvidedResources, ResourceOptions
+from pi.coding.resources.discovery import ProvidedResources, ResourceOptions
+from pi.coding.resources.instructions import ContextFile
 from pi.coding.resources.prompts import PromptTemplate
 from pi.coding.resources.sources import read_text
 from pi.coding.runtime.assemble import assemble
@@ -294,5 +295,6 @@ def _run_in_thread(work: Coroutine[Any, Any, T]) -> T:
             return running.result()
         except KeyboardInterrupt:
             loop, task = begun.result()
-            loop.call_soon_threadsafe(task.cancel)
+            # A lambda: GuardedTask refuses a bare `cancel` as callback, see base/tasks.py.
+            loop.call_soon_threadsafe(lambda: task.cancel())
             raise

@@ -1,12 +1,12 @@
 """State shared by the parts of a session.
 
 ``RemoteSession`` is the remote side of a replica. ``SessionToolSupport`` is what tools need from
-the session: variables for commands, image limits, and reports of background jobs.
+the session: variables for commands, and image limits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pi.agent.agent import Agent
@@ -28,14 +28,12 @@ from pi.coding.runtime.tool_support import ToolSupport
 from pi.coding.runtime.toolbox import Toolbox
 from pi.coding.runtime.workspace import Workspace
 from pi.coding.session.conversation import SessionConversation
-from pi.coding.session.entries import CustomMessage, KnownEntry, SessionMessage
+from pi.coding.session.entries import KnownEntry, SessionMessage
 from pi.coding.session.log import SessionLog
 from pi.coding.tools.images import ImageLimits
 
 if TYPE_CHECKING:
-    from pi.base.processes.terminal import ChildTerminal
     from pi.coding.port.remote import Remote
-    from pi.coding.shell.jobs import Job
     from pi.coding.shell.spawns import SpawnWrap
 
 
@@ -151,6 +149,14 @@ class LiveSession:
         self.artifacts = self._lent_artifacts or Artifacts(folder)
         """Long outputs of this session, by number."""
 
+    def template_names(self) -> frozenset[str]:
+        """Names of the user's templates and skills, to which bundled commands yield."""
+        if self.remote is not None:
+            return frozenset()
+        found = self.workspace.resources
+        skills = (f"skill:{each.skill.name}" for each in found.skills)
+        return frozenset((*(template.name for template in found.prompts), *skills))
+
     @property
     def busy(self) -> bool:
         """Whether a run is active, local or remote."""
@@ -209,20 +215,12 @@ def image_limits(core: LiveSession) -> ImageLimits:
             return ImageLimits(resize=resize)
 
 
-KIND = "bash_job"
-"""Custom type of messages about finished background jobs."""
-HOW = {"completed": "has succeeded", "failed": "has failed", "cancelled": "was ended"}
-
-
 class SessionToolSupport(ToolSupport):
     """What tools need from a session. Tools are made before it, so ``core`` is set later."""
 
-    def __init__(
-        self, secrets: KnownSecrets, extensions: ExtensionContributions, *, has_screen: bool
-    ) -> None:
+    def __init__(self, secrets: KnownSecrets, extensions: ExtensionContributions) -> None:
         super().__init__(secrets)
         self.core: LiveSession | None = None
-        self.has_screen = has_screen
         self._extensions = extensions
 
     def variables(self) -> Mapping[str, str]:
@@ -255,34 +253,3 @@ class SessionToolSupport(ToolSupport):
     def spawn_wraps(self, kind: str) -> Sequence[SpawnWrap]:
         """Return the wraps of extensions around processes of a kind."""
         return self._extensions.spawn_wraps(kind)
-
-    async def terminal_opened(self, call_id: str, terminal: ChildTerminal) -> None:
-        """Emit the event of extensions."""
-        if self.core is not None:
-            from pi.coding.extension_host.events.session import TerminalOpenedEvent  # lazy: rare
-
-            await self.core.bus.emit(TerminalOpenedEvent(call_id=call_id, terminal=terminal))
-
-    def tools(self) -> Collection[str]:
-        """Return the names of the active tools."""
-        return () if self.core is None else self.core.toolbox.active_names
-
-    async def job_ended(self, job: Job) -> None:
-        """Report a finished job to the model: in the current run, or with the next prompt."""
-        if (core := self.core) is None:
-            return
-        message = CustomMessage(
-            custom_type=KIND,
-            content=_text(job),
-            details={"jobId": job.id, "state": job.state},
-            timestamp=core.machine.clock.now_ms(),
-        )
-        await (core.agent.steer if core.agent.is_running else core.append_message)(message)
-
-
-def _text(job: Job) -> str:
-    from pi.coding.tools.bash import bash_result_text  # lazy: imported on first use
-
-    said = bash_result_text(job.output.written())
-    how = f"The job {job.id} {HOW[job.state]}: {job.command}"
-    return f"{how}\n\n{said}" if said else how

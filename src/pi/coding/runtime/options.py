@@ -73,6 +73,8 @@ class SessionOptions(Record):
     """Trust for this run; ``None`` uses the stored decision."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Override the settings files for this run."""
+    config_files: tuple[str, ...] = ()
+    """``--config``: files with settings, above those of the project; later ones win."""
     name: str | None = None
     offline: bool = False
 

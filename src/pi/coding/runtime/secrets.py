@@ -34,12 +34,14 @@ class KnownSecrets:
         environ: Callable[[], Mapping[str, str]] | None = None,
         rows: Callable[[], Iterable[Provider]] = tuple,
         clients: Callable[[], Mapping[str, Json]] = dict,
+        variables: Callable[[], frozenset[str]] = frozenset,
     ) -> None:
         self._folder = machine.agent_dir
         self._storage = storage
         self._environ = environ or (lambda: machine.environ)
         self._rows = rows
         self._clients = clients
+        self._variables = variables
         self._found = secrets.of_tables()
         self._values: dict[str, None] = {}
         self._models: bytes | None = None
@@ -49,11 +51,17 @@ class KnownSecrets:
     @classmethod
     def of(cls, machine: Machine) -> KnownSecrets:
         """Return the secrets that are known without a session."""
+        # deferred: a session knows its extensions already
+        from pi.coding.extension_host.discovery.entry_points import installed
+
         settings = SettingsFile(machine.agent_dir / "settings.json", clock=machine.clock)
+        manifests = [each.manifest for each in installed(machine.agent_dir) if each.manifest]
+        names = frozenset(name for manifest in manifests for name in manifest.secrets)
         return cls(
             machine,
             AuthStorage(machine.agent_dir / "auth.json"),
             clients=lambda: _clients_in(settings),
+            variables=lambda: names,
         )
 
     def names(self) -> frozenset[str]:
@@ -61,6 +69,12 @@ class KnownSecrets:
         with self._lock:
             self._look()
             return self._found.names
+
+    def names_and_values(self) -> tuple[frozenset[str], tuple[str, ...]]:
+        """Return the names of variables that hold a secret, and the secret values."""
+        with self._lock:
+            values = self.values()
+            return self._found.names, values
 
     def values(self) -> tuple[str, ...]:
         """Return the secret values; no command is run for them.
@@ -75,6 +89,7 @@ class KnownSecrets:
 
     def _look(self) -> None:
         found = [self._found, secrets.of_rows(self._rows()), secrets.of_clients(self._clients())]
+        found.append(Secrets(names=self._variables()))
         # Unreadable files were not used for anything that could leak.
         with suppress(PiError):
             found.append(self._of_models())
@@ -99,8 +114,5 @@ class KnownSecrets:
 
 def _clients_in(settings: SettingsFile) -> Mapping[str, Json]:
     """Return the setting ``oauthClients``, even if other settings are invalid."""
-    try:
-        clients = settings.read().get("oauthClients")
-    except PiError:
-        return {}
+    clients = settings.read_with_config(lambda text: None).get("oauthClients")
     return clients if isinstance(clients, dict) else {}

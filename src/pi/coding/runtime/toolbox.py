@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from pi.agent.agent import Agent
-from pi.agent.tools.tool import AgentTool, FilePreview
-from pi.ai.messages import ToolCall
+from pi.agent.policy import Policy
+from pi.agent.tools.approval import ToolApproval
+from pi.agent.tools.tool import AgentTool, FilePreview, ToolFailed, ToolResult, Update
+from pi.ai.messages import Json, ToolCall
 from pi.coding.prompt import ToolNote
 from pi.coding.runtime.options import ToolFilter
 from pi.coding.runtime.workspace import Workspace
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
 
     RestrictTools: TypeAlias = Callable[[Iterable[str], Collection[str]], tuple[str, ...]]
     ExtensionTools: TypeAlias = Mapping[str, ExtensionTool]
+
+ALWAYS_ACTIVE = ("unlisted", "resolver")
+"""Exposures that no selection switches off."""
+NOT_LISTED = ("hidden", *ALWAYS_ACTIVE)
 
 
 class Toolbox:
@@ -29,20 +35,23 @@ class Toolbox:
         filter: ToolFilter,
         *,
         contributed: Callable[[], ExtensionTools] = dict,
-        wrap: Callable[[AgentTool], AgentTool] = lambda tool: tool,
+        wrap: Callable[[Iterable[AgentTool]], tuple[AgentTool, ...]] = tuple,
         enabled: Callable[[], Iterable[str]] = tuple,
         restrict: RestrictTools = lambda names, added: tuple(names),
+        guards: Callable[[], Sequence[Policy]] = tuple,
     ) -> None:
         self._agent = agent
         self._workspace = workspace
         self._contributed = contributed
         """Current tools of extensions."""
         self._wrap = wrap
-        """Returns a tool with the extensions' tool wraps applied."""
+        """Returns tools with the extensions' tool wraps applied."""
         self._enabled = enabled
         """Names that extensions enable beside the usual or selected tools."""
         self._restrict = restrict
         """Returns the names that all tool limits allow, given the names added by the opener."""
+        self._guards = guards
+        """Returns the policies that guard the calls of extensions."""
         self._filter = filter
         self._added: dict[str, tuple[AgentTool, ToolNote]] = {}
         self._chosen: tuple[str, ...] | None = None
@@ -72,13 +81,54 @@ class Toolbox:
         if self._agent.is_running:  # otherwise the next run starts with the current tools
             self._agent.tools = self.active()
 
+    def has_preview(self, name: str) -> bool:
+        """Whether calls of an active tool have a preview once their arguments are there."""
+        tool = self._running(name)
+        return tool is not None and tool.preview is not None
+
     def preview(self, call: ToolCall) -> FilePreview | None:
         """Return the file that a partial tool call would write."""
-        tool = next((tool for tool in self._agent.tools if tool.name == call.name), None)
+        tool = self._running(call.name)
         if tool is None or tool.preview is None:
             return None
         mended = tool.prepare_arguments(call.arguments) if tool.prepare_arguments else None
         return tool.preview(mended or call.arguments)
+
+    def approval(self, call: ToolCall) -> ToolApproval:
+        """Return what a call may do, as its tool declares it; anything if the tool is unknown."""
+        tool = self._running(call.name)
+        if tool is None:
+            contributed = self._contributed()
+            if call.name not in self._names(contributed):
+                return ToolApproval()
+            tool = self._tool(call.name, contributed)
+        return tool.approval_for(call.arguments)
+
+    async def call(
+        self, name: str, arguments: Json, *, caller: str, update: Update | None = None
+    ) -> ToolResult:
+        """Call a tool for the extension ``caller``, active or not, as guarded as for the model.
+
+        Raises ``ToolFailed`` if the tool does not exist or is not allowed, ``StopRun`` if a guard
+        ends the run. Cancelling cancels the tool.
+        """
+        # lazy: few extensions call tools
+        from pi.coding.runtime.extension_calls import call_tool, unknown_tool
+
+        contributed = self._contributed()
+        known = self._names(contributed)
+        if name not in known:
+            raise unknown_tool(name, known)
+        if name not in self._restrict((name,), self._added):
+            raise ToolFailed(f"Tool {name} is not allowed now.")
+        (tool,) = self._wrap([self._tool(name, contributed)])
+        return await call_tool(
+            self._agent, tool, arguments, policies=self._guards(), caller=caller, update=update
+        )
+
+    def _running(self, name: str) -> AgentTool | None:
+        """The tool of that name that the current run uses."""
+        return next((tool for tool in self._agent.tools if tool.name == name), None)
 
     def move_to(self, workspace: Workspace) -> None:
         """Use the built-in tools of another workspace."""
@@ -97,7 +147,9 @@ class Toolbox:
         built_in = self._workspace.tools if filter.built_in else {}
         names = dict.fromkeys((*built_in, *self._added, *contributed))
         if filter.only is not None:
-            names = dict.fromkeys(name for name in filter.only if name in names)
+            # A preview that cannot be applied is useless: resolvers need not be named.
+            kept = (*filter.only, *_resolvers(contributed))
+            names = dict.fromkeys(name for name in kept if name in names)
         return tuple(name for name in names if name not in filter.without)
 
     @property
@@ -113,14 +165,25 @@ class Toolbox:
     def _active_names(self, contributed: ExtensionTools) -> tuple[str, ...]:
         known = self._names(contributed)
         names = dict.fromkeys((*self._selected(known, contributed), *self._enabled()))
-        return self._restrict((name for name in names if name in known), self._added)
+        active = self._restrict((name for name in names if name in known), self._added)
+        if not (resolvers := _resolvers(contributed)) or self._any_deferrable(active, contributed):
+            return active
+        return tuple(name for name in active if name not in resolvers)
+
+    def _any_deferrable(self, names: Iterable[str], contributed: ExtensionTools) -> bool:
+        """Whether one of the tools may leave pending actions; built-in tools never do."""
+        return any(
+            self._tool(name, contributed).deferrable
+            for name in names
+            if name in contributed or name in self._added
+        )
 
     def _selected(self, known: tuple[str, ...], contributed: ExtensionTools) -> Iterable[str]:
         """The usual tools, or the selected ones and those that came after the selection."""
         if self._chosen is None and self._filter.only is not None:
             return known
         exposed = {name: tool.exposure for name, tool in contributed.items()}
-        always = {name for name in exposed if exposed[name] == "unlisted"}
+        always = {name for name in exposed if exposed[name] in ALWAYS_ACTIVE}
         offered = {name for name in exposed if exposed[name] == "active"} | {*self._added}
         if self._chosen is None:
             usual = {*self._workspace.settings.values.default_tools, *offered, *always}
@@ -133,16 +196,14 @@ class Toolbox:
         """Return the active tools, ready to run."""
         contributed = self._contributed()
         names = self._active_names(contributed)
-        return tuple(self._wrap(self._tool(name, contributed)) for name in names)
+        return self._wrap([self._tool(name, contributed) for name in names])
 
     def listed(self) -> tuple[AgentTool, ...]:
-        """Return all tools except hidden and unlisted ones of extensions."""
+        """Return all tools except those of extensions that are not listed."""
         contributed = self._contributed()
-        hidden = {
-            name for name, tool in contributed.items() if tool.exposure in ("hidden", "unlisted")
-        }
+        hidden = {name for name, tool in contributed.items() if tool.exposure in NOT_LISTED}
         names = [name for name in self._names(contributed) if name not in hidden]
-        return tuple(self._wrap(self._tool(name, contributed)) for name in names)
+        return self._wrap([self._tool(name, contributed) for name in names])
 
     def notes(self) -> tuple[ToolNote, ...]:
         """Return the prompt texts of the active tools."""
@@ -165,6 +226,11 @@ class Toolbox:
             return self._added[name][1]
         built_in = self._workspace.tools[name]
         return ToolNote(name=name, snippet=built_in.snippet, guidelines=built_in.guidelines)
+
+
+def _resolvers(contributed: ExtensionTools) -> tuple[str, ...]:
+    """Return the tools that are declared only beside tools that may leave pending actions."""
+    return tuple(name for name, tool in contributed.items() if tool.exposure == "resolver")
 
 
 def selected_tools(filter: ToolFilter, usual: Iterable[str]) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -14,14 +15,21 @@ from pi.coding.blobs.store import BlobStore
 from pi.coding.compaction.options import check_tokens
 from pi.coding.extension_host.discovery.manifest import ActivationState
 from pi.coding.files.local import LocalFiles
-from pi.coding.resources.discovery import ResourceLists, Resources, ResourceSearch, discover
+from pi.coding.resources.discovery import (
+    ResourceLists,
+    Resources,
+    ResourceSearch,
+    SkillNames,
+    discover,
+)
 from pi.coding.resources.sources import Place
+from pi.coding.runtime.agent_offer import agent_use, switched_off
 from pi.coding.runtime.machine import NAME as DOTENV
 from pi.coding.runtime.machine import Environment, Machine, read_dotenv
 from pi.coding.runtime.options import SessionOptions
 from pi.coding.runtime.secrets import KnownSecrets
-from pi.coding.runtime.tool_support import BashValues, ToolSupport, extended_bash, shell_jobs
-from pi.coding.settings.settings import Settings, SettingsFile
+from pi.coding.runtime.tool_support import BashValues, ToolSupport
+from pi.coding.settings.settings import ConfigFile, Settings, SettingsFile
 from pi.coding.shell.environment import (
     EnvironmentRules,
     command_environment,
@@ -29,7 +37,8 @@ from pi.coding.shell.environment import (
     service_environment,
     set_by_profiles,
 )
-from pi.coding.shell.local import LocalShell, ShellOptions, UserCommands
+from pi.coding.shell.jobs import SessionJobs
+from pi.coding.shell.local import LocalShell, ShellOptions, ShellSetup, UserCommands
 from pi.coding.shell.spill import SpillFolder
 from pi.coding.tools.programs import SearchPrograms
 from pi.coding.tools.registry import BuiltIn, ToolWorkspace, built_in_tools
@@ -40,10 +49,11 @@ if TYPE_CHECKING:  # lazy: most sessions do not need them
     from pi.coding.resources.kinds import Where
     from pi.coding.runtime.packages_here import SessionPackages
     from pi.coding.session.log import SessionLog
-    from pi.coding.shell.jobs import ShellJobs
     from pi.coding.tools.local_env import LocalEnv
 
 
+CONFIG_FILES = "PI_CONFIG_FILES"
+"""Files with settings, separated like folders in ``PATH``."""
 WRAPPER = ("PI_SHELL_PREFIX", "CLAUDE_CODE_SHELL_PREFIX")
 NO_LOGIN = ("PI_BASH_NO_LOGIN", "CLAUDE_BASH_NO_LOGIN")
 
@@ -84,9 +94,10 @@ class Workspace(Record):
     shell: LocalShell
     commands: UserCommands
     jobs: TaskScope
-    shell_jobs: ShellJobs | None
-    """Background jobs of bash; ``None`` if they are switched off."""
-    """Background jobs."""
+    """Tasks of background jobs."""
+    shell_jobs: SessionJobs
+    session_variables: Callable[[], Mapping[str, str]]
+    """Returns the variables that describe the session to commands of the bash tool."""
     tools: Mapping[str, BuiltIn]
     rules: Callable[[], EnvironmentRules]
     """Which variables commands do not see."""
@@ -111,7 +122,12 @@ class Workspace(Record):
 
     def command_environment(self) -> dict[str, str]:
         """Return the variables for commands of the user and of the model."""
-        return command_environment(self.environment.values, self.rules())
+        values = {**self.environment.values, **self.resources.variables}
+        return command_environment(values, self.rules())
+
+    def shell_setup(self) -> ShellSetup:
+        """Return how the bash tool starts a shell. Raises ``NoShell``."""
+        return self.shell.setup(self.session_variables())
 
     def program_environment(self) -> dict[str, str]:
         """Return the variables for interactive programs, such as the editor."""
@@ -123,7 +139,10 @@ class Workspace(Record):
         if self.trust.source == "nothing to trust":
             # Checked now, not when trust was decided: files may have been added since.
             return not needing_trust(
-                self.cwd, home=self.machine.home, gates=self.gates(self.settings)
+                self.cwd,
+                home=self.machine.home,
+                gates=self.gates(self.settings),
+                use=switched_off(self.settings),
             )
         return self.trust.trusted
 
@@ -137,6 +156,7 @@ class Workspace(Record):
             home=self.machine.home,
             agent_dir=self.machine.agent_dir,
             trusts=self.trust.trusts,
+            use=agent_use(self.machine, self.settings),
         )
 
     @property
@@ -164,14 +184,17 @@ async def open_workspace(
     session: ToolSupport,
     settings: Settings | None = None,
     overrides: Json | None = None,
+    recommended: Callable[[], Json] = dict,
     gates: Gates = lambda settings: (),
 ) -> Workspace:
     """Read what ``trust`` allows; it must have been decided just before.
 
-    ``overrides`` are settings that were set for this run in the previous workspace.
+    ``overrides`` are settings that were set for this run in the previous workspace, ``recommended``
+    returns those of the recommended batteries.
     """
     discovered = settings is None
     settings = settings or own_settings(machine, options, overrides)
+    settings.recommend(recommended)
     environment = machine.environment
     if trust.trusted:
         environment = environment.with_file(read_dotenv(cwd / DOTENV, machine.report))
@@ -187,9 +210,8 @@ async def open_workspace(
     def rules() -> EnvironmentRules:
         return environment_rules(settings, environment, session.secrets)
 
-    shell = _shell(cwd, machine, settings, environment, session, rules)
+    shell = _shell(cwd, machine, settings, environment, session, rules, resources.variables)
     jobs = TaskScope()
-    background = shell_jobs(settings, shell, jobs, session)
     place = ToolWorkspace(
         files=files,
         shell=shell,
@@ -197,7 +219,6 @@ async def open_workspace(
         home=machine.home,
         image_limits=session.image_limits,
         session_variables=session.variables,
-        bash=extended_bash(settings, shell, files, environment, background, session),
     )
     return Workspace(
         cwd=cwd,
@@ -211,7 +232,8 @@ async def open_workspace(
         shell=shell,
         commands=UserCommands(shell),
         jobs=jobs,
-        shell_jobs=background,
+        shell_jobs=SessionJobs(jobs),
+        session_variables=session.variables,
         tools=_tools(place, settings),
         rules=rules,
         gates=gates,
@@ -236,9 +258,20 @@ def own_settings(
 ) -> Settings:
     """Return the settings without those of any project."""
     own = SettingsFile(machine.agent_dir / "settings.json", clock=machine.clock)
-    settings = Settings(own, overrides=options.settings if overrides is None else overrides)
+    settings = Settings(
+        own,
+        overrides=options.settings if overrides is None else overrides,
+        overlays=config_files(machine, options.config_files),
+    )
     settings.load()
     return settings
+
+
+def config_files(machine: Machine, named: Sequence[str] = ()) -> tuple[ConfigFile, ...]:
+    """Return the files of ``PI_CONFIG_FILES``, then those of ``--config``: later ones win."""
+    listed = machine.environ.get(CONFIG_FILES, "").split(os.pathsep)
+    paths = (expand_home(name, strict=False) for name in (*listed, *named) if name)
+    return tuple(ConfigFile(path, must_exist=True) for path in paths)
 
 
 def _search_programs(machine: Machine, environment: Environment) -> SearchPrograms:
@@ -329,6 +362,8 @@ def _where(cwd: Path, machine: Machine, trust: Trust, settings: Settings) -> Res
         }
         return ResourceLists(base=base, **texts)
 
+    values = settings.values
+    rulebook = settings.raw.get("rulebook")
     return ResourceSearch(
         cwd=cwd,
         agent_dir=machine.agent_dir,
@@ -337,6 +372,9 @@ def _where(cwd: Path, machine: Machine, trust: Trust, settings: Settings) -> Res
         trusts=trust.trusts,
         user=lists("user", machine.agent_dir),
         project=lists("project", cwd / ".pi"),
+        names=SkillNames(include=values.include_skills, ignore=values.ignored_skills),
+        use=agent_use(machine, settings),
+        rulebook=isinstance(rulebook, dict) and rulebook.get("enabled") is True,
     )
 
 
@@ -345,9 +383,10 @@ def environment_rules(
 ) -> EnvironmentRules:
     """Return which variables commands do not see, from the settings."""
     extra = settings.section(("shell", "env"), ShellEnvironment)
+    names, values = secrets.names_and_values() if secrets else (frozenset[str](), ())
     return EnvironmentRules(
-        credentials=secrets.names() if secrets else frozenset(),
-        secrets=frozenset(secrets.values() if secrets else ()),
+        credentials=names,
+        secrets=frozenset(values),
         from_dotenv=environment.from_files,
         allow=extra.allow,
         deny=extra.deny,
@@ -367,9 +406,10 @@ def _shell(
     environment: Environment,
     session: ToolSupport,
     rules: Callable[[], EnvironmentRules],
+    more: Mapping[str, str] | None = None,
 ) -> LocalShell:
     def variables() -> Mapping[str, str]:
-        return command_environment(environment.values, rules())
+        return command_environment({**environment.values, **(more or {})}, rules())
 
     def options() -> ShellOptions:
         values = settings.values
@@ -407,13 +447,23 @@ def _first_of(environ: Mapping[str, str], names: Sequence[str]) -> str:
 
 def skipped_files(workspace: Workspace, options: SessionOptions) -> tuple[Path, ...]:
     """Return the files of a project that are not read because it is not trusted."""
-    trust, machine = workspace.trust, workspace.machine
-    gates = workspace.gates(workspace.settings)
-    gated = gated_in(workspace.cwd, home=machine.home, gates=gates)
+    trust, machine, here = workspace.trust, workspace.machine, workspace.cwd
+    gated = gated_in(
+        here,
+        home=machine.home,
+        gates=workspace.gates(workspace.settings),
+        use=switched_off(workspace.settings),
+    )
+
+    def is_closed(path: Path) -> bool:
+        # Decided by the directory of each file, not by that of the project alone.
+        owner = next(each for each in (here, *here.parents) if path.is_relative_to(each))
+        return not (trust.trusted if owner == here else trust.trusts(owner))
+
     context = [path for path in gated if path.name in CONTEXT_FILES]
-    others = [path for path in gated if path not in context and not trust.trusted]
+    closed = [path for path in gated if path not in context and is_closed(path)]
     if not options.resources.context_files:
-        return tuple(others)
-    # Checked by the directory of each file; the user's own files are always read.
-    closed = (path for path in context if not trust.trusts(path.parent))
-    return (*(path for path in closed if path.parent != machine.agent_dir), *others)
+        return tuple(closed)
+    # The user's own files are always read.
+    unread = (path for path in context if path.parent != machine.agent_dir and is_closed(path))
+    return (*unread, *closed)

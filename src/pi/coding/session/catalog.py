@@ -228,7 +228,7 @@ class ListedSession(Record, gc=False):
     path: Path
     size: int
     """Bytes."""
-    facts: SessionSummary
+    summary: SessionSummary
 
 
 class _Found(Record, gc=False):
@@ -257,9 +257,9 @@ class SessionCatalog:
         A folder may contain those of others: ``/a/b`` and ``/a-b`` share one.
         """
         listed = self._listed([session_directory(self._agent_dir, cwd, custom=self.custom)])
-        recorded = {session.facts.cwd for session in listed}
+        recorded = {session.summary.cwd for session in listed}
         here = {place for place in recorded if not place or is_same_directory(place, cwd)}
-        return [session for session in listed if session.facts.cwd in here]
+        return [session for session in listed if session.summary.cwd in here]
 
     def in_all_directories(self) -> list[ListedSession]:
         """Return the sessions of all working directories."""
@@ -273,11 +273,11 @@ class SessionCatalog:
         rows = self._rows(found, set(by_real_path))
         sessions = {
             # Links first, so that the file itself replaces them.
-            file.real: ListedSession(path=file.path, size=file.size, facts=facts)
+            file.real: ListedSession(path=file.path, size=file.size, summary=summary)
             for file in sorted(found, key=lambda file: not file.is_link)
-            if (row := rows.get(file.real)) and (facts := row.facts)
+            if (row := rows.get(file.real)) and (summary := row.facts)
         }
-        return sorted(sessions.values(), key=lambda session: -session.facts.active_ms)
+        return sorted(sessions.values(), key=lambda session: -session.summary.active_ms)
 
     def _rows(self, found: list[_Found], folders: set[str]) -> dict[str, IndexRow]:
         """Return a row for every readable file: from the index, or read now and added to it."""

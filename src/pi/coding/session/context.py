@@ -10,6 +10,7 @@ import gc
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import EllipsisType
 from typing import Any, TypeAlias
 
 import msgspec
@@ -89,10 +90,13 @@ def build_session_context(log: SessionLog) -> SessionContext:
     )
 
 
-def shown_messages(log: SessionLog) -> list[SessionMessage]:
-    """Return the latest compaction of the path, what it kept and all later messages, with edits."""
+def shown_messages(log: SessionLog, leaf: int | EllipsisType | None = ...) -> list[SessionMessage]:
+    """Return the latest compaction of the path, what it kept and all later messages, with edits.
+
+    ``leaf`` is the end of the path; without it, the leaf of the log.
+    """
     with _no_garbage():
-        return _shown(log, log.tree.path(log.leaf))
+        return _shown(log, log.tree.path(log.leaf if leaf is ... else leaf))
 
 
 def message_of(entry: Entry) -> SessionMessage | None:

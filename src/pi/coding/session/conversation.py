@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from pi.agent.policy import Draft
 from pi.ai.messages import Json, SystemMessage, UserMessage
+from pi.base.tasks import LARGE
 from pi.coding.session.context import REPLACING, message_of, shown_messages
 from pi.coding.session.entries import (
     ContextEdit,
@@ -64,6 +66,18 @@ class SessionConversation:
         self._said.clear()
         self._leaf, self._seen = self.log.leaf, len(self.log.tree)
         return self._shown
+
+    async def prepare(self) -> None:
+        """Decode many new entries without blocking the loop; ``messages`` finds them decoded."""
+        log, seen = self.log, self._seen
+        leaf, length = log.leaf, len(log.tree)
+        if length - seen <= LARGE:
+            return
+        shown = await asyncio.to_thread(shown_messages, log, leaf)
+        if self._seen == seen:  # nothing else has called messages() meanwhile
+            self._shown, self._leaf, self._seen = shown, leaf, length
+            # Messages that were appended meanwhile are still needed.
+            self._said = {at: each for at, each in self._said.items() if (at or 0) >= length}
 
     def append(self, message: SessionMessage) -> None:
         """Store a message; it is stored when this returns."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import UNSET
 
 from pi.ai.messages import Json, SystemMessage
-from pi.base.clock import IdFactory, short_id
+from pi.base.clock import IdFactory
 from pi.base.json_lines import encode_line
 from pi.base.records import Record, replace
 from pi.coding.session.entries import (
@@ -240,11 +240,9 @@ class SessionLog:
             raise SessionProblem(
                 "Cannot add to this session: this is a read-only view of a remote session."
             )
+        id, timestamp = self._stamps.entry_stamp(self.tree.ids)
         entry = replace(
-            _with_clean_names(draft),
-            id=short_id(self.tree.ids, self._stamps.random_bytes),
-            parent_id=self.leaf_id,
-            timestamp=self._stamps.now(),
+            _with_clean_names(draft), id=id, parent_id=self.leaf_id, timestamp=timestamp
         )
         line = encode_line(entry)
         if self._writer is not None:
@@ -254,11 +252,18 @@ class SessionLog:
         return entry
 
     def adopt(self, line: bytes) -> None:
-        """Append an entry of another session unchanged and make it the leaf. Writes nothing."""
-        found = read_outline(line)
+        """Append an entry of another session unchanged and make it the leaf.
+
+        It is written to the file of a replica, if that has one.
+        """
+        line = line.strip() + b"\n"
+        found = None if b"\n" in line[:-1] else read_outline(line)
         if found is None:
             raise SessionProblem("Invalid session entry received from the remote session.")
-        self._grow(line, found, decode_entry(line, found))
+        entry = decode_entry(line, found)
+        if self._writer is not None:
+            self._writer.write(line, worth_keeping=is_worth_keeping(entry))
+        self._grow(line, found, entry)
 
     def move_to(self, id: str | None) -> None:
         """Make another entry the leaf, or start a new root. Writes nothing."""

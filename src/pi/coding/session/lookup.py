@@ -121,7 +121,7 @@ def _matching(text: str, sessions: Sequence[ListedSession]) -> ListedSession | N
 def _first(
     sessions: Sequence[ListedSession], fits: Callable[[SessionSummary], bool]
 ) -> ListedSession | None:
-    return next((session for session in sessions if fits(session.facts)), None)
+    return next((session for session in sessions if fits(session.summary)), None)
 
 
 def _belongs_to(path: Path, cwd: str) -> bool:
@@ -202,7 +202,7 @@ def prompts_of(catalog: SessionCatalog, cwd: str) -> list[str]:
 
 
 def _shown(session: ListedSession) -> str:
-    facts = session.facts
+    facts = session.summary
     return f"{facts.name or ''} {facts.first_message} {facts.cwd} {facts.id}"
 
 

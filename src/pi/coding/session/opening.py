@@ -16,7 +16,7 @@ from pi.base.clock import Clock, IdFactory
 from pi.base.errors import PiError
 from pi.base.files import private_directory, read_if_exists, replace_file
 from pi.base.json_lines import encode_line
-from pi.base.records import UNREADABLE, Record
+from pi.base.records import UNREADABLE, Record, replace
 from pi.coding.blobs.store import BlobStore, externalised, externalised_compaction, rehydrated
 from pi.coding.session.entries import SESSION_VERSION, SessionHeader
 from pi.coding.session.errors import SessionNotFound, SessionProblem
@@ -123,15 +123,41 @@ def check_session_id(id: str) -> None:
         )
 
 
-def new_replica(header: Json, stamps: IdFactory) -> SessionLog:
-    """Create the log of a remote session before its first entry has arrived."""
+def new_replica(header: Json, location: SessionLocation, file: Path | None = None) -> SessionLog:
+    """Create the log of a remote session before its first entry has arrived.
+
+    ``file`` keeps what arrives; one that holds a part of the same session is continued. Raises
+    ``SessionProblem`` if it holds another session, ``SessionInUse`` if it is open.
+    """
     try:
         known = msgspec.convert({**header, "type": "session"}, SessionHeader)
     except msgspec.ValidationError as error:
         raise SessionProblem(
             f"Invalid session header received from the remote session: {error}"
         ) from error
-    return SessionLog(SessionFile(known, [], []), stamps, replica=True)
+    if file is None:
+        return SessionLog(SessionFile(known, [], []), location.stamps, replica=True)
+    path = Path(location.cwd, file)
+    writer = location.writer(path, lock_session(path))
+    try:
+        lines = _read_lines(path, location.blobs, location.report)
+        content = SessionFile(known, [], [])
+        if lines:
+            content = parse_session(lines, path, location.stamps.entry_id)
+            if content.header.id != known.id:
+                raise SessionProblem(
+                    f"{path} holds the session {content.header.id}, not {known.id}.",
+                    hint="Use another file for this session.",
+                )
+            writer.follow(content.migrated)
+        else:
+            # Entries of the feed have the current version, whatever the file of the host has.
+            own = replace(known, version=SESSION_VERSION)
+            writer.begin([encode_line(own)], worth_keeping=False)
+        return SessionLog(content, location.stamps, writer, replica=True)
+    except BaseException:
+        writer.close()
+        raise
 
 
 def open_session(

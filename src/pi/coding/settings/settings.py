@@ -25,6 +25,12 @@ R = TypeVar("R", bound=Record)
 
 Warn: TypeAlias = Callable[[str], None]
 
+RECOMMENDED = "recommended"
+"""The value of ``batteries`` that switches the recommended batteries on."""
+
+CONFIG = "config.yml"
+"""Settings in YAML beside ``settings.json``, which has precedence."""
+
 COMBINED = ("packages", "extensions", "skills", "prompts", "themes")
 """Lists of resources: a project adds to them and does not replace them."""
 
@@ -78,8 +84,9 @@ def migrated(raw: Json) -> Json:
     skills = new.get("skills")
     if isinstance(skills, dict):
         new["skills"] = skills.get("customDirectories") or []
-        if "enableSkillCommands" in skills:
-            new.setdefault("enableSkillCommands", skills["enableSkillCommands"])
+        for name in ("enableSkillCommands", "ignoredSkills", "includeSkills"):
+            if name in skills:
+                new.setdefault(name, skills[name])
     retry = new.get("retry")
     if isinstance(retry, dict) and "maxDelayMs" in retry:
         retry = dict(retry)
@@ -113,6 +120,14 @@ def with_value(raw: Json, path: Sequence[str], value: object) -> Json:
     return changed
 
 
+def nested(values: Mapping[str, object]) -> Json:
+    """Return values with dotted names as nested objects."""
+    made: Json = {}
+    for name, value in values.items():
+        made = merge_layers(made, with_value({}, name.split("."), value))
+    return made
+
+
 def value_at(raw: Mapping[str, Any], path: Sequence[str]) -> Any:
     """Return the value at ``path``, or ``None``."""
     found: Any = raw
@@ -139,13 +154,70 @@ class BadSettings(PiError):
     """A settings file is invalid; it is not changed."""
 
 
+class ConfigFile:
+    """A settings file that is only read: YAML, or JSON with comments if its name ends so."""
+
+    def __init__(self, path: Path, *, must_exist: bool = False) -> None:
+        self.path = path
+        self._must_exist = must_exist
+
+    def read(self) -> Json:
+        """Return the content with current setting names; raises ``BadSettings``.
+
+        A missing file is empty, unless it was named by the user.
+        """
+        try:
+            data = read_if_exists(self.path)
+        except OSError as error:
+            raise BadSettings(f"Cannot read the config file {self.path}: {error}") from error
+        if data is None and self._must_exist:
+            raise BadSettings(f"The config file {self.path} does not exist.")
+        if data is None or not data.strip():
+            return {}
+        return migrated(_config_values(self.path, data))
+
+
+def _config_values(path: Path, data: bytes) -> Json:
+    # lazy: few users have the file
+    from pi.base.formats import BadFormat, parse_jsonc, parse_yaml, with_line
+
+    parse = parse_jsonc if path.suffix in (".json", ".jsonc") else parse_yaml
+    try:
+        raw = parse(data.removeprefix(b"\xef\xbb\xbf").decode())
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise BadSettings(f"Invalid config file {path}: line {line}: not UTF-8 text") from error
+    except BadFormat as error:
+        raise BadSettings(f"Invalid config file {path}: {with_line(error.reason, data)}") from error
+    if raw is None:  # only comments
+        return {}
+    if not isinstance(raw, dict) or not all(isinstance(name, str) for name in raw):
+        raise BadSettings(f"Invalid config file {path}: line 1: expected names with values")
+    return raw
+
+
 class SettingsFile:
-    """One settings file. A missing file is empty; reading creates nothing."""
+    """One settings file, and ``config.yml`` beside it, which is never written.
+
+    A missing file is empty; reading creates nothing.
+    """
 
     def __init__(self, path: Path, *, clock: Clock, wait: float = 15.0) -> None:
         self.path = path
+        self.config = ConfigFile(path.with_name(CONFIG))
         self._clock = clock
         self._wait = wait
+
+    def read_with_config(self, warn: Warn) -> Json:
+        """Return the content above that of ``config.yml``; an invalid file is left out."""
+        layers: list[Json] = []
+        for file in (self.config, self):
+            try:
+                layers.append(file.read())
+            except PiError as error:
+                warn(error.message)
+                layers.append({})
+        return merge_layers(*layers)
 
     def read(self) -> Json:
         """Return the content with current setting names; raises ``BadSettings``."""
@@ -174,14 +246,19 @@ class SettingsFile:
         try:
             raw = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
         except UNREADABLE as error:
-            raise BadSettings(f"Invalid settings file {self.path}: {error}") from error
+            from pi.base.formats import with_line  # lazy: for errors only
+
+            reason = with_line(str(error), data)
+            raise BadSettings(f"Invalid settings file {self.path}: {reason}") from error
         if not isinstance(raw, dict):
             raise BadSettings(f"Invalid settings file {self.path}: it must hold a JSON object")
         return raw
 
 
 class Settings:
-    """Defaults, the user's file, the trusted project's file, overrides: later ones win.
+    """Defaults, the user's files, the trusted project's, ``overlays``, overrides: later ones win.
+
+    With ``batteries: "recommended"``, what the batteries recommend is added to the defaults.
 
     ``warnings`` lists invalid values, as far as they were read. Nothing is read before ``load``.
     """
@@ -192,12 +269,16 @@ class Settings:
         project: SettingsFile | None = None,
         *,
         overrides: Json | None = None,
+        overlays: Sequence[ConfigFile] = (),
     ) -> None:
         self.warnings: list[str] = []
         self._user_file, self._project_file = user, project
+        self._overlay_files = tuple(overlays)
         self._user: Json = {}
         self._project: Json = {}
+        self._overlay: Json = {}
         self._overrides = migrated(overrides or {})
+        self._recommended: Callable[[], Json] = dict
         self._merged: Json = dict(self._overrides)
         self._sections: dict[tuple[tuple[str, ...], type[Record]], Record] = {}
         self._listeners: list[Callable[[], None]] = []
@@ -221,10 +302,7 @@ class Settings:
 
         Dotted names are paths, as in ``set``: ``{"compaction.enabled": False}``.
         """
-        nested: Json = {}
-        for name, value in (values or {}).items():
-            nested = merge_layers(nested, with_value({}, name.split("."), value))
-        return cls(overrides=nested)
+        return cls(overrides=nested(values or {}))
 
     # Reading --------------------------------------------------------------------------------------
 
@@ -233,6 +311,7 @@ class Settings:
         self.warnings.clear()
         self._user = self._read(self._user_file)
         self._project = self._read(self._project_file)
+        self._overlay = self._read_overlays()
         self._merge()
 
     def trust_project(self, file: SettingsFile) -> None:
@@ -256,6 +335,10 @@ class Settings:
         """All layers merged, as JSON, unknown names included."""
         return self._merged
 
+    def without_project(self, path: Sequence[str]) -> Any:
+        """Return the value at ``path`` as it would be without the project's file."""
+        return value_at(merge_layers(self._user, self._overrides), path)
+
     def section(self, path: Sequence[str], kind: type[R]) -> R:
         """Return the object at ``path`` as a record; cached until something changes."""
         key = (tuple(path), kind)
@@ -271,11 +354,20 @@ class Settings:
     def layer(self, scope: str, path: Sequence[str]) -> object:
         """Return the value in one layer alone, ``user`` or ``project``.
 
-        Settings in memory count as the user's, so that they can contain lists of resources.
+        Overlays and settings in memory count as the user's, so that they can contain lists of
+        resources.
         """
         if scope == "user" and self._user_file is None:
             return value_at(self._overrides, path)
-        return value_at(self._user if scope == "user" else self._project, path)
+        own = merge_layers(self._user, self._overlay)
+        return value_at(own if scope == "user" else self._project, path)
+
+    def own(self, path: Sequence[str]) -> object:
+        """Return the value at ``path`` without the project: for decisions of the user alone."""
+        layers = (self._overrides, self._overlay, self._user)
+        return next(
+            (each for each in (value_at(x, path) for x in layers) if each is not None), None
+        )
 
     def on_warning(self, report: Callable[[str], None]) -> None:
         """Call ``report`` with every warning, past ones included."""
@@ -300,7 +392,8 @@ class Settings:
         error: PiError | None = None
         if self._user_file is not None:
             try:
-                self._user = self._user_file.change(paths)
+                self._user_file.change(paths)
+                self._user = self._read(self._user_file)
             except PiError as failed:
                 error = failed
         if self._user_file is None or error is not None:
@@ -314,8 +407,18 @@ class Settings:
         if self._project_file is None:
             raise PiError("The project is not trusted.", hint="Trust it first, or use --approve.")
         paths = {tuple(name.split(".")): value for name, value in changes.items()}
-        self._project = self._project_file.change(paths)
+        self._project_file.change(paths)
+        self._project = self._read(self._project_file)
         self._merge()
+
+    def recommend(self, recommended: Callable[[], Json]) -> None:
+        """Use these values as defaults while ``batteries`` is ``"recommended"``.
+
+        ``recommended`` is called only then, because it reads the index of extensions.
+        """
+        self._recommended = recommended
+        if self._merged.get("batteries") == RECOMMENDED:
+            self._merge()
 
     def override(self, changes: Mapping[str, object]) -> None:
         """Set values for this session only."""
@@ -326,17 +429,23 @@ class Settings:
     # ----------------------------------------------------------------------------------------------
 
     def _read(self, file: SettingsFile | None) -> Json:
-        if file is None:
-            return {}
-        try:
-            return file.read()
-        except PiError as error:
-            self._warn(error.message)
-            return {}
+        return {} if file is None else file.read_with_config(self._warn)
+
+    def _read_overlays(self) -> Json:
+        merged: Json = {}
+        for file in self._overlay_files:
+            try:
+                merged = merge_layers(merged, file.read())
+            except PiError as error:
+                self._warn(error.message)
+        return merged
 
     def _merge(self) -> None:
         project = {name: value for name, value in self._project.items() if name not in GLOBAL_ONLY}
-        self._merged = merge_layers(merge_layers(self._user, project), self._overrides)
+        files = merge_layers(merge_layers(self._user, project), self._overlay)
+        self._merged = merge_layers(files, self._overrides)
+        if self._merged.get("batteries") == RECOMMENDED:
+            self._merged = merge_layers(self._recommended(), self._merged)
         self._sections.clear()
         self.__dict__.pop("values", None)
         for listener in tuple(self._listeners):

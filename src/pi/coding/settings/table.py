@@ -21,6 +21,10 @@ Applies: TypeAlias = Literal["at once", "reload", "start"]
 
 Value: TypeAlias = str | int | bool | None
 
+_SEARCH_PROVIDERS = (
+    *("tavily", "perplexity", "brave", "jina", "kimi", "anthropic", "gemini", "codex", "zai"),
+    *("exa", "parallel", "kagi", "synthetic", "searxng"),
+)
 
 FOR_THE_FIRST_FRAME = frozenset(
     {
@@ -57,7 +61,7 @@ class Setting(Record):
     @property
     def is_global(self) -> bool:
         """Whether only the user's file counts, not that of a project."""
-        return self.name in GLOBAL_ONLY or self.name in FOR_THE_FIRST_FRAME
+        return self.name.partition(".")[0] in GLOBAL_ONLY or self.name in FOR_THE_FIRST_FRAME
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -244,6 +248,7 @@ _SCREEN = group(
         switch("showHardwareCursor", "Terminal cursor", "Show the terminal's own cursor in the editor.", on=False),
     ),
     text("markdown.codeBlockIndent", "Code indent", "Text before each line of a code block.", "  "),
+    choice("markdown.mermaid", "Mermaid", "Draw mermaid code as diagrams when it is complete; needs the extra diagrams. final and streaming mean the same.", ("streaming", "final", "off")),
     switch("warnings.anthropicExtraUsage", "Extra usage warning", "Warn when Anthropic bills usage beyond the plan.", on=True),
 )
 
@@ -301,23 +306,32 @@ _TOOLS = group(
     *applied(
         "reload",
         switch("bash.enabled", "Bash tool", "Give models the bash tool. Your own ! commands always work.", on=True),
-        switch("bash.extended", "Extended bash", "Give the bash tool cwd, env, pty and background jobs.", on=False),
+        switch("bash.extended", "Extended bash", "Run all commands of the bash tool in one shell, with cwd, env and terminals.", on=False),
+        switch("eval.py", "Python kernel", "Give models the python tool, and you $ code in the editor.", on=False),
+        switch("eval.js", "JavaScript kernel", "Give models the javascript tool, with Node or Bun.", on=False),
+        text("python.toolMode", "Python and bash", "Which of the two tools models get: ipy-only, bash-only or both."),
+        choice("python.kernelMode", "Kernel", "Keep the state for the session, or start a new process per call.", ("session", "per-call")),
+        text("python.interpreter", "Interpreter", "Path of the kernel's Python; empty searches virtual environments, then PATH."),
+        switch("python.sharedGateway", "Shared gateway", "false is rejected: Python kernels have no private Jupyter gateways.", on=True),
         *needing(
             ("bash.extended",),
+            switch("bash.session", "Shell session", "Keep folder, variables and functions from one command to the next.", on=True),
             switch("bash.stripTrailingHeadTail", "Strip head and tail", "Remove a trailing pipe to head or tail, so that all output is kept.", on=True),
+            switch("bash.minimizer.enabled", "Output minimiser", "Leave out progress lines of commands that succeeded; the original is kept as an artifact.", on=True),
+            switch("bash.rcSnapshot", "Aliases and functions", "Let commands use the aliases and functions of your .bashrc.", on=True),
             switch("bashInterceptor.enabled", "Interceptor", "Refuse commands for which there is a better tool.", on=False),
-            switch("async.enabled", "Background jobs", "Let the model run commands in the background.", on=False),
         ),
         *needing(
             ("bash.extended", "bashInterceptor.enabled"),
             json("bashInterceptor.rules", "Interceptor rules", 'Instead of the built-in ones: [{"pattern": "^cat ", "tool": "read", "message": "…"}].'),
         ),
+        switch("async.enabled", "Background jobs", "Let the model run commands in the background, and give it the job tool.", on=False),
         *needing(
-            ("bash.extended", "async.enabled"),
+            ("async.enabled",),
             switch("bash.autoBackground.enabled", "Auto-background", "Move commands that take long into the background.", on=False),
         ),
         *needing(
-            ("bash.extended", "async.enabled", "bash.autoBackground.enabled"),
+            ("async.enabled", "bash.autoBackground.enabled"),
             number("bash.autoBackground.thresholdMs", "Background after", "Milliseconds after which a command is moved.", 60_000),
         ),
     ),
@@ -329,6 +343,42 @@ _TOOLS = group(
     number("tasks.todoClearDelay", "Closed tasks", "Seconds that closed tasks stay above the editor; -1 keeps them.", 60, least=-1),
     *applied(
         "reload",
+        switch("mcp.enabled", "MCP servers", "Use MCP servers of all configuration files, also without an mcp.json of pi.", on=False),
+        json("mcp.servers", "MCP definitions", "Servers by name, as in mcp.json. Those of a project's settings are ignored."),
+        switch("mcp.enableProjectConfig", "MCP of projects", "Offer the MCP servers of project files, after trust and consent.", on=True),
+        text("mcp.clientMetadataUrl", "MCP client document", "Address of an OAuth client metadata document for logins at MCP servers.", ""),
+    ),
+    switch("mcp.notifications", "MCP notifications", "Inform models when a resource of an MCP server that they have read changes.", on=False),
+    number("mcp.notificationDebounceMs", "MCP debounce", "Milliseconds in which changes of lists of an MCP server are collected.", 500),
+    number("mcp.maxOutputTokens", "MCP output", "Tokens of one MCP result that reach the model; the rest becomes an artifact.", 25_000, least=1),
+    *applied(
+        "reload",
+        switch("lsp.enabled", "Language servers", "Ask language servers: diagnostics after each write, and the lsp tool.", on=False),
+        *needing(
+            ("lsp.enabled",),
+            switch("lsp.lazy", "Lazy start", "Start language servers with the first matching write or query.", on=True),
+            switch("lsp.shared", "Shared servers", "Share language servers between sessions and sub-agents.", on=True),
+            switch("lsp.diagnosticsOnWrite", "Diagnostics after write", "Report diagnostics of files that write has written.", on=True),
+            switch("lsp.diagnosticsOnEdit", "Diagnostics after edit", "Report diagnostics of files that edit has changed.", on=True),
+            switch("lsp.formatOnWrite", "Format on write", "Format files with their language server when they are written.", on=False),
+            switch("lsp.diagnosticsDeduplicate", "Diagnostics once", "Report what several language servers find at the same place once.", on=True),
+            number("lsp.memoryLimitMb", "Server memory", "Megabytes after which a language server is ended; 0 for no limit.", 4096),
+        ),
+    ),
+    *applied(
+        "reload",
+        choice("edit.variant", "Edit tool", "How models write edits: replace (texts), patch (unified diffs), apply_patch (patches of Codex), hashline (lines addressed by hashes).", ("replace", "patch", "apply_patch", "hashline")),
+        switch("imageTool.enabled", "Pictures", "Let models make and edit pictures with an image model that has a key.", on=False),
+        switch("astTools.enabled", "Syntax tree tools", "Let models search and replace code by its syntax tree: ast_grep, and ast_edit with a preview.", on=False),
+    ),
+    *needing(
+        ("imageTool.enabled",),
+        text("imageTool.provider", "Picture provider", "openai, google or openrouter; auto prefers the provider of the session.", "auto"),
+        text("imageTool.model", "Picture model", "Image model, instead of the first one of the provider."),
+    ),
+    choice("resolve.toolChoice", "Previewed changes", "How a model is made to apply or discard one: auto forces the tool where the provider accepts that, and reminds elsewhere.", ("auto", "force", "remind")),
+    *applied(
+        "reload",
         switch("richFiles.enabled", "Rich files", "Let read and write open archives, SQLite databases, PDFs, notebooks and merge conflicts.", on=False),
         *needing(
             ("richFiles.enabled",),
@@ -336,9 +386,89 @@ _TOOLS = group(
             switch("richFiles.shebangExecutable", "Executable scripts", "Make new files that begin with #! executable.", on=True),
         ),
     ),
+    *applied(
+        "reload",
+        switch("web_search.enabled", "Web search", "Give models the web_search tool, as soon as a search provider has a key.", on=False),
+        switch("web.pages", "Web pages", "Let read open http:// and https:// addresses, pages as Markdown.", on=False),
+        switch("browser.enabled", "Browser", "Let models operate an installed Chromium: pages, forms, scripts, screenshots.", on=False),
+    ),
+    *needing(
+        ("web_search.enabled",),
+        choice("providers.webSearch", "Search provider", "Search provider that is tried first; auto tries those with a key in their order.", ("auto", *_SEARCH_PROVIDERS)),
+        json("webSearchBaseUrls", "Search addresses", 'Other addresses of search providers, such as a gateway: {"brave": "https://…"}.'),
+        switch("exa.enabled", "Exa", "Use Exa.", on=True),
+        switch("exa.enableSearch", "Exa for searches", "Use Exa for web searches.", on=True),
+        text("searxng.endpoint", "SearXNG", "Address of a SearXNG server; otherwise SEARXNG_ENDPOINT."),
+        text("searxng.token", "SearXNG token", "Bearer token for it; otherwise SEARXNG_TOKEN."),
+        text("searxng.basicUsername", "SearXNG user", "User name for it, instead of a token; otherwise SEARXNG_BASIC_USERNAME."),
+        text("searxng.basicPassword", "SearXNG password", "Password of that user; otherwise SEARXNG_BASIC_PASSWORD."),
+        text("searxng.categories", "SearXNG categories", "Categories to search, separated by commas."),
+        text("searxng.language", "SearXNG language", "Language of the results."),
+    ),
+    words("web.allowHosts", "Allowed hosts", "Hosts that read and browser may open although they are on this machine or in a private network: localhost:3000."),
+    switch("web.allowPrivate", "Private networks", "Let read and browser open pages of private networks.", on=False),
+    *applied(
+        "reload",
+        switch("rulebook.enabled", "Rulebook", "Put rules of yours, the project and other agents into the prompt, or offer them as rule://NAME.", on=False),
+        *needing(
+            ("rulebook.enabled",),
+            choice("rulebook.globs", "Globs of rules", "show lists them; enforce sends a rule that always applies when a matching file is read or written.", ("show", "enforce")),
+        ),
+        switch("ttsr.enabled", "Stream rules", "Interrupt an answer that breaks a rule while it streams, and let the model answer again.", on=False),
+        *needing(
+            ("ttsr.enabled",),
+            choice("ttsr.interruptMode", "Interrupts", "Which matches interrupt; others are sent after the answer or with the result of the tool.", ("always", "prose-only", "tool-only", "never")),
+            choice("ttsr.repeatMode", "Repeats", "Whether a rule is sent once in a session, or again after some turns.", ("once", "after-gap")),
+            number("ttsr.repeatGap", "Repeat gap", "Turns after which a rule may be sent again.", 10),
+            switch("ttsr.builtinRules", "Bundled rules", "Use the ten rules that come with pi.", on=True),
+        ),
+        words("ttsr.disabledRules", "Disabled rules", "Names of rules that are not used, neither in the prompt nor as stream rules."),
+    ),
+    *needing(
+        ("ttsr.enabled",),
+        choice("ttsr.contextMode", "Interrupted answers", "discard leaves them out of the next request; keep sends them back to the model.", ("discard", "keep")),
+    ),
+    *applied(
+        "reload",
+        switch("secrets.enabled", "Secrets", "Replace secrets by placeholders in everything that is sent to a model, and restore them in its tool calls.", on=False),
+        *needing(
+            ("secrets.enabled",),
+            switch("secrets.shapes", "Shapes of keys", "Also hide unknown values that look like a key, a token or the password of a URL.", on=True),
+        ),
+    ),
+    *needing(
+        ("secrets.enabled",),
+        words("secrets.restoreInto", "Restore secrets into", "Tools that get real values although they send them on: web_search, mcp__SERVER__*, or urls for addresses."),
+    ),
+    choice("permissions.mode", "Permissions", "Which tool calls need your consent: none, all that change something, commands only; read-only refuses changes.", ("off", "ask", "auto-edit", "read-only")),
+    words("permissions.allow", "Allowed calls", "Rules for calls that run without a question, as Bash(git status:*) or Edit(src/**)."),
+    words("permissions.ask", "Calls that ask", "Rules for calls that always ask; a project may add some."),
+    words("permissions.deny", "Denied calls", "Rules for calls that are always refused; a project may add some."),
+    *applied(
+        "reload",
+        switch("sandbox.enabled", "Sandbox", "Let the kernel keep commands from writing outside the project, and from the network.", on=False),
+        *needing(
+            ("sandbox.enabled",),
+            switch("sandbox.network", "Network in the sandbox", "Let sandboxed commands use the network.", on=False),
+            words("sandbox.writable", "Writable paths", "Further folders that sandboxed commands may change."),
+            words("sandbox.exclude", "Programs outside", "Kinds of programs that run outside of the sandbox.", "user", "extension", "mcp", "lsp", "browser", "matcher"),
+        ),
+        switch("titles.enabled", "Titles", "Name sessions after their first message, with the model of the role tiny.", on=False),
+    ),
+    json("modelRoles", "Models by role", 'Models of roles, such as {"tiny": "openai/gpt-5-nano", "plan": "anthropic/*opus*:high"}.'),
+    *needing(
+        ("titles.enabled",),
+        text("providers.tinyModel", "Model of titles", "Model for titles, if modelRoles has none for the role tiny."),
+    ),
     words("npmCommand", "npm command", "Command that runs npm.", "npm"),
     words("share.command", "Share command", "Command that /share runs with the page's file, instead of gh."),
+    text("share.target", "Share target", "Target of an extension that /share uses without a name."),
 )
+
+_AGENTS = {
+    "claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI", "opencode": "opencode",
+    "cursor": "Cursor", "copilot": "GitHub Copilot", "windsurf": "Windsurf", "cline": "Cline",
+}
 
 _RESOURCES = group(
     "Resources",
@@ -346,11 +476,17 @@ _RESOURCES = group(
     switch("enableSkillCommands", "Skill commands", "Offer skills as /skill:name.", on=True),
     *applied(
         "reload",
+        choice("batteries", "Batteries", "Switch the recommended batteries on in one step; /extensions lists all batteries.", ("none", "recommended")),
         json("packages", "Packages", "Sources of packages, or objects with source and filters."),
+        json("hooks", "Hooks", 'Hooks by event, as in Claude Code: {"PreToolUse": [{"matcher": "Bash", "hooks": [...]}]}; false runs none.'),
         words("extensions", "Extensions", _PATHS),
         words("skills", "Skills", _PATHS),
         words("prompts", "Prompts", _PATHS),
         words("themes", "Themes", _PATHS),
+        words("includeSkills", "Included skills", "Patterns of the names of skills that are used; all when empty."),
+        words("ignoredSkills", "Ignored skills", "Patterns of the names of skills that are not used."),
+        *(choice(f"sources.{name}", title, f"Files of {title}: ask uses those of trusted projects and asks once about your own; true uses both, false none.", ("ask", True, False)) for name, title in _AGENTS.items()),
+        switch("sources.agents", ".agents", "Use .agents folders of trusted projects, and your own.", on=True),
     ),
 )
 
@@ -393,6 +529,5 @@ WITHOUT_EFFECT = {
     "enableAnalytics": "pi sends no telemetry",
     "trackingId": "pi sends no telemetry",
     "terminal.clearOnShrink": "rows that are no longer used are always cleared",
-    "markdown.mermaid": "diagrams are shown as their source",
 }
 """Settings of the original without effect here, and why; they stay in the file."""

@@ -13,8 +13,23 @@ from pi.ai.messages import Json
 from pi.ai.models.model import ThinkingLevel
 from pi.base.records import Record
 
-GLOBAL_ONLY = frozenset({"cacheWarming", "defaultProjectTrust", "httpProxy", "oauthClients"})
-"""Settings that a project cannot change."""
+GLOBAL_ONLY = frozenset(
+    {
+        "cacheWarming",
+        "defaultProjectTrust",
+        "httpProxy",
+        "oauthClients",
+        "permissions",
+        "sandbox",
+        "searxng",
+        "secrets",
+        "webSearchBaseUrls",
+    }
+)
+"""Settings, and groups of them, that a project cannot change.
+
+Some guard the user against a project; those of searches say where keys are sent.
+"""
 
 QueueMode: TypeAlias = Literal["all", "one-at-a-time"]
 
@@ -50,6 +65,8 @@ class MarkdownValues(Record):
     """Rendering of responses."""
 
     code_block_indent: str = "  "
+    mermaid: Literal["streaming", "final", "off"] = "streaming"
+    """Whether mermaid code is drawn; both other values draw it once, when it is complete."""
 
 
 class TuiValues(Record):
@@ -75,6 +92,23 @@ class WarningValues(Record):
     """Warnings that can be disabled."""
 
     anthropic_extra_usage: bool = True
+
+
+SourceSwitch: TypeAlias = bool | Literal["ask"]
+
+
+class SourceValues(Record):
+    """Other agents: on, off, or on in trusted projects and a question about the user's files."""
+
+    claude: SourceSwitch = "ask"
+    codex: SourceSwitch = "ask"
+    agents: bool = True
+    gemini: SourceSwitch = "ask"
+    opencode: SourceSwitch = "ask"
+    cursor: SourceSwitch = "ask"
+    copilot: SourceSwitch = "ask"
+    windsurf: SourceSwitch = "ask"
+    cline: SourceSwitch = "ask"
 
 
 class Values(Record):
@@ -126,6 +160,10 @@ class Values(Record):
     skills: tuple[str, ...] = ()
     prompts: tuple[str, ...] = ()
     themes: tuple[str, ...] = ()
+    include_skills: tuple[str, ...] = ()
+    ignored_skills: tuple[str, ...] = ()
+    sources: SourceValues = SourceValues()
+    batteries: Literal["none", "recommended"] = "none"
     enable_skill_commands: bool = True
     collapse_changelog: bool = False
     warnings: WarningValues = WarningValues()

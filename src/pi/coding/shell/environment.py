@@ -37,18 +37,6 @@ UNATTENDED = {
 }
 """Commands have no keyboard: programs must not prompt, page or open an editor."""
 
-AUTOMATED = {
-    "CI": "true",
-    "EDITOR": "true",
-    "VISUAL": "true",
-    "SSH_ASKPASS": "/usr/bin/false",
-    "NPM_CONFIG_YES": "true",
-    "NPM_CONFIG_UPDATE_NOTIFIER": "false",
-    "YARN_ENABLE_INTERACTIVE": "false",
-    "HOMEBREW_NO_AUTO_UPDATE": "1",
-}
-"""In addition, for the extended bash tool: programs behave as on a build server."""
-
 
 class EnvironmentRules(Record):
     """Which variables are withheld from commands of the user and of the model."""
@@ -95,12 +83,6 @@ def program_environment(environ: Mapping[str, str], rules: EnvironmentRules) -> 
 def set_by_profiles(rules: EnvironmentRules) -> tuple[str, ...]:
     """Return the secrets to unset, because a shell profile or prefix may set them again."""
     return tuple(sorted(n for n in rules.credentials if _reason(n, "", rules) is not None))
-
-
-def automation_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables of ``AUTOMATED``; without ``CI`` if ``PI_BASH_NO_CI`` is set."""
-    no_ci = environ.get("PI_BASH_NO_CI") or environ.get("CLAUDE_BASH_NO_CI")
-    return {name: value for name, value in AUTOMATED.items() if not (no_ci and name == "CI")}
 
 
 def service_environment(environ: Mapping[str, str]) -> dict[str, str]:

@@ -1,102 +1,103 @@
-"""Background jobs: commands that run while the conversation continues."""
+"""Background jobs of a session: work that goes on while the conversation continues."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Callable
 from typing import Literal, TypeAlias
 
-from pi.agent.env import OnOutput
+from pi.base.records import Record
 from pi.base.tasks import TaskScope
-from pi.coding.shell.local import Ended, LocalShell
-from pi.coding.shell.output import Output
 
 JobState: TypeAlias = Literal["running", "completed", "failed", "cancelled"]
 
 
-class Job:
-    """A running command; ``output`` can be read at any time."""
+class JobOutput(Record):
+    """What a job has written so far."""
 
-    def __init__(self, id: str, command: str, output: Output, work: asyncio.Task[Ended]) -> None:
+    text: str
+    """The end of the output."""
+    truncated: bool = False
+    full_output_path: str | None = None
+    """The file with the whole output, if it was too long."""
+
+
+class Job:
+    """A task in the background. The task returns whether it succeeded."""
+
+    def __init__(
+        self, id: str, command: str, work: asyncio.Task[bool], output: Callable[[], JobOutput]
+    ) -> None:
         self.id = id
         self.command = command
         self.output = output
+        """Returns what it has written so far."""
         self._work = work
+        self._is_cancelled = False
 
     @property
     def state(self) -> JobState:
         """The current state."""
         if not self._work.done():
             return "running"
-        if self._work.cancelled():
+        # A cancelled command reports its output as a failure instead of raising the cancellation.
+        if self._is_cancelled or self._work.cancelled():
             return "cancelled"
-        failed = self._work.exception() is not None or self._work.result().exit_code != 0
-        return "failed" if failed else "completed"
+        succeeded = self._work.exception() is None and self._work.result()
+        return "completed" if succeeded else "failed"
 
-    async def end(self) -> Ended:
-        """Wait for the end. Raises if the command could not be started.
-
-        Cancelling the waiter cancels the job.
-        """
-        return await self._work
-
-    async def ended_within(self, seconds: float) -> bool:
+    async def ended_within(self, seconds: float | None) -> bool:
         """Whether it ends in time. Cancelling the waiter does not cancel the job."""
         done, _ = await asyncio.wait({self._work}, timeout=seconds)
         return bool(done)
 
-    def cancel(self) -> None:
-        """Terminate the command and its child processes."""
+    def cancel(self) -> bool:
+        """Cancel the task. Returns False if it had ended."""
+        if self._work.done():
+            return False
+        self._is_cancelled = True
         self._work.cancel()
+        return True
 
 
-class ShellJobs:
-    """The jobs of a session; they end with its scope. ``on_end`` is called for each kept job."""
+class SessionJobs:
+    """The jobs of a session; they end with its scope."""
 
-    def __init__(
-        self, shell: LocalShell, scope: TaskScope, *, on_end: Callable[[Job], None]
-    ) -> None:
-        self._shell = shell
+    def __init__(self, scope: TaskScope) -> None:
         self._scope = scope
-        self._on_end = on_end
         self._jobs: dict[str, Job] = {}
-        self._started = 0
 
-    def start(
+    def add(
         self,
         command: str,
+        work: asyncio.Task[bool],
+        output: Callable[[], JobOutput],
         *,
-        cwd: Path | None = None,
-        env: Mapping[str, str] | None = None,
-        timeout: float | None = None,
-        on_text: OnOutput = lambda text: None,
-        kind: str = "bash",
+        prefix: str = "job",
     ) -> Job:
-        """Run a command. ``on_end`` is called for it only after ``keep``."""
-        output = self._shell.new_output()
-        run = self._shell.run(
-            command, output=output, cwd=cwd, env=env, timeout=timeout, on_text=on_text, kind=kind
-        )
-        self._started += 1
-        id = f"bash-{self._started}"
-        return Job(id, command, output, self._scope.start(run, name=f"job {id}"))
-
-    def keep(self, job: Job) -> None:
-        """Keep a job after the call that started it, and report its end."""
+        """Turn a running task into a job."""
+        job = Job(f"{prefix}-{len(self._jobs) + 1}", command, work, output)
         self._jobs[job.id] = job
-        job._work.add_done_callback(lambda _: self._on_end(job))
+        keeper = self._scope.start(_keep(work), name=f"job {job.id}")
+        # A task that is cancelled before its first step runs none of its code.
+        keeper.add_done_callback(lambda _: work.cancel())
+        return job
 
     def get(self, id: str) -> Job | None:
-        """Return a kept job, running or ended."""
+        """Return a job, running or ended."""
         return self._jobs.get(id)
 
     @property
     def all(self) -> list[Job]:
-        """Kept jobs in order, running or ended."""
+        """All jobs in order, running or ended."""
         return list(self._jobs.values())
 
-    @property
-    def running(self) -> list[Job]:
-        """Kept jobs that have not ended."""
-        return [job for job in self._jobs.values() if job.state == "running"]
+
+async def _keep(work: asyncio.Task[bool]) -> None:
+    """Wait for a task; cancelling the waiter cancels the task and waits for its end."""
+    try:
+        await asyncio.wait({work})
+    except asyncio.CancelledError:
+        work.cancel()
+        await asyncio.wait({work})
+        raise

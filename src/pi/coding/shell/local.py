@@ -55,6 +55,16 @@ class ShellOptions(Record):
     """Variables that are unset after profile and prefix, which may set them again."""
 
 
+class ShellSetup(Record):
+    """How the bash tool starts a shell: for programs that run commands the same way."""
+
+    path: str
+    """The shell program."""
+    env: dict[str, str]
+    """All variables, including those that describe the session."""
+    options: ShellOptions
+
+
 class Ended(Record):
     """How a command ended."""
 
@@ -99,6 +109,14 @@ class LocalShell:
             self._spills.open, fallback=fallback, harmless=harmless, shows_style=shows_style
         )
 
+    def setup(self, more: Mapping[str, str]) -> ShellSetup:
+        """Return how a shell is started, with ``more`` variables. Raises ``NoShell``."""
+        from pi.coding.shell.locating import find_shell  # lazy: needed with the first command
+
+        env, options = {**self._environ(), **more}, self._options()
+        path = find_shell(options.path, environ=env, platform=self._platform)
+        return ShellSetup(path=path, env=env, options=options)
+
     async def run(
         self,
         command: str,
@@ -113,7 +131,7 @@ class LocalShell:
     ) -> Ended:
         """Run a command line to its end; ``output`` has what it wrote, however it ends.
 
-        ``kind`` is ``bash``, ``user`` or ``job``.
+        ``kind`` is ``bash`` or ``user``.
 
         The process tree is terminated after ``timeout`` seconds, on cancellation, and when
         ``on_text`` raises. Raises ``NoShell`` or ``SpawnFailed`` if it cannot be started.

@@ -50,12 +50,12 @@ class SpawnRequest(Record):
     """A program that is about to start."""
 
     kind: str
-    """``bash`` (of the model), ``user`` (``!``), ``job``, ``extension``, or what the extension that
-    starts it calls it, such as ``mcp``, ``lsp``, ``kernel``, ``hook`` or ``browser``."""
+    """``bash`` (of the model, also in the background), ``user`` (``!``), ``extension``, or what the
+    extension that starts it calls it, such as ``mcp``, ``lsp``, ``kernel`` or ``hook``."""
     arguments: tuple[str, ...]
     """The program and its arguments."""
     command: str = ""
-    """The command line of ``bash``, ``user`` and ``job``, which a shell runs."""
+    """The command line of ``bash`` and ``user``, which a shell runs."""
     cwd: Path
     env: Mapping[str, str]
     limits: ProcessLimits = ProcessLimits()

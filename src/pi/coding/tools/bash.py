@@ -19,7 +19,7 @@ from pi.coding.shell.local import Ended, LocalShell
 from pi.coding.shell.locating import NoShell
 from pi.coding.shell.output import MAX_BYTES, Output, Written
 from pi.coding.shell.spill import size_text
-from pi.coding.tools.declarations import PREFER_STRICT, description
+from pi.coding.tools.declarations import PREFER_STRICT, approval_details, description
 
 MAX_TIMEOUT_SECONDS = 7 * 24 * 3600
 """A model that asks for more probably means milliseconds."""
@@ -67,22 +67,19 @@ def bash_tool(shell: LocalShell, *, variables: Callable[[], Mapping[str, str]] =
         params=BashParams,
         run=bash,
         constrained_sampling=PREFER_STRICT,
+        approval="exec",
+        format_approval_details=approval_details,
     )
 
 
-def command_result(
-    end: Ended, written: Written, *, timeout: float | None, failure: Json | UnsetType = UNSET
-) -> ToolResult:
-    """Return the result of an ended command.
-
-    Raises ``ToolFailed`` with the details ``failure`` if it failed or timed out.
-    """
+def command_result(end: Ended, written: Written, *, timeout: float | None) -> ToolResult:
+    """Return the result of an ended command. Raises ``ToolFailed`` if it failed or timed out."""
     if end.timed_out:
         remark = f"Command timed out after {timeout:g} seconds"
-        raise ToolFailed(output_with_reason(written, remark), details=failure)
+        raise ToolFailed(output_with_reason(written, remark))
     text = bash_result_text(written) or NO_OUTPUT
     if end.exit_code != 0:
-        raise ToolFailed(f"{text}\n\nCommand exited with code {end.exit_code}", details=failure)
+        raise ToolFailed(f"{text}\n\nCommand exited with code {end.exit_code}")
     return ToolResult.of(text, details=output_details(written) or UNSET)
 
 
@@ -156,6 +153,10 @@ class Progress:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Send a last snapshot and stop the timer."""
         if self._timer is not None:
             self._timer.cancel()
         self._show()

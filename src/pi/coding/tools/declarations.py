@@ -75,4 +75,12 @@ def declared_tool(
         preview=preview if changes_files else None,
         replay=replay,
         constrained_sampling=PREFER_STRICT,
+        approval="write" if changes_files else "read" if replay == "safe" else "exec",
+        format_approval_details=approval_details,
     )
+
+
+def approval_details(arguments: Json) -> list[str]:
+    """What a permission dialog shows about a call of a built-in tool."""
+    named = ((name, arguments.get(name)) for name in ("command", "path", "pattern"))
+    return [f"{name}: {value}" for name, value in named if isinstance(value, str) and value]

@@ -11,6 +11,11 @@ CONTEXT = 4
 MAX_COMPARISONS = 4_000_000
 """Pairs of lines to compare. Larger texts are first split at lines that occur once in each."""
 
+MAX_LINE_CHARACTERS = 10_000
+"""Characters of a line that are displayed."""
+MAX_DIFF_CHARACTERS = 1024 * 1024
+"""Characters of a display or a patch: a result is stored in the session and sent as an event."""
+
 
 class Change(NamedTuple):
     """Replaced lines: half-open ranges, counted from 0."""
@@ -35,7 +40,11 @@ class Diff:
         return self.changes[0].new_start + 1 if self.changes else None
 
     def display(self) -> str:
-        """Return signed lines. Removed and kept lines have old numbers, added lines new ones."""
+        """Return signed lines. Removed and kept lines have old numbers, added lines new ones.
+
+        Long lines and what is beyond ``MAX_DIFF_CHARACTERS`` are cut.
+        """
+        left = MAX_DIFF_CHARACTERS
         width = len(str(max(len(self._old), len(self._new))))
         out: list[str] = []
         at = 0
@@ -43,7 +52,13 @@ class Diff:
             if hunk.old_start > at:
                 out.append(f" {'':{width}} ...")
             for sign, number, line in self._signed(hunk):
-                out.append(f"{sign}{number:>{width}} {line.removesuffix(chr(10))}")
+                shown = line.removesuffix("\n")
+                if len(shown) > MAX_LINE_CHARACTERS:
+                    shown = f"{shown[:MAX_LINE_CHARACTERS]}…"
+                left -= len(shown)
+                if left < 0:
+                    return "\n".join((*out, f" {'':{width}} ..."))
+                out.append(f"{sign}{number:>{width}} {shown}")
             at = hunk.old_end
         if out and at < len(self._old):
             out.append(f" {'':{width}} ...")

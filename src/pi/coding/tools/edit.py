@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
-import errno
 import heapq
 import re
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import msgspec
 from msgspec import Meta
 
-from pi.agent.env import FileFailed
 from pi.agent.tools.define import make_tool
 from pi.agent.tools.tool import AgentTool, FilePreview, ToolContext, ToolFailed, ToolResult
 from pi.ai.messages import Json
 from pi.base.records import UNREADABLE, Record
-from pi.coding.files.errors import find_os_error, node_code
 from pi.coding.files.local import LocalFiles
-from pi.coding.files.text import NotText, TextForm, decode
-from pi.coding.tools.declarations import PREFER_STRICT, description
-from pi.coding.tools.matching import Passages, Span, elisions, refuse_elisions
+from pi.coding.files.text import TextForm
+from pi.coding.tools.declarations import PREFER_STRICT, approval_details, description
+from pi.coding.tools.editing import Replacement, apply_replacements, compute_edit, write_edit
+from pi.coding.tools.matching import Passages, Span
 
 MIN_SIMILARITY = 0.6
 """Similarity from which a passage is shown as the one that was probably meant."""
@@ -56,6 +54,11 @@ def apply_edits(text: str, edits: Sequence[Edit], *, path: str, line_end: str) -
     Only the matched passages change; all other bytes, including line ends, are kept. Raises
     ``ToolFailed`` with a message that says what to correct.
     """
+    return apply_replacements(text, locate_edits(text, edits, path), path=path, line_end=line_end)
+
+
+def locate_edits(text: str, edits: Sequence[Edit], path: str) -> list[Replacement]:
+    """Return the passages that the edits replace, in order. Raises ``ToolFailed``."""
     if not edits:
         raise ToolFailed("Edit tool input is invalid. edits must contain at least one replacement.")
     passages = Passages(text)
@@ -70,10 +73,7 @@ def apply_edits(text: str, edits: Sequence[Edit], *, path: str, line_end: str) -
                 f"edits[{first}] and edits[{second}] overlap in {path}. "
                 "Merge them into one edit or target disjoint regions."
             )
-    changed = _replaced(text, placed, line_end)
-    if changed == text:
-        raise ToolFailed(_unchanged(path, several=len(edits) > 1))
-    return changed
+    return [Replacement(each.span.start, each.span.end, each.new_text) for each in placed]
 
 
 def _place(passages: Passages, edits: Sequence[Edit], index: int, path: str) -> Span:
@@ -104,24 +104,6 @@ def _place(passages: Passages, edits: Sequence[Edit], index: int, path: str) -> 
     return found[0]
 
 
-def _replaced(text: str, placed: Sequence[_Placed], line_end: str) -> str:
-    pieces = []
-    at = 0
-    for each in placed:
-        new = each.new_text.replace("\r\n", "\n").replace("\n", line_end)
-        pieces += [text[at : each.span.start], new]
-        at = each.span.end
-    return "".join([*pieces, text[at:]])
-
-
-def _unchanged(path: str, *, several: bool) -> str:
-    what = "replacements" if several else "replacement"
-    return (
-        f"No changes made to {path}. The {what} produced identical content. This might indicate "
-        "an issue with special characters or the text not existing as expected."
-    )
-
-
 def _nearest(text: str, old: str) -> str:
     """Return a note with the passage most similar to ``old``; empty if none is similar."""
     lines, old_lines = text.split("\n"), old.strip("\r\n").split("\n")
@@ -149,8 +131,6 @@ def _nearest(text: str, old: str) -> str:
 
 
 BYTE_ORDER_MARK = "\ufeff"
-MAX_FILE_BYTES = 64 * 1024 * 1024
-"""Largest file that is edited: its text is copied and compared several times."""
 
 
 class EditParams(Record):
@@ -170,13 +150,11 @@ def edit_tool(files: LocalFiles) -> AgentTool:
     """Build the tool. A failed edit leaves the file unchanged."""
 
     async def edit(params: EditParams, ctx: ToolContext) -> ToolResult:
-        data = await _convert_errors(params.path, files.read_file(params.path, most=MAX_FILE_BYTES))
-        # In a thread: thousands of edits, or a large file, take longer than the screen may wait.
-        changed, details = await asyncio.to_thread(_edited, data, params)
-        await _convert_errors(params.path, files.write_file(params.path, changed))
+        edited = await compute_edit(files, params.path, partial(_locate, params))
+        edited = await write_edit(files, edited)
         count = len(params.edits)
         done = f"Successfully replaced {count} block(s) in {params.path}."
-        return ToolResult.of(done + files.link_note(params.path), details=details)
+        return ToolResult.of(done + files.link_note(params.path), details=edited.details)
 
     return make_tool(
         name="edit",
@@ -188,6 +166,8 @@ def edit_tool(files: LocalFiles) -> AgentTool:
         touches=lambda params: (files.real(params.path),),
         preview=preview_edit,
         constrained_sampling=PREFER_STRICT,
+        approval="write",
+        format_approval_details=approval_details,
     )
 
 
@@ -208,18 +188,24 @@ def prepare_edit(arguments: Json) -> Json:
 
 
 def preview_edit(arguments: Json) -> FilePreview | None:
-    """Return the new texts received so far, one below the other."""
+    """Return the new and the old texts received so far, one below the other."""
     match arguments:
         case {"path": str(path), "edits": [*given]}:
-            texts = (each.get("newText") for each in given if isinstance(each, dict))
+            edits = [each for each in given if isinstance(each, dict)]
             return FilePreview(
-                path=path, added="\n".join(text for text in texts if isinstance(text, str))
+                path=path, added=_texts(edits, "newText"), removed=_texts(edits, "oldText")
             )
         case _:
             return None
 
 
-def _applied(text: str, form: TextForm, edits: tuple[Edit, ...], path: str) -> str:
+def _texts(edits: list[Json], name: str) -> str:
+    texts = (each.get(name) for each in edits)
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def _locate(params: EditParams, text: str, form: TextForm) -> list[Replacement]:
+    edits = params.edits
     if form.mark:  # ``read`` shows the mark in the first line; the file keeps it in any case
         edits = tuple(
             Edit(
@@ -228,41 +214,4 @@ def _applied(text: str, form: TextForm, edits: tuple[Edit, ...], path: str) -> s
             )
             for edit in edits
         )
-    return apply_edits(text, edits, path=path, line_end=form.line_end)
-
-
-def _edited(data: bytes, params: EditParams) -> tuple[bytes, Json]:
-    """Return the new contents of the file and the details of the result."""
-    from pi.coding.tools.diff import Diff  # lazy: not needed before the first edit
-
-    text, form = _text(data, params.path)
-    for edit in params.edits:
-        refuse_elisions(elisions(edit.new_text), before=text)
-    changed = _applied(text, form, params.edits, params.path)
-    diff = Diff(text.replace("\r\n", "\n"), changed.replace("\r\n", "\n"))
-    details: Json = {"diff": diff.display(), "patch": diff.patch(params.path)}
-    if diff.first_changed_line is not None:
-        details["firstChangedLine"] = diff.first_changed_line
-    return form.encode(changed), details
-
-
-def _text(data: bytes, path: str) -> tuple[str, TextForm]:
-    try:
-        return decode(data)
-    except NotText as error:
-        raise ToolFailed(
-            f"Could not edit file: {path}. {error.message} "
-            "Writing it back would damage it, so it was left alone; change it with bash."
-        ) from error
-
-
-async def _convert_errors(path: str, work: Any) -> Any:
-    try:
-        return await work
-    except FileFailed as error:
-        cause = find_os_error(error)
-        if cause is None or cause.errno in (errno.EINVAL, errno.EFBIG):  # vague codes
-            why = error.message
-        else:
-            why = f"Error code: {node_code(cause)}."
-        raise ToolFailed(f"Could not edit file: {path}. {why}") from error
+    return locate_edits(text, edits, params.path)

@@ -15,7 +15,7 @@ from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.base.records import Record
 from pi.coding.files.local import LocalFiles
 from pi.coding.resources.ignore import PatternTooLarge, compile_glob, expand_braces
-from pi.coding.tools.declarations import description
+from pi.coding.tools.declarations import approval_details, description
 from pi.coding.tools.listing import (
     REFINE,
     FileListing,
@@ -73,6 +73,8 @@ def find_tool(files: LocalFiles, listed: FileListing) -> AgentTool:
         params=FindParams,
         run=find,
         replay="safe",
+        approval="read",
+        format_approval_details=approval_details,
     )
 
 

@@ -15,7 +15,7 @@ from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.base.records import Record
 from pi.coding.files.local import LocalFiles
 from pi.coding.files.text import read_lines
-from pi.coding.tools.declarations import description
+from pi.coding.tools.declarations import approval_details, description
 from pi.coding.tools.listing import (
     REFINE,
     LimitNotice,
@@ -96,6 +96,8 @@ def grep_tool(files: LocalFiles, programs: SearchPrograms, *, home: Path) -> Age
         params=GrepParams,
         run=grep,
         replay="safe",
+        approval="read",
+        format_approval_details=approval_details,
     )
 
 

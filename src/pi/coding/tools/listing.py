@@ -20,8 +20,8 @@ from pi.base.files import is_special_file
 from pi.base.records import Record
 from pi.coding.files.disk import EFFECTIVE_IDS
 from pi.coding.files.errors import node_text
+from pi.coding.other_agents import repository_of
 from pi.coding.resources.ignore import IgnoreTree
-from pi.coding.resources.sources import repository_of
 from pi.coding.shell.output import keep_head
 from pi.coding.shell.spill import size_text
 from pi.coding.tools.programs import (

@@ -14,7 +14,7 @@ from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.base.records import Record
 from pi.coding.files.errors import node_text
 from pi.coding.files.local import LocalFiles
-from pi.coding.tools.declarations import description
+from pi.coding.tools.declarations import approval_details, description
 from pi.coding.tools.listing import limit_notice, limit_or_default, list_result, path_exists
 
 DEFAULT_ENTRIES = 500
@@ -50,6 +50,8 @@ def ls_tool(files: LocalFiles) -> AgentTool:
         params=LsParams,
         run=ls,
         replay="safe",
+        approval="read",
+        format_approval_details=approval_details,
     )
 
 

@@ -173,7 +173,7 @@ async def read_program_output(
 
 
 async def _piece(child: Child, name: str, silence: float | None) -> bytes:
-    from pi.base.processes import usage_of  # not at the top: a start runs no program
+    from pi.base.processes.progress import usage_of  # not at the top: a start runs no program
 
     waited, used = 0.0, usage_of(child.pid)
     while True:

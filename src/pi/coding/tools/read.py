@@ -20,7 +20,7 @@ from pi.coding.files.local import LocalFiles
 from pi.coding.files.text import Window, read_window
 from pi.coding.shell.output import MAX_BYTES, Size, keep_head
 from pi.coding.shell.spill import size_text
-from pi.coding.tools.declarations import PREFER_STRICT, description
+from pi.coding.tools.declarations import PREFER_STRICT, approval_details, description
 from pi.coding.tools.images import (
     HEADER,
     ImageLimits,
@@ -70,6 +70,8 @@ def read_tool(
         run=read,
         replay="safe",
         constrained_sampling=PREFER_STRICT,
+        approval="read",
+        format_approval_details=approval_details,
     )
 
 

@@ -39,8 +39,6 @@ class ToolWorkspace(Record):
     image_limits: Callable[[], ImageLimits] = ImageLimits
     session_variables: Callable[[], Mapping[str, str]] = dict
     """Variables for the bash tool only, such as ``PI_SESSION_ID``."""
-    bash: Callable[[], AgentTool] | None = None
-    """Builds a replacement for the bash tool, such as the extended one."""
 
 
 def built_in_tools(place: ToolWorkspace) -> dict[str, BuiltIn]:
@@ -52,7 +50,7 @@ def built_in_tools(place: ToolWorkspace) -> dict[str, BuiltIn]:
             ("Look at files with read, not with cat or sed.",),
         ),
         "bash": BuiltIn(
-            place.bash or partial(declared_tool, "bash", partial(_bash, place)),
+            partial(declared_tool, "bash", partial(_bash, place)),
             "Run a command (tests, builds, git, ls, rg, find)",
         ),
         "edit": BuiltIn(

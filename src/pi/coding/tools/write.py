@@ -16,7 +16,7 @@ from pi.ai.messages import Json
 from pi.base.records import Record
 from pi.coding.files.errors import find_os_error, node_text
 from pi.coding.files.local import LocalFiles
-from pi.coding.tools.declarations import PREFER_STRICT, description
+from pi.coding.tools.declarations import PREFER_STRICT, approval_details, description
 from pi.coding.tools.matching import elisions, refuse_elisions
 
 
@@ -57,6 +57,8 @@ def write_tool(files: LocalFiles) -> AgentTool:
         touches=lambda params: (files.real(params.path),),
         preview=preview_write,
         constrained_sampling=PREFER_STRICT,
+        approval="write",
+        format_approval_details=approval_details,
     )
 
 

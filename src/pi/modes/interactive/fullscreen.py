@@ -55,10 +55,8 @@ class Fullscreen:
         if isinstance(tui.display, FullscreenDisplay):
             keeps = settings.fullscreen_exit_output == "transcript"
             tui.display.exit_rows = content.render if keeps else None
-
-    def follow(self) -> None:
+        self.follow = self.view.scroll_to_end
         """Scrolls to the end and follows it."""
-        self.view.scroll_to_end()
 
     def _listen(self, data: str) -> InputDecision | None:
         if self._search is not None or not self._is_typing():
@@ -93,6 +91,7 @@ class _Prompts:
         self._content = content
         self._width = 0
         self._rows: list[str] = []
+        self.invalidate = self._content.invalidate
 
     @property
     def children(self) -> tuple[Component, ...]:
@@ -106,9 +105,6 @@ class _Prompts:
 
     def areas_at(self, row: int) -> list[Area]:
         return [Area(self._content, 0, 0, self._width, len(self._rows))]
-
-    def invalidate(self) -> None:
-        self._content.invalidate()
 
     def render(self, width: int) -> list[str]:
         self._width = width

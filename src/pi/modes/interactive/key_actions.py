@@ -151,8 +151,8 @@ class KeyActions:
         from pi.modes.interactive.commands.session import session_catalog  # deferred
         from pi.modes.interactive.dialogs.prompt_aids import search_history
 
-        said = [point.text for point in port.facts.fork_points()]
-        prompts = [*said, *self._composer.history]
+        said = [point.text for point in port.info.fork_points()]
+        prompts = [*said, *self._composer.usual.history]
         query = self._composer.text.strip()
         catalog = session_catalog(self._screen)
         found = await search_history(self._screen, prompts, catalog, query)
@@ -230,7 +230,7 @@ class KeyActions:
             return
         if text := self._composer.text:
             await copy_text(self._screen, text, "the prompt")
-        elif points := self._port.facts.fork_points():
+        elif points := self._port.info.fork_points():
             await copy_text(self._screen, points[-1].text, "the last prompt")
         else:
             self._screen.notify("There is no prompt to copy yet.")

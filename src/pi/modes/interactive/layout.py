@@ -13,6 +13,7 @@ from pi.modes.interactive.composer.composer import Composer
 from pi.modes.interactive.composer.prompt import TypingDetector
 from pi.modes.interactive.startup import AppOptions, EarlySettings, early_settings, load_keys
 from pi.modes.interactive.status.footer import Footer, FooterFacts, TransientNotice, short_folder
+from pi.modes.interactive.status.last_footer import LastFooters
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_file import InvalidTheme
 from pi.modes.interactive.theme_selector import ThemeSelector, built_in, follows_terminal, themes_in
@@ -150,7 +151,12 @@ class AppLayout:
         """Widgets of extensions beside the editor."""
         self.passing = TransientNotice(self.theme)
         self.footer = Footer(self.theme)
-        self.footer.show(FooterFacts(cwd=short_folder(start.cwd, start.home), note="loading…"))
+        self.last_footers = LastFooters(
+            start.agent_dir, start.cwd, start.environ, start.model_options
+        )
+        folder = short_folder(start.cwd, start.home)
+        loading = FooterFacts(cwd=folder, note="loading…")
+        self.footer.show(self.last_footers.find(folder) or loading)
         self.bottom = Container(self.footer)
         """The footer, built-in or of an extension."""
         self.slot = DialogSlot(self.composer.component, self.composer.prompt, self.tui.set_focus)
@@ -186,7 +192,7 @@ class AppLayout:
         composer.arrange(
             padding=values.editor_padding_x, suggestions=values.autocomplete_max_visible
         )
-        composer.set_vim(enabled=values.editor.mode == "vim")
+        composer.usual.set_vim(enabled=values.editor.mode == "vim")
         if self.screen_reader:
             composer.show_placeholder("")
         composer.show_level(values.default_thinking_level)

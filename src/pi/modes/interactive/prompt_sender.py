@@ -104,7 +104,7 @@ class PromptSender:
 
     def moved(self, port: SessionPort) -> None:
         """Called when another session may be shown: undelivered prompts return to the editor."""
-        if any(self._queued) and not port.facts.state().pending_message_count:
+        if any(self._queued) and not port.info.state().pending_message_count:
             steering, follow_up = self._queued
             self.queue_changed((), ())
             self._composer.take_back([*steering, *follow_up])
@@ -134,7 +134,7 @@ class PromptSender:
             return []
         values = port.settings.values
         limits = ImageLimits(resize=values.images.auto_resize)
-        return attachments(text, cwd=port.facts.cwd, home=self._ui.host.home, limits=limits)
+        return attachments(text, cwd=port.info.cwd, home=self._ui.host.home, limits=limits)
 
     def run_command(self, name: str, arguments: str = "") -> bool:
         """Runs a built-in command; returns whether it exists."""
@@ -238,7 +238,7 @@ class PromptSender:
         if re.fullmatch(r"[a-z][\w:-]*", name) and not os.path.lexists(f"/{name}"):
             own = self._commands.listed() if self._commands is not None else ()
             known = [command.name for command in own]
-            like = nearest(name, known + [command.name for command in port.facts.commands()])
+            like = nearest(name, known + [command.name for command in port.info.commands()])
             hint = f"Did you mean /{like}?" if like else "/help lists all commands."
             raise UnknownCommand(f"Unknown command /{name}", hint=hint)
 

@@ -73,7 +73,7 @@ class SettingsApplier:
             padding=values.editor_padding_x, suggestions=values.autocomplete_max_visible
         )
         self._activity.indicator.is_still = values.tui.reduced_motion or self._frame.screen_reader
-        composer.set_vim(enabled=values.editor.mode == "vim")
+        composer.usual.set_vim(enabled=values.editor.mode == "vim")
         self._frame.theme.code_indent = expand_tabs(sanitise(values.markdown.code_block_indent))
         look.pad = values.output_pad
         look.image_columns = values.terminal.image_width_cells

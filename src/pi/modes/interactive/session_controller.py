@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from pi.agent.compaction.errors import TOO_SMALL
 from pi.agent.events import AgentEnd, MessageEnd, MessageStart, MessageUpdate, QueueUpdate
 from pi.ai.messages import AssistantMessage, Image, Usage
 from pi.base.tasks import TaskScope
@@ -151,7 +152,7 @@ class SessionController:
     # What happens ---------------------------------------------------------------------------------
 
     def _hear(self, event: object) -> None:
-        self.transcript.handle_event(event)
+        self.transcript.feed.handle_event(event)
         self.status.handle_event(event)
         if type(event) is not MessageUpdate:
             self._watch_cache(event)
@@ -167,7 +168,11 @@ class SessionController:
                 self.screen.notify(f"{path}: {error}\n{more}", "error")
             case CompactionEnd(error_message=problem):
                 if isinstance(problem, str):
-                    self.screen.notify(problem, "error")
+                    is_too_small = TOO_SMALL in problem
+                    self.screen.notify(
+                        f"{TOO_SMALL}." if is_too_small else problem,
+                        "info" if is_too_small else "error",
+                    )
                 self.speaking.deliver_waiting()
         self._frame.tui.request_render()
 
@@ -192,7 +197,7 @@ class SessionController:
         port = self.screen.port
         self._session_id = port.entries.log.header.id
         self.extensions.load(port)
-        for point in port.facts.fork_points():
+        for point in port.info.fork_points():
             self._frame.composer.remember(without_attachments(point.text))
 
     def _show_facts(self) -> None:
@@ -203,7 +208,7 @@ class SessionController:
 
     def _reload(self) -> None:
         """Shows another session, or another branch of this one."""
-        facts, before = self.screen.port.facts, self._session_id
+        facts, before = self.screen.port.info, self._session_id
         self.transcript.clear()
         self.speaking.moved(self.screen.port)
         self._show_session()
@@ -239,7 +244,7 @@ class SessionController:
         """Shows the activity in the editor's border; only that is painted again."""
         self._frame.composer.show_label(label)
         self._frame.tui.request_component_render(self._frame.composer.component)
-        if self.transcript.tick():
+        if self.transcript.feed.tick():
             self._frame.tui.request_component_render(self.transcript.component)
 
     def _look(self) -> TranscriptOptions:

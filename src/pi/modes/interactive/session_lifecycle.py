@@ -13,7 +13,6 @@ from pi.base.errors import PiError
 from pi.base.files import private_directory, read_regular, replace_file
 from pi.base.locks import FileLock, FileLocked
 from pi.base.tasks import TaskScope
-from pi.base.terminal_text import sanitise
 from pi.coding.export.redaction import Redactor
 from pi.coding.trust import TrustChoice
 from pi.modes.interactive.app_ui import AppUi
@@ -184,10 +183,10 @@ class SessionLifecycle:
 
     def _introduction(self, lines: Sequence[str]) -> Block:
         """Shows what was loaded; in full if the setting is on."""
-        look, dim = self._regions.transcript.look, self._frame.theme.paint("dim")
+        look = self._regions.transcript.look
         if self._start.verbose:
             return NoticeBlock(look, "\n".join(lines))
-        return LinesBlock(look, [dim(sanitise(line)) for line in lines])
+        return LinesBlock(look, lines)
 
     # Beginning ------------------------------------------------------------------------------------
 
@@ -200,6 +199,7 @@ class SessionLifecycle:
         await opened.begin()
         regions.follower.begun()
         regions.extensions.report_conflicts()
+        await asyncio.to_thread(self._frame.last_footers.store, self._frame.footer.facts)
         self._tasks.start(self._show_news(opened), name="looking for news")
         with report_errors(self.screen):
             await opened.welcome(self.screen)
@@ -257,7 +257,7 @@ class SessionLifecycle:
     def _cwd(self) -> Path:
         if self._opened is None:
             return self._start.cwd
-        return self._opened.port.facts.cwd
+        return self._opened.port.info.cwd
 
 
 # Drafts survive the program: unsent text is in a file until it is sent. Every process has its own

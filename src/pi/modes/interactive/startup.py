@@ -112,6 +112,8 @@ class AppOptions(Record):
     screen_reader: bool = False
     """Whether to write plain lines; the settings may ask for it, too."""
     verbose: bool = False
+    model_options: tuple[str, ...] | None = None
+    """The command-line options that select the model; ``None`` if a stored session selects it."""
     system: str = "linux"
     """``sys.platform``."""
 
@@ -160,10 +162,21 @@ class EarlySettings(Record):
 def early_settings(agent_dir: Path) -> EarlySettings:
     """Reads the user's file; if it is invalid, defaults apply; the session reports errors."""
     try:
+        if (agent_dir / "config.yml").exists():
+            return msgspec.convert(_with_config(agent_dir), type=EarlySettings)
         content = read_regular(agent_dir / "settings.json")
         return msgspec.json.decode(content.removeprefix(BOM_UTF8), type=EarlySettings)
     except (OSError, *UNREADABLE):
         return EarlySettings()
+
+
+def _with_config(agent_dir: Path) -> dict[str, object]:
+    """Returns ``settings.json`` above ``config.yml``."""
+    from pi.base.clock import SystemClock  # deferred: few users have the file
+    from pi.coding.settings.settings import SettingsFile
+
+    file = SettingsFile(agent_dir / "settings.json", clock=SystemClock())
+    return file.read_with_config(lambda text: None)
 
 
 # The user's key bindings, from ``keybindings.json``.

@@ -188,7 +188,7 @@ async def _clone(port: SessionPort, request: Request) -> Any:
 
 @_command("set_session_name")
 async def _set_session_name(port: SessionPort, request: Request) -> Any:
-    await port.facts.rename(request.text("name"))
+    await port.info.rename(request.text("name"))
     return UNSET
 
 
@@ -203,7 +203,7 @@ async def _export_html(port: SessionPort, request: Request) -> Any:
 
 @_command("get_state")
 async def _state(port: SessionPort, request: Request) -> Any:
-    state = port.facts.state()
+    state = port.info.state()
     if not isinstance(state.model, UnsetType):
         state = replace(state, model=without_credentials(state.model))
     return state
@@ -211,36 +211,36 @@ async def _state(port: SessionPort, request: Request) -> Any:
 
 @_command("get_messages")
 async def _messages(port: SessionPort, request: Request) -> Any:
-    return {"messages": port.facts.messages()}
+    return {"messages": port.info.messages()}
 
 
 @_command("get_session_stats")
 async def _stats(port: SessionPort, request: Request) -> Any:
-    return port.facts.stats()
+    return port.info.stats()
 
 
 @_command("get_fork_messages", "get_branch_messages")
 async def _fork_messages(port: SessionPort, request: Request) -> Any:
-    return {"messages": port.facts.fork_points()}
+    return {"messages": port.info.fork_points()}
 
 
 @_command("get_entries")
 async def _entries(port: SessionPort, request: Request) -> Any:
-    entries = port.facts.entries(request.optional_text("since"))
+    entries = port.info.entries(request.optional_text("since"))
     return {"entries": entries, "leafId": port.entries.log.leaf_id}
 
 
 @_command("get_tree")
 async def _tree(port: SessionPort, request: Request) -> Any:
-    return {"tree": port.facts.tree_json(), "leafId": port.entries.log.leaf_id}
+    return {"tree": port.info.tree_json(), "leafId": port.entries.log.leaf_id}
 
 
 @_command("get_last_assistant_text")
 async def _last_answer(port: SessionPort, request: Request) -> Any:
-    text = port.facts.last_answer()
+    text = port.info.last_answer()
     return {} if text is None else {"text": text}
 
 
 @_command("get_commands")
 async def _commands(port: SessionPort, request: Request) -> Any:
-    return {"commands": port.facts.commands()}
+    return {"commands": port.info.commands()}

@@ -82,6 +82,8 @@ class ScrollView:
         self._selection: TextSelection | None = None
         self._search = ""
         self._match: Match | None = None
+        self.invalidate = self.child.invalidate
+        """Invalidates the child."""
 
     @property
     def children(self) -> tuple[Component, ...]:
@@ -147,10 +149,6 @@ class ScrollView:
     def areas_at(self, row: int) -> list[Area]:
         """Returns the area of the child, most of which may be outside the view."""
         return [Area(self.child, -self._offset, 0, self._width, len(self._rows))]
-
-    def invalidate(self) -> None:
-        """Invalidates the child."""
-        self.child.invalidate()
 
     def scroll_by(self, rows: int) -> bool:
         """Scrolls down, or up if negative. Returns whether anything moved."""

@@ -50,6 +50,21 @@ def wrap_text(text: str, width: int) -> list[str]:
     return lines
 
 
+def wrap_parts(text: str, separator: str, width: int) -> list[str]:
+    """Wraps a row of parts between them; the separators at the breaks are dropped.
+
+    Only a part that is longer than a line is broken itself.
+    """
+    rows = [""]
+    for part in text.split(separator):
+        longer = f"{rows[-1]}{separator}{part}" if rows[-1] else part
+        if visible_width(longer) <= width:
+            rows[-1] = longer
+        else:
+            rows.append(part)
+    return [line for row in rows if row for line in wrap_text(row, width)]
+
+
 def line_spans(text: str, width: int) -> list[tuple[int, int]]:
     """Returns the start and end of the lines of one plain paragraph, without spaces at breaks.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pi.base.terminal_text import one_line, sanitise_keeping_style
-from pi.tui.component import CURSOR_MARKER, RowCache
+from pi.tui.component import CURSOR_MARKER, CachedWidget
 from pi.tui.input.decoder import PASTE_END, PASTE_START
 from pi.tui.input.keymap import Keymap
 from pi.tui.input.keys import printable_text
@@ -16,7 +16,7 @@ from pi.tui.widgets.editor.document import Document, edit
 _MASK = "•"
 
 
-class Input:
+class Input(CachedWidget):
     """One line of text after a prompt, scrolled horizontally with the cursor.
 
     A ``masked`` field shows dots and keeps only the value: no undo, no yank. ``placeholder`` is
@@ -48,20 +48,19 @@ class Input:
         """The number of columns scrolled out at the left."""
         self.focused = False
         """Whether the cursor is shown."""
-        self._memory = RowCache()
 
     def get_value(self) -> str:
         """Returns the text of the field."""
-        return self._document.text
+        return self._document.buffer.text
 
     def set_value(self, value: str) -> None:
         """Replaces the text; the cursor moves to its end."""
         self._document.set_text(value)
-        self._memory.forget()
+        self.invalidate()
 
     def handle_input(self, data: str) -> None:
         """Handles one key or one paste."""
-        self._memory.forget()
+        self.invalidate()
         before = self._document.version
         actions = self._keymap.actions(data)
         if data.startswith(PASTE_START):
@@ -75,18 +74,13 @@ class Input:
         if self._document.version != before:
             self._on_change(self.get_value())
 
-    def invalidate(self) -> None:
-        """Discards cached rows."""
-        self._memory.forget()
-
-    def render(self, width: int) -> list[str]:
-        """Returns the prompt and the visible part of the text."""
-        return self._memory.rows(width, self._draw, self.focused)
+    def _circumstances(self) -> object:
+        return self.focused
 
     def _draw(self, width: int) -> list[str]:
         prompt = truncate_to_width(self._prompt, max(width - 1, 0), "")
         room = max(width - visible_width(prompt), 1)
-        if not self._document.text and self._placeholder:
+        if not self._document.buffer.text and self._placeholder:
             hint = truncate_to_width(self._placeholder, room, "…")
             if not self.focused:
                 return [prompt + self._placeholder_paint(hint)]
@@ -106,8 +100,8 @@ class Input:
 
     def _parts(self) -> tuple[str, str, str]:
         """Returns the text before, at and after the cursor, masked if required."""
-        line, units = self._document.text, self._document.units
-        col = self._document.cursor.col
+        line, units = self._document.buffer.text, self._document.units
+        col = self._document.buffer.cursor.col
         end = units.after(line, col)
         parts = line[:col], line[col:end], line[end:]
         if self._masked:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pi.base.terminal_text import one_line
-from pi.tui.component import RowCache
+from pi.tui.component import CachedWidget
 from pi.tui.input.keymap import Keymap
 from pi.tui.style import Paint, unpainted
 from pi.tui.text.width import pad_to_width, truncate_to_width, visible_width
@@ -15,7 +15,7 @@ INTERVAL = 0.08
 """Seconds per frame."""
 
 
-class Loader:
+class Loader(CachedWidget):
     """An empty row, then the spinner and its message.
 
     It has no clock: call ``tick`` every ``interval`` seconds, and render the component if it
@@ -37,7 +37,6 @@ class Loader:
         self._frames = frames
         self._frame = 0
         self._started: float | None = None
-        self._memory = RowCache()
         self.set_message(message)
 
     def set_message(self, message: str) -> None:
@@ -55,14 +54,6 @@ class Loader:
         self._frame = frame
         self.invalidate()
         return True
-
-    def invalidate(self) -> None:
-        """Discards cached rows."""
-        self._memory.forget()
-
-    def render(self, width: int) -> list[str]:
-        """Returns the empty row and the spinner."""
-        return self._memory.rows(width, self._draw)
 
     def _draw(self, width: int) -> list[str]:
         spinner = self._paint_spinner(self._frames[self._frame])
@@ -98,7 +89,7 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _MIN_BAR = 4
 
 
-class ProgressBar:
+class ProgressBar(CachedWidget):
     """A label, a bar and a percentage on one row; on a narrow screen only the percentage."""
 
     def __init__(
@@ -112,21 +103,12 @@ class ProgressBar:
         self._label = one_line(label)
         self._paint_done = paint_done
         self._paint_left = paint_left
-        self._memory = RowCache()
         self.set_fraction(fraction)
 
     def set_fraction(self, fraction: float) -> None:
         """Sets the fraction, limited to the range from 0 to 1."""
         self._fraction = min(max(fraction, 0.0), 1.0)
         self.invalidate()
-
-    def invalidate(self) -> None:
-        """Discards cached rows."""
-        self._memory.forget()
-
-    def render(self, width: int) -> list[str]:
-        """Returns the row."""
-        return self._memory.rows(width, self._draw)
 
     def _draw(self, width: int) -> list[str]:
         percent = f"{int(self._fraction * 100):>3}%"

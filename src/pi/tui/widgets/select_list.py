@@ -7,10 +7,11 @@ from typing import TypeAlias
 
 from pi.base.records import Record, replace
 from pi.base.terminal_text import one_line
-from pi.tui.component import RowCache
+from pi.tui.component import CachedWidget
 from pi.tui.input.keymap import Keymap
 from pi.tui.style import Paint, unpainted
 from pi.tui.text.width import truncate_to_width, visible_width
+from pi.tui.text.wrap import wrap_text
 
 Most: TypeAlias = int | Callable[[], int]
 """The maximum number of visible rows, or a function that returns it."""
@@ -98,6 +99,8 @@ _MIN_GROUPED = 6
 """Rows below which a list shows no headings."""
 _WIDEST_LABEL = 32
 _MIN_DESCRIPTION = 10
+_NARROW = 24
+"""Columns below which a cut description says too little."""
 """Columns below which a description is omitted."""
 
 
@@ -119,10 +122,12 @@ class SelectTheme(Record):
     no_match: Paint = unpainted
 
 
-class SelectList:
+class SelectList(CachedWidget):
     """One item per row, of which one is selected. Texts are sanitised when they are set.
 
-    ``on_select`` receives the chosen item, ``on_change`` the newly selected one.
+    ``on_select`` receives the chosen item, ``on_change`` the newly selected one. Descriptions that
+    do not fit beside the labels are cut; with ``describes_below``, on a narrow screen, that of the
+    selected item is shown below the list instead.
     """
 
     def __init__(
@@ -135,15 +140,16 @@ class SelectList:
         on_select: Callable[[SelectItem], None] = lambda item: None,
         on_cancel: Callable[[], None] = lambda: None,
         on_change: Callable[[SelectItem], None] = lambda item: None,
+        describes_below: bool = False,
     ) -> None:
         self._theme = theme or SelectTheme()
+        self._describes_below = describes_below
         self._keymap = keymap or Keymap()
         self._on_select = on_select
         self._on_cancel = on_cancel
         self.on_change = on_change
         self._query = ""
         self._selection = ListSelection(max_visible, self._keymap)
-        self._memory = RowCache()
         self.set_items(items)
 
     @property
@@ -182,13 +188,8 @@ class SelectList:
         elif self._keymap.matches(data, "tui.select.cancel"):
             self._on_cancel()
 
-    def invalidate(self) -> None:
-        """Discards cached rows."""
-        self._memory.forget()
-
-    def render(self, width: int) -> list[str]:
-        """Returns the visible items, and the position if there are more."""
-        return self._memory.rows(width, self._draw, self._selection.room)
+    def _circumstances(self) -> object:
+        return self._selection.room
 
     def _moved_from(self, before: SelectItem | None) -> None:
         self.invalidate()
@@ -199,10 +200,26 @@ class SelectList:
         if not self._shown:
             return [self._theme.no_match(truncate_to_width("  No matching items", width, ""))]
         label_width = self._label_width(width)
+        below: list[str] = []
+        has_descriptions = any(item.description for item in self._shown)
+        is_below = self._describes_below and has_descriptions
+        if is_below and not self._has_room_beside(label_width, width):
+            label_width, below = max(width - 2, 0), self._descriptions_below(width)
         rows = [self._draw_item(index, label_width, width) for index in self._selection.visible]
         if position := self._selection.position:
             rows.append(self._theme.scroll_info(truncate_to_width(f"  {position}", width, "")))
-        return rows
+        return rows + below
+
+    def _has_room_beside(self, label_width: int, width: int) -> bool:
+        widest = max(visible_width(item.description) for item in self._shown)
+        return width - label_width - 4 >= min(widest, _NARROW)
+
+    def _descriptions_below(self, width: int) -> list[str]:
+        """Returns the selected description, in as many rows as the longest one needs."""
+        wrapped = [wrap_text(item.description, max(width - 4, 1)) for item in self._shown]
+        rows = wrapped[self._selection.index]
+        rows = rows + [""] * (max(map(len, wrapped)) - len(rows))
+        return ["", *(self._theme.description(f"  {row}") if row else "" for row in rows)]
 
     def _label_width(self, width: int) -> int:
         """Returns one width for all labels, so that scrolling moves nothing horizontally."""

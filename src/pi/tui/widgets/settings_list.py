@@ -8,7 +8,7 @@ from typing import TypeAlias
 from pi.base.fuzzy import rank
 from pi.base.records import Record, replace
 from pi.base.terminal_text import one_line
-from pi.tui.component import Component, Focusable, Interactive, RowCache
+from pi.tui.component import CachedWidget, Component, Focusable, Interactive
 from pi.tui.input.keymap import Keymap
 from pi.tui.input.keys import matches_key
 from pi.tui.style import Paint, unpainted
@@ -52,7 +52,7 @@ class SettingsTheme(Record):
     heading: Paint = unpainted
 
 
-class SettingsList:
+class SettingsList(CachedWidget):
     """One setting per row. Enter selects the next value or opens the submenu.
 
     ``on_change`` receives the id and the new value. With ``is_searchable``, typing filters the
@@ -84,7 +84,6 @@ class SettingsList:
         self._search = self._new_search() if is_searchable else None
         self._focused = False
         self._submenu: Component | None = None
-        self._memory = RowCache()
         self._selection = ListSelection(max_visible, self._keymap)
         self._selection.resize(len(self._items))
 
@@ -98,7 +97,7 @@ class SettingsList:
         self._focused = focused
         for part in (self._search, self._submenu):
             _focus(part, focused=focused)
-        self._memory.forget()
+        super().invalidate()
 
     @property
     def is_asking(self) -> bool:
@@ -131,7 +130,7 @@ class SettingsList:
 
     def invalidate(self) -> None:
         """Discards cached rows."""
-        self._memory.forget()
+        super().invalidate()
         if self._submenu is not None:
             self._submenu.invalidate()
 
@@ -139,7 +138,10 @@ class SettingsList:
         """Returns the settings, or the open submenu."""
         if self._submenu is not None:
             return self._submenu.render(width)
-        return self._memory.rows(width, self._draw, self._selection.room, self._describes())
+        return super().render(width)
+
+    def _circumstances(self) -> object:
+        return self._selection.room, self._describes()
 
     def _new_search(self) -> Input:
         return Input(

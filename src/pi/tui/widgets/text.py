@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pi.base.records import replace
 from pi.base.terminal_text import sanitise_keeping_style
-from pi.tui.component import Area, Component, RowCache
+from pi.tui.component import Area, CachedWidget, Component
 from pi.tui.containers import Container
 from pi.tui.style import Paint
 from pi.tui.text.width import inner_width, padded, truncate_to_width
 from pi.tui.text.wrap import wrap_text
 
 
-class Text:
+class Text(CachedWidget):
     """A wrapped text with padding and an optional background.
 
     Colours in the text (SGR) are kept, all other sequences are removed. A text without visible
@@ -25,7 +25,6 @@ class Text:
         self._pad_x = pad_x
         self._pad_y = pad_y
         self._background = background
-        self._memory = RowCache()
 
     @property
     def text(self) -> str:
@@ -44,14 +43,6 @@ class Text:
         self._background = background
         self.invalidate()
 
-    def invalidate(self) -> None:
-        """Discards cached rows."""
-        self._memory.forget()
-
-    def render(self, width: int) -> list[str]:
-        """Returns the wrapped text."""
-        return self._memory.rows(width, self._draw)
-
     def _draw(self, width: int) -> list[str]:
         if not self._text.strip():
             return []
@@ -64,27 +55,18 @@ class Text:
         )
 
 
-class TruncatedText:
+class TruncatedText(CachedWidget):
     """The first line of a text, truncated to the width; sanitised like ``Text``."""
 
     def __init__(self, text: str = "", pad_x: int = 0, pad_y: int = 0) -> None:
         self._pad_x = pad_x
         self._pad_y = pad_y
-        self._memory = RowCache()
         self.set_text(text)
 
     def set_text(self, text: str) -> None:
         """Replaces the text."""
         self._line = sanitise_keeping_style(text).partition("\n")[0]
         self.invalidate()
-
-    def invalidate(self) -> None:
-        """Discards cached rows."""
-        self._memory.forget()
-
-    def render(self, width: int) -> list[str]:
-        """Returns one row with its padding."""
-        return self._memory.rows(width, self._draw)
 
     def _draw(self, width: int) -> list[str]:
         line = truncate_to_width(self._line, inner_width(width, self._pad_x))

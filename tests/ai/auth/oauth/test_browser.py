@@ -13,6 +13,7 @@ from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.auth.oauth.browser import (
     LOGIN_SECONDS,
     CallbackListener,
+    ExpectedIssuer,
     browser_login,
     page_url,
     read_pasted,
@@ -192,6 +193,28 @@ def test_a_pasted_text_is_understood(text: str, code: str) -> None:
     found, problem = read_pasted(text, "s")
 
     assert (found, bool(problem)) == (code, not code)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_required", "is_accepted"),
+    [
+        ("http://localhost/?code=abc&iss=https%3A%2F%2Fa", True, True),
+        ("http://localhost/?code=abc&iss=https%3A%2F%2Fb", True, False),
+        ("http://localhost/?code=abc&iss=https%3A%2F%2Fb", False, False),
+        ("http://localhost/?code=abc", True, False),
+        ("http://localhost/?code=abc", False, True),
+        ("abc#s", True, False),
+        ("abc#s", False, True),
+    ],
+)
+def test_a_pasted_text_must_name_the_issuer(
+    text: str, *, is_required: bool, is_accepted: bool
+) -> None:
+    issuer = ExpectedIssuer(name="https://a", is_required=is_required)
+
+    code, problem = read_pasted(text, "s", issuer)
+
+    assert (code == "abc", "https://a" in problem) == (is_accepted, not is_accepted)
 
 
 @given(st.text() | st.text().map(lambda text: f"http://[{text}?code={text}"))

@@ -6,7 +6,7 @@ from msgspec import UNSET
 from pi.ai.messages import Json
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.request import Call, StreamOptions
-from pi.ai.wire.google_generate.compat import compat_of, thinking_config
+from pi.ai.wire.google_generate.request import compat_of, thinking_config
 
 WORDS = {"off": None, "minimal": None, "low": "low", "medium": "medium", "high": "high"}
 

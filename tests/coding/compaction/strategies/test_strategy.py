@@ -7,7 +7,7 @@ from pi.coding.compaction.events import CompactionResult
 from pi.coding.compaction.request import CompactionRequest
 from pi.coding.compaction.strategies import Declined, Outcome, Strategy, Work
 from pi.testing import says
-from tests.coding.compaction.stage import OPTIONS, Stage
+from tests.coding.compaction.compaction_fixture import OPTIONS, CompactionFixture
 
 
 class Archive:
@@ -29,21 +29,21 @@ class Archive:
 async def test_what_a_strategy_preserves_is_there_at_its_next_compaction() -> None:
     archive: Strategy = Archive()
 
-    stage = Stage(
+    fixture = CompactionFixture(
         *[says("a")] * 4,
         options=replace(OPTIONS, strategy="archive", enabled=False),
         strategies={"archive": archive},
     )
     for n in range(2):
-        await stage.agent.prompt("word " * 2_000)
-        await stage.agent.prompt("word " * 2_000)
-        await stage.compactor.compact(CompactionRequest(reason="manual"))
-        assert "entries are in the archive" in stage.shown, n
+        await fixture.agent.prompt("word " * 2_000)
+        await fixture.agent.prompt("word " * 2_000)
+        await fixture.compactor.compact(CompactionRequest(reason="manual"))
+        assert "entries are in the archive" in fixture.shown, n
 
-    assert stage.kinds.count("compaction") == 2
+    assert fixture.kinds.count("compaction") == 2
     counts = [
         int(words.split()[0])
-        for words in (str(getattr(entry, "summary", "")) for entry in stage.log.branch())
+        for words in (str(getattr(entry, "summary", "")) for entry in fixture.log.branch())
         if words
     ]
     assert counts[1] > counts[0] > 0

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.ai.messages import Image, Thinking
+from pi.ai.messages import Image, Text, Thinking
 from pi.base.records import replace
 from pi.coding.export.html.articles import Articles
 from pi.coding.export.html.markup import Painter
@@ -14,6 +14,7 @@ from pi.coding.session.entries import (
     CompactionSummaryMessage,
     Custom,
     CustomMessage,
+    CustomMessageEntry,
     Entry,
     KnownEntry,
 )
@@ -142,3 +143,21 @@ def test_a_time_that_is_none_is_left_out() -> None:
             '<article id="n0" data-n="0" class="user"><header><span class="who">You</span></header>'
         )
     )
+
+
+@pytest.mark.parametrize("is_message", [True, False])
+def test_cells_of_a_message_or_entry_of_an_extension_are_shown(is_message: bool) -> None:
+    details = {"cells": [{"code": "1 + 1", "output": "2\n"}]}
+    image = Image(data=PNG, mime_type="image/png")
+    draft: KnownEntry = Custom(custom_type="python", data=details)
+    if is_message:
+        draft = CustomMessageEntry(
+            custom_type="python", content=(Text(text="x"), image), display=True, details=details
+        )
+
+    cell = (
+        '<section class="cell"><pre class="code"><code>1 + 1</code></pre>'
+        '<pre class="code"><code>2</code></pre></section>'
+    )
+    shown = f'<img src="data:image/png;base64,{PNG}" alt="image" class="picture" loading="lazy">'
+    assert drawn(draft) == cell + (shown if is_message else "")

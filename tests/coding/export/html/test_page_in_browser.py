@@ -17,6 +17,7 @@ from tests.coding.export.sessions import (
     HEADER,
     answered,
     chain,
+    drawn_results,
     long_session,
     message,
     said,
@@ -41,6 +42,25 @@ AS_THEY_ARE = {"type", "role", "stopReason"}
 """Fields that decide what an entry is: with another value it would be another entry."""
 
 LIGHT, DARK = "rgb(247, 247, 245)", "rgb(21, 23, 26)"
+
+LEAST_CONTRAST = """
+(() => {
+  const light = colour => {
+    const canvas = new OffscreenCanvas(1, 1).getContext('2d');
+    canvas.fillStyle = colour;
+    canvas.fillRect(0, 0, 1, 1);
+    const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].map(v => v / 255)
+      .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const card = light(getComputedStyle(document.querySelector('details.tool')).backgroundColor);
+  const drawn = '.phases *, .members *, .action *, .result .note';
+  return Math.min(...[...document.querySelectorAll(drawn)]
+    .map(e => light(getComputedStyle(e).color))
+    .map(ink => (Math.max(ink, card) + 0.05) / (Math.min(ink, card) + 0.05)));
+})()
+"""
+"""The contrast of the faintest text of drawn details, as WCAG defines it; 4.5 is readable."""
 
 
 class Visit:
@@ -163,6 +183,35 @@ def test_a_payload_in_every_field_of_every_entry_does_nothing(visit: Open) -> No
     assert page.evaluate(counts) == [1, 1, 0, 0]
     assert page.evaluate("document.querySelectorAll('article').length") == len(sample()) - 3
     assert "<script>hit('script')</script>" in page.inner_text("main")
+
+
+@pytest.mark.behaviour("export-is-escaped")
+def test_a_payload_in_drawn_details_does_nothing(visit: Open) -> None:
+    visited = visit(drawn_results(PAYLOAD))
+    visited.page.click("#unfold")
+
+    assert (visited.problems, visited.page.evaluate("hits")) == ([], [])
+    counts = "['script', 'style', 'svg', 'img'].map(e => document.querySelectorAll(e).length)"
+    assert visited.page.evaluate(counts) == [1, 1, 0, 0]
+    assert "Rename total" + PAYLOAD.strip() in visited.page.inner_text(".phases .in_progress")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_drawn_details_are_readable_on_a_phone_in_light_and_dark(visit: Open, scheme: str) -> None:
+    page = visit(drawn_results(), width=360, color_scheme=scheme).page
+    page.click("#unfold")
+
+    tasks = page.locator(".phases li li").all_inner_texts()
+    assert tasks == [
+        "✔ Read the engine",
+        "▶ Rename total",
+        "✘ Rewrite it in C",
+        "☐ Write the notes",
+    ]
+    assert page.locator(".action .badge").all_inner_texts() == ["preview", "applied", "discarded"]
+    assert page.locator(".result section .diff").count() == 4
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    assert page.evaluate(LEAST_CONTRAST) >= 4.5
 
 
 def test_a_narrow_table_scrolls_and_does_not_break_words(visit: Open) -> None:

@@ -12,10 +12,10 @@ from pi.extension import CommandContext, ExtensionAPI
 from pi.modes.interactive.commands.application import help
 from pi.modes.interactive.commands.table import BUILT_IN, BuiltInCommands
 from pi.modes.interactive.ui import Commands
-from tests.coding.extension_host.stage import playing
-from tests.coding.runtime.stage import Pair, Stage
+from tests.coding.extension_host.extension_session import extension_session
+from tests.coding.runtime.session_fixture import Pair, SessionFixture
 from tests.coding.runtime.test_remote_session import FakeRemote
-from tests.modes.interactive.commands.acting import acting
+from tests.modes.interactive.commands.command_fixture import command_fixture
 from tests.modes.interactive.fake_screen import FakeScreen
 
 MENU = [
@@ -33,8 +33,10 @@ def test_the_menu_has_every_command_of_the_original_in_its_order() -> None:
 
 
 async def test_debug_is_there_but_not_in_the_menu(tmp_path: Path) -> None:
-    async with playing(tmp_path) as play:
-        commands: Commands = BuiltInCommands(FakeScreen(tmp_path, play.session, play.stage.host))
+    async with extension_session(tmp_path) as hosted:
+        commands: Commands = BuiltInCommands(
+            FakeScreen(tmp_path, hosted.session, hosted.fixture.host)
+        )
         assert "debug" not in [command.name for command in commands.listed()]
         work = commands.find("debug", "")
         assert work is not None
@@ -44,9 +46,9 @@ async def test_debug_is_there_but_not_in_the_menu(tmp_path: Path) -> None:
 async def test_commands_of_a_local_run_are_not_offered_for_a_shown_session(
     tmp_path: Path,
 ) -> None:
-    async with playing(tmp_path) as play:
-        session, control = play.session, SessionControl(play.session)
-        screen = FakeScreen(tmp_path, session, play.stage.host)
+    async with extension_session(tmp_path) as hosted:
+        session, control = hosted.session, SessionControl(hosted.session)
+        screen = FakeScreen(tmp_path, session, hosted.fixture.host)
         commands = BuiltInCommands(screen)
         of_own = {command.name for command in commands.listed()}
         header = to_builtins(session.entries.log.header)
@@ -66,11 +68,11 @@ def test_the_commands_of_the_original_always_win_and_all_others_yield() -> None:
 
 
 async def test_a_command_that_yields_is_listed_under_its_longer_name(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    stage.write(".pi/agent/prompts/help.md", "Help me with $1")
-    stage.write(".pi/agent/prompts/model.md", "Model $1")
-    async with await stage.open() as session:
-        screen = FakeScreen(tmp_path, session, stage.host)
+    fixture = SessionFixture(tmp_path)
+    fixture.write(".pi/agent/prompts/help.md", "Help me with $1")
+    fixture.write(".pi/agent/prompts/model.md", "Model $1")
+    async with await fixture.open() as session:
+        screen = FakeScreen(tmp_path, session, fixture.host)
         commands = BuiltInCommands(screen)
         names = {command.name for command in commands.listed()}
         await help(screen, "")
@@ -86,10 +88,10 @@ async def test_a_command_that_yields_is_listed_under_its_longer_name(tmp_path: P
 
 
 async def test_an_extension_may_have_the_name_of_a_command_that_yields(tmp_path: Path) -> None:
-    async with playing(tmp_path, _usage) as play:
-        commands = BuiltInCommands(FakeScreen(tmp_path, play.session, play.stage.host))
+    async with extension_session(tmp_path, _usage) as hosted:
+        commands = BuiltInCommands(FakeScreen(tmp_path, hosted.session, hosted.fixture.host))
         assert commands.find("usage", "") is None
-        await play.session.prompts.prompt("/usage of x")
+        await hosted.session.prompts.prompt("/usage of x")
         assert USED == ["of x"]
 
 
@@ -108,7 +110,7 @@ def test_what_is_no_built_in_command_is_left_to_the_session(tmp_path: Path) -> N
 
 
 async def test_help_is_made_from_the_table(tmp_path: Path) -> None:
-    async with acting(tmp_path) as on:
+    async with command_fixture(tmp_path) as on:
         await on.run("/help")
         reported = on.screen.printed(100)
         assert [row.name for row in BUILT_IN if row.listed and f"/{row.name}" not in reported] == []
@@ -116,10 +118,10 @@ async def test_help_is_made_from_the_table(tmp_path: Path) -> None:
 
 
 async def test_arguments_are_completed(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    stage.registry.models.register(Pair())
-    session = await stage.open()
-    listed = BuiltInCommands(FakeScreen(tmp_path, session, stage.host)).listed()
+    fixture = SessionFixture(tmp_path)
+    fixture.registry.models.register(Pair())
+    session = await fixture.open()
+    listed = BuiltInCommands(FakeScreen(tmp_path, session, fixture.host)).listed()
     commands = {command.name: command for command in listed}
 
     async def offered(name: str, typed: str) -> list[str]:
@@ -134,7 +136,7 @@ async def test_arguments_are_completed(tmp_path: Path) -> None:
     assert commands["quit"].complete is None
     await session.prompts.prompt("first")
     await session.prompts.prompt("second")
-    first, second = (point.entry_id for point in session.facts.fork_points())
+    first, second = (point.entry_id for point in session.info.fork_points())
     assert await offered("fork", "") == [second, first]
     assert await offered("branch", "first") == [first]
     await session.close()

@@ -14,13 +14,14 @@ from pi.base.errors import PiError
 from pi.coding.extension_host.events.answers import Cancel
 from pi.coding.extension_host.events.session import SessionBeforeSwitchEvent
 from pi.testing import calls, says
-from tests.coding.runtime.stage import kinds
-from tests.modes.interactive.commands.acting import acting, at_work
-from tests.modes.interactive.commands.playhouse import Playhouse
+from tests.coding.histories.transcripts import claude_conversation, codex_conversation
+from tests.coding.runtime.session_fixture import kinds
+from tests.modes.interactive.commands.command_fixture import at_work, command_fixture
+from tests.modes.interactive.commands.full_app import FullApp
 
 
 async def test_new_begins_a_session_and_shows_it(tmp_path: Path) -> None:
-    async with acting(tmp_path, says("a")) as on:
+    async with command_fixture(tmp_path, says("a")) as on:
         await on.session.prompts.prompt("hi")
         before = on.session.session_id
         await on.run("/new")
@@ -29,9 +30,9 @@ async def test_new_begins_a_session_and_shows_it(tmp_path: Path) -> None:
 
 
 async def test_an_extension_may_forbid_it(tmp_path: Path) -> None:
-    async with acting(tmp_path, says("a")) as on:
+    async with command_fixture(tmp_path, says("a")) as on:
         await on.session.prompts.prompt("hi")
-        on.stage.bus.subscribe(SessionBeforeSwitchEvent, lambda question: Cancel(cancel=True))
+        on.fixture.bus.subscribe(SessionBeforeSwitchEvent, lambda question: Cancel(cancel=True))
         before = on.session.session_id
         await on.run("/new")
         assert on.session.session_id == before
@@ -39,7 +40,7 @@ async def test_an_extension_may_forbid_it(tmp_path: Path) -> None:
 
 
 async def test_fork_puts_the_words_into_the_editor(tmp_path: Path) -> None:
-    async with acting(tmp_path, says("a"), says("b")) as on:
+    async with command_fixture(tmp_path, says("a"), says("b")) as on:
         await on.session.prompts.prompt("first")
         await on.session.prompts.prompt("second")
         await on.run("/fork", "enter")
@@ -49,10 +50,10 @@ async def test_fork_puts_the_words_into_the_editor(tmp_path: Path) -> None:
 
 
 async def test_fork_with_the_id_of_a_message_asks_nothing(tmp_path: Path) -> None:
-    async with acting(tmp_path, says("a"), says("b")) as on:
+    async with command_fixture(tmp_path, says("a"), says("b")) as on:
         await on.session.prompts.prompt("first")
         await on.session.prompts.prompt("second")
-        first, second = on.session.facts.fork_points()
+        first, second = on.session.info.fork_points()
         await on.run(f"/fork {second.entry_id}")
         assert (on.screen.editor_text, kinds(on.session).count("user")) == ("second", 1)
         on.screen.editor_text = ""
@@ -61,10 +62,10 @@ async def test_fork_with_the_id_of_a_message_asks_nothing(tmp_path: Path) -> Non
 
 
 async def test_fork_with_an_id_that_no_message_has_reports_it(tmp_path: Path) -> None:
-    async with acting(tmp_path, says("a"), says("b")) as on:
+    async with command_fixture(tmp_path, says("a"), says("b")) as on:
         await on.session.prompts.prompt("first")
         before = on.session.session_id
-        answer = json.loads(bytes(on.session.facts.entries()[-1]))["id"]
+        answer = json.loads(bytes(on.session.info.entries()[-1]))["id"]
         for id in ("nope", answer):
             with pytest.raises(PiError, match=f"No message has the id {id}"):
                 await on.run(f"/fork {id}")
@@ -77,7 +78,7 @@ async def test_fork_with_an_id_that_no_message_has_reports_it(tmp_path: Path) ->
 async def test_branch_opens_the_tree_or_the_messages_as_two_escapes_do(
     tmp_path: Path, setting: str, title: str
 ) -> None:
-    async with acting(tmp_path, says("a")) as on:
+    async with command_fixture(tmp_path, says("a")) as on:
         on.session.settings.set({"doubleEscapeAction": setting})
         await on.session.prompts.prompt("first")
         task = on.start("/branch")
@@ -88,7 +89,7 @@ async def test_branch_opens_the_tree_or_the_messages_as_two_escapes_do(
 
 
 async def test_nothing_said_is_nothing_to_fork_from(tmp_path: Path) -> None:
-    async with acting(tmp_path) as on:
+    async with command_fixture(tmp_path) as on:
         with pytest.raises(PiError, match="no message to fork from"):
             await on.run("/fork")
 
@@ -101,7 +102,7 @@ async def test_fork_and_clone_are_refused_while_the_agent_works(tmp_path: Path) 
 
 
 async def test_clone_goes_on_in_a_copy(tmp_path: Path) -> None:
-    async with acting(tmp_path, says("a")) as on:
+    async with command_fixture(tmp_path, says("a")) as on:
         await on.session.prompts.prompt("hi")
         before, entries = on.session.session_file, kinds(on.session)
         await on.run("/clone")
@@ -110,7 +111,7 @@ async def test_clone_goes_on_in_a_copy(tmp_path: Path) -> None:
 
 
 async def test_resume_goes_on_with_the_chosen_session(tmp_path: Path) -> None:
-    async with acting(tmp_path, says("a"), says("b")) as on:
+    async with command_fixture(tmp_path, says("a"), says("b")) as on:
         await on.session.prompts.prompt("alpha")
         first = on.session.session_id
         await on.session.sessions.new()
@@ -124,8 +125,8 @@ async def test_resume_goes_on_with_the_chosen_session(tmp_path: Path) -> None:
 
 
 async def test_who_resumes_what_another_has_open_may_fork_it(tmp_path: Path) -> None:
-    async with acting(tmp_path, says("a"), says("b")) as on:
-        other = await on.stage.open()
+    async with command_fixture(tmp_path, says("a"), says("b")) as on:
+        other = await on.fixture.open()
         await other.prompts.prompt("alpha")
         theirs = other.entries.log.file
         assert theirs is not None
@@ -147,10 +148,10 @@ async def test_who_resumes_what_another_has_open_may_fork_it(tmp_path: Path) -> 
 
 @pytest.mark.behaviour("missing-directory-on-resume")
 async def test_a_session_whose_folder_is_gone_asks_first(tmp_path: Path) -> None:
-    async with acting(tmp_path, says("a"), says("b")) as on:
-        gone = on.stage.home / "gone"
+    async with command_fixture(tmp_path, says("a"), says("b")) as on:
+        gone = on.fixture.home / "gone"
         gone.mkdir()
-        other = await on.stage.open(cwd=gone)
+        other = await on.fixture.open(cwd=gone)
         await other.prompts.prompt("alpha")
         first = other.session_id
         await other.close()
@@ -166,13 +167,13 @@ async def test_a_session_whose_folder_is_gone_asks_first(tmp_path: Path) -> None
             await on.screen.press(*answer)
             await task
             assert on.session.session_id == expected
-        assert on.session.cwd == on.stage.cwd
+        assert on.session.cwd == on.fixture.cwd
 
 
 async def test_import_takes_quoted_paths_and_goes_on_with_the_copy(tmp_path: Path) -> None:
-    async with acting(tmp_path, says("a")) as on:
+    async with command_fixture(tmp_path, says("a")) as on:
         await on.session.prompts.prompt("hi")
-        path = on.stage.home / "my session.jsonl"
+        path = on.fixture.home / "my session.jsonl"
         assert on.session.session_file is not None
         path.write_bytes(on.session.session_file.read_bytes().replace(b'"cwd":"', b'"cwd":"/x'))
         await on.run("/new")
@@ -185,8 +186,20 @@ async def test_import_takes_quoted_paths_and_goes_on_with_the_copy(tmp_path: Pat
             await on.run("/import")
 
 
+async def test_import_takes_the_histories_of_another_agent(tmp_path: Path) -> None:
+    async with command_fixture(tmp_path) as on:
+        claude_conversation(str(on.fixture.cwd)).write(on.fixture.home)
+        codex_conversation("/work/other").write(on.fixture.home)
+        await on.run("/import claude")
+        assert "Imported from claude: 1 new, 0 updated, 0 unchanged." in on.screen.printed(100)
+        await on.run("/import codex --all")
+        assert "Imported from codex: 1 new" in on.screen.printed(100)
+        with pytest.raises(PiError, match="Unknown option"):
+            await on.run("/import codex --most")
+
+
 async def test_a_name_is_set_and_shown(tmp_path: Path) -> None:
-    async with acting(tmp_path) as on:
+    async with command_fixture(tmp_path) as on:
         await on.run("/name")
         assert on.last_notice == "The session has no name."
         await on.run("/name My work")
@@ -195,7 +208,7 @@ async def test_a_name_is_set_and_shown(tmp_path: Path) -> None:
 
 
 async def test_session_shows_where_it_is_and_how_long(tmp_path: Path) -> None:
-    async with acting(tmp_path, says("a")) as on:
+    async with command_fixture(tmp_path, says("a")) as on:
         await on.session.prompts.prompt("hi")
         await on.run("/session")
         reported = on.screen.printed(200)
@@ -205,14 +218,14 @@ async def test_session_shows_where_it_is_and_how_long(tmp_path: Path) -> None:
 
 
 async def test_usage_shows_charts(tmp_path: Path) -> None:
-    async with acting(tmp_path, says("a")) as on:
+    async with command_fixture(tmp_path, says("a")) as on:
         await on.session.prompts.prompt("hi")
         await on.run("/usage")
         assert "faux/faux" in on.screen.printed()
 
 
 async def test_compact_shortens_the_conversation(tmp_path: Path) -> None:
-    async with acting(tmp_path, says("a " * 3000), says("b"), says("## Summary")) as on:
+    async with command_fixture(tmp_path, says("a " * 3000), says("b"), says("## Summary")) as on:
         on.session.settings.override({"compaction.keepRecentTokens": 10})
         await on.session.prompts.prompt("long " * 3000)
         await on.session.prompts.prompt("short")
@@ -221,31 +234,31 @@ async def test_compact_shortens_the_conversation(tmp_path: Path) -> None:
 
 
 async def test_the_tree_is_shown(tmp_path: Path) -> None:
-    async with acting(tmp_path, says("a")) as on:
+    async with command_fixture(tmp_path, says("a")) as on:
         await on.session.prompts.prompt("hi")
         await on.run("/tree", "escape")
         assert on.session.state.session_name is UNSET
 
 
 async def test_context_shows_the_parts_of_the_window(tmp_path: Path) -> None:
-    play = Playhouse(tmp_path, calls("read", path="notes.txt"), says("Read."), rows=40)
-    play.stage.write("project/notes.txt", "word " * 4000)
-    play.stage.write(".pi/agent/AGENTS.md", "Always be brief. " * 100)
-    async with play.playing():
-        play.send("/context")
-        await play.sees("Free")
-        before = _parts_of(play.screen)
+    hosted = FullApp(tmp_path, calls("read", path="notes.txt"), says("Read."), rows=40)
+    hosted.fixture.write("project/notes.txt", "word " * 4000)
+    hosted.fixture.write(".pi/agent/AGENTS.md", "Always be brief. " * 100)
+    async with hosted.running():
+        hosted.send("/context")
+        await hosted.sees("Free")
+        before = _parts_of(hosted.screen)
         assert list(before) == [
             "System prompt", "Tools", "Instructions", "Messages", "Tool results", "Free"
         ]  # fmt: skip
         assert before["Messages"] == before["Tool results"] == "0"
         assert before["Instructions"] != "0" and before["Tools"] != "0"
-        await play.asks("read it", "Read.")
-        play.send("/context")
-        await play.until(lambda: play.screen.count("Free") == 2)
-        after = _parts_of(play.screen)
+        await hosted.asks("read it", "Read.")
+        hosted.send("/context")
+        await hosted.until(lambda: hosted.screen.count("Free") == 2)
+        after = _parts_of(hosted.screen)
         assert after["Tool results"] != "0" and after["Messages"] != "0"
-        assert "▚" in play.screen
+        assert "▚" in hosted.screen
 
 
 def _parts_of(screen: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ import pytest
 from pi.coding.port.extensions import ExtensionInfo, NameConflict
 from pi.modes.interactive.commands.application import NONE, extension_sections
 from pi.modes.interactive.dialogs.reports import Section
-from tests.modes.interactive.commands.acting import acting
+from tests.modes.interactive.commands.command_fixture import command_fixture
 
 
 def test_everything_that_is_known_of_extensions_is_shown() -> None:
@@ -19,6 +19,23 @@ def test_everything_that_is_known_of_extensions_is_shown() -> None:
             description="Limits a session.",
             adds=("/timebox", "--timebox"),
             activation=("/timebox", "--timebox"),
+        ),
+        ExtensionInfo(
+            name="rules",
+            path="pi.batteries.rules:extension",
+            rank="bundled",
+            description="Rules for the model.",
+            activation=("setting rules.enabled",),
+            switch="rules.enabled",
+            is_recommended=True,
+        ),
+        ExtensionInfo(name="todo", path="todo:extension", rank="bundled", switch="todo.enabled"),
+        ExtensionInfo(
+            name="ast",
+            path="ast:extension",
+            rank="bundled",
+            is_recommended=True,
+            install="`pip install 'pi-harness[rules]'`",
         ),
         ExtensionInfo(
             name="tips",
@@ -36,13 +53,26 @@ def test_everything_that_is_known_of_extensions_is_shown() -> None:
         kind="tool", name="who", loser="/somewhere/tips.py", winner="/somewhere/b.py"
     )
 
-    assert list(extension_sections(infos, [lost], ["/somewhere/old.ts"])) == [
+    shown = extension_sections(
+        infos, [lost], ["/somewhere/old.ts"], lambda info: info.name == "todo"
+    )
+
+    assert list(shown) == [
         Section(
-            title="Extensions",
+            title="Batteries",
             rows=(
                 ("timebox", "Limits a session."),
                 ("", "adds /timebox, --timebox"),
-                ("", "switched on by /timebox or --timebox · bundled"),
+                ("", "ready · on with /timebox, --timebox"),
+                ("rules", "Rules for the model."),
+                ("", "off · on with /extensions on rules, setting rules.enabled · recommended"),
+                ("todo", "on · off with /extensions off todo"),
+                ("ast", "needs `pip install 'pi-harness[rules]'` · recommended"),
+            ),
+        ),
+        Section(
+            title="Extensions",
+            rows=(
                 ("tips", "loaded in 1.3 ms · package npm:tips · /somewhere/tips.py"),
                 ("bad", "not loaded · user · /somewhere/bad.py · no"),
             ),
@@ -72,13 +102,13 @@ async def test_the_command_shows_those_of_the_session(tmp_path: Path) -> None:
         '    pi.register_command("hello", handler=lambda *given: None, description="greets")\n'
     )
 
-    async with acting(tmp_path) as on:
+    async with command_fixture(tmp_path) as on:
         await on.run("/extensions")
         shown = " ".join(on.screen.printed(500).split())
         assert "hello Says hello. adds /hello loaded in" in shown
 
 
 async def test_the_command_says_how_to_begin(tmp_path: Path) -> None:
-    async with acting(tmp_path) as on:
+    async with command_fixture(tmp_path) as on:
         await on.run("/extensions")
         assert NONE in on.screen.printed(500)

@@ -8,11 +8,11 @@ import pytest
 
 from pi.base.errors import PiError
 from pi.modes.interactive.commands.table import require_idle
-from tests.modes.interactive.commands.acting import acting, at_work
+from tests.modes.interactive.commands.command_fixture import at_work, command_fixture
 
 
 async def test_an_idle_agent_is_accepted(tmp_path: Path) -> None:
-    async with acting(tmp_path) as on:
+    async with command_fixture(tmp_path) as on:
         require_idle(on.screen)
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from pi.base.errors import PiError
-from tests.coding.runtime.stage import Pair
-from tests.modes.interactive.commands.acting import acting
+from tests.coding.runtime.session_fixture import Pair
+from tests.modes.interactive.commands.command_fixture import command_fixture
 
 
 async def test_a_model_is_chosen_by_pattern(tmp_path: Path) -> None:
-    async with acting(tmp_path) as on:
-        on.stage.registry.models.register(Pair())
+    async with command_fixture(tmp_path) as on:
+        on.fixture.registry.models.register(Pair())
         await on.run("/model plain")
         assert on.session.model is not None
         assert (on.session.model.id, on.last_notice) == ("plain", "Model: faux/plain")
@@ -22,14 +22,14 @@ async def test_a_model_is_chosen_by_pattern(tmp_path: Path) -> None:
 
 
 async def test_a_model_without_a_key_shows_how_to_store_one(tmp_path: Path) -> None:
-    async with acting(tmp_path) as on:
+    async with command_fixture(tmp_path) as on:
         await on.run("/model anthropic/claude-opus-4-5")
         assert on.last_notice == "anthropic has no credentials yet; /login anthropic stores some."
 
 
 async def test_a_model_is_chosen_from_the_list_and_made_the_default(tmp_path: Path) -> None:
-    async with acting(tmp_path) as on:
-        on.stage.registry.models.register(Pair())
+    async with command_fixture(tmp_path) as on:
+        on.fixture.registry.models.register(Pair())
         await on.run("/model", *"faux plain", "ctrl+s")
         assert on.session.model is not None
         assert on.session.model.id == "plain"
@@ -38,7 +38,7 @@ async def test_a_model_is_chosen_from_the_list_and_made_the_default(tmp_path: Pa
 
 
 async def test_a_level_is_set_by_name_or_chosen(tmp_path: Path) -> None:
-    async with acting(tmp_path) as on:
+    async with command_fixture(tmp_path) as on:
         await on.run("/thinking high")
         assert on.last_notice == "Thinking: high"
         with pytest.raises(PiError, match='"deep" is not a thinking level'):
@@ -49,8 +49,8 @@ async def test_a_level_is_set_by_name_or_chosen(tmp_path: Path) -> None:
 
 
 async def test_a_scope_is_chosen_and_saved(tmp_path: Path) -> None:
-    async with acting(tmp_path) as on:
-        on.stage.registry.models.register(Pair())
+    async with command_fixture(tmp_path) as on:
+        on.fixture.registry.models.register(Pair())
         await on.run("/scoped-models", *"faux/plain", "enter", "ctrl+s")
         assert [choice.model.id for choice in on.session.models.scope] == ["plain"]
         assert on.session.settings.values.enabled_models == ("faux/plain",)
@@ -61,7 +61,7 @@ async def test_a_scope_is_chosen_and_saved(tmp_path: Path) -> None:
 
 
 async def test_a_key_is_stored_and_forgotten(tmp_path: Path) -> None:
-    async with acting(tmp_path) as on:
+    async with command_fixture(tmp_path) as on:
         await on.run("/login deepseek", *"sk-test", "enter")
         accounts = {each.provider.id: each for each in await on.session.accounts.all()}
         assert accounts["deepseek"].has_key
@@ -73,7 +73,7 @@ async def test_a_key_is_stored_and_forgotten(tmp_path: Path) -> None:
 
 
 async def test_a_model_without_a_key_leads_to_its_login(tmp_path: Path) -> None:
-    async with acting(tmp_path) as on:
+    async with command_fixture(tmp_path) as on:
         task = on.start("/model")
         await on.screen.press("shift+tab")
         await on.screen.type("deepseek/")
@@ -87,7 +87,7 @@ async def test_a_model_without_a_key_leads_to_its_login(tmp_path: Path) -> None:
 
 
 async def test_a_login_that_is_given_up_changes_no_model(tmp_path: Path) -> None:
-    async with acting(tmp_path) as on:
+    async with command_fixture(tmp_path) as on:
         await on.run("/model", "shift+tab", *"deepseek/", "enter", "escape")
         assert on.session.model is not None
         assert on.session.model.provider == "faux"

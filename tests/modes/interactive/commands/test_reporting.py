@@ -9,19 +9,21 @@ from pathlib import Path
 import pytest
 
 from pi import __version__
+from pi.coding.extension_host.discovery.finding import ExtensionOptions
+from pi.extension import ExtensionAPI
 from pi.testing import says
-from tests.modes.interactive.commands.acting import acting
+from tests.modes.interactive.commands.command_fixture import command_fixture
 
 SECRET = "sk-" + "a1" * 20
 
 
 @pytest.mark.behaviour("dumps-carry-no-keys")
 async def test_a_report_holds_the_words_and_the_session_without_secrets(tmp_path: Path) -> None:
-    async with acting(tmp_path, says("a")) as on:
+    async with command_fixture(tmp_path, says("a")) as on:
         await on.session.prompts.prompt(f"my key is {SECRET}")
         on.session.settings.override({"x": SECRET})
         await on.run("/bug It broke.", "enter")
-        [path] = (on.stage.agent_dir / "bug-reports").iterdir()
+        [path] = (on.fixture.agent_dir / "bug-reports").iterdir()
         with zipfile.ZipFile(path) as archive:
             content = {name: archive.read(name).decode() for name in archive.namelist()}
         assert set(content) == {"report.md", "session.jsonl"}
@@ -32,28 +34,48 @@ async def test_a_report_holds_the_words_and_the_session_without_secrets(tmp_path
         assert str(path) in on.screen.printed(500)
 
 
+@pytest.mark.behaviour("dumps-carry-no-keys")
+async def test_reports_apply_the_redaction_of_extensions(tmp_path: Path) -> None:
+    def hiding(pi: ExtensionAPI) -> None:
+        pi.add_redactor(lambda text, sink: text.replace("customer-42", "[hidden]"))
+
+    chosen = ExtensionOptions(discover=False, inline=(hiding,))
+    async with command_fixture(tmp_path, says("a"), extensions=chosen) as on:
+        await on.session.prompts.prompt("it is customer-42")
+        await on.run("/bug It broke for customer-42.", "enter")
+        await on.run("/debug")
+        [path] = (on.fixture.agent_dir / "bug-reports").iterdir()
+        with zipfile.ZipFile(path) as archive:
+            content = {name: archive.read(name).decode() for name in archive.namelist()}
+        assert "customer-42" not in str(content)
+        assert "It broke for [hidden]." in content["report.md"]
+        debug = (on.fixture.agent_dir / "pi-debug.log").read_text()
+        assert "it is [hidden]" in debug
+        assert "customer-42" not in debug
+
+
 async def test_the_session_can_be_left_out_and_the_words_be_asked_for(tmp_path: Path) -> None:
-    async with acting(tmp_path) as on:
+    async with command_fixture(tmp_path) as on:
         await on.run("/bug", *"Odd.", "enter", "down", "enter")
-        [path] = (on.stage.agent_dir / "bug-reports").iterdir()
+        [path] = (on.fixture.agent_dir / "bug-reports").iterdir()
         with zipfile.ZipFile(path) as archive:
             assert archive.namelist() == ["report.md"]
 
 
 async def test_who_gives_up_at_either_question_gets_no_report(tmp_path: Path) -> None:
-    async with acting(tmp_path) as on:
+    async with command_fixture(tmp_path) as on:
         await on.run("/bug", "escape")
         await on.run("/bug It broke.", "escape")
-        assert not (on.stage.agent_dir / "bug-reports").exists()
+        assert not (on.fixture.agent_dir / "bug-reports").exists()
 
 
 async def test_doctor_shows_what_the_command_of_that_name_says(tmp_path: Path) -> None:
-    async with acting(tmp_path) as on:
-        on.stage.write("work/pi.py", "raise SystemExit('not this one')")
+    async with command_fixture(tmp_path) as on:
+        on.fixture.write("work/pi.py", "raise SystemExit('not this one')")
         await on.run("/doctor")
         reported = on.screen.printed(200)
         assert f"pi            {__version__}" in reported.replace("✓ ", "")
-        assert str(on.stage.agent_dir) in reported
+        assert str(on.fixture.agent_dir) in reported
         assert " Doctor\n" in reported
         assert "terminal      terminal at stdin and stdout" in reported
         assert "no terminal" not in reported
@@ -61,18 +83,18 @@ async def test_doctor_shows_what_the_command_of_that_name_says(tmp_path: Path) -
 
 @pytest.mark.behaviour("dumps-carry-no-keys")
 async def test_debug_writes_what_the_model_is_shown_without_keys(tmp_path: Path) -> None:
-    async with acting(tmp_path, says("a")) as on:
+    async with command_fixture(tmp_path, says("a")) as on:
         credentials = json.dumps({"groq": {"type": "api_key", "key": 'a "plain" key'}})
-        on.stage.write(".pi/agent/auth.json", credentials).chmod(0o600)
+        on.fixture.write(".pi/agent/auth.json", credentials).chmod(0o600)
         await on.session.prompts.prompt(f'hello there, {SECRET} and a "plain" key')
         await on.run("/debug")
-        text = (on.stage.agent_dir / "pi-debug.log").read_text()
+        text = (on.fixture.agent_dir / "pi-debug.log").read_text()
         assert "=== Messages ===" in text
         assert "hello there, [redacted] and [redacted]" in text
 
 
 async def test_debug_writes_what_is_no_text_too(tmp_path: Path) -> None:
-    async with acting(tmp_path, says("a")) as on:
+    async with command_fixture(tmp_path, says("a")) as on:
         await on.session.prompts.prompt("half of a \ud83d sign")
         await on.run("/debug")
-        assert "half of a \ufffd sign" in (on.stage.agent_dir / "pi-debug.log").read_text()
+        assert "half of a \ufffd sign" in (on.fixture.agent_dir / "pi-debug.log").read_text()

@@ -11,7 +11,7 @@ from pi.modes.interactive.theme_selector import built_in
 from pi.testing import FakeClock
 from pi.tui.input.keymap import Keymap
 from pi.tui.text.ansi import strip_sequences
-from tests.modes.interactive.extensions.framed import FullEditor
+from tests.modes.interactive.extensions.layouts import FullEditor
 from tests.modes.interactive.transcript.looks import plain
 
 IMAGE = Image(data="AA", mime_type="image/png")

@@ -12,7 +12,7 @@ from pi.modes.interactive.dialogs.first_run import FIRST_WORDS, set_up
 from pi.modes.interactive.dialogs.waiting import ShowMessage
 from pi.modes.interactive.ui import Ui
 from tests.ai.loopback import NOWHERE, site
-from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.session_fixture import SessionFixture
 from tests.modes.interactive.fake_screen import FakeScreen
 
 
@@ -21,14 +21,14 @@ async def newcomer(
     tmp_path: Path, **environ: str
 ) -> AsyncIterator[tuple[FakeScreen, AgentSession]]:
     """A session that has no one to ask."""
-    stage = Stage(tmp_path, environ={**NOWHERE, "PI_OFFLINE": "1", **environ})
-    stage.registry.models.unregister("faux")
-    session = await stage.open(model=None)
+    fixture = SessionFixture(tmp_path, environ={**NOWHERE, "PI_OFFLINE": "1", **environ})
+    fixture.registry.models.unregister("faux")
+    session = await fixture.open(model=None)
     try:
-        yield FakeScreen(tmp_path, session, stage.host), session
+        yield FakeScreen(tmp_path, session, fixture.host), session
     finally:
         await session.close()
-        await stage.registry.models.close()
+        await fixture.registry.models.close()
 
 
 async def asked_for_a_way(screen: FakeScreen, *theme: str) -> None:

@@ -21,13 +21,37 @@ def test_what_does_not_fit_goes_below_and_nothing_comes_through_that_is_not_text
     assert plain(SectionsView(Theme(built_in("dark")), [section]), 24) == [
         "",
         " Commands",
-        " /name        set or",
-        "              show the",
-        "              name",
+        " /name",
+        "   set or show the name",
         " /a-very-long-name",
-        "              what it",
-        "              does",
+        "   what it does",
         " /quit",
         " /another-long-name",
-        " /evil        no",
+        " /evil",
+        "   no",
+    ]
+
+
+def test_a_wide_column_of_descriptions_is_wrapped_beside_the_names() -> None:
+    section = Section(title="Commands", rows=(("/name", "set or show the name of the session"),))
+
+    assert plain(SectionsView(Theme(built_in("dark")), [section]), 42) == [
+        "",
+        " Commands",
+        " /name  set or show the name of the",
+        "        session",
+    ]
+
+
+def test_labels_with_short_facts_stay_beside_them_on_a_narrow_screen() -> None:
+    rows = (("Cost", "$0.5"), ("Messages", "1 from you · 8 answers · 7 tool calls"))
+    section = Section(title="Session", rows=rows, paint="muted")
+
+    assert plain(SectionsView(Theme(built_in("dark")), [section]), 36) == [
+        "",
+        " Session",
+        " Cost      $0.5",
+        " Messages",
+        "   1 from you · 8 answers",
+        "   7 tool calls",
     ]

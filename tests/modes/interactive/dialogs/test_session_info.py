@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from pi.base.records import replace
 from pi.coding.port.results import SessionState
 from pi.coding.session.views import ContextUsage, SessionStats, TokenTotals
 from pi.modes.interactive.dialogs.reports import Section, session_info
 
+HOME = Path("/home/ada")
 STATE = SessionState(
     thinking_level="off",
     is_streaming=False,
@@ -31,7 +35,7 @@ STATS = SessionStats(
 
 
 def test_every_fact_has_its_row() -> None:
-    assert session_info(STATE, STATS, cache_warming="idle") == Section(
+    assert session_info(STATE, STATS, home=HOME, cache_warming="idle") == Section(
         title="Session",
         rows=(
             ("File", "in memory"),
@@ -47,6 +51,15 @@ def test_every_fact_has_its_row() -> None:
 
 
 def test_a_file_that_cannot_be_written_is_among_the_facts() -> None:
-    reported = session_info(STATE, STATS, cache_warming="idle", problem="The disk is full.")
+    reported = session_info(
+        STATE, STATS, home=HOME, cache_warming="idle", problem="The disk is full."
+    )
 
     assert reported.rows[-1] == ("Problem", "The disk is full.")
+
+
+def test_a_file_below_the_home_directory_has_a_short_path() -> None:
+    stats = replace(STATS, session_file="/home/ada/.pi/agent/sessions/one.jsonl")
+    info = session_info(STATE, stats, home=HOME, cache_warming="idle")
+
+    assert info.rows[0] == ("File", "~/.pi/agent/sessions/one.jsonl")

@@ -60,9 +60,10 @@ async def test_the_question_names_what_is_really_there(tmp_path: Path) -> None:
     await screen.shown()
     text = screen.text(100)
     assert " • .pi/settings.json  settings, which can name programs to run" in text
-    assert " • .pi/extensions  code that runs inside pi" in text
-    assert " • AGENTS.md  instructions for the model" in text
-    assert " • .mcp.json  read by an extension" in text
+    assert " • .pi/extensions     code that runs inside pi" in text
+    assert " • AGENTS.md          instructions for the model" in text
+    assert " • .mcp.json          read by an extension" in text
+    assert " • .pi/settings.json  settings, which\n   can name programs to run\n" in screen.text(40)
     assert "skill" not in text
     assert "prompt" not in text
     await screen.press("escape")

@@ -46,7 +46,7 @@ def test_models_are_one_aligned_table_and_few_requests_have_no_chart() -> None:
         " p/n           1    100      20  $0.2500",
         " total         3    300      70    $1.75",
         "",
-        " context  ██████░░░░░░░░░░░░░░░░ 25 % of 200k used",
+        " context  ██████░░░░░░░░░░░░░░░░ 25% of 200k used",
         "",
     ]
 
@@ -70,8 +70,8 @@ def test_limits_of_a_plan_say_what_is_left_and_when_it_comes_back() -> None:
         PlanLimit(name="7 days", used_percent=95, resets_at=NOON + 3 * 86400),
     )
     rows = drawn([answer(1)], limits=limits)
-    assert rows[5].split("░ ")[-1] == "60 % left, resets 14:00"
-    assert rows[6].split("░ ")[-1] == "5 % left, resets May 07, 12:00"
+    assert rows[5].split("░ ")[-1] == "60% left, resets 14:00"
+    assert rows[6].split("░ ")[-1] == "5% left, resets May 07, 12:00"
 
 
 def test_nothing_used_is_reported_as_such() -> None:

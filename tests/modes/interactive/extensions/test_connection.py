@@ -3,8 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from pi.testing import calls, says
-from tests.modes.interactive.theatre import Theatre
-from tests.screens.extended import extended
+from tests.modes.interactive.app_fixture import AppFixture
+from tests.screens.extended_app import extended
 
 
 async def test_keys_that_extensions_cannot_have_are_reported_with_every_session_that_wants_them(
@@ -18,28 +18,41 @@ async def test_keys_that_extensions_cannot_have_are_reported_with_every_session_
 
     pi.register_shortcut("ctrl+p", lambda ctx: None)
     """
-    async with extended(tmp_path, source, rows=40).playing() as theatre:
-        await theatre.sees("Extension shortcut ctrl+p")
-        assert theatre.session is not None
-        await theatre.session.new_session()
-        await theatre.loses("Extension shortcut ctrl+p")  # once is enough
+    async with extended(tmp_path, source, rows=40).running() as app_fixture:
+        await app_fixture.sees("Extension shortcut ctrl+p")
+        assert app_fixture.session is not None
+        await app_fixture.session.new_session()
+        await app_fixture.loses("Extension shortcut ctrl+p")  # once is enough
 
 
 async def test_a_session_without_extensions_is_shown_as_ever(tmp_path: Path) -> None:
-    async with extended(tmp_path, "pass").playing() as theatre:
-        theatre.type("hello")
-        await theatre.sees("hello")
+    async with extended(tmp_path, "pass").running() as app_fixture:
+        app_fixture.type("hello")
+        await app_fixture.sees("hello")
 
 
 async def test_without_extensions_there_is_no_wait(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, calls("bash", command="echo hi"), says("**Done.**"))
-    async with theatre.playing():
-        theatre.type("/")
-        await theatre.quiet()
-        theatre.type("\x7f")
-        theatre.send("go")
-        await theatre.sees("Done.")
-        await theatre.rests()
+    app_fixture = AppFixture(tmp_path, calls("bash", command="echo hi"), says("**Done.**"))
+    async with app_fixture.running():
+        app_fixture.type("/")
+        await app_fixture.quiet()
+        app_fixture.type("\x7f")
+        app_fixture.send("go")
+        await app_fixture.sees("Done.")
+        await app_fixture.rests()
 
-        assert theatre.session is not None
-        assert theatre.session._core.extensions.host is None
+        assert app_fixture.session is not None
+        assert app_fixture.session._core.extensions.host is None
+
+
+async def test_the_output_of_a_command_is_whole_and_stays(tmp_path: Path) -> None:
+    source = """
+    @pi.command("report")
+    async def report(args, ctx):
+        ctx.write("\\\\n".join(f"row {number}" for number in range(9)))
+    """
+    async with extended(tmp_path, source, rows=40).running() as app_fixture:
+        app_fixture.send("/report")
+        await app_fixture.sees("row 0")
+
+        await app_fixture.sees("row 8")

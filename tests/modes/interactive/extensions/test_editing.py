@@ -9,7 +9,7 @@ import pytest
 from pi.modes.interactive.extensions.editor import ExtensionEditing, as_decision
 from pi.modes.interactive.layout import AppLayout
 from pi.tui.input.decoder import InputDecision
-from tests.modes.interactive.extensions.framed import Editor, new_frame
+from tests.modes.interactive.extensions.layouts import Editor, new_frame
 
 
 def editing(tmp_path: Path) -> tuple[AppLayout, ExtensionEditing, list[str]]:

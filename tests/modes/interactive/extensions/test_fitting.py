@@ -14,7 +14,7 @@ from pi.tui.component import CURSOR_MARKER, Area
 from pi.tui.mouse import MouseEvent, MouseRegion, MouseResult
 from pi.tui.text.ansi import link
 from pi.tui.text.width import visible_width
-from tests.modes.interactive.extensions.framed import Line, plain
+from tests.modes.interactive.extensions.layouts import Line, plain
 
 
 @pytest.mark.behaviour("lines-fit-the-terminal")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pi.modes.interactive.extensions.regions import FooterLines, Statuses
 from pi.tui.component import Component
-from tests.modes.interactive.extensions.framed import Line, plain
+from tests.modes.interactive.extensions.layouts import Line, plain
 from tests.modes.interactive.fake_screen import plain_theme
 
 

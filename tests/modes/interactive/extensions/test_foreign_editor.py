@@ -5,10 +5,10 @@ import pytest
 from pi.coding.extension_host.errors import ExtensionError
 from pi.modes.interactive.extensions.editor import ExtensionEditor
 from pi.tui.style import unpainted
-from tests.modes.interactive.extensions.framed import Editor, FullEditor, Line
+from tests.modes.interactive.extensions.layouts import Editor, FullEditor, Line
 
 
-class Desk:
+class EditorFixture:
     """An editor, and what it reported."""
 
     def __init__(self, component: Editor) -> None:
@@ -27,18 +27,18 @@ def test_what_cannot_edit_is_refused() -> None:
 
 def test_what_is_typed_is_reported_and_sent() -> None:
     component = Editor()
-    desk = Desk(component)
+    kit = EditorFixture(component)
 
-    desk.editor.handle_input("a")
-    desk.editor.insert_text_at_cursor("b ")
+    kit.editor.handle_input("a")
+    kit.editor.insert_text_at_cursor("b ")
     component.on_submit(component.text)
 
-    assert desk.changes == ["a", "ab ", ""]
-    assert (desk.sent, desk.editor.get_text()) == (["ab"], "")
+    assert kit.changes == ["a", "ab ", ""]
+    assert (kit.sent, kit.editor.get_text()) == (["ab"], "")
 
 
 def test_little_is_needed() -> None:
-    editor = Desk(Editor("x")).editor
+    editor = EditorFixture(Editor("x")).editor
 
     editor.add_to_history("x")
     editor.set_padding_x(1)
@@ -55,7 +55,7 @@ def test_little_is_needed() -> None:
 
 def test_what_an_editor_can_do_is_used() -> None:
     component = FullEditor()
-    editor = Desk(component).editor
+    editor = EditorFixture(component).editor
 
     editor.set_text("x")
     editor.insert_text_at_cursor("y")
@@ -75,13 +75,13 @@ def test_what_was_written_survives_an_editor_that_fails() -> None:
             return self.text
 
     component = Forgetful("kept")
-    desk = Desk(component)
-    assert desk.editor.get_text() == "kept"
+    kit = EditorFixture(component)
+    assert kit.editor.get_text() == "kept"
 
     component.text = "gone"
 
-    assert desk.editor.get_expanded_text() == "kept"
-    assert desk.problems == ["what text?"]
+    assert kit.editor.get_expanded_text() == "kept"
+    assert kit.problems == ["what text?"]
 
 
 def test_what_is_written_survives_an_editor_that_does_not_take_it() -> None:
@@ -92,10 +92,10 @@ def test_what_is_written_survives_an_editor_that_does_not_take_it() -> None:
         def add_to_history(self, text: str) -> None:
             raise ValueError("nor that")
 
-    desk = Desk(Stubborn())
+    kit = EditorFixture(Stubborn())
 
-    desk.editor.set_text("kept")
-    desk.editor.add_to_history("x")
+    kit.editor.set_text("kept")
+    kit.editor.add_to_history("x")
 
-    assert desk.editor.get_text() == "kept"
-    assert (desk.changes, desk.problems) == (["kept"], ["never", "nor that"])
+    assert kit.editor.get_text() == "kept"
+    assert (kit.changes, kit.problems) == (["kept"], ["never", "nor that"])

@@ -6,7 +6,7 @@ from typing import Any
 from pi.modes.interactive.extensions.drawing import ExtensionTheme, SafeComponent
 from pi.modes.interactive.extensions.regions import ExtensionRegions
 from pi.modes.interactive.layout import AppLayout
-from tests.modes.interactive.extensions.framed import Line, new_frame, plain
+from tests.modes.interactive.extensions.layouts import Line, new_frame, plain
 
 
 def regions(tmp_path: Path) -> tuple[AppLayout, ExtensionRegions]:

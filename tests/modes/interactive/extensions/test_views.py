@@ -4,19 +4,20 @@ from pathlib import Path
 from typing import Any
 
 from pi.coding.extension_host.api.api import ExtensionAPI
-from pi.coding.extension_host.contributions.views import ToolView
+from pi.coding.extension_host.contributions.views import CodeView, ToolView
 from pi.coding.session.entries import Custom, CustomMessage
+from pi.modes.interactive.extensions.connection import ExtensionViews
 from pi.modes.interactive.extensions.drawing import ExtensionTheme
-from pi.modes.interactive.extensions.views import ExtensionViews
 from pi.modes.interactive.transcript.block import ToolCallState
 from pi.testing import says
-from tests.coding.extension_host.stage import Play, playing
+from tests.coding.extension_host.extension_session import ExtensionFixture, extension_session
+from tests.coding.runtime.session_fixture import SessionFixture
 from tests.modes.interactive.fake_screen import plain_theme
 
 
-def views_of(play: Play) -> ExtensionViews:
+def views_of(hosted: ExtensionFixture) -> ExtensionViews:
     colours = ExtensionTheme(plain_theme())
-    return ExtensionViews(play.session.extensions, colours, pad=lambda: 2, columns=lambda: 80)
+    return ExtensionViews(hosted.session.extensions, colours, pad=lambda: 2, columns=lambda: 80)
 
 
 async def test_each_thing_is_drawn_by_the_view_of_its_name(tmp_path: Path) -> None:
@@ -36,8 +37,8 @@ async def test_each_thing_is_drawn_by_the_view_of_its_name(tmp_path: Path) -> No
 
     call = ToolCallState("1", "dice", now=0.0)
     call.asked({"sides": 6})
-    async with playing(tmp_path, extension) as play:
-        views = views_of(play)
+    async with extension_session(tmp_path, extension) as hosted:
+        views = views_of(hosted)
         note, other = (CustomMessage(custom_type=name, content="ab") for name in ("note", "x"))
 
         assert views.tool(call, 20, expanded=False) == ["a", "b"]
@@ -60,8 +61,8 @@ async def test_what_a_view_repeats_cannot_command_the_terminal(tmp_path: Path) -
 
     call = ToolCallState("1", "dice", now=0.0)
     call.asked({"sides": "\x1b]52;c;b3duZWQ=\x07\x1b[1msix\x1b[0m\x1b[2J"})
-    async with playing(tmp_path, extension) as play:
-        assert views_of(play).tool(call, 20, expanded=False) == ["\x1b[1msix\x1b[0m"]
+    async with extension_session(tmp_path, extension) as hosted:
+        assert views_of(hosted).tool(call, 20, expanded=False) == ["\x1b[1msix\x1b[0m"]
 
 
 async def test_entries_stand_among_the_messages_where_they_were_kept(tmp_path: Path) -> None:
@@ -73,18 +74,119 @@ async def test_entries_stand_among_the_messages_where_they_were_kept(tmp_path: P
             await pi.append_entry("mark", args)
             await pi.append_entry("unseen")
 
-    async with playing(tmp_path, extension, steps=(says("one"), says("two"))) as play:
-        await play.session.prompt("/mark first")
-        await play.session.prompt("a")
-        await play.session.prompt("/mark second")
-        await play.session.prompt("b")
-        await play.session.prompt("/mark third")
-        facts = play.session.facts
+    async with extension_session(tmp_path, extension, steps=(says("one"), says("two"))) as hosted:
+        await hosted.session.prompt("/mark first")
+        await hosted.session.prompt("a")
+        await hosted.session.prompt("/mark second")
+        await hosted.session.prompt("b")
+        await hosted.session.prompt("/mark third")
+        facts = hosted.session.info
 
-        shown = facts.transcript(100, views_of(play).shows).items
+        shown = facts.transcript(100, views_of(hosted).shows).items
         places = [
             (place, each.data) for place, each in enumerate(shown) if isinstance(each, Custom)
         ]
 
         assert places == [(0, "first"), (3, "second"), (6, "third")]
         assert not any(isinstance(each, Custom) for each in facts.transcript(100).items)
+
+
+async def test_code_of_a_language_is_drawn_and_a_failed_view_leaves_the_source(
+    tmp_path: Path,
+) -> None:
+    seen: list[CodeView] = []
+
+    def draw(code: CodeView, options: Any, theme: Any) -> list[str] | None:
+        seen.append(code)
+        if "boom" in code.text:
+            raise RuntimeError("no such shape")
+        return [f"<\x1b[2J{code.text.strip()}>"]
+
+    def extension(pi: ExtensionAPI) -> None:
+        pi.add_view("code", "dot", draw)
+
+    async with extension_session(tmp_path, extension) as hosted:
+        views = views_of(hosted)
+
+        assert [views.draws_code(name) for name in ("dot", "DOT", "py")] == [True, True, False]
+        assert views.code("dot", "a\n", 20, is_open=False) == ["<a>"]
+        assert seen == [CodeView(language="dot", text="a\n")]
+        assert views.code("dot", "boom", 20, is_open=True) is None
+        assert views.code("dot", "a", 20, is_open=False) is None  # not called again
+        assert len(seen) == 2
+
+
+async def test_the_user_can_ask_for_the_source(tmp_path: Path) -> None:
+    def extension(pi: ExtensionAPI) -> None:
+        pi.add_view("code", "dot", lambda code, options, theme: [])
+
+    async with extension_session(tmp_path, extension) as hosted:
+        views = ExtensionViews(
+            hosted.session.extensions,
+            ExtensionTheme(plain_theme()),
+            pad=lambda: 0,
+            columns=lambda: 80,
+            is_off=lambda language: language == "dot",
+        )
+
+        assert not views.draws_code("dot")
+
+
+async def test_views_of_a_manifest_are_drawn_without_loading_the_extension(tmp_path: Path) -> None:
+    folder = tmp_path / "home" / ".pi" / "agent" / "extensions" / "shapes"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text("raise RuntimeError('loaded')\n")
+    (folder / "pi.toml").write_text(
+        'activate = ["view:code:dot"]\n'
+        'views = { "code:dot" = "tests.modes.interactive.extensions.test_views:dots" }\n'
+    )
+    stage = SessionFixture(tmp_path)
+    session = await stage.open(mode="tui")
+    views = ExtensionViews(
+        session.extensions, ExtensionTheme(plain_theme()), pad=lambda: 0, columns=lambda: 80
+    )
+
+    assert views.code("dot", "abc", 20, is_open=False) == ["..."]
+    assert session.extensions.hosting.contributions.host is None
+    assert views.code("dot", "", 20, is_open=False) is None
+    assert stage.reports == ["Warning: view code:dot of shapes failed: no text"]
+
+    (info,) = session.extensions.infos()  # with a host the stand-in has the view
+    assert info.state == "waiting"
+    assert views.code("dot", "ab", 20, is_open=False) == [".."]
+    await session.close()
+
+
+def dots(code: CodeView, options: Any, theme: Any) -> list[str]:
+    if not code.text:
+        raise ValueError("no text")
+    return ["." * len(code.text)]
+
+
+async def test_links_are_shown_only_where_the_terminal_knows_them(tmp_path: Path) -> None:
+    linked = "\x1b]8;;https://x.example/\x07page\x1b]8;;\x07"
+    seen: list[bool] = []
+
+    def draw(entry: object, options: Any, theme: object) -> list[str]:
+        seen.append(options.hyperlinks)
+        return [linked]
+
+    def extension(pi: ExtensionAPI) -> None:
+        pi.add_view("entry", "mark", draw)
+
+    mark = Custom(custom_type="mark")
+    async with extension_session(tmp_path, extension) as hosted:
+        plain = views_of(hosted).entry(mark, 20, expanded=False)
+        views = ExtensionViews(
+            hosted.session.extensions,
+            ExtensionTheme(plain_theme()),
+            pad=lambda: 0,
+            columns=lambda: 80,
+            has_hyperlinks=lambda: True,
+        )
+        drawn = views.entry(mark, 20, expanded=False)
+
+    assert plain == ["page"]
+    assert drawn is not None
+    assert linked in drawn[0]
+    assert seen == [False, True]

@@ -15,13 +15,13 @@ from pi.modes.interactive.theme_selector import built_in
 from pi.testing import FakeClock
 from pi.tui.terminal import Capabilities
 from pi.tui.text.ansi import strip_sequences
-from tests.coding.extension_host.stage import playing
-from tests.coding.runtime.stage import Stage
+from tests.coding.extension_host.extension_session import extension_session
+from tests.coding.runtime.session_fixture import SessionFixture
 from tests.coding.runtime.test_remote_session import FakeRemote
 from tests.modes.interactive.transcript.looks import plain
 
 
-class Room:
+class StatusFixture:
     """A status, and everything that it reported."""
 
     def __init__(self, clock: FakeClock, tasks: TaskScope, home: Path) -> None:
@@ -50,56 +50,56 @@ class Room:
 async def test_the_label_moves_while_something_goes_on_and_then_goes(tmp_path: Path) -> None:
     clock = FakeClock()
     async with TaskScope() as tasks:
-        room = Room(clock, tasks, tmp_path)
-        room.status.handle_event(AgentStart())
+        kit = StatusFixture(clock, tasks, tmp_path)
+        kit.status.handle_event(AgentStart())
         await clock.advance(0.2)
-        room.status.handle_event(AgentEnd(messages=()))
+        kit.status.handle_event(AgentEnd(messages=()))
         await clock.advance(0.2)
 
-    assert room.labels[0] == "⠋ Working · esc to interrupt"
-    assert len(set(room.labels)) > 2
-    assert room.labels[-1] == ""
+    assert kit.labels[0] == "⠋ Working · esc to interrupt"
+    assert len(set(kit.labels)) > 2
+    assert kit.labels[-1] == ""
     assert clock.sleeping == 0
 
 
 async def test_the_footer_follows_the_session_and_its_branch(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    async with TaskScope() as tasks, await stage.open() as session:
-        room = Room(stage.clock, tasks, stage.home)
-        room.status.open(session)
-        head = stage.write("project/.git/HEAD", "ref: refs/heads/main\n")
-        await room.status.look_for_branch()
-        assert plain(room.footer)[0] == "~/project (main)"
+    fixture = SessionFixture(tmp_path)
+    async with TaskScope() as tasks, await fixture.open() as session:
+        kit = StatusFixture(fixture.clock, tasks, fixture.home)
+        kit.status.open(session)
+        head = fixture.write("project/.git/HEAD", "ref: refs/heads/main\n")
+        await kit.status.look_for_branch()
+        assert plain(kit.footer)[0] == "~/project (main)"
         head.write_text("ref: refs/heads/other\n")
-        await room.status.look_for_branch()
+        await kit.status.look_for_branch()
 
-    assert plain(room.footer)[0] == "~/project (other)"
-    assert room.written == ["\x1b]0;π - project\x07"]
-    assert room.frames >= 2
+    assert plain(kit.footer)[0] == "~/project (other)"
+    assert kit.written == ["\x1b]0;π - project\x07"]
+    assert kit.frames >= 2
 
 
 async def test_the_branch_of_a_remote_session_is_not_looked_up_on_this_disk(tmp_path: Path) -> None:
-    async with TaskScope() as tasks, playing(tmp_path) as play:
-        room = Room(play.stage.clock, tasks, play.stage.home)
-        room.status.open(play.session)
-        play.stage.write("project/.git/HEAD", "ref: refs/heads/main\n")
-        await room.status.look_for_branch()
-        assert plain(room.footer)[0] == "~/project (main)"
-        header = msgspec.to_builtins(play.session.entries.log.header)
-        await SessionControl(play.session).open_replica({**header, "id": "other"}, FakeRemote())
-        room.status.open(play.session)
-        await room.status.look_for_branch()
+    async with TaskScope() as tasks, extension_session(tmp_path) as hosted:
+        kit = StatusFixture(hosted.fixture.clock, tasks, hosted.fixture.home)
+        kit.status.open(hosted.session)
+        hosted.fixture.write("project/.git/HEAD", "ref: refs/heads/main\n")
+        await kit.status.look_for_branch()
+        assert plain(kit.footer)[0] == "~/project (main)"
+        header = msgspec.to_builtins(hosted.session.entries.log.header)
+        await SessionControl(hosted.session).open_replica({**header, "id": "other"}, FakeRemote())
+        kit.status.open(hosted.session)
+        await kit.status.look_for_branch()
 
-        assert plain(room.footer)[0] == "~/project"
+        assert plain(kit.footer)[0] == "~/project"
 
 
 async def test_only_the_end_of_a_long_run_rings(tmp_path: Path) -> None:
     clock = FakeClock()
     async with TaskScope() as tasks:
-        room = Room(clock, tasks, tmp_path)
+        kit = StatusFixture(clock, tasks, tmp_path)
         for seconds in (5.0, 25.0):
-            room.status.handle_event(AgentStart())
+            kit.status.handle_event(AgentStart())
             await clock.advance(seconds)
-            room.status.handle_event(AgentEnd(messages=()))
+            kit.status.handle_event(AgentEnd(messages=()))
 
-    assert room.written == ["\x07"]
+    assert kit.written == ["\x07"]

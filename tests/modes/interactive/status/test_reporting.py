@@ -7,15 +7,15 @@ from pi.base.records import replace
 from pi.modes.interactive.status.footer import FooterFacts
 from pi.modes.interactive.status.status import footer_facts
 from pi.testing import says
-from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.session_fixture import SessionFixture
 
 
 async def test_the_facts_are_those_of_the_session(tmp_path: Path) -> None:
     usage = Usage(input=100, output=20, cache_read=300, total_tokens=420)
-    stage = Stage(tmp_path, replace(says("Yes."), usage=usage))
-    async with await stage.open(name="Tidy up") as session:
+    fixture = SessionFixture(tmp_path, replace(says("Yes."), usage=usage))
+    async with await fixture.open(name="Tidy up") as session:
         await session.prompt("hello")
-        facts = footer_facts(session, home=stage.home, branch="main")
+        facts = footer_facts(session, home=fixture.home, branch="main")
 
     percent = facts.context_percent
     assert facts == FooterFacts(

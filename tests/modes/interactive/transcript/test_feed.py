@@ -29,6 +29,7 @@ from pi.ai.events import (
 from pi.ai.messages import (
     AssistantMessage,
     Image,
+    Interruption,
     Text,
     Thinking,
     ToolCall,
@@ -85,23 +86,25 @@ def ended(id: str, name: str, text: str, **details: Any) -> ToolExecutionEnd:
 
 
 def test_a_call_is_shown_while_its_arguments_arrive() -> None:
-    play = Play().grow(ToolCallStart(content_index=0, id="1", tool_name="write"))
-    assert play.rows == [" ○ write …"]
+    hosted = Play().grow(ToolCallStart(content_index=0, id="1", tool_name="write"))
+    assert hosted.rows == [" ○ write …"]
 
-    play.grow(ToolCallDelta(content_index=0, delta='{"path": "a.txt", "content": "one\\ntw'))
-    assert play.rows == [" ○ write a.txt  2 lines", "   one", "   tw"]
+    hosted.grow(ToolCallDelta(content_index=0, delta='{"path": "a.txt", "content": "one\\ntw'))
+    assert hosted.rows == [" ○ write a.txt  2 lines", "   one", "   tw"]
 
     call = ToolCall(id="1", name="write", arguments={"path": "a.txt", "content": "one\ntwo\n"})
-    play.grow(ToolCallEnd(content_index=0, tool_call=call))
-    play.handle_event(ToolExecutionStart(tool_call_id="1", tool_name="write", args=call.arguments))
-    play.handle_event(ended("1", "write", "ok"))
-    assert play.rows == [" ✓ write a.txt  2 lines", "   one", "   two"]
+    hosted.grow(ToolCallEnd(content_index=0, tool_call=call))
+    hosted.handle_event(
+        ToolExecutionStart(tool_call_id="1", tool_name="write", args=call.arguments)
+    )
+    hosted.handle_event(ended("1", "write", "ok"))
+    assert hosted.rows == [" ✓ write a.txt  2 lines", "   one", "   two"]
 
 
 @pytest.mark.behaviour("late-preview-is-dropped")
 def test_a_late_update_never_replaces_the_end() -> None:
     args = {"path": "a", "edits": []}
-    play = Play().handle_event(
+    hosted = Play().handle_event(
         ToolExecutionStart(tool_call_id="1", tool_name="edit", args=args),
         ended("1", "edit", "ok", diff="-1 a\n+1 b"),
         ToolExecutionUpdate(
@@ -109,39 +112,46 @@ def test_a_late_update_never_replaces_the_end() -> None:
         ),
     )
 
-    assert play.rows == [" ✓ edit a  +1 -1", "     - a", "   1 + b"]
+    assert hosted.rows == [" ✓ edit a  +1 -1", "     - a", "   1 + b"]
+
+
+def test_a_message_of_a_guest_has_a_badge() -> None:
+    said = UserMessage(content="hello", meta={"author": "Ada"})
+    hosted = Play().handle_event(MessageStart(message=said), MessageEnd(message=said))
+
+    assert hosted.rows == ["▌ Ada", "▌ hello"]
 
 
 def test_words_after_a_call_stand_below_it() -> None:
-    play = Play().grow(
+    hosted = Play().grow(
         TextDelta(content_index=0, delta="before"),
         ToolCallStart(content_index=1, id="1", tool_name="ls"),
         TextDelta(content_index=2, delta="after"),
     )
 
-    assert play.rows == [" before", " ○ ls .", " after"]
+    assert hosted.rows == [" before", " ○ ls .", " after"]
 
 
 def test_a_remark_does_not_part_an_answer() -> None:
-    play = Play().grow(TextDelta(content_index=0, delta="1. one\n2. two be"))
-    play.feed.remark(NoticeBlock(play.look, "By the way."))
-    play.grow(TextDelta(content_index=0, delta="gins\n3. three"))
+    hosted = Play().grow(TextDelta(content_index=0, delta="1. one\n2. two be"))
+    hosted.feed.remark(NoticeBlock(hosted.look, "By the way."))
+    hosted.grow(TextDelta(content_index=0, delta="gins\n3. three"))
 
-    assert play.rows == [" 1. one", " 2. two begins", " 3. three", " By the way."]
+    assert hosted.rows == [" 1. one", " 2. two begins", " 3. three", " By the way."]
 
 
 def test_reads_of_two_turns_stand_together_and_words_part_them() -> None:
-    play = Play()
+    hosted = Play()
     for id, path in (("1", "a"), ("2", "b")):
-        play.handle_event(
+        hosted.handle_event(
             MessageStart(message=AssistantMessage()),
             ToolExecutionStart(tool_call_id=id, tool_name="read", args={"path": path}),
             ended(id, "read", "text"),
         )
-    play.grow(TextDelta(content_index=0, delta="So."))
-    play.handle_event(ToolExecutionStart(tool_call_id="3", tool_name="read", args={"path": "c"}))
+    hosted.grow(TextDelta(content_index=0, delta="So."))
+    hosted.handle_event(ToolExecutionStart(tool_call_id="3", tool_name="read", args={"path": "c"}))
 
-    assert play.rows == [
+    assert hosted.rows == [
         " ✓ read a  1 line",
         " ✓      b  1 line",
         " So.",
@@ -150,13 +160,35 @@ def test_reads_of_two_turns_stand_together_and_words_part_them() -> None:
 
 
 def test_what_a_run_leaves_open_was_interrupted() -> None:
-    play = Play().handle_event(
+    hosted = Play().handle_event(
         ToolExecutionStart(tool_call_id="1", tool_name="bash", args={"command": "sleep 9"}),
         AgentEnd(messages=()),
     )
 
-    assert play.rows == [" – $ sleep 9  interrupted"]
-    assert play.screen.live_region_start is None
+    assert hosted.rows == [" – $ sleep 9  interrupted"]
+    assert hosted.screen.live_region_start is None
+
+
+@pytest.mark.behaviour("rule-interrupt-is-not-an-error")
+def test_an_answer_that_a_rule_cut_names_the_rule_and_its_call_does_not_look_as_if_it_ran() -> None:
+    reason = "Rule no-verify interrupted the answer; the model answers again."
+    cut = AssistantMessage(
+        stop_reason="aborted",
+        error_message=reason,
+        interrupt=Interruption(by="stream_rules", reason=reason),
+    )
+    hosted = Play().grow(
+        TextDelta(content_index=0, delta="Now."),
+        ToolCallStart(content_index=1, id="1", tool_name="bash"),
+        ToolCallDelta(content_index=1, delta='{"command": "git commit'),
+    )
+
+    hosted.handle_event(MessageEnd(message=cut))
+
+    assert hosted.rows[0] == " Now."
+    assert hosted.rows[1].endswith("interrupted")
+    assert " ".join(row.strip() for row in hosted.rows[2:]) == f"! {reason}"
+    assert hosted.screen.live_region_start is None
 
 
 def test_an_answer_that_ends_badly_reports_it() -> None:
@@ -166,10 +198,10 @@ def test_an_answer_that_ends_badly_reports_it() -> None:
         ("length", " ! The answer was cut off: the model reached its output limit."),
     ):
         message = AssistantMessage(stop_reason=reason, error_message="Overloaded")  # type: ignore[arg-type]
-        play = Play().grow(TextDelta(content_index=0, delta="Well"))
-        play.handle_event(MessageEnd(message=message))
-        assert play.rows[0] == " Well"
-        assert " ".join(row.strip() for row in play.rows[1:]) == reported.strip()
+        hosted = Play().grow(TextDelta(content_index=0, delta="Well"))
+        hosted.handle_event(MessageEnd(message=message))
+        assert hosted.rows[0] == " Well"
+        assert " ".join(row.strip() for row in hosted.rows[1:]) == reported.strip()
 
 
 def test_an_answer_that_was_stopped_before_it_began_is_no_error() -> None:
@@ -188,18 +220,18 @@ def test_a_cancelled_retry_is_reported() -> None:
 
 
 def test_retries_are_one_row_that_is_updated() -> None:
-    play, rows = Play(), []
+    hosted, rows = Play(), []
     failed = AssistantMessage(stop_reason="error", error_message="Overloaded")
     for attempt in (1, 2):
-        play.handle_event(AgentStart(), MessageEnd(message=failed))
-        rows += play.rows
+        hosted.handle_event(AgentStart(), MessageEnd(message=failed))
+        rows += hosted.rows
         retry = AutoRetryStart(
             attempt=attempt, max_attempts=3, delay_ms=4000, error_message="Overloaded"
         )
-        play.handle_event(AgentEnd(messages=(), will_retry=True), retry)
-        rows += play.rows
-        assert play.screen.commit_safe_end == 0
-    play.handle_event(AgentStart()).grow(TextDelta(content_index=0, delta="Here."))
+        hosted.handle_event(AgentEnd(messages=(), will_retry=True), retry)
+        rows += hosted.rows
+        assert hosted.screen.commit_safe_end == 0
+    hosted.handle_event(AgentStart()).grow(TextDelta(content_index=0, delta="Here."))
 
     assert rows == [
         " ✗ Overloaded",
@@ -207,7 +239,7 @@ def test_retries_are_one_row_that_is_updated() -> None:
         " ✗ Overloaded",
         " ↻ Overloaded · retrying (attempt 2 of 3)",
     ]
-    assert play.rows == [" ↻ Overloaded · retried 2 times", " Here."]
+    assert hosted.rows == [" ↻ Overloaded · retried 2 times", " Here."]
 
 
 def test_a_retry_without_success_is_one_error() -> None:
@@ -221,7 +253,7 @@ def test_a_retry_without_success_is_one_error() -> None:
 
 
 def test_calls_of_one_row_stand_together() -> None:
-    play = Play()
+    hosted = Play()
     for id, name, args, text in (
         ("1", "ls", {}, "a"),
         ("2", "grep", {"pattern": "x"}, "a:1: x"),
@@ -229,12 +261,12 @@ def test_calls_of_one_row_stand_together() -> None:
         ("4", "bash", {"command": "seq 2"}, "1\n2"),
         ("5", "ls", {}, "a"),
     ):
-        play.grow(TextDelta(content_index=0, delta=" "))  # some models send a blank before a call
-        play.handle_event(
+        hosted.grow(TextDelta(content_index=0, delta=" "))  # some models send a blank before a call
+        hosted.handle_event(
             ToolExecutionStart(tool_call_id=id, tool_name=name, args=args), ended(id, name, text)
         )
 
-    assert [row.rstrip() for row in plain(play.screen)] == [
+    assert [row.rstrip() for row in plain(hosted.screen)] == [
         "",
         " ✓ ls .  1 entry",
         " ✓ grep /x/  1 match",
@@ -250,15 +282,15 @@ def test_calls_of_one_row_stand_together() -> None:
 
 def test_a_running_call_counts_its_seconds() -> None:
     now = 0.0
-    play = Play()
-    play.look.monotonic = lambda: now
-    play.handle_event(
+    hosted = Play()
+    hosted.look.monotonic = lambda: now
+    hosted.handle_event(
         ToolExecutionStart(tool_call_id="1", tool_name="bash", args={"command": "make"})
     )
     now = 61.0
-    assert play.feed.tick()
-    assert play.rows == [" ● $ make  1m 01s"]
-    assert not play.feed.tick()
+    assert hosted.feed.tick()
+    assert hosted.rows == [" ● $ make  1m 01s"]
+    assert not hosted.feed.tick()
 
 
 def test_an_interrupted_retry_is_reported_once() -> None:
@@ -287,8 +319,8 @@ def test_an_answer_without_a_word_is_reported(content: tuple[Text | Thinking, ..
 
 
 def test_every_kind_of_message_of_before_has_its_block() -> None:
-    play = Play()
-    play.feed.load(
+    hosted = Play()
+    hosted.feed.load(
         [
             CompactionSummaryMessage(summary="a story", tokens_before=12_345),
             BranchSummaryMessage(summary="notes", from_id="x"),
@@ -307,7 +339,7 @@ def test_every_kind_of_message_of_before_has_its_block() -> None:
         ]
     )
 
-    assert play.rows == [
+    assert hosted.rows == [
         "── Compacted from 12k tokens (ctrl+o to expand) ────────────",
         "── Back from another branch (ctrl+o to expand) ─────────────",
         "▌ hello",
@@ -324,9 +356,9 @@ def test_every_kind_of_message_of_before_has_its_block() -> None:
 
 @given(st.text(alphabet="ab\n\r\t\x07\x1b\x9b]0;[2J<>`*|", min_size=1, max_size=30))
 def test_a_session_of_another_user_cannot_command_the_terminal(text: str) -> None:
-    play = Play()
+    hosted = Play()
     said = Text(text=text)
-    play.feed.load(
+    hosted.feed.load(
         [
             CompactionSummaryMessage(summary=text, tokens_before=1),
             BranchSummaryMessage(summary=text, from_id=text),
@@ -343,23 +375,23 @@ def test_a_session_of_another_user_cannot_command_the_terminal(text: str) -> Non
         ]
     )
     for expanded in (False, True):
-        play.look.is_expanded = expanded
-        play.screen.invalidate()
-        assert commands_in(play.screen.render(40)) == []
+        hosted.look.is_expanded = expanded
+        hosted.screen.invalidate()
+        assert commands_in(hosted.screen.render(40)) == []
 
 
 def test_a_compaction_that_worked_is_a_divider() -> None:
     result = CompactionResult(summary="s", first_kept_id="x", tokens_before=900)
 
-    play = Play().handle_event(CompactionEnd(reason="manual", result=result))
-    play.handle_event(CompactionEnd(reason="manual", aborted=True))
+    hosted = Play().handle_event(CompactionEnd(reason="manual", result=result))
+    hosted.handle_event(CompactionEnd(reason="manual", aborted=True))
 
-    assert play.rows == ["── Compacted from 900 tokens (ctrl+o to expand) ────────────"]
+    assert hosted.rows == ["── Compacted from 900 tokens (ctrl+o to expand) ────────────"]
 
 
 def test_thoughts_come_in_their_own_block_of_text() -> None:
-    play = Play().grow(
+    hosted = Play().grow(
         ThinkingDelta(content_index=0, delta="hm"), TextDelta(content_index=1, delta="Yes.")
     )
 
-    assert play.rows == [" hm", " Yes."]
+    assert hosted.rows == [" hm", " Yes."]

@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+from pi.ai.messages import Image, Text
 from pi.coding.session.entries import Custom, CustomMessage
 from pi.modes.interactive.transcript.block import RendererHooks
 from pi.modes.interactive.transcript.messages import ExtensionEntryBlock, ExtensionMessageBlock
 from pi.tui.text.ansi import strip_sequences
 from tests.modes.interactive.transcript.looks import look
+
+PNG = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
+    "YPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+)
 
 
 class Framed(RendererHooks):
@@ -27,6 +33,21 @@ def test_a_message_is_drawn_as_requested_or_as_usual() -> None:
     block.invalidate()
 
     assert (usual, block.render(20)) == (["", " note", " hi"], ["", "|hi|"])
+
+
+def test_images_of_a_message_are_below_it_however_it_is_drawn() -> None:
+    made = look()
+    made.views = Framed()
+    content = (Text(text="hi"), Image(data=PNG, mime_type="image/png"))
+    block = ExtensionMessageBlock(made, CustomMessage(custom_type="note", content=content), "hi")
+    usual = [strip_sequences(row).strip() for row in block.render(60)]
+
+    made.is_expanded = True
+    block.invalidate()
+
+    expected = "[Image: [image/png] 1x1]"
+    framed = [strip_sequences(row).strip() for row in block.render(60)]
+    assert (usual[-1], framed[-1]) == (expected, expected)
 
 
 def test_an_entry_without_a_renderer_takes_no_rows() -> None:

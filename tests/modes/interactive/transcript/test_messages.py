@@ -10,6 +10,7 @@ from pi.modes.interactive.transcript.messages import (
     CustomBlock,
     UserBlock,
     as_typed,
+    author_of,
 )
 from pi.tui.style import ColourDepth
 from pi.tui.text.ansi import strip_sequences
@@ -61,6 +62,16 @@ def test_a_long_message_is_folded() -> None:
 
 def test_without_backgrounds_a_bar_still_marks_what_the_user_said() -> None:
     assert plain(UserBlock(look(ColourDepth.NONE), "hello"), 20) == ["", "▌ hello"]
+
+
+def test_the_author_of_a_message_is_shown_above_it_in_one_harmless_line() -> None:
+    guest = author_of({"author": {"name": "Ada\x1b[2J\nLovelace"}})
+    long = UserBlock(look(), "hello", author=author_of({"author": "x" * 100}))
+
+    assert plain(UserBlock(look(), "hello", author=guest), 30) == ["", "▌ Ada Lovelace", "▌ hello"]
+    assert plain(long, 200)[1] == "▌ " + "x" * 39 + "…"
+    assert plain(long, 12)[1] == "▌ xxxxxxxx…"
+    assert [author_of(meta) for meta in (None, {}, {"author": 3}, {"author": " "})] == [""] * 4
 
 
 def test_an_extension_speaks_under_its_name() -> None:

@@ -6,6 +6,7 @@ from pi.coding.shell.local import BashResult
 from pi.modes.interactive.transcript.notices import (
     MAX_KEPT,
     DividerBlock,
+    FailureBlock,
     Level,
     LinesBlock,
     NoticeBlock,
@@ -40,6 +41,24 @@ def test_long_notices_wrap_below_their_text() -> None:
 
 def test_a_line_that_does_not_fit_goes_on_in_the_next_row() -> None:
     assert plain(LinesBlock(look(), ["a long line", "b"]), 8) == ["", " a long", " line", " b"]
+
+
+def test_facts_are_wrapped_between_two_of_them() -> None:
+    facts = LinesBlock(look(), ["pi 1.0 · some/model · ~/project", "/help"])
+    assert plain(facts, 24) == ["", " pi 1.0 · some/model", " ~/project", " /help"]
+
+
+@pytest.mark.parametrize(
+    ("width", "row"),
+    [
+        (70, " ↻ 529: a page titled 'Error' · retrying (attempt 1 of 3)"),
+        (40, " ↻ 529: a page titled 'Err… · retry 1/3"),
+    ],
+)
+def test_on_a_narrow_screen_a_retry_keeps_its_cause(width: int, row: str) -> None:
+    block = FailureBlock(look(), "529: a page titled 'Error'")
+    block.wait(1, 3)
+    assert plain(block, width) == ["", row]
 
 
 def test_a_divider_shows_its_text_when_expanded() -> None:

@@ -23,6 +23,10 @@ from pi.modes.interactive.transcript.notices import describe_provider_error
             '401: {"message":"Incorrect API key"}',
             "Incorrect API key (HTTP 401)\nCheck the API key; /login stores another one.",
         ),
+        (
+            "401: a web page titled 'Unauthorized'",
+            "401: a web page titled 'Unauthorized'\nCheck the API key; /login stores another one.",
+        ),
     ],
 )
 def test_the_words_of_a_refusal_are_taken_out_of_its_body(error: str, reported: str) -> None:

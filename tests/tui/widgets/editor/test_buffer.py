@@ -22,13 +22,11 @@ def test_replacing_gives_the_edit_and_moves_the_cursor_behind_it() -> None:
     assert (buffer.text, buffer.cursor) == ("onX\nYhree", Position(1, 1))
 
 
-def test_the_cursor_stays_in_the_text() -> None:
+def test_the_nearest_position_is_in_the_text() -> None:
     buffer = Buffer("ab\nc")
 
-    buffer.cursor = Position(9, 9)
-    assert buffer.cursor == Position(1, 1)
-    buffer.cursor = Position(-1, 5)
-    assert buffer.cursor == Position(0, 2)
+    assert buffer.nearest(Position(9, 9)) == Position(1, 1)
+    assert buffer.nearest(Position(-1, 5)) == Position(0, 2)
 
 
 @given(TEXTS, st.integers(0, 20), st.integers(0, 20), TEXTS)

@@ -21,7 +21,7 @@ def with_text(text: str) -> Document:
 def test_line_ends_and_tabs_are_normalised_and_sequences_removed() -> None:
     document = with_text("a\r\nb\rc\td\x1b[31me\x1b]0;title\x07\x00")
 
-    assert document.text == "a\nb\nc    de"
+    assert document.buffer.text == "a\nb\nc    de"
 
 
 def test_letters_of_a_word_are_undone_together() -> None:
@@ -29,9 +29,9 @@ def test_letters_of_a_word_are_undone_together() -> None:
     for char in "one two":
         document.type(char)
 
-    assert [document.undo(), document.text] == [True, "one"]
-    assert [document.undo(), document.text] == [True, ""]
-    assert [document.redo(), document.text] == [True, "one"]
+    assert [document.undo(), document.buffer.text] == [True, "one"]
+    assert [document.undo(), document.buffer.text] == [True, ""]
+    assert [document.redo(), document.buffer.text] == [True, "one"]
 
 
 def test_a_move_begins_another_step() -> None:
@@ -41,7 +41,7 @@ def test_a_move_begins_another_step() -> None:
     document.type("b")
     document.undo()
 
-    assert (document.text, document.cursor) == ("a", START)
+    assert (document.buffer.text, document.buffer.cursor) == ("a", START)
 
 
 def test_kills_in_a_row_are_yanked_together() -> None:
@@ -51,7 +51,7 @@ def test_kills_in_a_row_are_yanked_together() -> None:
     document.move(buffer.line_start)
     document.yank()
 
-    assert document.text == "two threeone "
+    assert document.buffer.text == "two threeone "
 
 
 def test_yank_pop_goes_through_what_was_killed_but_only_after_a_yank() -> None:
@@ -61,15 +61,15 @@ def test_yank_pop_goes_through_what_was_killed_but_only_after_a_yank() -> None:
     document.kill(buffer.line_end)
 
     document.yank_pop()
-    assert document.text == ""
+    assert document.buffer.text == ""
     document.yank()
-    assert document.text == "one "
+    assert document.buffer.text == "one "
     document.yank_pop()
-    assert document.text == "two"
+    assert document.buffer.text == "two"
     document.yank_pop()
-    assert document.text == "one "
+    assert document.buffer.text == "one "
     document.undo()
-    assert document.text == ""
+    assert document.buffer.text == ""
 
 
 @pytest.mark.behaviour("paste-markers-are-atomic")
@@ -78,16 +78,16 @@ def test_a_marker_is_atomic_for_moving_deleting_and_undo_and_expands() -> None:
     document.paste(LONG)
     document.type("!")
 
-    assert (document.text, document.expanded) == (f"see {MARKER}!", f"see {LONG}!")
+    assert (document.buffer.text, document.expanded) == (f"see {MARKER}!", f"see {LONG}!")
     document.move(buffer.left)
     document.move(buffer.left)
-    assert document.cursor == Position(0, 4)
+    assert document.buffer.cursor == Position(0, 4)
     document.move_to(Position(0, 9))
-    assert document.cursor == Position(0, 4 + len(MARKER))
+    assert document.buffer.cursor == Position(0, 4 + len(MARKER))
     document.delete(buffer.left)
-    assert (document.text, document.expanded) == ("see !", "see !")
+    assert (document.buffer.text, document.expanded) == ("see !", "see !")
     document.undo()
-    assert (document.text, document.expanded) == (f"see {MARKER}!", f"see {LONG}!")
+    assert (document.buffer.text, document.expanded) == (f"see {MARKER}!", f"see {LONG}!")
     document.kill(buffer.word_left)
     document.yank()
     assert document.expanded == f"see {LONG}!"
@@ -101,7 +101,7 @@ def test_a_marker_that_was_killed_is_its_text_in_the_next_prompt() -> None:
     document.clear()
     document.yank()
 
-    assert document.text == LONG
+    assert document.buffer.text == LONG
 
 
 @pytest.mark.behaviour("pastes-are-robust")
@@ -109,7 +109,7 @@ def test_a_huge_paste_is_a_marker() -> None:
     document = Document()
     document.paste("line\n" * 200_000)
 
-    assert document.text == "[paste #1 +200000 lines]"
+    assert document.buffer.text == "[paste #1 +200000 lines]"
     assert len(document.expanded) == 1_000_000
 
 
@@ -118,9 +118,9 @@ def test_deleting_takes_whole_graphemes() -> None:
     document = with_text("a👨‍👩‍👧e\u0301")
 
     document.delete(buffer.left)
-    assert document.text == "a👨‍👩‍👧"
+    assert document.buffer.text == "a👨‍👩‍👧"
     document.delete(buffer.left)
-    assert document.text == "a"
+    assert document.buffer.text == "a"
 
 
 def test_the_cursor_is_never_left_inside_a_grapheme_that_typing_makes() -> None:
@@ -128,7 +128,7 @@ def test_the_cursor_is_never_left_inside_a_grapheme_that_typing_makes() -> None:
     document.move_to(START)
     document.type("e")
 
-    assert (document.text, document.cursor) == ("e\u0301x", Position(0, 2))
+    assert (document.buffer.text, document.buffer.cursor) == ("e\u0301x", Position(0, 2))
 
 
 @pytest.mark.behaviour("masked-input-leaves-nothing")
@@ -142,14 +142,14 @@ def test_a_private_document_remembers_nothing() -> None:
     document.undo()
     document.redo()
 
-    assert (document.text, document.expanded) == ("", "")
+    assert (document.buffer.text, document.expanded) == ("", "")
 
 
 def test_a_single_line_has_blanks_for_line_ends_but_for_the_last() -> None:
     document = Document(single_line=True)
     document.paste("a\r\nb\n")
 
-    assert document.text == "a b"
+    assert document.buffer.text == "a b"
 
 
 def test_browsing_is_one_step() -> None:
@@ -158,7 +158,7 @@ def test_browsing_is_one_step() -> None:
     document.set_text("two", START, browsing=True)
     document.undo()
 
-    assert document.text == "draft"
+    assert document.buffer.text == "draft"
 
 
 @given(st.lists(st.one_of(st.text("ab \n", min_size=1, max_size=3), st.sampled_from("<>-+"))))
@@ -184,8 +184,10 @@ def test_editing_does_what_it_does_to_a_list_of_characters(steps: list[str]) -> 
                 chars[at:at] = text
                 at += len(text)
         before = "".join(chars[:at])
-        assert document.text == "".join(chars)
-        assert document.cursor == Position(before.count("\n"), len(before) - before.rfind("\n") - 1)
+        assert document.buffer.text == "".join(chars)
+        assert document.buffer.cursor == Position(
+            before.count("\n"), len(before) - before.rfind("\n") - 1
+        )
 
 
 OPERATIONS = st.one_of(
@@ -208,15 +210,15 @@ def test_undoing_everything_and_redoing_it_changes_nothing(operations: list[str]
     document = Document()
     for operation in operations:
         perform(document, operation)
-        row, col = document.cursor
-        line = document.lines[row]
+        row, col = document.buffer.cursor
+        line = document.buffer.lines[row]
         assert document.units.border(line, col) == col
-    before = (document.text, document.cursor, document.expanded)
+    before = (document.buffer.text, document.buffer.cursor, document.expanded)
 
     while document.undo():
         pass
-    assert document.text == ""
+    assert document.buffer.text == ""
     while document.redo():
         pass
 
-    assert (document.text, document.cursor, document.expanded) == before
+    assert (document.buffer.text, document.buffer.cursor, document.expanded) == before

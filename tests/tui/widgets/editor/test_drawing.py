@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pi.tui.component import CURSOR_MARKER
+from pi.tui.text.ansi import strip_sequences
 from pi.tui.text.width import visible_width
 from pi.tui.widgets.editor.buffer import TextUnits
 from pi.tui.widgets.editor.layout import border, text_row
@@ -18,6 +19,15 @@ def test_a_border_is_a_line_with_a_label_or_a_note() -> None:
     assert border(12, plain, note="↑ 3") == "── ↑ 3 ─────"
     assert border(12, plain, label="a long label") == "── a lon… ──"
     assert border(7, plain, label="Hi") == "───────"
+
+
+def test_a_label_loses_its_last_parts_first() -> None:
+    label = "\x1b[36mRetrying in 2s · 5s · esc to interrupt\x1b[39m"
+    assert strip_sequences(border(60, plain, label=label)).startswith(
+        "── Retrying in 2s · 5s · esc to interrupt ──"
+    )
+    assert strip_sequences(border(40, plain, label=label)).startswith("── Retrying in 2s · 5s ──")
+    assert strip_sequences(border(16, plain, label=label)) == "── Retrying … ──"
 
 
 def test_a_note_stands_behind_a_label_if_there_is_room() -> None:

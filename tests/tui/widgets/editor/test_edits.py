@@ -10,7 +10,7 @@ def test_the_first_action_that_is_an_edit_is_done() -> None:
 
     done = edit(document, ("tui.select.up", "tui.editor.deleteCharBackward", "tui.editor.undo"))
 
-    assert (done, document.text) == ("tui.editor.deleteCharBackward", "a")
+    assert (done, document.buffer.text) == ("tui.editor.deleteCharBackward", "a")
     assert edit(document, ("tui.select.up",)) is None
 
 

@@ -91,12 +91,12 @@ async def test_enter_takes_a_command_and_submits_it_and_tab_only_takes_it(tasks:
     popup.request()
     await settled()
     assert press(popup, "\t") == "handled"
-    assert (document.text, popup.is_open) == ("/model ", False)
+    assert (document.buffer.text, popup.is_open) == ("/model ", False)
 
     document, popup = suggesting(tasks, "/mo")
     popup.request()
     await settled()
-    assert (press(popup, "\r"), document.text) == ("submit", "/model ")
+    assert (press(popup, "\r"), document.buffer.text) == ("submit", "/model ")
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ async def test_enter_submits_what_was_typed_in_full(
     await settled()
     assert popup.is_open
 
-    assert (press(popup, "\r"), document.text, popup.is_open) == (outcome, text, False)
+    assert (press(popup, "\r"), document.buffer.text, popup.is_open) == (outcome, text, False)
 
 
 async def test_arrows_move_and_escape_closes(tasks: TaskScope) -> None:
@@ -139,9 +139,9 @@ async def test_a_choice_replaces_only_the_token_before_the_cursor(tasks: TaskSco
     await settled()
     press(popup, "\t")
 
-    assert document.text == "compare @notes.txt  with @notes.txt"
+    assert document.buffer.text == "compare @notes.txt  with @notes.txt"
     document.undo()
-    assert document.text == "compare @note with @notes.txt"
+    assert document.buffer.text == "compare @note with @notes.txt"
 
 
 @pytest.mark.behaviour("completion-is-debounced")
@@ -151,7 +151,7 @@ async def test_what_was_shown_for_an_older_text_is_not_taken(tasks: TaskScope) -
     await settled()
     document.type("e")
 
-    assert (press(popup, "\r"), document.text) == ("ignored", "/ne")
+    assert (press(popup, "\r"), document.buffer.text) == ("ignored", "/ne")
 
 
 async def test_text_without_a_trigger_closes_the_list(tasks: TaskScope) -> None:
@@ -178,7 +178,7 @@ async def test_a_single_completion_is_applied_and_a_directory_is_listed(
     async with asyncio.timeout(30):
         popup.complete()
         await answers.get()
-        assert (document.text, popup.is_open) == ("cat src/", False)
+        assert (document.buffer.text, popup.is_open) == ("cat src/", False)
         await answers.get()
 
     assert popup.render(20) == ["→ deep/", "  main.py"]

@@ -34,7 +34,7 @@ def press(editor: Editor, keys: str) -> None:
 
 def shown(editor: Editor) -> str:
     """The text with the cursor."""
-    row, col = editor._document.cursor
+    row, col = editor._document.buffer.cursor
     lines = editor.get_text().split("\n")
     lines[row] = f"{lines[row][:col]}|{lines[row][col:]}"
     return "\n".join(lines)

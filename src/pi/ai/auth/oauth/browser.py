@@ -39,17 +39,46 @@ _PAGE = """<!doctype html>
 """
 
 
+_MIX_UP = "This may be an attempt to steal a login. Start again only if you trust the server."
+
+
+class ExpectedIssuer(Record):
+    """The authorization server that an answer has to name (RFC 9207).
+
+    Without the check a malicious server can pass off the code of another one as its own, and pi
+    would send that code to it.
+    """
+
+    name: str = ""
+    """Empty if it is not known; then every answer is accepted."""
+    is_required: bool = False
+    """Whether the server announces that its answers name it."""
+
+    def problem(self, given: str) -> str:
+        """Why an answer with this ``iss`` is refused; empty if it is accepted."""
+        if not self.name or given == self.name:
+            return ""
+        if given:
+            return f"The login was answered by {given[:200]!r} instead of {self.name!r}."
+        if self.is_required:
+            return f"The answer to the login does not name its server {self.name!r}."
+        return ""
+
+
 class CallbackListener:
     """Listens on loopback only, until the browser brings a code.
 
     A request with another path or state is answered and ignored. If the port is taken,
     ``listening`` is False and the code has to be pasted. ``state`` is None for a vendor that sends
-    none back; then the path has to be unguessable.
+    none back; then the path has to be unguessable. An ``issuer`` has to be confirmed by the answer.
     """
 
-    def __init__(self, *, path: str, state: str | None, port: int = 0) -> None:
+    def __init__(
+        self, *, path: str, state: str | None, port: int = 0, issuer: ExpectedIssuer | None = None
+    ) -> None:
         self._path = path
         self._state = state
+        self._issuer = issuer or ExpectedIssuer()
         self._port = port
         self._servers: list[asyncio.Server] = []
         self._visits: set[asyncio.Task[None]] = set()
@@ -141,8 +170,15 @@ class CallbackListener:
             return _page(405, "Not like this", "This address is for browsers only.")
         if self._state is not None and not _equal(query.get("state", ""), self._state):
             return _page(400, "Another login", "This answer belongs to another or older login.")
-        if problem := query.get("error"):
-            why = query.get("error_description", problem)
+        return self._outcome(query)
+
+    def _outcome(self, query: Mapping[str, str]) -> bytes:
+        """Take the code or the refusal of an answer to this login. Returns a page for the user."""
+        if problem := self._issuer.problem(query.get("iss", "")):
+            self._decide(LoginFailed(problem, hint=_MIX_UP))
+            return _page(400, "Not logged in", problem)
+        if "error" in query:
+            why = query.get("error_description", query["error"])
             self._decide(LoginFailed(f"The login was refused: {why}"))
             return _page(200, "Not logged in", f"The login was refused: {why}")
         if not query.get("code"):
@@ -230,8 +266,9 @@ async def browser_login(
     clients.
     """
     pkce = new_pkce()
+    issuer = ExpectedIssuer(name=settings.issuer, is_required=settings.issuer_required)
     async with CallbackListener(
-        path=settings.redirect_path, state=pkce.state, port=settings.redirect_port
+        path=settings.redirect_path, state=pkce.state, port=settings.redirect_port, issuer=issuer
     ) as listener:
         if register is not None:
             settings = await register(listener.redirect_uri)
@@ -246,7 +283,7 @@ async def browser_login(
             "state": pkce.state,
         }
         url = page_url(settings.authorize_url, parameters)
-        code = await browser_code(ui, listener, url, clock=clock, state=pkce.state)
+        code = await browser_code(ui, listener, url, clock=clock, state=pkce.state, issuer=issuer)
     fields = {
         "grant_type": "authorization_code",
         "code": code,
@@ -272,6 +309,7 @@ async def browser_code(
     *,
     clock: Clock,
     state: str | None,
+    issuer: ExpectedIssuer | None = None,
 ) -> str:
     """Returns the code, from the browser or pasted by the user, whichever is first."""
     if not listener.listening:
@@ -280,7 +318,7 @@ async def browser_code(
         )
     ui.notify(AuthUrl(url=url, instructions=_IN_BROWSER if listener.listening else _PASTE))
     returned = asyncio.create_task(listener.code(), name="browser")
-    pasted = asyncio.create_task(_pasted(ui, state), name="paste")
+    pasted = asyncio.create_task(_pasted(ui, state, issuer), name="paste")
     too_late = asyncio.create_task(clock.sleep(LOGIN_SECONDS), name="patience")
     tasks = (returned, pasted, too_late)
     try:
@@ -295,22 +333,24 @@ async def browser_code(
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _pasted(ui: LoginUI, state: str | None) -> str:
+async def _pasted(ui: LoginUI, state: str | None, issuer: ExpectedIssuer | None) -> str:
     while True:
         text = await ui.ask(LoginPrompt(kind="manual_code", message="Address or code:"))
-        code, problem = read_pasted(text, state)
+        code, problem = read_pasted(text, state, issuer)
         if code:
             return code
         ui.notify(LoginInfo(message=problem))
 
 
-def read_pasted(text: str, state: str | None) -> tuple[str, str]:
+def read_pasted(
+    text: str, state: str | None, issuer: ExpectedIssuer | None = None
+) -> tuple[str, str]:
     """Returns the code in pasted text, or else the reason why there is none.
 
     Accepts the whole address, its query, ``code#state`` as some pages show it, and the bare code. A
-    state in it has to match.
+    state in it has to match. If the issuer is required, only an address or its query has it.
     """
-    text = text.strip()
+    text, query = text.strip(), {}
     if "code=" in text or "error=" in text:
         query = dict(parse_qsl((text.partition("?")[2] or text).partition("#")[0]))
         code, given = query.get("code", ""), query.get("state", "")
@@ -320,6 +360,8 @@ def read_pasted(text: str, state: str | None) -> tuple[str, str]:
         code, _, given = text.partition("#")
     if state is not None and given and given != state:
         return "", "This belongs to another or older login. Paste the address of this one."
+    if code and issuer is not None and (problem := issuer.problem(query.get("iss", ""))):
+        return "", f"{problem} Paste the whole address of this login."
     if not code or "://" in code or any(map(str.isspace, code)):
         return "", "There is no code in it. Paste the whole address, or the code that was shown."
     return code, ""

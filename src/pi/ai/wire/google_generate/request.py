@@ -25,15 +25,106 @@ from pi.ai.messages import (
     UserMessage,
     blocks,
 )
-from pi.ai.models.model import Model
+from pi.ai.models.model import Model, ThinkingLevel, level_word, supported_levels, thinking_budget
 from pi.ai.request import Call, ToolChoice, valid_tool_choice
 from pi.ai.transcript import fold
 from pi.ai.wire.google_generate import vertex
-from pi.ai.wire.google_generate.compat import Compat, compat_of, thinking_config
 from pi.ai.wire.google_generate.schema import json_schema, openapi_schema
 from pi.ai.wire_support.handoff import IMAGES_FOLLOW, is_own, plain_id, prepare
 from pi.ai.wire_support.repairs import NO_REPAIRS, Repairs, without_refused_thoughts
 from pi.ai.wire_support.tool_schemas import NO_STRICT_TOOLS, refuse_loosening
+from pi.base.records import Record
+
+_FIRST_OF_THE_NEW = 3
+"""Gemini 3 introduced call ids, pictures inside results, checked signatures and thinking levels."""
+
+
+class Compat(Record):
+    """How requests to one model differ from those to another."""
+
+    call_ids: bool
+    """Calls and their results carry ids."""
+    images_in_results: bool
+    """A tool result may contain pictures; else they follow in a message of their own."""
+    checks_signatures: bool
+    """A call of the current turn is rejected without a thought signature."""
+    thinking_levels: bool
+    """Thinking is set by level, not by a number of tokens."""
+    thinking_budget: tuple[int, int]
+    """Minimum and maximum of the thinking budget; a minimum of 0 means that it can be off."""
+    json_schema: bool
+    """Tools are declared with JSON Schema; else with Google's subset of OpenAPI."""
+
+
+def compat_of(model: Model) -> Compat:
+    """Returns the capabilities of ``model``.
+
+    The flag ``supportsParametersJsonSchema`` is false for servers that support only the older way
+    to declare tools.
+    """
+    compat = model.compat if isinstance(model.compat, dict) else {}
+    name = model.id.lower().rpartition("/")[2]
+    generation = _gemini_generation(name)
+    new = generation is not None and generation >= _FIRST_OF_THE_NEW
+    return Compat(
+        call_ids=new,
+        images_in_results=new or (generation is None and not name.startswith("gemma")),
+        checks_signatures=new,
+        thinking_levels=new or _has_level_words(model),
+        thinking_budget=_budget_limits(name),
+        json_schema=compat.get("supportsParametersJsonSchema") is not False,
+    )
+
+
+def _gemini_generation(name: str) -> int | None:
+    """Returns the first number of a Gemini's name; an alias without one (``…-latest``) is a new
+    model."""
+    if not name.startswith("gemini-"):
+        return None
+    number = re.search(r"\d+", name)
+    return int(number[0]) if number else _FIRST_OF_THE_NEW
+
+
+def _has_level_words(model: Model) -> bool:
+    return isinstance(model.thinking_level_map, dict) and any(model.thinking_level_map.values())
+
+
+def _budget_limits(name: str) -> tuple[int, int]:
+    """Returns Google's documented limits for Gemini 2.5, whose Pro cannot stop thinking."""
+    return (128, 32_768) if "pro" in name.split("-") else (0, 24_576)
+
+
+def thinking_config(call: Call, traits: Compat) -> Json | None:
+    """Returns the ``thinkingConfig``; ``None`` for a model that does not think.
+
+    A model that cannot stop thinking gets the minimum, and its thinking is not requested.
+    """
+    model, level = call.model, call.options.reasoning
+    if not model.reasoning:
+        return None
+    if level == "off":
+        if traits.thinking_levels:
+            return {"thinkingLevel": level_word(model, _least_level(model)).upper()}
+        return {"thinkingBudget": traits.thinking_budget[0]}
+    if traits.thinking_levels:
+        return {"includeThoughts": True, "thinkingLevel": level_word(model, level).upper()}
+    return {"includeThoughts": True, "thinkingBudget": _budget(call, traits)}
+
+
+def _least_level(model: Model) -> ThinkingLevel:
+    """Returns the lowest level that ``model`` is known to have; all Geminis with levels have
+    ``low``."""
+    if not isinstance(model.thinking_level_map, dict):
+        return "low"
+    return next((level for level in supported_levels(model) if level != "off"), "low")
+
+
+def _budget(call: Call, traits: Compat) -> int:
+    options = call.options
+    least, most = traits.thinking_budget
+    requested = thinking_budget(options.reasoning, call.max_tokens, options.thinking_budgets)
+    return min(max(requested, least), most)
+
 
 UNSIGNED = "skip_thought_signature_validator"
 """Google's documented placeholder for the signature of a call that a Gemini did not make itself."""

@@ -9,7 +9,7 @@ from pi.ai.errors import BadRequest
 from pi.ai.http.request import user_agent
 from pi.ai.messages import Json, Message, SystemMessage, Tool
 from pi.ai.request import Call, host_of, user_id
-from pi.ai.transcript import fold
+from pi.ai.transcript import final_tools, fold
 from pi.ai.wire.openai_completions.compat import OPENAI_HOST, Compat, compat_of, thinking_fields
 from pi.ai.wire.openai_completions.history import (
     REASONING_DETAILS,
@@ -144,8 +144,8 @@ def headers(call: Call, compat: Compat | None = None) -> dict[str, str]:
 
 def free_text_inputs(call: Call, compat: Compat | None = None) -> Mapping[str, str]:
     """Returns tools that the model calls with free text, and the argument that it becomes."""
-    instructions, _ = fold(call.messages, keep_later=False)
-    return text_inputs(instructions.tools, compat or compat_of(call))
+    system = [message for message in call.messages if isinstance(message, SystemMessage)]
+    return text_inputs(final_tools(system), compat or compat_of(call))
 
 
 def _late_tools(

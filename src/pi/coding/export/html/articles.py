@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -22,6 +23,8 @@ from pi.ai.messages import (
     blocks,
 )
 from pi.base.records import Record
+from pi.coding.export.html.cells import cells, cells_of
+from pi.coding.export.html.details import drawn, repeats_arguments, resolved_action
 from pi.coding.export.html.markup import Html, Painter, Value, diff, esc, join, picture, tag
 from pi.coding.export.html.rich_text import rich_text
 from pi.coding.export.outline import OutlineRow, changes, subject, text_argument
@@ -30,6 +33,7 @@ from pi.coding.session.entries import (
     BashExecution,
     BranchSummaryMessage,
     CompactionSummaryMessage,
+    Custom,
     CustomMessage,
     Entry,
     UnknownEntry,
@@ -48,13 +52,14 @@ def tool_call(call: ToolCall, results: Sequence[Result], painter: Painter) -> Ht
     """Render a call as a fold with arguments and results; changes and failures are open."""
     failed = any(result.message.is_error for result in results)
     changed = any(changes(result.message) for result in results)
+    hides_arguments = any(_shows_arguments(result.message) for result in results)
     status = "failed" if failed else "" if results else "unanswered"
     title = tag("span", esc(call.name), class_="tool-name")
     about = tag("span", esc(subject(call)), class_="subject")
     return tag(
         "details",
         tag("summary", title, Html(" "), *_badge(status), about),
-        _arguments(call, changed=changed, painter=painter),
+        Html("") if hides_arguments else _arguments(call, changed=changed, painter=painter),
         *(_result(call, result, painter) for result in results),
         class_=f"tool {status}".strip(),
         open=failed or changed,
@@ -93,7 +98,9 @@ def _arguments(call: ToolCall, *, changed: bool, painter: Painter) -> Html:
     file = text_argument(call, "path", "file_path")
     match call.name:
         case "bash" | "powershell" if command := text_argument(call, "command"):
-            return painter.block(command, call.name, before="$ ")
+            block = painter.block(command, call.name, before="$ ")
+            others = {k: v for k, v in call.arguments.items() if k not in ("command", "timeout")}
+            return join((block, _as_json(others, painter))) if others else block
         case "write" if "content" in call.arguments:
             return painter.block(text_argument(call, "content"), file=file)
         case "edit" if changed:
@@ -101,22 +108,57 @@ def _arguments(call: ToolCall, *, changed: bool, painter: Painter) -> Html:
         case "read" | "ls" if set(call.arguments) <= {"path", "file_path", "offset", "limit"}:
             return Html("")  # the title contains all arguments
         case _ if call.arguments:
-            written = json.dumps(call.arguments, indent=2, ensure_ascii=False)
-            return painter.block(written, "json")
+            return _as_json(call.arguments, painter)
         case _:
             return Html("")
 
 
+def _as_json(arguments: Json, painter: Painter) -> Html:
+    written = json.dumps(arguments, indent=2, ensure_ascii=False)
+    return painter.block(written, "json")
+
+
 def _result(call: ToolCall, result: Result, painter: Painter) -> Html:
     message = result.message
-    if made := changes(message):
-        body = diff(made)
-    else:
-        reads = call.name == "read" and not message.is_error
-        file = text_argument(call, "path", "file_path") if reads else ""
-        body = content(message.content, painter, file=file)
+    body = _body(call, message, painter)
     classes = "result failed" if message.is_error else "result"
     return tag("div", body, class_=classes, data_n=result.node, hidden=not result.shown)
+
+
+def _body(call: ToolCall, message: ToolResultMessage, painter: Painter) -> Html:
+    """Render a result from its details; from its text if they have no known shape."""
+    details: Any = message.details
+    if cells_of(details):
+        return _with_cells(details, message.content, painter)
+    if action := resolved_action(details):
+        made = drawn(details.get("sourceDetails"))
+        return join((action, _with_failure(made, message, painter)))
+    if found := drawn(details):
+        return _with_failure(found, message, painter)
+    if made_changes := changes(message):
+        return diff(made_changes)
+    reads = call.name == "read" and not message.is_error
+    file = text_argument(call, "path", "file_path") if reads else ""
+    return content(message.content, painter, file=file)
+
+
+def _with_failure(found: Html | None, message: ToolResultMessage, painter: Painter) -> Html:
+    """Add the text to drawn details if it explains a failure; otherwise it repeats them."""
+    if found is not None and not message.is_error:
+        return found
+    return join((found or Html(""), content(message.content, painter)))
+
+
+def _shows_arguments(message: ToolResultMessage) -> bool:
+    """Whether the drawn result contains what the arguments of its call say."""
+    if cells_of(message.details):
+        return True
+    return repeats_arguments(message.details) and not message.is_error
+
+
+def _with_cells(details: Any, parts: Sequence[Text | Image], painter: Painter) -> Html:
+    """Render cells, then images; the text repeats what the cells show."""
+    return join((cells(details, painter), *(image(p) for p in parts if isinstance(p, Image))))
 
 
 def _part(part: Text | Image, painter: Painter, *, file: str) -> Html:
@@ -210,6 +252,8 @@ class Articles:
         match node.message:
             case AssistantMessage() as answer:
                 body = self._answer(number, answer)
+            case CustomMessage(content=content, details=details) if cells_of(details):
+                body = _with_cells(details, blocks(content), self._painter)
             case UserMessage(content=content) | CustomMessage(content=content):
                 body = self._mixed(blocks(content))
             case ToolResultMessage() as result:
@@ -223,6 +267,8 @@ class Articles:
             case BranchSummaryMessage(summary=summary):
                 title = "Summary of a branch that was left"
                 body = self._folded(title, readable_summary(summary), "summary")
+            case None if isinstance(node.entry, Custom) and cells_of(node.entry.data):
+                body = _with_cells(node.entry.data, (), self._painter)
             case SystemMessage() | None:
                 body = _data(node.entry)
         return body

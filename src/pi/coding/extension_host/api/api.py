@@ -10,32 +10,45 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar, Unpack, get_args, overload
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, get_args, overload
 
 from msgspec import UNSET
 
 from pi import __version__
 from pi.agent.policy import Policy
 from pi.agent.tools.define import ToolOptions
-from pi.agent.tools.tool import AgentTool
+from pi.agent.tools.tool import AgentTool, ToolResult, Update
 from pi.ai.collection import ModelProvider
 from pi.ai.messages import Json
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.processes import Child
+from pi.base.terminal_text import one_line
 from pi.coding.bus import At
 from pi.coding.compaction.strategies import Strategy
 from pi.coding.extension_host.api import loaded_extension
 from pi.coding.extension_host.api.auth import ExtensionAuth
 from pi.coding.extension_host.api.context import ExtensionContext
-from pi.coding.extension_host.api.loaded_extension import LoadedExtension
+from pi.coding.extension_host.api.custom_tools import PendingAction
+from pi.coding.extension_host.api.images import ExtensionImages
+from pi.coding.extension_host.api.loaded_extension import (
+    CommandOptions,
+    LoadedExtension,
+    ToolRegistrationOptions,
+    decorator,
+)
 from pi.coding.extension_host.api.messages import (
     Content,
-    ExtensionEvent,
     MessageOptions,
     MessageSender,
     UserMessageOptions,
 )
-from pi.coding.extension_host.api.processes import ExecOptions, ExecResult, Processes, SpawnOptions
+from pi.coding.extension_host.api.processes import (
+    ExecOptions,
+    ExecResult,
+    PrepareOptions,
+    Processes,
+    SpawnOptions,
+)
 from pi.coding.extension_host.api.readers import Feed
 from pi.coding.extension_host.api.services import (
     ExtensionHttp,
@@ -44,7 +57,8 @@ from pi.coding.extension_host.api.services import (
 )
 from pi.coding.extension_host.api.storage import Store, StorePlace, open_store
 from pi.coding.extension_host.api.sub_sessions import SessionHandle, open_sub_session
-from pi.coding.extension_host.contributions.commands import CommandHandler, Completions
+from pi.coding.extension_host.contributions.commands import CommandHandler
+from pi.coding.extension_host.contributions.flags import FlagOptions, FlagValue, declared_flag
 from pi.coding.extension_host.contributions.model_wraps import ModelWrap, Purpose, Wrapped
 from pi.coding.extension_host.contributions.references import (
     ParseReference,
@@ -57,10 +71,12 @@ from pi.coding.extension_host.contributions.registries import (
     RankedPolicy,
     Redactor,
     Section,
+    ShareTarget,
     WrappedSpawn,
 )
 from pi.coding.extension_host.contributions.tools import (
-    Exposure,
+    ToolDescription,
+    ToolParameters,
     ToolWrap,
     Wrapping,
     check_tool,
@@ -68,20 +84,17 @@ from pi.coding.extension_host.contributions.tools import (
 )
 from pi.coding.extension_host.contributions.views import View
 from pi.coding.extension_host.control import SessionControl
-from pi.coding.extension_host.discovery.manifest import (
-    ExtensionFlag,
-    FlagKind,
-    FlagValue,
-    flag_value,
-)
 from pi.coding.extension_host.errors import check_value
 from pi.coding.extension_host.events.handlers import Handler
 from pi.coding.extension_host.scope import Registration, Scope
-from pi.coding.files.layers import FileLayer
-from pi.coding.port.extensions import InputMode, ViewKind
+from pi.coding.files.layers import FileLayer, WrappedFiles
+from pi.coding.port.extensions import InputMode, Sink, ViewKind
 from pi.coding.port.results import SubSession
 from pi.coding.session.entries import CustomMessage
-from pi.coding.shell.spawns import SpawnWrap
+from pi.coding.shell.spawns import SpawnRequest, SpawnWrap
+
+if TYPE_CHECKING:
+    from pi.coding.export.share import ShareHandler  # deferred: imports every export format
 
 C = TypeVar("C", bound=Callable[..., Any])
 H = TypeVar("H", bound=Handler)
@@ -100,7 +113,7 @@ class ExtensionAPI:
         self._registries = instance.state.registries
         self._link = instance.link
         self._sender = MessageSender(instance.link, instance.state.next_turn)
-        self._processes = Processes(instance.link, instance.state.spawn_wraps)
+        self._processes = Processes(instance.link, instance.state.spawn_wraps, instance.state.bus)
         self.name = instance.owner.name
         self.version = __version__
         """The version of pi, e.g. for a user agent."""
@@ -114,8 +127,11 @@ class ExtensionAPI:
         self.auth = ExtensionAuth(instance)
         self.models = ExtensionModels(instance)
         self.http = ExtensionHttp(instance.link)
+        self.images = ExtensionImages(instance.link, self.auth)
         self.consent = instance.context.consent
         """Whether definitions of a project or of another agent may run."""
+        self.pending_actions = instance.state.pending_actions
+        """The previewed changes of all tools, for the extension that resolves them."""
         self.log = logging.getLogger(f"pi.extensions.{instance.owner.name}")
 
     @overload
@@ -128,33 +144,16 @@ class ExtensionAPI:
         self, event: str, handler: Handler | None = None, *, at: At = "normal"
     ) -> Registration | Callable[[H], H]:
         """Subscribe ``handler(event, ctx)`` to an event; also as a decorator."""
-        if handler is not None:
-            return loaded_extension.add_handler(self._instance, event, handler, at)
-
-        def decorate(function: H) -> H:
-            loaded_extension.add_handler(self._instance, event, function, at)
-            return function
-
-        return decorate
+        add = partial(loaded_extension.add_handler, self._instance, event, at=at)
+        return decorator(lambda function, text: add(function)) if handler is None else add(handler)
 
     # Tools ----------------------------------------------------------------------------------------
 
     def register_tool(
-        self,
-        tool: AgentTool,
-        *,
-        prompt_snippet: str = "",
-        prompt_guidelines: Sequence[str] = (),
-        exposure: Exposure = "active",
+        self, tool: AgentTool, **how: Unpack[ToolRegistrationOptions]
     ) -> Registration:
         """Add a tool, or replace the one of that name; at any time."""
-        return loaded_extension.add_tool(
-            self._instance,
-            check_tool(tool),
-            snippet=prompt_snippet,
-            guidelines=tuple(prompt_guidelines),
-            exposure=exposure,
-        )
+        return loaded_extension.add_tool(self._instance, check_tool(tool), **how)
 
     add_tool = register_tool
 
@@ -189,11 +188,15 @@ class ExtensionAPI:
         name: str,
         run: ToolWrap,
         *,
-        params: type | Json | None = None,
-        description: str | None = None,
+        params: ToolParameters | None = None,
+        description: ToolDescription | None = None,
         at: At = "normal",
     ) -> Registration:
-        """Wrap the tool of that name: ``await run(params, ctx, inner)``."""
+        """Wrap the tool of that name: ``await run(params, ctx, inner)``.
+
+        ``params`` and ``description`` replace those of the tool; a function receives them and
+        returns changed ones, so that several wraps can add parameters.
+        """
         wrapping = Wrapping(name=name, run=run, params=params, description=description)
         return self._instance.add_row(self._registries.tool_wraps, wrapping, at)
 
@@ -207,9 +210,8 @@ class ExtensionAPI:
 
     def set_active_tools(self, names: Sequence[str]) -> None:
         """Activate exactly these tools from the next request on, and tools registered later."""
-        tools = self._link.session.tools
-        tools.select(names)
-        tools.refresh()
+        self._link.session.tools.select(names)
+        self._link.session.tools.refresh()
 
     def limit_tools(self, names: Iterable[str]) -> Registration:
         """Deactivate all other tools, also later ones and in nested sessions, until removed.
@@ -218,6 +220,24 @@ class ExtensionAPI:
         """
         return self._instance.add_row(self._registries.tool_limits, frozenset(names))
 
+    async def call_tool(
+        self, name: str, arguments: Json, *, update: Update | None = None
+    ) -> ToolResult:
+        """Call a tool, active or not, under the policies, wraps and limits of the session.
+
+        A refused or failed call returns an error result; ``StopRun`` of a guard is raised. The call
+        is not part of the conversation. Cancelling it cancels the tool.
+        """
+        tools = self._link.session.tools
+        return await tools.call(name, arguments, caller=self.name, update=update)
+
+    def push_pending_action(self, action: PendingAction) -> Registration:
+        """Offer a previewed change to the model, which applies or discards it; the newest first.
+
+        Raises ``ExtensionError`` if no extension resolves pending actions.
+        """
+        return self._instance.keep(self.pending_actions.push(action))
+
     def enable_tools(self, names: Sequence[str]) -> Registration:
         """Activate these tools beside the others until removed; limits still apply."""
         return self._instance.add_row(self._registries.enabled_tools, tuple(names))
@@ -225,102 +245,67 @@ class ExtensionAPI:
     # Commands, shortcuts, flags and input modes ---------------------------------------------------
 
     def register_command(
-        self,
-        name: str,
-        handler: CommandHandler,
-        *,
-        description: str = "",
-        completions: Completions | None = None,
-        needs_run_here: bool = False,
+        self, name: str, handler: CommandHandler, **how: Unpack[CommandOptions]
     ) -> Registration:
-        """Call ``handler(arguments, ctx)`` for ``/name arguments``.
+        """Call ``handler(arguments, ctx)`` for ``/name arguments``."""
+        context = self._instance.command_context
+        return loaded_extension.add_command(self._instance, name, handler, context, **how)
 
-        ``needs_run_here``: it is not offered for a session that only shows a remote one.
-        """
-        return loaded_extension.add_command(
-            self._instance, name, handler, description, completions, needs_run_here=needs_run_here
-        )
-
-    def command(
-        self,
-        name: str,
-        *,
-        description: str = "",
-        completions: Completions | None = None,
-        needs_run_here: bool = False,
-    ) -> Callable[[C], C]:
+    def command(self, name: str, **how: Unpack[CommandOptions]) -> Callable[[C], C]:
         """``register_command`` as a decorator; the docstring is the description."""
-
-        def decorate(function: C) -> C:
-            text = description or loaded_extension.first_line(function)
-            self.register_command(
-                name,
-                function,
-                description=text,
-                completions=completions,
-                needs_run_here=needs_run_here,
+        return decorator(
+            lambda function, text: self.register_command(
+                name, function, **(CommandOptions(description=text) | how)
             )
-            return function
-
-        return decorate
+        )
 
     def get_commands(self) -> Sequence[Any]:
         """All slash commands: of extensions, prompt templates and skills."""
-        return self._link.session.facts.commands()
+        return self._link.session.info.commands()
 
     def register_shortcut(
         self, key: str, handler: Callable[[Any], Any], *, description: str = ""
     ) -> Registration:
         """Call ``handler(ctx)`` when a key is pressed in the terminal UI."""
-        return loaded_extension.add_shortcut(self._instance, key, handler, description)
+        return loaded_extension.add_shortcut(
+            self._instance, key, handler, description, self._instance.command_context
+        )
 
     def shortcut(self, key: str, *, description: str = "") -> Callable[[C], C]:
         """``register_shortcut`` as a decorator."""
+        return decorator(
+            lambda function, text: self.register_shortcut(
+                key, function, description=description or text
+            )
+        )
 
-        def decorate(function: C) -> C:
-            text = description or loaded_extension.first_line(function)
-            self.register_shortcut(key, function, description=text)
-            return function
-
-        return decorate
-
-    def register_flag(
-        self,
-        name: str,
-        *,
-        type: FlagKind = "boolean",
-        default: FlagValue = None,
-        description: str = "",
-    ) -> Registration:
+    def register_flag(self, name: str, **how: Unpack[FlagOptions]) -> Registration:
         """Add the command-line option ``--name``."""
-        flag = ExtensionFlag(name=name, kind=type, default=default, description=description)
-        return loaded_extension.add_flag(self._instance, flag)
+        return loaded_extension.add_flag(self._instance, declared_flag(name, how))
 
-    def flag(
-        self,
-        name: str,
-        *,
-        type: FlagKind = "boolean",
-        default: FlagValue = None,
-        description: str = "",
-    ) -> Callable[[], FlagValue]:
+    def flag(self, name: str, **how: Unpack[FlagOptions]) -> Callable[[], FlagValue]:
         """Call ``register_flag`` and return a function that reads the value."""
-        self.register_flag(name, type=type, default=default, description=description)
+        self.register_flag(name, **how)
         return lambda: self.get_flag(name)
 
     def get_flag(self, name: str) -> FlagValue:
         """The value from the command line, or the default."""
-        flag = self._registries.flags.get(name)
-        return None if flag is None else flag_value(flag, self._state.flags)
+        return loaded_extension.get_flag(self._instance, name)
 
     def add_input_mode(self, prefix: str, mode: InputMode) -> Registration:
         """Send input that starts with ``prefix`` to ``mode``; the longest prefix wins."""
-        return loaded_extension.add_input_mode(self._instance, prefix, mode)
+        context = self._instance.command_context
+        return loaded_extension.add_input_mode(self._instance, prefix, mode, context)
 
     # Views ----------------------------------------------------------------------------------------
 
     def add_view(self, kind: ViewKind, name: str, view: View) -> Registration:
-        """Render a tool, message, entry or status; a string is imported on first use."""
+        """Render a tool, message, entry, status or code; a string is imported on first use.
+
+        ``code`` draws fenced code of a language in messages: it is held back until its fence is
+        closed, then drawn, and again when the width changes. The source is shown if the view
+        returns ``None``, fails, or is wider than the screen.
+        """
         check_value("a kind of view", kind, get_args(ViewKind))
         return self._instance.add_name(self._registries.views, f"{kind}:{name}", view)
 
@@ -355,9 +340,16 @@ class ExtensionAPI:
         wrapped = Wrapped(wrap=wrap, purposes=purposes)
         return self._instance.add_row(self._registries.model_wraps, wrapped, at)
 
-    def wrap_files(self, layer: FileLayer, *, at: At = "normal") -> Registration:
-        """Wrap every file write of a tool: observe, change or forbid it, and add notes."""
-        return self._instance.add_row(self._registries.file_layers, layer, at)
+    def wrap_files(
+        self, layer: FileLayer, *, at: At = "normal", nested: bool = True
+    ) -> Registration:
+        """Wrap every file write of a tool: observe, change or forbid it, and add notes.
+
+        Writes of nested sessions are included, unless ``nested`` is False: for an extension that
+        is loaded in nested sessions, too, and wraps their writes there.
+        """
+        wrapped = WrappedFiles(layer=layer, nested=nested)
+        return self._instance.add_row(self._registries.file_layers, wrapped, at)
 
     def wrap_spawn(
         self, wrap: SpawnWrap, kinds: Iterable[str] | None = None, *, at: At = "normal"
@@ -396,8 +388,27 @@ class ExtensionAPI:
         return self._instance.add_name(self._registries.doctor_checks, name, row)
 
     def add_redactor(self, redact: Redactor) -> Registration:
-        """Change texts before they reach the log, an export or a share: ``redact(text, sink)``."""
+        """Change texts before they leave pi: ``redact(text, sink)``.
+
+        Sinks: ``log``, ``export``, ``share``, and ``collab`` for guests of a live session.
+        """
         return self._instance.add_row(self._registries.redactors, redact)
+
+    def redact(self, value: T, sink: Sink) -> T:
+        """``value``, a text or JSON, without known secrets and as all redactors change it."""
+        check_value("a sink", sink, get_args(Sink))
+        redacted: T = self._link.session.exports.redact(value, sink)
+        return redacted
+
+    def add_share_target(
+        self, name: str, share: ShareHandler, *, description: str = ""
+    ) -> Registration:
+        """Let ``/share NAME`` call ``await share(path)`` with the redacted page of the session.
+
+        It returns the address, ``Shared``, or nothing. ``share.target`` makes it the usual one.
+        """
+        target = ShareTarget(share=share, description=description)
+        return self._instance.add_name(self._registries.share_targets, name, target)
 
     # Providers, model and thinking level ----------------------------------------------------------
 
@@ -413,11 +424,7 @@ class ExtensionAPI:
 
     async def set_model(self, model: Model) -> bool:
         """Switch to another model. Returns False if it has no credentials."""
-        models = self._link.session.models
-        if not models.registry.has_auth(model.provider):
-            return False
-        await models.use(model, source="set")
-        return True
+        return await self.models.use(model)
 
     def get_thinking_level(self) -> ThinkingLevel:
         """The current thinking level."""
@@ -451,7 +458,7 @@ class ExtensionAPI:
 
     async def set_session_name(self, name: str) -> None:
         """Rename the session."""
-        await self._link.session.facts.rename(name)
+        await self._link.session.info.rename(name)
 
     def get_session_name(self) -> str | None:
         """The name of the session."""
@@ -463,14 +470,18 @@ class ExtensionAPI:
 
     async def publish(self, name: str, data: Any = None) -> None:
         """Emit an event of this extension to other extensions, JSON mode and RPC."""
-        await self._state.events.emit(name, data)
-        await self._link.session.emit(ExtensionEvent(name=name, data=data))
+        await self.events.publish(name, data)
+
+    def warn(self, text: str) -> None:
+        """Show a problem: as a notice, or on standard error if there is no user interface."""
+        if self.context.has_ui:
+            self.context.ui.notify(text, "error")
+        else:
+            self._state.report(one_line(text))
 
     def feed(self, *, size: int = 1000) -> Feed:
         """The session as ordered data: a snapshot, then every change."""
-        feed = Feed(self._link.session, size=size)
-        self._instance.keep(feed.close)
-        return feed
+        return loaded_extension.open_feed(self._instance, size)
 
     # Programs, nested sessions, services and storage ----------------------------------------------
 
@@ -478,19 +489,28 @@ class ExtensionAPI:
         """Run a program and wait for it: with ``stdin``, ``env``, ``cwd`` and a ``timeout``."""
         return await self._processes.exec(argv, **how)
 
-    async def spawn(self, argv: Sequence[str], **how: Unpack[SpawnOptions]) -> Child:
+    async def spawn(self, argv: Sequence[str] | SpawnRequest, **how: Unpack[SpawnOptions]) -> Child:
         """Start a program with pipes; it is stopped with ``scope``, by default with the session.
 
-        A ``detached`` program outlives pi; its input, output and errors are null.
+        A ``detached`` program outlives pi; its input, output and errors are null. A request of
+        ``prepare_spawn`` is started as it is.
         """
         return await self._processes.spawn(argv, **how)
+
+    async def prepare_spawn(
+        self, argv: Sequence[str], **how: Unpack[PrepareOptions]
+    ) -> SpawnRequest:
+        """What ``spawn`` would start, after all spawn wraps; raises ``SpawnRefused``.
+
+        For a program that runs several commands: ask before each one, with ``command``.
+        """
+        return await self._processes.prepare(argv, **how)
 
     async def shared(
         self, key: Hashable, make: Callable[[Scope], Awaitable[T]], *, linger: float = 0
     ) -> T:
         """The result of ``make``, created once per process and closed when no session uses it."""
-        user, report = self._instance.scope, partial(self._state.failed, self._instance.owner)
-        return await self._state.shared.acquire(key, make, user=user, report=report, linger=linger)
+        return await loaded_extension.acquire_shared(self._instance, key, make, linger)
 
     async def sub_session(self, spec: SubSession) -> SessionHandle:
         """Start a nested session under the guards of this one; it is closed with this one."""

@@ -29,7 +29,6 @@ from pi.coding.extension_host.contributions.credentials import (
 from pi.coding.extension_host.contributions.providers import Service
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.extension_host.scope import Registration
-from pi.coding.port.session import SessionPort
 from pi.coding.port.ui import ExtensionUI
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ class ExtensionAuth:
     async def get(self, name: str, env: Sequence[str] = ()) -> str | None:
         """The key for ``name``: from a source, the store, or the first of these variables."""
         access = await self.access(name)
-        variables = self._session.workspace.environ
+        variables = self._instance.link.session.workspace.environ
         key = None if access is None else access.api_key
         key = key or next((variables[one] for one in env if variables.get(one)), None)
         remember_used(key)
@@ -93,10 +92,14 @@ class ExtensionAuth:
 
     async def list(self) -> Sequence[StoredCredential]:
         """What is stored, without secrets."""
-        stored = await self._session.accounts.storage.list()
+        stored = await self._instance.link.session.accounts.storage.list()
         return [_described(name, credential) for name, credential in stored.items()]
 
     # Storing --------------------------------------------------------------------------------------
+
+    def secrets(self) -> tuple[str, ...]:
+        """All keys and tokens that pi knows, of files and variables: to hide them somewhere."""
+        return self._instance.link.session.accounts.secrets()
 
     async def set(self, name: str, key: str) -> None:
         """Store an API key."""
@@ -106,11 +109,11 @@ class ExtensionAuth:
         """Store a credential in place of the current one, e.g. tokens of a login."""
         if not isinstance(credential, ApiKeyCredential):
             credential = credential_from(credential)
-        await self._session.accounts.storage.set(name, credential)
+        await self._instance.link.session.accounts.storage.set(name, credential)
 
     async def remove(self, name: str) -> bool:
         """Remove what is stored. Returns False if there was nothing."""
-        return await self._session.accounts.storage.remove(name)
+        return await self._instance.link.session.accounts.storage.remove(name)
 
     # Logging in -----------------------------------------------------------------------------------
 
@@ -125,7 +128,7 @@ class ExtensionAuth:
                 f"Cannot log in to {name}: no user can answer.",
                 hint=f"Run pi in a terminal and type /login {name}.",
             )
-        row, accounts = self._row(name), self._session.accounts
+        row, accounts = self._row(name), self._instance.link.session.accounts
         if row is None:
             raise ExtensionError(
                 f'There is no login for "{name}".', hint="Add one with pi.auth.add_login."
@@ -161,7 +164,7 @@ class ExtensionAuth:
         clock = callbacks.clock
         tokens = await browser_login(
             callbacks.ui,
-            self._session.http(),
+            self._instance.link.session.http(),
             clock,
             client.settings(),
             register=registered,
@@ -175,7 +178,7 @@ class ExtensionAuth:
 
         clock = self._instance.scope.clock
         settings = client.settings()
-        return await refresh_tokens(credential, self._session.http(), clock, settings)
+        return await refresh_tokens(credential, self._instance.link.session.http(), clock, settings)
 
     # Contributing ---------------------------------------------------------------------------------
 
@@ -210,16 +213,12 @@ class ExtensionAuth:
 
     # ----------------------------------------------------------------------------------------------
 
-    @property
-    def _session(self) -> SessionPort:
-        return self._instance.link.session
-
     def _row(self, name: str) -> Provider | None:
-        provider = self._session.models.registry.models.get_provider(name)
+        provider = self._instance.link.session.models.registry.models.get_provider(name)
         return None if provider is None else provider.row
 
     async def _stored(self, name: str, min_expiry: float) -> Access | None:
-        session, row = self._session, self._row(name)
+        session, row = self._instance.link.session, self._row(name)
         stored = await session.accounts.storage.get(name)
         if isinstance(stored, OAuthCredential) and row is not None and row.login is not None:
             await self._renewed(row, stored, min_expiry)
@@ -244,7 +243,7 @@ class ExtensionAuth:
         from pi.ai.auth.login_settings import login_settings, with_host_overrides
         from pi.ai.auth.refresh import refresh_if_expiring
 
-        session = self._session
+        session = self._instance.link.session
         clients = session.workspace.settings.values.oauth_clients
         settings = login_settings(row, with_host_overrides(clients, session.workspace.environ))
         await refresh_if_expiring(

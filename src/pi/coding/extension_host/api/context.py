@@ -10,6 +10,7 @@ from typing import Any, Literal, NoReturn, Protocol, TypeVar, Unpack, cast
 from pi.agent.conversation import prompt_text
 from pi.agent.policy import Interrupt, Request
 from pi.agent.response import MessageToken
+from pi.agent.tools.approval import ToolApproval
 from pi.agent.tools.tool import FilePreview
 from pi.ai.messages import Json, ToolCall
 from pi.ai.models.model import Model, ThinkingLevel
@@ -32,11 +33,14 @@ from pi.coding.extension_host.events.policy import options_from
 from pi.coding.extension_host.scope import HostConnection, Scope, SessionLink
 from pi.coding.extension_host.ui_proxy import ExtensionUIProxy
 from pi.coding.files.local import LocalFiles
+from pi.coding.port.extensions import Sink
+from pi.coding.port.queries import ExportForm
 from pi.coding.port.remote import Remote, Replica
 from pi.coding.port.ui import ExtensionUI, Mode
 from pi.coding.prompt import SystemPromptOptions
 from pi.coding.session.entries import CustomMessage
 from pi.coding.session.views import ContextUsage, SessionStats
+from pi.coding.shell.local import ShellSetup
 
 
 class _Done(Protocol):
@@ -115,8 +119,12 @@ class ExtensionContext:
 
     @property
     def jobs(self) -> ExtensionJobs:
-        """Background jobs of ``bash``: list, read and cancel them."""
+        """Background jobs: add, list, read, wait for and cancel them."""
         return ExtensionJobs(self._link)
+
+    def shell_setup(self) -> ShellSetup:
+        """How ``bash`` starts a shell: program, variables, prefix. Raises ``NoShell``."""
+        return self._link.session.workspace.shell_setup()
 
     @property
     def blobs(self) -> BlobStore:
@@ -149,15 +157,19 @@ class ExtensionContext:
 
     def get_context_usage(self) -> ContextUsage | None:
         """How full the context window is; ``None`` without a model."""
-        return self._link.session.facts.context_usage()
+        return self._link.session.info.context_usage()
 
     def get_session_stats(self) -> SessionStats:
         """Messages, tokens and cost of the session so far; computed at every call."""
-        return self._link.session.facts.stats()
+        return self._link.session.info.stats()
 
     def since_session_ms(self) -> int:
         """Milliseconds since the session began, by a monotonic clock."""
         return self._link.session.since_session_ms()
+
+    async def export(self, form: ExportForm, sink: Sink = "export") -> bytes:
+        """The session as ``html``, ``markdown``, ``text`` or ``jsonl``, redacted for a sink."""
+        return await self._link.session.exports.render(form, sink)
 
     # Runs -----------------------------------------------------------------------------------------
 
@@ -181,9 +193,17 @@ class ExtensionContext:
         """The next model request as it is now, before handlers change it; nothing is sent."""
         return self._link.session.prompts.next_request()
 
+    def has_preview(self, tool: str) -> bool:
+        """Whether ``preview`` knows the text that calls of a tool add to a file."""
+        return self._link.session.tools.has_preview(tool)
+
     def preview(self, call: ToolCall) -> FilePreview | None:
         """The text that a call adds to a file, also while its arguments are still streaming."""
         return self._link.session.tools.preview(call)
+
+    def approval(self, call: ToolCall) -> ToolApproval:
+        """What a call may do, as its tool declares it; for permission guards."""
+        return self._link.session.tools.approval(call)
 
     @property
     def message_token(self) -> MessageToken | None:
@@ -277,7 +297,7 @@ class CommandContext(ExtensionContext):
         await self._sender.send_user_message(content, **how)
 
     def write(self, text: str) -> None:
-        """Write to standard output in print mode, as it is; with a user interface, a notice."""
+        """Write to standard output in print mode, as it is; on a screen, to the transcript."""
         self._link.require_open()
         self._connection.ui.write(text)
 
@@ -322,9 +342,15 @@ class CommandContext(ExtensionContext):
         done = await self._control.switch_session(path)
         return await self._then(done, with_session)
 
-    async def open_replica(self, header: Json, remote: Remote) -> Replica | None:
-        """Replace this session with a remote one; ``None`` if an extension cancelled it."""
-        return await self._control.open_replica(header, remote)
+    async def open_replica(
+        self, header: Json, remote: Remote, *, file: Path | None = None
+    ) -> Replica | None:
+        """Replace this session with a remote one; ``None`` if an extension cancelled it.
+
+        ``file`` keeps what arrives, with the ids of the remote side; joining the same session again
+        continues it.
+        """
+        return await self._control.open_replica(header, remote, file=file)
 
     async def navigate_tree(self, entry_id: str, **how: Unpack[TreeOptions]) -> Any:
         """Continue after another entry; ``summarize`` adds a summary of the branch that is left."""

@@ -9,6 +9,7 @@ from pi.base.clock import Clock
 from pi.base.records import Record
 from pi.coding.bus import EventBus
 from pi.coding.consent import Consent
+from pi.coding.extension_host.api.custom_tools import PendingActions
 from pi.coding.extension_host.api.messages import ExtensionChannel, NextTurnMessages
 from pi.coding.extension_host.api.storage import SharedObjects
 from pi.coding.extension_host.contributions.providers import Providers
@@ -41,3 +42,6 @@ class HostState(Record, eq=False):
     watchdog: Watchdog
     dialogs: DialogRegistry
     consent: Consent
+    report: Callable[[str], None]
+    """Shows a line to the user where there is no user interface: on standard error."""
+    pending_actions: PendingActions

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from functools import cached_property, partial
+from typing import Any, TypedDict, TypeVar, Unpack
 
 from pi.agent.tools.define import ToolOptions, tool
 from pi.agent.tools.tool import AgentTool
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.collection import ModelProvider
-from pi.base.records import Record
 from pi.coding.bus import At, NamedRegistry, OrderedList, Owner
 from pi.coding.extension_host.api.consent import ExtensionConsent
 from pi.coding.extension_host.api.context import CommandContext, ExtensionContext
+from pi.coding.extension_host.api.custom_tools import follow_session, in_session
 from pi.coding.extension_host.api.host_state import HostState
 from pi.coding.extension_host.api.messages import MessageSender
-from pi.coding.extension_host.api.readers import ExtensionModelRegistry
+from pi.coding.extension_host.api.readers import ExtensionModelRegistry, Feed
 from pi.coding.extension_host.api.resources import ExtensionResources
 from pi.coding.extension_host.contributions.commands import (
     CommandHandler,
@@ -26,14 +26,19 @@ from pi.coding.extension_host.contributions.commands import (
     RegisteredInputMode,
     check_prefix,
 )
+from pi.coding.extension_host.contributions.flags import (
+    ExtensionFlag,
+    FlagValue,
+    check_flag,
+    flag_value,
+)
 from pi.coding.extension_host.contributions.providers import provider_from
 from pi.coding.extension_host.contributions.registries import Shortcut
 from pi.coding.extension_host.contributions.tools import Exposure, ExtensionTool
 from pi.coding.extension_host.control import SessionControl
-from pi.coding.extension_host.discovery.finding import Candidate
-from pi.coding.extension_host.discovery.manifest import ExtensionFlag, check_flag
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.extension_host.events.handlers import Handler, require_parameters, subscribe_handler
+from pi.coding.extension_host.events.session import ExtensionEvent
 from pi.coding.extension_host.scope import Registration, Scope, SessionLink
 from pi.coding.extension_host.ui_proxy import ExtensionUIProxy
 from pi.coding.port.extensions import InputMode
@@ -41,18 +46,77 @@ from pi.coding.prompt import ToolNote
 from pi.coding.resources.sources import SourceInfo
 
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
-class LoadedExtension(Record, eq=False):
-    """One extension, from the call of its function to the end of its session."""
+class ContextParts(TypedDict):
+    """The objects that the contexts of an extension share."""
 
-    owner: Owner
-    source: SourceInfo
-    scope: Scope
-    link: SessionLink
-    context: ExtensionContext
-    command_context: CommandContext
-    state: HostState
+    ui: ExtensionUIProxy
+    model_registry: ExtensionModelRegistry
+    resources: ExtensionResources
+    consent: ExtensionConsent
+
+
+class LoadedExtension:
+    """One extension, from the call of its function to the end of its session.
+
+    What its code uses is built on first use: most extensions wait behind stand-ins and use nothing.
+    ``renewed`` returns the command context of the extension at a path in the session that replaced
+    this one.
+    """
+
+    def __init__(
+        self,
+        owner: Owner,
+        source: SourceInfo,
+        state: HostState,
+        renewed: Callable[[str], CommandContext | None],
+    ) -> None:
+        self.owner = owner
+        self.source = source
+        self.state = state
+        self._renewed = renewed
+        self.scope = Scope(state.clock, name=owner.name, report=partial(state.failed, owner))
+        self.link = SessionLink(self.scope, state.connection)
+
+    @cached_property
+    def context(self) -> ExtensionContext:
+        """The context of its event handlers and tools."""
+        return ExtensionContext(self.link, self.state.connection, **self._context_parts)
+
+    @cached_property
+    def command_context(self) -> CommandContext:
+        """The context of its commands, which may replace the session."""
+        return CommandContext(
+            self.link,
+            self.state.connection,
+            **self._context_parts,
+            sender=MessageSender(self.link, self.state.next_turn),
+            flags=self.state.flags,
+            renewed=partial(self._renewed, self.owner.path),
+        )
+
+    @cached_property
+    def _context_parts(self) -> ContextParts:
+        """The objects that both contexts share."""
+        state, link, owner = self.state, self.link, self.owner
+        ui = ExtensionUIProxy(
+            link,
+            state.connection,
+            owner=owner,
+            bus=state.bus,
+            watchdog=state.watchdog,
+            dialogs=state.dialogs,
+            facts=state.registries.facts,
+            failed=state.failed,
+        )
+        return {
+            "ui": ui,
+            "model_registry": ExtensionModelRegistry(link, partial(add_provider, self)),
+            "resources": ExtensionResources(link, state.registries, owner, state.failed),
+            "consent": ExtensionConsent(link, ui, state.consent, state.watchdog),
+        }
 
     def add_row(self, rows: OrderedList[T], value: T, at: At = "normal") -> Registration:
         """Register a value in a list where all values apply."""
@@ -76,18 +140,48 @@ def add_handler(instance: LoadedExtension, event: str, handler: Handler, at: At)
     return instance.keep(end)
 
 
+class ToolRegistrationOptions(TypedDict, total=False):
+    """How a tool is offered to models."""
+
+    prompt_snippet: str
+    """One line for the list of tools in the system prompt."""
+    prompt_guidelines: Sequence[str]
+    """Lines for the guidelines of the system prompt while the tool is active."""
+    exposure: Exposure
+    """``active`` unless given."""
+
+
 def add_tool(
-    instance: LoadedExtension,
-    tool: AgentTool,
-    *,
-    snippet: str,
-    guidelines: tuple[str, ...],
-    exposure: Exposure,
+    instance: LoadedExtension, tool: AgentTool, **how: Unpack[ToolRegistrationOptions]
 ) -> Registration:
     """Add a tool."""
-    note = ToolNote(name=tool.name, snippet=snippet, guidelines=guidelines)
-    added = ExtensionTool(tool=tool, note=note, exposure=exposure, source=instance.source)
-    return instance.add_name(instance.state.registries.tools, tool.name, added)
+    note = ToolNote(
+        name=tool.name,
+        snippet=how.get("prompt_snippet", ""),
+        guidelines=tuple(how.get("prompt_guidelines", ())),
+    )
+    added = ExtensionTool(
+        tool=in_session(tool, lambda: instance.context),
+        note=note,
+        exposure=how.get("exposure", "active"),
+        source=instance.source,
+    )
+    state = instance.state
+    unfollow = follow_session(
+        tool,
+        lambda: instance.context,
+        instance.owner,
+        bus=state.bus,
+        watchdog=state.watchdog,
+        failed=state.failed,
+    )
+    remove = state.registries.tools.add(tool.name, added, instance.owner)
+
+    def end() -> None:
+        unfollow()
+        remove()
+
+    return instance.keep(end)
 
 
 def tool_from_function(
@@ -97,14 +191,22 @@ def tool_from_function(
     return tool(name=name, description=description, **options)(function)
 
 
+class CommandOptions(TypedDict, total=False):
+    """How a command is offered to the user."""
+
+    description: str
+    completions: Completions | None
+    """Returns completions of its arguments."""
+    needs_run_here: bool
+    """Whether it is hidden in a session that only shows a remote one."""
+
+
 def add_command(
     instance: LoadedExtension,
     name: str,
     handler: CommandHandler,
-    description: str,
-    completions: Completions | None,
-    *,
-    needs_run_here: bool = False,
+    context: CommandContext | None,
+    **how: Unpack[CommandOptions],
 ) -> Registration:
     """Add a command. Raises ``ExtensionError`` if its name or signature is invalid."""
     name = name.removeprefix("/")
@@ -116,37 +218,43 @@ def add_command(
     command = ExtensionCommand(
         name=name,
         handler=handler,
-        description=description,
-        completions=completions,
+        description=how.get("description", ""),
+        completions=how.get("completions"),
         source=instance.source,
-        needs_run_here=needs_run_here,
-        context=instance.command_context,
+        needs_run_here=how.get("needs_run_here", False),
+        context=context,
         owner=instance.owner,
     )
     return instance.keep(instance.state.registries.commands.add(command, instance.owner))
 
 
 def add_shortcut(
-    instance: LoadedExtension, key: str, handler: Callable[[Any], Any], description: str
+    instance: LoadedExtension,
+    key: str,
+    handler: Callable[[Any], Any],
+    description: str,
+    context: CommandContext | None,
 ) -> Registration:
     """Add a shortcut."""
     shortcut = Shortcut(
         key=key,
         handler=handler,
         description=description,
-        context=instance.command_context,
+        context=context,
         owner=instance.owner,
     )
     return instance.add_name(instance.state.registries.shortcuts, key, shortcut)
 
 
-def add_input_mode(instance: LoadedExtension, prefix: str, mode: InputMode) -> Registration:
+def add_input_mode(
+    instance: LoadedExtension, prefix: str, mode: InputMode, context: CommandContext | None
+) -> Registration:
     """Add an input mode."""
     require_parameters(mode.run, 2, f"The input mode {prefix} takes a text and a context")
     owned = RegisteredInputMode(
         prefix=check_prefix(prefix),
         mode=mode,
-        context=instance.command_context,
+        context=context,
         owner=instance.owner,
     )
     return instance.add_name(instance.state.registries.input_modes, prefix, owned)
@@ -165,6 +273,27 @@ def add_provider(
 def add_flag(instance: LoadedExtension, flag: ExtensionFlag) -> Registration:
     """Add a command-line option."""
     return instance.add_name(instance.state.registries.flags, flag.name, check_flag(flag))
+
+
+def get_flag(instance: LoadedExtension, name: str) -> FlagValue:
+    """The value of an option from the command line, or its default."""
+    flag = instance.state.registries.flags.get(name)
+    return None if flag is None else flag_value(flag, instance.state.flags)
+
+
+async def acquire_shared(
+    instance: LoadedExtension, key: Hashable, make: Callable[[Scope], Awaitable[T]], linger: float
+) -> T:
+    """A shared object, used until the extension ends."""
+    state, report = instance.state, partial(instance.state.failed, instance.owner)
+    return await state.shared.acquire(key, make, user=instance.scope, report=report, linger=linger)
+
+
+def open_feed(instance: LoadedExtension, size: int) -> Feed:
+    """A feed of the session that is closed with the extension."""
+    feed = Feed(instance.link.session, size=size)
+    instance.keep(feed.close)
+    return feed
 
 
 def when_idle(
@@ -186,9 +315,15 @@ def when_idle(
     return registration
 
 
-def first_line(function: Callable[..., Any]) -> str:
-    """The first line of a docstring."""
-    return (inspect.getdoc(function) or "").partition("\n")[0].rstrip(".")
+def decorator(register: Callable[[Any, str], object]) -> Callable[[F], F]:
+    """A decorator that calls ``register`` with the function and the first line of its docstring."""
+
+    def decorate(function: F) -> F:
+        text = (inspect.getdoc(function) or "").partition("\n")[0].rstrip(".")
+        register(function, text)
+        return function
+
+    return decorate
 
 
 class ScopedEvents:
@@ -206,60 +341,7 @@ class ScopedEvents:
         """Emit an event to all subscribers of ``name``."""
         await self._instance.state.events.emit(name, data)
 
-
-def build_extension(
-    candidate: Candidate,
-    number: int,
-    state: HostState,
-    renewed: Callable[[str], CommandContext | None],
-) -> LoadedExtension:
-    """Build everything that the API of an extension needs, before its function is called.
-
-    ``number`` is its place in load order. ``renewed`` returns the command context of the extension
-    at a path in the session that replaced this one.
-    """
-    owner = Owner(name=candidate.name, path=candidate.where, rank=candidate.rank, number=number)
-    scope = Scope(state.clock, name=owner.name, report=partial(state.failed, owner))
-    link = SessionLink(scope, state.connection)
-    ui = ExtensionUIProxy(
-        link,
-        state.connection,
-        owner=owner,
-        bus=state.bus,
-        watchdog=state.watchdog,
-        dialogs=state.dialogs,
-        facts=state.registries.facts,
-        failed=state.failed,
-    )
-    model_registry = ExtensionModelRegistry(
-        link, lambda provider, config: add_provider(made, provider, config)
-    )
-    resources = ExtensionResources(link, state.registries, owner, state.failed)
-    consent = ExtensionConsent(link, ui, state.consent, state.watchdog)
-    made = LoadedExtension(
-        owner=owner,
-        source=candidate.source,
-        scope=scope,
-        link=link,
-        context=ExtensionContext(
-            link,
-            state.connection,
-            ui=ui,
-            model_registry=model_registry,
-            resources=resources,
-            consent=consent,
-        ),
-        command_context=CommandContext(
-            link,
-            state.connection,
-            ui=ui,
-            model_registry=model_registry,
-            resources=resources,
-            consent=consent,
-            sender=MessageSender(link, state.next_turn),
-            flags=state.flags,
-            renewed=partial(renewed, owner.path),
-        ),
-        state=state,
-    )
-    return made
+    async def publish(self, name: str, data: Any = None) -> None:
+        """Emit an event to all subscribers, and to JSON mode and RPC."""
+        await self.emit(name, data)
+        await self._instance.link.session.emit(ExtensionEvent(name=name, data=data))

@@ -11,7 +11,6 @@ from msgspec import UNSET
 
 from pi.agent.queues import user_message
 from pi.ai.messages import Image, Json, Text
-from pi.base.records import Record
 from pi.coding.bus import OrderedList, Owner
 from pi.coding.extension_host.errors import ExtensionError, check_value, contained
 from pi.coding.extension_host.events.answers import as_custom_message
@@ -136,13 +135,6 @@ def _parts(content: Content) -> tuple[str, tuple[Image, ...]]:
         return content, ()
     text = "".join(part.text for part in content if isinstance(part, Text))
     return text, tuple(part for part in content if isinstance(part, Image))
-
-
-class ExtensionEvent(Record, tag="extension_event"):
-    """Emitted by an extension to clients, in order with all other events."""
-
-    name: str
-    data: Any = None
 
 
 class ExtensionChannel:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, Unpack, get_args
 
 from pi.base.processes import Child, run, spawn
 from pi.base.records import Record
+from pi.coding.bus import EventBus
 from pi.coding.extension_host.errors import ExtensionError
+from pi.coding.extension_host.events.session import TerminalOpenedEvent
 from pi.coding.extension_host.scope import Scope, SessionLink
 from pi.coding.shell.environment import service_environment
+from pi.coding.shell.jobs import Job, JobOutput, JobState
 from pi.coding.shell.spawns import SpawnRequest, SpawnWrap, wrapped_request
 
 if TYPE_CHECKING:
     from pi.base.processes.terminal import ChildTerminal
-    from pi.coding.shell.jobs import Job, ShellJobs
 
 MOST_OUTPUT = 10_000_000
 """Bytes kept of each stream."""
@@ -46,7 +49,7 @@ class ExecOptions(TypedDict, total=False):
     stdin: str | bytes | None
     env: Mapping[str, str] | None
     """Added to the variables of ``environment``."""
-    environment: EnvironmentKind
+    environment: EnvironmentKind | None
     cwd: Path | str | None
     timeout: float | None
     kind: str
@@ -57,7 +60,8 @@ class SpawnOptions(TypedDict, total=False):
     """Options of ``spawn``."""
 
     env: Mapping[str, str] | None
-    environment: EnvironmentKind
+    environment: EnvironmentKind | None
+    """``None``: only the variables in ``env``."""
     cwd: Path | str | None
     detached: bool
     """Whether the program outlives pi. Its streams are null then."""
@@ -66,14 +70,31 @@ class SpawnOptions(TypedDict, total=False):
     """Run in this terminal: its ``send`` is the keyboard, ``output`` is what the program writes."""
     kind: str
     """What spawn wraps see, such as ``mcp``; by default ``extension``."""
+    command: str
+    """The command line that a shell runs, for spawn wraps."""
+    call_id: str | None
+    """With ``terminal``: the tool call that it belongs to; ``terminal_opened`` is emitted."""
+
+
+class PrepareOptions(TypedDict, total=False):
+    """Options of ``prepare_spawn``, as in ``SpawnOptions``."""
+
+    env: Mapping[str, str] | None
+    environment: EnvironmentKind | None
+    cwd: Path | str | None
+    kind: str
+    command: str
 
 
 class Processes:
     """Programs of one extension; they are stopped with its scope."""
 
-    def __init__(self, link: SessionLink, wraps: Callable[[str], Sequence[SpawnWrap]]) -> None:
+    def __init__(
+        self, link: SessionLink, wraps: Callable[[str], Sequence[SpawnWrap]], bus: EventBus
+    ) -> None:
         self._link = link
         self._wraps = wraps
+        self._bus = bus
 
     async def exec(
         self,
@@ -81,13 +102,13 @@ class Processes:
         *,
         stdin: str | bytes | None = None,
         env: Mapping[str, str] | None = None,
-        environment: EnvironmentKind = "service",
+        environment: EnvironmentKind | None = "service",
         cwd: Path | str | None = None,
         timeout: float | None = None,
         kind: str = "extension",
     ) -> ExecResult:
         """Run a program and wait for it; after ``timeout`` it is killed with its children."""
-        request = await self._request(argv, cwd, self._environment(env, environment), kind)
+        request = await self.prepare(argv, env=env, environment=environment, cwd=cwd, kind=kind)
         ended = await run(
             request.limited,
             cwd=request.cwd,
@@ -105,47 +126,61 @@ class Processes:
 
     async def spawn(
         self,
-        argv: Sequence[str],
+        argv: Sequence[str] | SpawnRequest,
         *,
-        env: Mapping[str, str] | None = None,
-        environment: EnvironmentKind = "service",
-        cwd: Path | str | None = None,
         detached: bool = False,
         scope: Scope | None = None,
         terminal: ChildTerminal | None = None,
-        kind: str = "extension",
+        call_id: str | None = None,
+        **how: Unpack[PrepareOptions],
     ) -> Child:
         """Start a program with pipes that is stopped with ``scope``, or a ``detached`` one."""
         if detached and terminal is not None:
             raise ExtensionError("A detached program cannot have a terminal.")
-        request = await self._request(argv, cwd, self._environment(env, environment), kind)
+        request = argv if isinstance(argv, SpawnRequest) else await self.prepare(argv, **how)
         words, place, variables = request.limited, request.cwd, request.env
         if detached:
             return await spawn(words, cwd=place, env=variables, output="null", detached=True)
         if terminal is not None:
+            if call_id is not None:
+                event = TerminalOpenedEvent(call_id=call_id, terminal=terminal)
+                await self._bus.emit(event)
             child = await terminal.spawn(words, cwd=place, env=variables)
         else:
             child = await spawn(words, cwd=place, env=variables, stdin="pipe", errors="separate")
         (scope or self._link.scope).on_close(lambda: child.__aexit__(None))
         return child
 
-    async def _request(
+    async def prepare(
         self,
         argv: Sequence[str],
-        cwd: Path | str | None,
-        env: Mapping[str, str],
-        kind: str,
+        *,
+        env: Mapping[str, str] | None = None,
+        environment: EnvironmentKind | None = "service",
+        cwd: Path | str | None = None,
+        kind: str = "extension",
+        command: str = "",
     ) -> SpawnRequest:
         """What is started, after the spawn wraps."""
-        request = SpawnRequest(kind=kind, arguments=tuple(argv), cwd=self._cwd(cwd), env=env)
+        request = SpawnRequest(
+            kind=kind,
+            arguments=tuple(argv),
+            command=command,
+            cwd=self._cwd(cwd),
+            env=self._environment(env, environment),
+        )
         return await wrapped_request(request, self._wraps(kind))
 
     def _cwd(self, cwd: Path | str | None) -> Path:
         here = self._link.session.workspace.cwd
         return here if cwd is None else here / cwd
 
-    def _environment(self, more: Mapping[str, str] | None, kind: EnvironmentKind) -> dict[str, str]:
+    def _environment(
+        self, more: Mapping[str, str] | None, kind: EnvironmentKind | None
+    ) -> dict[str, str]:
         workspace = self._link.session.workspace
+        if kind is None:
+            return dict(more or {})
         if kind not in get_args(EnvironmentKind):
             raise ExtensionError(
                 f"Unknown environment {kind!r}.", hint='Use "service" or "command".'
@@ -156,59 +191,61 @@ class Processes:
 
 
 class JobInfo(Record):
-    """A background job of ``bash``."""
+    """A background job."""
 
     id: str
     command: str
-    state: Literal["running", "completed", "failed", "cancelled"]
-
-
-class JobOutput(Record):
-    """What a job has written so far."""
-
-    text: str
-    """The end of the output."""
-    truncated: bool = False
-    full_output_path: str | None = None
-    """The file with the whole output, if it was too long."""
+    state: JobState
 
 
 class ExtensionJobs:
-    """The background jobs of ``bash``; there are none unless ``async.enabled`` is set."""
+    """The background jobs of the session."""
 
     def __init__(self, link: SessionLink) -> None:
         self._link = link
 
+    def add(
+        self,
+        command: str,
+        work: asyncio.Task[bool],
+        output: Callable[[], JobOutput],
+        *,
+        prefix: str = "job",
+    ) -> JobInfo:
+        """Turn a running task into a job, which ends with the session.
+
+        The task returns whether it succeeded; ``output`` returns what there is to read so far. The
+        id is ``prefix`` with a number.
+        """
+        return _info(
+            self._link.session.workspace.shell_jobs.add(command, work, output, prefix=prefix)
+        )
+
     def list(self) -> tuple[JobInfo, ...]:
         """All jobs, running or ended, in the order of their start."""
-        jobs = self._jobs
-        found = [] if jobs is None else jobs.all
-        return tuple(JobInfo(id=job.id, command=job.command, state=job.state) for job in found)
+        return tuple(_info(job) for job in self._link.session.workspace.shell_jobs.all)
 
     def read(self, id: str) -> JobOutput:
         """What a job has written so far. Raises ``ExtensionError`` if there is no such job."""
-        written = self._job(id).output.written()
-        return JobOutput(
-            text=written.tail.content,
-            truncated=written.tail.truncated,
-            full_output_path=written.full_output_path or None,
-        )
+        return self._job(id).output()
+
+    async def wait(self, id: str, *, timeout: float | None = None) -> JobInfo:
+        """Wait until a job has ended, or for ``timeout`` seconds. Never cancels the job."""
+        job = self._job(id)
+        await job.ended_within(timeout)
+        return _info(job)
 
     def cancel(self, id: str) -> bool:
         """End a job and its child processes. Returns False if it had ended."""
-        job = self._job(id)
-        is_running = job.state == "running"
-        job.cancel()
-        return is_running
-
-    @property
-    def _jobs(self) -> ShellJobs | None:
-        return self._link.session.workspace.shell_jobs
+        return self._job(id).cancel()
 
     def _job(self, id: str) -> Job:
-        jobs = self._jobs
-        job = None if jobs is None else jobs.get(id)
+        job = self._link.session.workspace.shell_jobs.get(id)
         if job is None:
             known = ", ".join(info.id for info in self.list()) or "none"
             raise ExtensionError(f"Unknown job {id!r}.", hint=f"Jobs of this session: {known}.")
         return job
+
+
+def _info(job: Job) -> JobInfo:
+    return JobInfo(id=job.id, command=job.command, state=job.state)

@@ -218,7 +218,7 @@ class Feed:
                 "header": msgspec.to_builtins(log.header),
                 "entries": [log.json(place) for place in range(self._seen)],
                 "leafId": self._leaf,
-                "state": msgspec.to_builtins(self._session.facts.state()),
+                "state": msgspec.to_builtins(self._session.info.state()),
                 "partial": None if partial is None else msgspec.to_builtins(partial),
             },
         )
@@ -236,12 +236,12 @@ class Feed:
         self._entries()
         if (state := self._chosen()) != self._state:
             self._state = state
-            self._put("state", msgspec.to_builtins(self._session.facts.state()))
+            self._put("state", msgspec.to_builtins(self._session.info.state()))
 
     def _chosen(self) -> Any:
         """The state without the fields that events report anyway."""
         return replace(
-            self._session.facts.state(),
+            self._session.info.state(),
             is_streaming=False,
             is_compacting=False,
             message_count=0,

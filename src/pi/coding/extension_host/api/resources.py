@@ -23,6 +23,7 @@ from pi.coding.resources.kinds import (
     ResourceSource,
     load_kind,
 )
+from pi.coding.resources.rules import RULE_SOURCES, RULES
 from pi.coding.resources.sources import SourceInfo
 
 OWN = 100
@@ -55,7 +56,7 @@ DISCOVERED: dict[str, Callable[[Resources], Iterator[ResourceItem]]] = {
 """Kinds that every session discovers anyway."""
 
 
-BUILT_IN = {kind.name: kind for kind in (kinds.RULES, kinds.SKILLS, kinds.PROMPTS)}
+BUILT_IN = {kind.name: kind for kind in (RULES, kinds.SKILLS, kinds.PROMPTS)}
 """Kinds that are known without any extension."""
 
 
@@ -77,7 +78,7 @@ class ExtensionResources:
     def load(self, kind: str) -> tuple[ResourceItem, ...]:
         """Every resource of a kind, highest priority first, shadowed ones included.
 
-        Skills and prompts of the session come before those of other agents.
+        Skills and prompts are those of the session, then those that extensions add.
         """
         workspace = self._link.session.workspace
         own = tuple(DISCOVERED[kind](workspace.resources)) if kind in DISCOVERED else ()
@@ -108,7 +109,7 @@ class ExtensionResources:
 
     def _sources(self, kind: str) -> Iterator[ResourceSource]:
         own = reversed(self._registries.resource_sources.values)  # later ranks first
-        known = (*own, *kinds.RULE_SOURCES, *kinds.OTHER_AGENT_SOURCES)
+        known = (*own, *RULE_SOURCES)
         yield from (source for source in known if source.kind == kind)
 
     def _warn(self, text: str) -> None:

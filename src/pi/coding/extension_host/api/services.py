@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar, Unpack
@@ -50,6 +51,14 @@ class ExtensionModels:
         The first result wins, also for ``--model``; the usual patterns come last.
         """
         return self._instance.add_row(self._instance.state.registries.resolvers, resolver, at)
+
+    async def use(self, model: Model) -> bool:
+        """Switch the session to a model. Returns False if it has no credentials."""
+        models = self._link.session.models
+        if not models.registry.has_auth(model.provider):
+            return False
+        await models.use(model, source="set")
+        return True
 
     def available(self) -> tuple[Model, ...]:
         """Every model that has credentials."""
@@ -115,16 +124,28 @@ class ExtensionSettings:
         """Declare the setting ``key``, dotted as in the file."""
         self._declared[key] = (kind, default, help)
 
-    def get(self, key: str) -> Any:
-        """The value; the default if it is missing or of another type than declared."""
+    def get(self, key: str, *, with_project: bool = True) -> Any:
+        """The value; the default if it is missing or of another type than declared.
+
+        Without ``with_project`` the file of the project does not count: for values that decide
+        what is executed.
+        """
         kind, default, _ = self._declared.get(key, (Any, None, ""))
-        raw = value_at(self._link.workspace.settings.raw, key.split("."))
+        settings, path = self._link.workspace.settings, key.split(".")
+        raw = value_at(settings.raw, path) if with_project else settings.without_project(path)
         if raw is None:
             return default
         try:
             return msgspec.convert(raw, kind)
         except msgspec.ValidationError:
             return default
+
+    def get_project(self, key: str) -> Any:
+        """The value in the file of the trusted project alone, as JSON, or ``None``.
+
+        Also of settings that only the user can change: a project may tighten some of them.
+        """
+        return self._link.workspace.settings.layer("project", key.split("."))
 
     def set(
         self, key: str, value: Any, *, place: Literal["user", "project", "session"] = "user"
@@ -209,6 +230,19 @@ class ExtensionHttp:
     ) -> AbstractAsyncContextManager[ResponseStream]:
         """``async with`` a response as it arrives; iterating over it yields bytes."""
         return self._link.session.http().stream(_request(url, how), limit=how.get("limit"))
+
+    async def connect(
+        self,
+        host: str,
+        port: int,
+        *,
+        allow_address: AddressPolicy | None = None,
+        seconds: float = 30.0,
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Open a TCP connection for another protocol, never through the proxy of pi."""
+        from pi.ai.http.connect import open_stream  # deferred, as below
+
+        return await open_stream(host, port, policy=allow_address, seconds=seconds)
 
 
 def _request(url: str, how: HttpOptions) -> HttpRequest:

@@ -11,6 +11,8 @@ from typing import Any, Literal, Self, TypeAlias, TypeVar
 
 import msgspec
 
+from pi.agent.tools.tool import Update
+from pi.ai.messages import Json
 from pi.base.clock import Clock
 from pi.base.errors import PiError
 from pi.base.files import private_directory, read_if_exists, replace_file
@@ -22,6 +24,7 @@ from pi.coding.port.session import SessionPort
 from pi.coding.session.entries import Custom
 from pi.coding.shell.output import Output
 from pi.coding.shell.spill import Spill
+from pi.coding.tools.bash import Progress, output_details
 
 StorePlace: TypeAlias = Literal["session", "project", "global"]
 
@@ -124,22 +127,39 @@ class OutputSink:
     Use it in a ``with`` statement. The artifact must not be read before the sink is closed.
     """
 
-    def __init__(self, artifacts: Artifacts, kind: str) -> None:
+    def __init__(
+        self,
+        artifacts: Artifacts,
+        kind: str,
+        *,
+        update: Update | None = None,
+        harmless: bool = False,
+    ) -> None:
         self._artifacts = artifacts
         self._kind = kind
         self._number: str | None = None
-        self._output = Output(self._open)
+        self._output = Output(self._open, harmless=harmless)
+        self._progress = None if update is None else Progress(update, self._output)
         self._is_closed = False
 
     def write(self, data: str | bytes) -> None:
         """Append data; bytes may end inside a character."""
-        self._output.add(data.encode("utf-8", "replace") if isinstance(data, str) else data)
+        text = self._output.add(data.encode("utf-8", "replace") if isinstance(data, str) else data)
+        if text and self._progress is not None:
+            self._progress.changed(text)
 
     def close(self) -> None:
         """End the output; a second call does nothing."""
         if not self._is_closed:
             self._is_closed = True
             self._output.finish()
+            if self._progress is not None:
+                self._progress.close()
+
+    @property
+    def details(self) -> Json:
+        """The details of a tool result with this output; empty if ``text`` is complete."""
+        return output_details(self._output.written())
 
     @property
     def number(self) -> str | None:
@@ -213,9 +233,15 @@ class ExtensionArtifacts:
         """Save a text that ``kind`` produced. Returns its number, for ``artifact://``."""
         return self._artifacts.save(kind, text)
 
-    def sink(self, kind: str) -> OutputSink:
-        """A sink for output of any length, in bounded memory."""
-        return OutputSink(self._artifacts, kind)
+    def sink(
+        self, kind: str, *, update: Update | None = None, harmless: bool = False
+    ) -> OutputSink:
+        """A sink for output of any length, in bounded memory.
+
+        With ``update`` (that of a ``ToolContext``) the user sees the output while it arrives;
+        ``harmless`` removes terminal control sequences.
+        """
+        return OutputSink(self._artifacts, kind, update=update, harmless=harmless)
 
     def read(self, number: int | str) -> str | None:
         """The text of an artifact; ``None`` if it does not exist."""
@@ -238,13 +264,14 @@ class _SharedObject:
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
-        self.made: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self.loop = asyncio.get_running_loop()
+        self.made: asyncio.Future[Any] = self.loop.create_future()
         self.users = 0
         self.lingering: asyncio.Task[None] | None = None
 
 
 class SharedObjects:
-    """Objects by key that outlive sessions: created once per process, closed when unused."""
+    """Objects by key that outlive sessions: created once per event loop, closed when unused."""
 
     def __init__(self) -> None:
         self._objects: dict[Hashable, _SharedObject] = {}
@@ -260,7 +287,8 @@ class SharedObjects:
     ) -> T:
         """The object that ``make`` created for ``key``; released when ``user`` is closed."""
         shared = self._objects.get(key)
-        if shared is None:
+        # An SDK program may run one event loop after another: what the old one made is unusable.
+        if shared is None or shared.loop is not asyncio.get_running_loop():
             scope = Scope(user.clock, name=f"shared {key}", report=report)
             shared = _SharedObject(scope)
             self._objects[key] = shared
@@ -279,9 +307,12 @@ class SharedObjects:
         return frozenset(map(str, self._objects))
 
     async def close(self) -> None:
-        """Close everything, even if it is in use."""
+        """Close everything that the running event loop made, even if it is in use."""
+        loop = asyncio.get_running_loop()
         objects, self._objects = self._objects, {}
         for shared in objects.values():
+            if shared.loop is not loop:
+                continue
             if shared.lingering is not None:
                 shared.lingering.cancel()
             await shared.scope.close()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from pi.base.records import Record
-from pi.coding.bus import NamedRegistry, OrderedList, Owner
+from pi.coding.bus import NamedRegistry, OrderedList, Owner, Registered
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.port.extensions import InputMode
 from pi.coding.resources.sources import SourceInfo
@@ -76,29 +76,60 @@ def split_command(text: str) -> tuple[str, str]:
     return name, text[1 + len(name) :].strip()
 
 
+OWN = "pi:"
+"""Prefix that always names a command that pi brings itself."""
+
+
 class Commands(Generic[C]):
-    """All commands. Commands that share a name get numbers."""
+    """All commands. Commands that share a name get numbers.
+
+    Bundled commands yield: one whose name another extension or a prompt template has is listed as
+    ``pi:NAME``. Each is reachable under that name in any case.
+    """
 
     def __init__(self) -> None:
-        self._rows: OrderedList[C] = OrderedList()
-        self.add = self._rows.add
+        self._registered: OrderedList[C] = OrderedList()
+        self._waiting: list[Callable[[], None]] = []
+        self.add = self._registered.add
         """Adds a command of an owner. Returns a function that removes it."""
+        self.add_later = self._waiting.append
+        """Adds a function that adds commands; it is called before commands are next read."""
 
-    def listed(self) -> list[tuple[str, C]]:
-        """Every command with its unique name; bundled ones come last."""
-        return list(self._named())
+    @property
+    def _rows(self) -> OrderedList[C]:
+        waiting = self._waiting[:]
+        self._waiting.clear()
+        for add_commands in waiting:
+            add_commands()
+        return self._registered
 
-    def find(self, text: str) -> tuple[C, str] | None:
+    def listed(self, taken: Collection[str] = ()) -> list[tuple[str, C]]:
+        """Every command with its unique name; bundled ones come last.
+
+        ``taken`` are the names of prompt templates and skills.
+        """
+        return list(self._named(taken))
+
+    def find(self, text: str, taken: Collection[str] = ()) -> tuple[C, str] | None:
         """The command that ``text`` calls, with its arguments; ``None`` if it calls none."""
         if not text.startswith("/"):
             return None
         name, arguments = split_command(text)
-        by_name = dict(self._named())
+        by_name = dict(self._named(taken))
         if name in by_name:
             return by_name[name], arguments
+        if name.startswith(OWN):
+            own = [row.value for row in self._rows if _is_bundled(row)]
+            found = [command for command in own if command.name == name.removeprefix(OWN)]
+            return (found[-1], arguments) if found else None
         # Without a number, the command of the highest rank wins.
-        same = [command for command in self._rows.values if command.name == name]
+        same = [row.value for row in self._rows if row.value.name == name and not _is_bundled(row)]
         return (same[-1], arguments) if same and name not in BUILT_IN else None
+
+    def get(self, path: str, name: str) -> C | None:
+        """The command of one extension, whether or not others have the same name."""
+        rows = (row for row in self._rows if row.owner.path == path and row.value.name == name)
+        return next((row.value for row in rows), None)
 
     def of(self, path: str) -> list[str]:
         """The names of the commands of one extension."""
@@ -108,15 +139,27 @@ class Commands(Generic[C]):
         """Commands that a built-in command hides, with their owners."""
         return [(row.value.name, row.owner) for row in self._rows if row.value.name in BUILT_IN]
 
-    def _named(self) -> Iterator[tuple[str, C]]:
+    def _named(self, taken: Collection[str]) -> Iterator[tuple[str, C]]:
         rows = [row for row in self._rows if row.value.name not in BUILT_IN]
-        rows.sort(key=lambda row: row.owner.rank == "bundled")  # stable: others keep their order
-        names = [row.value.name for row in rows]
-        for place, row in enumerate(rows):
-            name = row.value.name
-            if names.count(name) > 1:
-                name = f"{name}:{names[:place].count(name) + 1}"
-            yield name, row.value
+        own = [row for row in rows if _is_bundled(row)]
+        others = [row for row in rows if not _is_bundled(row)]
+        yield from _numbered(others)
+        names = {row.value.name for row in others} | {*taken}
+        for name, command in _numbered(own):
+            yield f"{OWN}{name}" if command.name in names else name, command
+
+
+def _is_bundled(row: Registered[Any]) -> bool:
+    return row.owner.rank == "bundled"
+
+
+def _numbered(rows: Sequence[Registered[C]]) -> Iterator[tuple[str, C]]:
+    names = [row.value.name for row in rows]
+    for place, row in enumerate(rows):
+        name = row.value.name
+        if names.count(name) > 1:
+            name = f"{name}:{names[:place].count(name) + 1}"
+        yield name, row.value
 
 
 RESERVED = ("/", "!", "@")

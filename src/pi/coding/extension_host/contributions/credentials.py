@@ -190,6 +190,10 @@ class OAuthClient(Record):
     redirect_port: int = 0
     """The callback port on this machine; 0 takes any free port."""
     redirect_path: str = "/callback"
+    issuer: str = ""
+    """The server that the callback has to name if it names one (RFC 9207)."""
+    issuer_required: bool = False
+    """Whether a callback without the issuer is refused."""
 
     def settings(self) -> LoginSettings:
         """The same for the login code of pi."""
@@ -201,6 +205,8 @@ class OAuthClient(Record):
             authorize_params=self.authorize_params,
             redirect_port=self.redirect_port,
             redirect_path=self.redirect_path,
+            issuer=self.issuer,
+            issuer_required=self.issuer_required,
             token_url=self.token_url,
             token_params={**self.token_params, **secret},
         )

@@ -179,7 +179,7 @@ _KINDS = (BeforeProviderHeadersEvent, BeforeProviderRequestEvent, AfterProviderR
 
 def with_provider_events(request: ModelRequest, bus: EventBus) -> ModelRequest:
     """Add the provider events to ``request``, if a handler subscribed to one of them."""
-    if not any(map(bus.has_subscribers, _KINDS)):
+    if not bus.has_subscribers(*_KINDS):
         return request
     options = request.options
     headers: dict[str, str | None] = {**(request.model.headers or {}), **(options.headers or {})}

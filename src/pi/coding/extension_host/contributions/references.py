@@ -40,6 +40,8 @@ class Resource(Record):
     """Sent to the model as it is, instead of ``text``."""
     details: Any = UNSET
     """For the view of the tool call."""
+    note: str = ""
+    """Stands before ``text`` in every window of it, e.g. where it comes from."""
 
 
 class ResourceHandler(Protocol):
@@ -161,10 +163,11 @@ async def _read(handler: Any, ref: ResourceRef, params: Any) -> ToolResult:
     data = window.encode("utf-8", "replace")
     cut = keep_head(data, total=Size(window.count("\n") + 1, len(data)))
     last = first + cut.output_lines
+    shown = f"{found.note}\n\n{cut.content}" if found.note else cut.content
     if last >= len(lines) or not cut.content:
-        return ToolResult.of(cut.content, details=found.details)
+        return ToolResult.of(shown, details=found.details)
     notice = f"[Showing lines {first + 1}-{last} of {len(lines)}. Use offset={last + 1} to go on.]"
-    return ToolResult.of(f"{cut.content}\n\n{notice}", details=found.details)
+    return ToolResult.of(f"{shown}\n\n{notice}", details=found.details)
 
 
 def writer_of(handler: Any, ref: ResourceRef) -> WriteReference:

@@ -14,12 +14,12 @@ from pi.coding.extension_host.contributions.commands import (
     RegisteredInputMode,
 )
 from pi.coding.extension_host.contributions.credentials import AuthSource
+from pi.coding.extension_host.contributions.flags import ExtensionFlag
 from pi.coding.extension_host.contributions.model_wraps import Wrapped
 from pi.coding.extension_host.contributions.references import Reference
 from pi.coding.extension_host.contributions.tools import ExtensionTool, Wrapping
 from pi.coding.extension_host.contributions.views import Facts, View
-from pi.coding.extension_host.discovery.manifest import ExtensionFlag
-from pi.coding.files.layers import FileLayer
+from pi.coding.files.layers import WrappedFiles
 from pi.coding.models.registry import Resolver
 from pi.coding.port.extensions import CheckResult, NameConflict, Sink
 from pi.coding.resources.kinds import ResourceKind, ResourceSource
@@ -27,6 +27,7 @@ from pi.coding.shell.spawns import SpawnWrap
 
 if TYPE_CHECKING:
     from pi.coding.compaction.strategies import Strategy
+    from pi.coding.export.share import ShareHandler
 
 
 Section: TypeAlias = Callable[[], str | None]
@@ -44,6 +45,13 @@ class WrappedSpawn(Record):
     wrap: SpawnWrap
     kinds: frozenset[str] | None = None
     """``None`` means all."""
+
+
+class ShareTarget(Record):
+    """A place that ``/share NAME`` uploads the page of a session to."""
+
+    share: ShareHandler
+    description: str = ""
 
 
 class Shortcut(Record):
@@ -82,10 +90,11 @@ class Registries:
         self.model_wraps: OrderedList[Wrapped] = OrderedList()
         self.policies: OrderedList[RankedPolicy] = OrderedList(policies_changed)
         self.strategies: NamedRegistry[Strategy] = NamedRegistry()
-        self.file_layers: OrderedList[FileLayer] = OrderedList(tools_changed)
+        self.file_layers: OrderedList[WrappedFiles] = OrderedList(tools_changed)
         self.spawn_wraps: OrderedList[WrappedSpawn] = OrderedList()
         self.references: OrderedList[Reference] = OrderedList(tools_changed)
         self.redactors: OrderedList[Redactor] = OrderedList()
+        self.share_targets: NamedRegistry[ShareTarget] = NamedRegistry()
         self.services: NamedRegistry[object] = NamedRegistry()
         self.auth_sources: OrderedList[AuthSource] = OrderedList()
         self.resolvers: OrderedList[Resolver] = OrderedList()
@@ -96,9 +105,12 @@ class Registries:
         """With the contexts that they get."""
         self.facts = Facts()
 
-    def policies_at(self, at: At) -> list[Policy]:
-        """The policies of one position, in order."""
-        return [ranked.policy for ranked in self.policies.values if ranked.at == at]
+    def placed_policies(self) -> tuple[list[Policy], list[Policy], list[Policy]]:
+        """The first, the normal and the last policies, each in order."""
+        placed: dict[At, list[Policy]] = {"first": [], "normal": [], "last": []}
+        for ranked in self.policies.values:
+            placed[ranked.at].append(ranked.policy)
+        return placed["first"], placed["normal"], placed["last"]
 
     def redacted(self, text: str, sink: Sink) -> str:
         """``text`` after all redactors."""
@@ -114,6 +126,7 @@ class Registries:
             ("key ", self.shortcuts),
             ("input ", self.input_modes),
             ("compaction ", self.strategies),
+            ("/share ", self.share_targets),
         )
         commands = [f"/{name}" for name in self.commands.of(path)]
         others = (
@@ -135,6 +148,7 @@ class Registries:
             "section": self.sections,
             "compaction": self.strategies,
             "service": self.services,
+            "share target": self.share_targets,
             "kind of resource": self.resource_kinds,
         }
         hidden = ((kind, *row) for kind, names in kinds.items() for row in names.hidden())

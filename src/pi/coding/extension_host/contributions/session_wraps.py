@@ -44,12 +44,15 @@ class SessionWraps:
         self._failed = failed
         self._inherited = inherited
 
-    def wrapped(self, tool: AgentTool) -> AgentTool:
-        """``tool`` with all wraps of extensions."""
-        tool = with_references(tool, self._registries.references.values)
+    def wrapped(self, tools: Iterable[AgentTool]) -> tuple[AgentTool, ...]:
+        """``tools`` with all wraps of extensions."""
+        if references := self._registries.references.values:
+            tools = [with_references(tool, references) for tool in tools]
         if self.file_layers():
-            tool = with_file_notes(tool)
-        return wrap_tool(tool, self._registries.tool_wraps.values)
+            tools = [with_file_notes(tool) for tool in tools]
+        if wraps := self._registries.tool_wraps.values:
+            tools = [wrap_tool(tool, wraps) for tool in tools]
+        return tuple(tools)
 
     def enabled_tools(self) -> tuple[str, ...]:
         """Names of the tools that extensions enable, in order."""
@@ -93,8 +96,14 @@ class SessionWraps:
 
     def file_layers(self) -> tuple[FileLayer, ...]:
         """File layers around every write, inherited ones first."""
-        inherited = () if self._inherited is None else self._inherited.file_layers()
-        return inherited + self._registries.file_layers.values
+        inherited = () if self._inherited is None else self._inherited.nested_file_layers()
+        return inherited + tuple(each.layer for each in self._registries.file_layers.values)
+
+    def nested_file_layers(self) -> tuple[FileLayer, ...]:
+        """The layers that nested sessions inherit."""
+        inherited = () if self._inherited is None else self._inherited.nested_file_layers()
+        own = self._registries.file_layers.values
+        return inherited + tuple(each.layer for each in own if each.nested)
 
     def spawn_wraps(self, kind: str) -> tuple[SpawnWrap, ...]:
         """Wraps around processes of a kind, inherited ones first."""
@@ -118,8 +127,8 @@ class SessionWraps:
         return (*inherited, *map(ParentGuard, self._own_policies()))
 
     def _own_policies(self, *core: Policy) -> tuple[Policy, ...]:
-        at = self._registries.policies_at
-        return (*at("first"), self._policy, *at("normal"), *core, *at("last"))
+        first, normal, last = self._registries.placed_policies()
+        return (*first, self._policy, *normal, *core, *last)
 
 
 async def _contained_wrap(wrap: SpawnWrap, request: SpawnRequest) -> SpawnRequest:

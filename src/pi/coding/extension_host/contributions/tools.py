@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from copy import deepcopy
 from functools import partial
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -21,9 +22,11 @@ from pi.coding.files.layers import writing_for
 from pi.coding.prompt import ToolNote
 from pi.coding.resources.sources import SourceInfo
 
-Exposure: TypeAlias = Literal["active", "on_demand", "hidden", "unlisted"]
+Exposure: TypeAlias = Literal["active", "on_demand", "hidden", "unlisted", "resolver"]
 """``on_demand`` tools are inactive until they are selected or enabled; ``hidden`` ones are not
 listed either. ``unlisted`` tools are declared to the model and absent from lists.
+``resolver`` tools are like them, but declared only beside an active tool that may leave pending
+actions (``deferrable``); ``--tools`` need not name them.
 """
 
 ToolRun: TypeAlias = Callable[..., Awaitable[ToolResult]]
@@ -40,13 +43,22 @@ class ExtensionTool(Record):
     source: SourceInfo
 
 
+ToolParameters: TypeAlias = type | Json | Callable[[Json], Json]
+"""A record, a JSON Schema, or a function that returns a changed copy of the tool's own schema.
+
+With a schema or a function, the wrap receives the validated arguments as a dict.
+"""
+ToolDescription: TypeAlias = str | Callable[[str], str]
+"""A text, or a function that returns a changed copy of the tool's own."""
+
+
 class Wrapping(Record):
     """A wrap around the tool of a name, whichever extension owns the tool."""
 
     name: str
     run: ToolWrap
-    params: type | Json | None = None
-    description: str | None = None
+    params: ToolParameters | None = None
+    description: ToolDescription | None = None
 
 
 def check_tool(tool: AgentTool) -> AgentTool:
@@ -108,20 +120,22 @@ def _around(tool: AgentTool, wrapping: Wrapping) -> AgentTool:
 
     changes: dict[str, Any] = {"run": run}
     if wrapping.description is not None:
-        changes["description"] = wrapping.description
+        text = wrapping.description
+        changes["description"] = text if isinstance(text, str) else text(tool.description)
     if wrapping.params is not None:
-        changes |= _other_parameters(tool.name, wrapping.params)
+        changes |= _other_parameters(tool, wrapping.params)
     return replace(tool, **changes)
 
 
-def _other_parameters(name: str, params: type | Json) -> dict[str, Any]:
-    if isinstance(params, dict):
-        schema, decode = checked_object_schema(params, tool=name), None
-    else:
+def _other_parameters(tool: AgentTool, params: ToolParameters) -> dict[str, Any]:
+    if isinstance(params, type):
         schema, decode = schema_of(params), decoder_of(params)
+    else:
+        given = params if isinstance(params, dict) else params(deepcopy(tool.parameters))
+        schema, decode = checked_object_schema(given, tool=tool.name), None
     return {
         "parameters": schema,
-        "validate": validator(schema, tool=name, decode=decode),
+        "validate": validator(schema, tool=tool.name, decode=decode),
         "prepare_arguments": None,
         # Both depend on the parameters that the tool itself takes.
         "touches": None,

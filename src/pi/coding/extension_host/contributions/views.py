@@ -41,6 +41,15 @@ class ToolView(Record):
     """Structured details of the result."""
 
 
+class CodeView(Record):
+    """Fenced code of a Markdown text, for the view of its language."""
+
+    language: str
+    text: str
+    is_open: bool = False
+    """Whether the text ended before the closing fence."""
+
+
 class Views:
     """Renders with extensions. A view that fails is reported once and not called again."""
 
@@ -94,10 +103,6 @@ class Views:
                 self._broken.add((row.owner.number, _MARKDOWN))
                 self._failed(row.owner, _MARKDOWN, error)
         return text
-
-
-NO_VIEWS = Views(NamedRegistry(), OrderedList(), lambda owner, what, error: None)
-"""Used where there are no extensions."""
 
 
 def resolve_view(view: View) -> Callable[..., Any]:

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -22,6 +24,9 @@ from pi.coding.extension_host.discovery.finding import IMPORT_ROOTS, Candidate
 from pi.coding.extension_host.discovery.manifest import FILE as MANIFEST
 from pi.coding.extension_host.discovery.manifest import Manifest, read_manifest
 from pi.coding.resources.sources import SourceInfo
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution, EntryPoint
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +48,8 @@ class InstalledEntryPoint(Record):
     """Path of the manifest; empty if there is none."""
     changed: int = 0
     """Modification time of the manifest."""
+    missing_extras: tuple[str, ...] = ()
+    """Extras that the manifest names and that are not installed."""
 
 
 class Index(Record):
@@ -79,6 +86,7 @@ def _candidate(entry: InstalledEntryPoint) -> Candidate:
         target=entry.value,
         manifest=entry.manifest,
         problem=entry.problem,
+        missing_extras=entry.missing_extras,
     )
 
 
@@ -124,18 +132,48 @@ def _is_current(index: Index) -> bool:
 def _ask(path: Sequence[str]) -> tuple[InstalledEntryPoint, ...]:
     from importlib import metadata  # slow: only when something was installed
 
+    distributions = list(metadata.distributions(path=list(path)))
     found = {
-        (point.name, point.value): (point, each.metadata["Name"] or "")
-        for each in metadata.distributions(path=list(path))
+        (point.name, point.value): (point, each)
+        for each in distributions
         for point in each.entry_points
         if point.group == GROUP
     }
+    if not found:
+        return ()
+    names = frozenset(_plain(each.metadata["Name"] or "") for each in distributions)
     return tuple(
-        _with_manifest(
-            InstalledEntryPoint(name=point.name, value=point.value, distribution=distribution), path
+        _with_missing_extras(
+            _with_manifest(_entry_point(point, distribution), path), distribution.requires, names
         )
         for point, distribution in found.values()
     )
+
+
+def _entry_point(point: EntryPoint, distribution: Distribution) -> InstalledEntryPoint:
+    name = distribution.metadata["Name"] or ""
+    return InstalledEntryPoint(name=point.name, value=point.value, distribution=name)
+
+
+_REQUIREMENT = re.compile(r"([\w.-]+)[^;]*;\s*extra\s*==\s*['\"]([\w.-]+)['\"]\s*\Z")
+"""A requirement of an extra. Those with further conditions are not checked."""
+
+
+def _with_missing_extras(
+    entry: InstalledEntryPoint, requires: Sequence[str] | None, names: Collection[str]
+) -> InstalledEntryPoint:
+    """Adds the extras without which the extension cannot work. Versions are not compared."""
+    needed = entry.manifest.extras
+    if not needed:
+        return entry
+    parts = (_REQUIREMENT.match(each) for each in requires or ())
+    missing = {_plain(part[2]) for part in parts if part and _plain(part[1]) not in names}
+    return replace(entry, missing_extras=tuple(each for each in needed if _plain(each) in missing))
+
+
+def _plain(name: str) -> str:
+    """A name in the form in which names of distributions are compared."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _with_manifest(entry: InstalledEntryPoint, path: Sequence[str]) -> InstalledEntryPoint:
@@ -145,7 +183,7 @@ def _with_manifest(entry: InstalledEntryPoint, path: Sequence[str]) -> Installed
     file = place / MANIFEST if place.is_dir() else place
     about = replace(entry, file=str(file), changed=file.stat().st_mtime_ns)
     try:
-        return replace(about, manifest=read_manifest(place))
+        return replace(about, manifest=read_manifest(file))
     except PiError as error:
         return replace(about, problem=error.explain())
 

@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import field
 
-from pi.base.records import Record
-from pi.coding.extension_host.discovery.manifest import Manifest, read_manifest
+from pi.base.records import Record, replace
+from pi.coding.extension_host.discovery.manifest import (
+    SUPPORTED_APIS,
+    Manifest,
+    read_manifest,
+    unsupported_api,
+)
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.resources.sources import (
     Place,
@@ -54,6 +59,8 @@ class Candidate(Record):
     """The manifest, if it was read already."""
     problem: str = ""
     """Why the manifest is invalid, if that is known already."""
+    missing_extras: tuple[str, ...] = ()
+    """Extras that the manifest names and that are not installed."""
 
     @property
     def where(self) -> str:
@@ -67,6 +74,40 @@ class Candidate(Record):
         if self.manifest is not None:
             return self.manifest
         return Manifest() if self.path is None else read_manifest(self.path)
+
+
+class DeclaredExtension(Record):
+    """A candidate with its manifest; none of its code has run."""
+
+    candidate: Candidate
+    where: str
+    """The unique name of the candidate."""
+    manifest: Manifest = Manifest()
+    problem: str = ""
+    """Why it cannot be used; the manifest is empty then."""
+
+
+def read_manifests(candidates: Iterable[Candidate]) -> tuple[DeclaredExtension, ...]:
+    """The candidates with their manifests."""
+    return tuple([_read_manifest(candidate) for candidate in candidates])
+
+
+def _read_manifest(candidate: Candidate) -> DeclaredExtension:
+    where = candidate.where
+    try:
+        manifest = candidate.declared()
+        if manifest.api not in SUPPORTED_APIS:
+            raise unsupported_api(manifest, where)
+    except ExtensionError as error:
+        return DeclaredExtension(candidate=candidate, where=where, problem=error.explain())
+    if candidate.manifest is None:
+        candidate = replace(candidate, manifest=manifest)  # nested sessions need not read it again
+    return DeclaredExtension(candidate=candidate, where=where, manifest=manifest)
+
+
+def install_command(extras: Sequence[str]) -> str:
+    """The command that installs extras of pi."""
+    return f"`pip install 'pi-harness[{','.join(extras)}]'`"
 
 
 class FoundExtensions(Record):

@@ -32,11 +32,16 @@ if TYPE_CHECKING:
     from pi.coding.session.log import SessionLog
 
 
-API_VERSION = "1.1"
-"""The supported ``api`` of manifests.
+_MAJOR, _MINOR = 1, 2
+API_VERSION = f"{_MAJOR}.{_MINOR}"
+"""The version of the extension API.
 
 The first number is raised with every incompatible change of the API, the second with additions.
 """
+SUPPORTED_APIS = frozenset(
+    {_MAJOR, str(_MAJOR), *(f"{_MAJOR}.{minor}" for minor in range(_MINOR + 1))}
+)
+"""The values of ``api`` in manifests that this version supports."""
 
 FILE = "pi.toml"
 _BLOCK = r"(?m)^# /// pi\s*$\n(?P<body>(?:^#(?: .*)?$\n)+?)^# ///\s*$"
@@ -45,9 +50,11 @@ MAX_HEAD = 4096
 
 ALWAYS = ("startup", "session")
 """Triggers without a name."""
+DEFERRABLE = "deferrable"
+"""Trigger of extensions that resolve pending actions."""
 NAMED = (
     *("command", "event", "tool", "scheme", "shortcut", "prefix"),
-    *("flag", "entry", "setting", "selected", "mode", "file", "env", "shared"),
+    *("flag", "entry", "setting", "selected", "mode", "file", "env", "shared", "view"),
 )
 """Triggers with a name: ``command:weather``."""
 
@@ -60,6 +67,12 @@ class ToolManifest(Record, rename=None):
     """JSON Schema of its arguments."""
     snippet: str = ""
     guidelines: tuple[str, ...] = ()
+    exposure: Literal["active", "on_demand", "hidden", "unlisted", "resolver"] = "active"
+    approval: Literal["read", "write", "exec"] = "exec"
+    """What a call may do, for permission guards, until the extension is loaded."""
+    strict: bool | None = None
+    deferrable: bool = False
+    """Whether calls may leave pending actions."""
 
 
 class Subcommand(Record, rename=None):
@@ -111,11 +124,33 @@ class Manifest(Record, rename=None):
     ``prefix:x``: input starts with the prefix. ``file:x``: the file exists in the project, if it is
     trusted, or at ``~/x``, where ``~/.pi/agent`` is the agent directory. ``env:X``: the variable is
     not empty. ``shared:x``: an object of ``pi.shared`` with that key exists, from before ``/new``.
+    ``deferrable``: another extension has a tool that may leave pending actions.
+    ``view:x``: it is enough that ``views`` declares the view; the extension is not loaded.
+    """
+    views: dict[str, str] = field(default_factory=dict)
+    """Views by kind and name, such as ``code:dot``, with ``package.module:function``.
+
+    They are used without loading the extension: the module is imported when first drawn.
     """
     gates: tuple[str, ...] = ()
     """Names of files in a project that it reads, relative to the project's directory.
 
     While the extension is enabled, a project that contains one of them needs trust.
+    """
+    recommended: dict[str, Any] = field(default_factory=dict)
+    """Of a battery: settings by dotted name that ``batteries: "recommended"`` adds.
+
+    They are defaults: the files of the user and of the project override them.
+    """
+    extras: tuple[str, ...] = ()
+    """Extras of its distribution that it cannot work without.
+
+    While one is not installed, its ``recommended`` settings and ``views`` are left out.
+    """
+    secrets: tuple[str, ...] = ()
+    """Environment variables with credentials that it uses.
+
+    Commands and other programs do not see them; exports and logs hide their values.
     """
     doctor: bool = False
     """Whether ``pi doctor`` loads it, for the checks that it adds, if it is enabled."""
@@ -141,10 +176,43 @@ class Manifest(Record, rename=None):
         parts = (trigger.partition(":") for trigger in self.activate)
         return tuple(name for first, _, name in parts if first == kind and name)
 
+    def stand_ins(self) -> StandIns:
+        """What is registered before the extension is loaded; its first use loads it."""
+        shortcuts, prefixes = self.triggers("shortcut"), self.triggers("prefix")
+        return StandIns(
+            commands=self.declared_commands(),
+            shortcuts=self.shortcuts | {key: "" for key in shortcuts if key not in self.shortcuts},
+            prefixes=self.prefixes | {each: each for each in prefixes if each not in self.prefixes},
+            schemes=self.triggers("scheme"),
+            events=self.triggers("event"),
+            other_tools=frozenset(self.triggers("tool")) - frozenset(self.tools),
+        )
+
+
+class StandIns(Record):
+    """The stand-ins of a deferred extension, besides those of its own tools, flags and views."""
+
+    commands: dict[str, str]
+    """Names with their descriptions."""
+    shortcuts: dict[str, str]
+    """Keys with their descriptions."""
+    prefixes: dict[str, str]
+    """Prefixes of input modes with their labels."""
+    schemes: tuple[str, ...]
+    events: tuple[str, ...]
+    other_tools: frozenset[str]
+    """Tools of others whose calls load the extension."""
+
 
 def read_manifest(path: Path) -> Manifest:
-    """The manifest of an extension file or folder. Raises ``ExtensionError`` if it is invalid."""
-    found = _folder_manifest(path) if path.is_dir() else _block(path)
+    """The manifest of an extension file or folder, or in a file ``pi.toml``.
+
+    Raises ``ExtensionError`` if it is invalid.
+    """
+    if path.name == FILE:
+        found: tuple[Path, dict[str, Any]] | None = (path, _parsed(_read(path), path))
+    else:
+        found = _folder_manifest(path) if path.is_dir() else _block(path)
     if found is None:
         return Manifest()
     where, table = found
@@ -163,37 +231,30 @@ def read_manifest(path: Path) -> Manifest:
     return manifest
 
 
-def check_version(manifest: Manifest, name: str) -> None:
-    """Raise ``ExtensionError`` if the extension needs another version of the API."""
-    needed, supported = _version(manifest.api), _version(API_VERSION)
-    if needed > supported:
-        raise ExtensionError(
+def unsupported_api(manifest: Manifest, name: str) -> ExtensionError:
+    """Why an extension cannot be used whose ``api`` is not in ``SUPPORTED_APIS``."""
+    major, _, minor = str(manifest.api).partition(".")
+    if not (major.isdecimal() and (minor or "0").isdecimal()):
+        return ExtensionError(
+            f"Invalid version of the extension API: {manifest.api!r}.", hint="Use 1 or 1.1."
+        )
+    if (int(major), int(minor or 0)) > (_MAJOR, _MINOR):
+        return ExtensionError(
             f"{name} needs version {manifest.api} of the extension API;"
             f" this pi has version {API_VERSION}.",
             hint="Update pi.",
         )
-    if needed[0] < supported[0]:
-        raise ExtensionError(
-            f"{name} was written for version {manifest.api} of the extension API;"
-            f" this pi has version {API_VERSION}.",
-            hint="Update the extension.",
-        )
-
-
-def _version(api: int | str) -> tuple[int, int]:
-    """The two numbers of a version. Raises ``ExtensionError`` if it has another form."""
-    major, _, minor = str(api).partition(".")
-    if not (major.isdecimal() and (minor or "0").isdecimal()):
-        raise ExtensionError(
-            f"Invalid version of the extension API: {api!r}.", hint="Use 1 or 1.1."
-        )
-    return int(major), int(minor or 0)
+    return ExtensionError(
+        f"{name} was written for version {manifest.api} of the extension API;"
+        f" this pi has version {API_VERSION}.",
+        hint="Update the extension.",
+    )
 
 
 def _check_trigger(trigger: str, where: Path) -> None:
     kind, _, name = trigger.partition(":")
-    if trigger not in ALWAYS and not (kind in NAMED and name):
-        forms = (*ALWAYS, *(f"{named}:…" for named in NAMED))
+    if trigger not in (*ALWAYS, DEFERRABLE) and not (kind in NAMED and name):
+        forms = (*ALWAYS, DEFERRABLE, *(f"{named}:…" for named in NAMED))
         raise ExtensionError(
             f"Unknown trigger {trigger!r} in the manifest of {where}.",
             hint=f"Use one of {', '.join(forms)}.",
@@ -257,14 +318,55 @@ def loads_at_start(manifest: Manifest, flags: Mapping[str, bool | str], mode: Mo
     return mode in modes or any(name in flags for name in manifest.triggers("flag"))
 
 
+def can_defer_all(
+    manifests: Iterable[Manifest], flags: Mapping[str, bool | str], mode: Mode
+) -> bool:
+    """Whether no extension needs a stand-in before a command is typed or a session begins."""
+    return all(can_defer(manifest, flags, mode) for manifest in manifests)
+
+
 def can_defer(manifest: Manifest, flags: Mapping[str, bool | str], mode: Mode) -> bool:
-    """Whether an extension needs no stand-in before a command is typed or a session begins."""
+    """Whether the extension needs no stand-in before a command is typed or a session begins."""
     if not supports_mode(manifest, mode):
         return True
     if manifest.tools or manifest.shortcuts or manifest.prefixes:
         return False
     needed = any(manifest.triggers(kind) for kind in _SEEN)
     return not needed and not loads_at_start(manifest, flags, mode)
+
+
+LoadingTime: TypeAlias = Literal["never", "start", "first use", "command", "trigger"]
+"""When an extension is loaded.
+
+``first use``: one of its stand-ins is used. ``command``: one of its commands is typed; it has no
+other stand-ins. ``trigger``: the state of the session contains a trigger, which also loads the
+other two.
+"""
+
+
+def loading_times(
+    manifests: Iterable[Manifest], flags: Mapping[str, bool | str], mode: Mode
+) -> list[LoadingTime]:
+    """When the extensions with these manifests are loaded."""
+    return [_loading_time(manifest, flags, mode) for manifest in manifests]
+
+
+def _loading_time(manifest: Manifest, flags: Mapping[str, bool | str], mode: Mode) -> LoadingTime:
+    if not supports_mode(manifest, mode):
+        return "never"
+    if loads_at_start(manifest, flags, mode):
+        return "start"
+    kinds = {trigger.partition(":")[0] for trigger in manifest.activate}
+    if (
+        not kinds.isdisjoint(_SEEN)
+        or manifest.flags
+        or manifest.tools
+        or manifest.shortcuts
+        or manifest.prefixes
+        or manifest.views
+    ):
+        return "first use"
+    return "command" if manifest.commands or "command" in kinds else "trigger"
 
 
 class ActivationState(Record):
@@ -301,6 +403,11 @@ def is_triggered(manifest: Manifest, state: ActivationState) -> bool:
         or any(_file_exists(name, state) for name in manifest.triggers("file"))
         or (state.log is not None and _holds_entry(state.log, set(manifest.triggers("entry"))))
     )
+
+
+def triggered(manifests: Mapping[str, Manifest], state: ActivationState) -> list[str]:
+    """The keys of the manifests that have a trigger in the state."""
+    return [key for key, manifest in manifests.items() if is_triggered(manifest, state)]
 
 
 def active_gates(
@@ -350,59 +457,3 @@ def _holds_entry(log: SessionLog, types: set[str]) -> bool:
     # Custom entries are few, and only these are decoded.
     places = (place for place, outline in outlines if outline.type == "custom")
     return any(log.json(place).get("customType") in types for place in places)
-
-
-FlagKind: TypeAlias = Literal["boolean", "string"]
-FlagValue: TypeAlias = bool | str | None
-
-
-class FollowingWord(str):
-    """A word after an option: its value if the option takes one, else an argument."""
-
-    __slots__ = ()
-
-
-class ExtensionFlag(Record):
-    """A command-line option of an extension."""
-
-    name: str
-    kind: FlagKind
-    default: FlagValue = None
-    description: str = ""
-
-
-def check_flag(flag: ExtensionFlag) -> ExtensionFlag:
-    """Return ``flag``. Raises ``ExtensionError`` if its kind or default is invalid."""
-    expected = {"boolean": bool, "string": str}.get(flag.kind)
-    if expected is None:
-        raise ExtensionError(
-            f"The flag --{flag.name} has the unknown type {flag.kind!r}.",
-            hint="Flags are boolean or string.",
-        )
-    if flag.default is not None and not isinstance(flag.default, expected):
-        raise ExtensionError(
-            f"The default of --{flag.name} must be a {expected.__name__}, not {flag.default!r}."
-        )
-    return flag
-
-
-def declared_flag(name: str, declared: Mapping[str, Any]) -> ExtensionFlag:
-    """An option as declared in a manifest."""
-    return ExtensionFlag(
-        name=name,
-        kind=declared.get("type", "boolean"),
-        default=declared.get("default"),
-        description=declared.get("description", ""),
-    )
-
-
-def flag_value(flag: ExtensionFlag, given: Mapping[str, bool | str]) -> FlagValue:
-    """The value from the command line, or the default."""
-    value = given.get(flag.name)
-    if value is None:
-        return flag.default
-    if flag.kind == "boolean":
-        if isinstance(value, FollowingWord):
-            return True
-        return value if isinstance(value, bool) else value.lower() not in ("false", "no", "0", "")
-    return str(value) if isinstance(value, str) else None

@@ -28,6 +28,7 @@ from pi.ai.transcript import final_tools
 from pi.base.clock import Clock
 from pi.base.records import replace
 from pi.coding.bus import EventBus
+from pi.coding.compaction.events import CompactionEnd, CompactionStart
 from pi.coding.extension_host.events.answers import BLOCKED, as_custom_message
 from pi.coding.extension_host.events.handlers import DECISIONS
 from pi.coding.extension_host.events.run import (
@@ -43,10 +44,15 @@ from pi.coding.extension_host.events.run import (
     TurnEndEvent,
     TurnStartEvent,
 )
-from pi.coding.extension_host.events.session import SessionInfoChanged, SessionInfoChangedEvent
+from pi.coding.extension_host.events.session import (
+    ExtensionEvent,
+    SessionInfoChanged,
+    SessionInfoChangedEvent,
+)
 from pi.coding.extension_host.events.updates import Updates
 from pi.coding.port.session import SessionPort
 from pi.coding.prompt import PromptParts, SystemPromptOptions, ToolNote, prompt_sections, tagged
+from pi.coding.retry import AutoRetryEnd, AutoRetryStart
 from pi.coding.session.context import convert_to_llm
 from pi.coding.session.entries import MessageEntry, SessionMessage
 from pi.coding.session.log import SessionLog
@@ -92,7 +98,12 @@ class ExtensionPolicy(Policy):
             return call
         arguments = copy.deepcopy(call.arguments)
         asked = await self._bus.query(
-            ToolCallEvent(tool_name=call.name, tool_call_id=call.id, input=arguments),
+            ToolCallEvent(
+                tool_name=call.name,
+                tool_call_id=call.id,
+                input=arguments,
+                approval=self._session().tools.approval(call),
+            ),
             raises=DECISIONS,
         )
         if asked.blocked is not None:
@@ -169,7 +180,7 @@ class ExtensionPolicy(Policy):
         session = self._session()
         return BoundaryContext(
             entries=lambda: tuple(session.entries.log.branch()),
-            messages=session.facts.messages,
+            messages=session.info.messages,
             convert=convert_to_llm,
             pending=lambda: session.prompts.pending,
         )
@@ -229,6 +240,8 @@ class AgentEventForwarder:
     CHANGED = (AgentStart, TurnStart, MessageStart, MessageEnd, AgentSettled, SessionInfoChanged)
     """Events with bookkeeping, or for which extensions get another record."""
     UNCHANGED = (AgentEnd, ToolExecutionStart, ToolExecutionUpdate, ToolExecutionEnd)
+    FOR_TOOLS = (CompactionStart, CompactionEnd, AutoRetryStart, AutoRetryEnd, ExtensionEvent)
+    """Events that only ``on_session`` of tools gets; extensions have others."""
 
     def __init__(
         self, bus: EventBus, policy: ExtensionPolicy, updates: Updates, clock: Clock
@@ -246,7 +259,7 @@ class AgentEventForwarder:
         """Subscribe to the events of an agent."""
         self._agent = agent
         agent.subscribe(self.handle_event, kinds=self.CHANGED)
-        agent.subscribe(self._bus.emit, kinds=self.UNCHANGED)
+        agent.subscribe(self._bus.emit, kinds=(*self.UNCHANGED, *self.FOR_TOOLS))
         agent.finish = self.finish
 
     async def finish(self, message: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from msgspec import UNSET, UnsetType, field
 
+from pi.agent.tools.approval import ToolApproval
 from pi.ai.events import BlockEvent
 from pi.ai.messages import (
     AssistantMessage,
@@ -197,6 +198,8 @@ class ToolCallEvent(Query):
     tool_name: str
     tool_call_id: str
     input: Json
+    approval: ToolApproval = ToolApproval()
+    """What the call may do, as its tool declares it; for permission guards."""
     blocked: Block | None = None
 
     def with_answer(self, answer: Block) -> Self:

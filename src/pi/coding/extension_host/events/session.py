@@ -255,3 +255,10 @@ class ThinkingLevelSelectEvent(Event):
 
     level: ThinkingLevel
     previous_level: ThinkingLevel
+
+
+class ExtensionEvent(Record, tag="extension_event"):
+    """Emitted by an extension to clients, in order with all other events."""
+
+    name: str
+    data: Any = None

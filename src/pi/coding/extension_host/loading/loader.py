@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -15,16 +15,20 @@ from pi.base.records import Record, replace
 from pi.coding.bus import Owner
 from pi.coding.extension_host.api.context import CommandContext
 from pi.coding.extension_host.api.host_state import HostState
-from pi.coding.extension_host.api.loaded_extension import LoadedExtension, build_extension
-from pi.coding.extension_host.discovery.finding import Candidate
+from pi.coding.extension_host.api.loaded_extension import LoadedExtension
+from pi.coding.extension_host.discovery.finding import (
+    Candidate,
+    DeclaredExtension,
+    install_command,
+)
 from pi.coding.extension_host.discovery.manifest import (
+    DEFERRABLE,
     ActivationState,
+    LoadingTime,
     Manifest,
-    check_version,
     depends_on_session,
-    is_triggered,
-    loads_at_start,
-    supports_mode,
+    loading_times,
+    triggered,
 )
 from pi.coding.extension_host.errors import ExtensionError, contained
 from pi.coding.extension_host.loading import modules
@@ -35,11 +39,15 @@ from pi.coding.port.extensions import ExtensionInfo
 log = logging.getLogger(__name__)
 
 
-class _Deferred(Record):
-    """An extension whose loading is deferred until its first use."""
+class _Found(Record):
+    """An extension that the session can use."""
 
     candidate: Candidate
     manifest: Manifest
+    owner: Owner
+    """Its path is the key of the extension in all tables of the loader."""
+    time: LoadingTime
+    """When it is loaded."""
     loading: asyncio.Lock
     """Held while it is loaded, so that concurrent first uses wait for one load."""
 
@@ -57,11 +65,12 @@ class ExtensionLoader:
         self._state = state
         self._stalls = stalls
         self._report = report
-        self._deferred: dict[str, _Deferred] = {}
+        self._deferred: dict[str, _Found] = {}
         self._instances: dict[str, LoadedExtension] = {}
         self._infos: dict[str, ExtensionInfo] = {}
         """In discovery order. Load order is the same, even for extensions that load late."""
         self._candidates: dict[str, Candidate] = {}
+        self._manifests: dict[str, Manifest] = {}
 
     @property
     def usable(self) -> list[Candidate]:
@@ -93,29 +102,34 @@ class ExtensionLoader:
                 return instance.owner
         return None
 
-    async def load(self, candidates: Iterable[Candidate]) -> None:
+    async def load(self, declared: Sequence[DeclaredExtension]) -> None:
         """Load extensions one after another; a failure is reported and does not stop the others."""
-        for candidate in candidates:
-            found = self._record(candidate)
-            if found is None:
-                continue
-            if loads_at_start(found.manifest, self._state.flags, self._state.connection.mode):
-                await self._start(found.candidate)
-            else:
+        for each, time in zip(declared, self._loading_times(declared), strict=True):
+            found = self._record(each, time)
+            if found is not None and time == "start":
+                await self._start(found)
+            elif found is not None:
+                self._defer(found)
+        await self._load_resolvers()
+
+    def add_deferred(self, declared: Sequence[DeclaredExtension]) -> None:
+        """Add stand-ins for extensions that load on first use."""
+        for each, time in zip(declared, self._loading_times(declared), strict=True):
+            if (found := self._record(each, time)) is not None:
                 self._defer(found)
 
-    def add_deferred(self, candidates: Iterable[Candidate]) -> None:
-        """Add stand-ins for extensions that load on first use."""
-        for candidate in candidates:
-            if (found := self._record(candidate)) is not None:
-                self._defer(found)
+    def _loading_times(self, declared: Sequence[DeclaredExtension]) -> list[LoadingTime]:
+        manifests = [each.manifest for each in declared]
+        return loading_times(manifests, self._state.flags, self._state.connection.mode)
 
     async def load_triggered(self, state: ActivationState) -> None:
         """Load the deferred extensions that the state triggers; failures are reported."""
-        for deferred in [*self._deferred.values()]:
-            if is_triggered(deferred.manifest, state):
+        manifests = {where: deferred.manifest for where, deferred in self._deferred.items()}
+        for where in triggered(manifests, state):
+            if (deferred := self._deferred.get(where)) is not None:
                 with suppress(ExtensionError):  # reported already
                     await self._activate(deferred)
+        await self._load_resolvers()
 
     async def load_for_doctor(self) -> None:
         """Load the deferred extensions that have checks, except those waiting for configuration."""
@@ -124,10 +138,26 @@ class ExtensionLoader:
                 with suppress(ExtensionError):  # reported already
                     await self._activate(deferred)
 
+    async def _load_resolvers(self) -> None:
+        """Load extensions that resolve pending actions once a tool may leave some.
+
+        In time for the first request: a tool that is declared later breaks the prompt cache.
+        """
+        if not any(each.tool.deferrable for each in self._state.registries.tools.values.values()):
+            return
+        for deferred in [*self._deferred.values()]:
+            if DEFERRABLE in deferred.manifest.activate:
+                with suppress(ExtensionError):  # reported already
+                    await self._activate(deferred)
+
     @property
     def manifests(self) -> list[Manifest]:
         """The manifests of the extensions that can be used."""
-        return [candidate.declared() for candidate in self.usable]
+        return [
+            manifest
+            for where, manifest in self._manifests.items()
+            if self._infos[where].state != "failed"
+        ]
 
     async def unload(self) -> None:
         """Unload all extensions in reverse order."""
@@ -135,71 +165,93 @@ class ExtensionLoader:
             await self._unload_one(where)
         self._infos.clear()
         self._candidates.clear()
+        self._manifests.clear()
         self._deferred.clear()
 
-    def _record(self, candidate: Candidate) -> _Deferred | None:
-        """Record a candidate. Returns it if this mode can use it and it is new."""
-        where = candidate.where
+    def _record(self, declared: DeclaredExtension, time: LoadingTime) -> _Found | None:
+        """Record an extension. Returns it if this mode can use it and it is new."""
+        candidate, where, manifest = declared.candidate, declared.where, declared.manifest
         if where in self._infos:
             return None
+        number = len(self._infos)
         self._infos[where] = _info(candidate, where)
-        try:
-            manifest = candidate.declared()
-            check_version(manifest, where)
-        except Exception as error:
-            self._refuse(candidate, error)
+        if declared.problem:
+            self._refuse(candidate, where, ExtensionError(declared.problem))
             return None
         if manifest.name:
             candidate = replace(candidate, name=manifest.name)
             self._infos[where] = replace(self._infos[where], name=manifest.name)
         self._candidates[where] = candidate
-        if not supports_mode(manifest, self._state.connection.mode):
+        self._manifests[where] = manifest
+        if time == "never":
             return None
-        return _Deferred(candidate=candidate, manifest=manifest, loading=asyncio.Lock())
+        owner = Owner(name=candidate.name, path=where, rank=candidate.rank, number=number)
+        return _Found(
+            candidate=candidate,
+            manifest=manifest,
+            owner=owner,
+            time=time,
+            loading=asyncio.Lock(),
+        )
 
-    def _defer(self, deferred: _Deferred) -> None:
-        """Add stand-ins for an extension."""
-        where = deferred.candidate.where
-        self._deferred[where] = deferred
-        instance = self._instances[where] = self._instance(deferred.candidate)
+    def _defer(self, deferred: _Found) -> None:
+        """Wait until an extension is triggered; its stand-ins wait for its first use."""
+        self._deferred[deferred.owner.path] = deferred
+        if deferred.time == "first use":
+            self._add_stand_ins(deferred)
+        elif deferred.time == "command":  # most runs end before a command is typed
+            self._state.registries.commands.add_later(partial(self._add_stand_ins, deferred))
+
+    def _add_stand_ins(self, deferred: _Found) -> None:
+        if not self._is_deferred(deferred):
+            return
+        where = deferred.owner.path
+        instance = self._instances[where] = self._instance(deferred)
         try:
-            add_stand_ins(instance, deferred.manifest, lambda: self._activate(deferred))
+            add_stand_ins(
+                instance,
+                deferred.manifest,
+                lambda: self._activate(deferred),
+                has_views=not deferred.candidate.missing_extras,
+            )
         except Exception as error:
             instance.scope.take_back()
             del self._deferred[where], self._instances[where]
-            self._refuse(deferred.candidate, error)
+            self._refuse(deferred.candidate, where, error)
 
-    async def _activate(self, deferred: _Deferred) -> None:
+    async def _activate(self, deferred: _Found) -> None:
         """Load a deferred extension on its first use. Raises ``ExtensionError`` if that fails."""
-        candidate = deferred.candidate
+        where = deferred.owner.path
         async with deferred.loading:
             if self._is_deferred(deferred):
-                await self._unload_one(candidate.where)
+                await self._unload_one(where)
                 try:
-                    await self._start(candidate)
+                    await self._start(deferred)
                 except asyncio.CancelledError:
                     # The first use was cancelled: wait for the next one.
                     if self._is_deferred(deferred):
                         self._defer(deferred)
                     raise
                 if self._is_deferred(deferred):
-                    del self._deferred[candidate.where]
-        if problem := self._infos[candidate.where].problem:
+                    del self._deferred[where]
+        if problem := self._infos[where].problem:
             raise ExtensionError(problem)
+        if DEFERRABLE not in deferred.manifest.activate:
+            await self._load_resolvers()
 
-    def _is_deferred(self, deferred: _Deferred) -> bool:
+    def _is_deferred(self, deferred: _Found) -> bool:
         """Whether it is still deferred, in the current session."""
-        return self._deferred.get(deferred.candidate.where) is deferred
+        return self._deferred.get(deferred.owner.path) is deferred
 
-    async def _start(self, candidate: Candidate) -> None:
+    async def _start(self, found: _Found) -> None:
         """Import an extension and call its function; on failure nothing of it remains."""
         # Deferred import: most extensions wait, and the API imports every part of the host.
         from pi.coding.extension_host.api.api import ExtensionAPI
 
         self._stalls.watch()
         began = self._state.clock.monotonic()
-        where = candidate.where
-        instance = self._instances[where] = self._instance(candidate)
+        candidate, where = found.candidate, found.owner.path
+        instance = self._instances[where] = self._instance(found)
         try:
             function = modules.factory_of(candidate)
             api = ExtensionAPI(instance)
@@ -209,7 +261,7 @@ class ExtensionLoader:
             raise
         except BaseException as error:  # extension code can raise anything
             await self._unload_one(where)
-            self._refuse(candidate, error)
+            self._refuse(candidate, where, error)
             return
         took = (self._state.clock.monotonic() - began) * 1000
         info = _info(candidate, where)
@@ -220,19 +272,17 @@ class ExtensionLoader:
         if instance is not None:
             await instance.scope.close()
 
-    def _refuse(self, candidate: Candidate, error: BaseException) -> None:
+    def _refuse(self, candidate: Candidate, where: str, error: BaseException) -> None:
         reason = f"{type(error).__name__}: {error}"
         if isinstance(error, ExtensionError):
             reason = error.explain()
-        where = candidate.where
         log.warning("extension %s was not loaded", where, exc_info=error)
         info = _info(candidate, where)
         self._infos[where] = replace(info, state="failed", problem=reason)
         self._report(f"Warning: extension {where} was not loaded: {reason}")
 
-    def _instance(self, candidate: Candidate) -> LoadedExtension:
-        number = [*self._infos].index(candidate.where)
-        return build_extension(candidate, number, self._state, self._renewed)
+    def _instance(self, found: _Found) -> LoadedExtension:
+        return LoadedExtension(found.owner, found.candidate.source, self._state, self._renewed)
 
     def _renewed(self, where: str) -> CommandContext | None:
         """The command context of an extension in the current session."""
@@ -257,6 +307,7 @@ _SHOWN = {
     "tool": "tool {}",
     "file": "file {}",
     "env": "variable {}",
+    "view": "{}",
 }
 
 
@@ -270,10 +321,15 @@ def _declared(candidate: Candidate | None) -> dict[str, Any]:
         return {}
     triggers = (trigger.partition(":") for trigger in manifest.activate)
     shown = tuple(_SHOWN[kind].format(name) for kind, _, name in triggers if kind in _SHOWN)
+    if DEFERRABLE in manifest.activate:
+        shown += ("tools with pending actions",)
     is_always = not _ALWAYS.isdisjoint(manifest.activate)
     return {
         "description": manifest.description or _first_line(candidate.path),
         "activation": () if is_always else shown,
+        "switch": next(iter(manifest.triggers("setting")), ""),
+        "is_recommended": candidate.rank == "bundled" and bool(manifest.recommended),
+        "install": install_command(candidate.missing_extras) if candidate.missing_extras else "",
     }
 
 

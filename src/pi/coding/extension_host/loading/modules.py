@@ -185,12 +185,13 @@ def tool_file_extension(candidate: Candidate, taken: Taken) -> Candidate:
     ``@tool``. Candidates that share ``taken`` must not use the same names.
     """
     assert candidate.path is not None
-    return replace(candidate, factory=partial(_register, candidate.path, taken))
+    root = candidate.import_root
+    return replace(candidate, factory=partial(_register, candidate.path, root, taken))
 
 
-async def _register(path: Path, taken: Taken, pi: ExtensionAPI) -> None:
+async def _register(path: Path, root: Path | None, taken: Taken, pi: ExtensionAPI) -> None:
     """Register the tools of a file. Raises ``ExtensionError`` if it has none or a name is taken."""
-    module = module_at(path)
+    module = module_at(path, root)
     if (factory := getattr(module, FACTORY, None)) is not None:
         tools = _several(await maybe_await(factory(pi)))
     else:

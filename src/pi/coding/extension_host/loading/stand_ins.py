@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeAlias
 
 from pi.agent.tools.define import make_tool
 from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed
+from pi.base.records import replace
 from pi.base.tasks import maybe_await
 from pi.coding.extension_host.api import loaded_extension
 from pi.coding.extension_host.api.loaded_extension import LoadedExtension
+from pi.coding.extension_host.contributions.flags import declared_flag
 from pi.coding.extension_host.contributions.references import (
     Reference,
     Resource,
@@ -21,78 +22,56 @@ from pi.coding.extension_host.contributions.references import (
     scheme_form,
     writer_of,
 )
-from pi.coding.extension_host.discovery.manifest import (
-    ActivationState,
-    Manifest,
-    ToolManifest,
-    declared_flag,
-    depends_on_session,
-    is_triggered,
-)
+from pi.coding.extension_host.discovery.manifest import Manifest, ToolManifest
 from pi.coding.extension_host.errors import ExtensionError
+from pi.coding.extension_host.events.handlers import subscribe_handler
 from pi.coding.port.extensions import InputMode
 
 Activate: TypeAlias = Callable[[], Awaitable[None]]
 """Removes the stand-in and loads the extension; further calls do nothing."""
-Condition: TypeAlias = Callable[[Any], bool]
-"""Whether an event triggers loading."""
 
 
-def add_stand_ins(instance: LoadedExtension, manifest: Manifest, activate: Activate) -> None:
-    """Register what the manifest declares; any use loads the extension and is passed on to it."""
+def add_stand_ins(
+    instance: LoadedExtension, manifest: Manifest, activate: Activate, *, has_views: bool = True
+) -> None:
+    """Register what the manifest declares; any use loads the extension and is passed on to it.
+
+    Stand-ins have no context: the extension gets its own when it is loaded. Only views are used
+    without loading it, unless ``has_views`` is False: an extra is missing.
+    """
+    for name, view in manifest.views.items() if has_views else ():
+        instance.add_name(instance.state.registries.views, name, view)
     for name, flag in manifest.flags.items():
         loaded_extension.add_flag(instance, declared_flag(name, flag))
-    for name, description in manifest.declared_commands().items():
+    names = manifest.stand_ins()
+    for name, description in names.commands.items():
         _command(instance, manifest, name, description, activate)
     for name, declared in manifest.tools.items():
         _tool(instance, name, declared, activate)
-    for key in dict.fromkeys((*manifest.shortcuts, *manifest.triggers("shortcut"))):
-        _shortcut(instance, key, manifest.shortcuts.get(key, ""), activate)
-    for prefix in dict.fromkeys((*manifest.prefixes, *manifest.triggers("prefix"))):
-        _input_mode(instance, prefix, manifest.prefixes.get(prefix, prefix), activate)
-    for name in manifest.triggers("scheme"):
+    for key, description in names.shortcuts.items():
+        _shortcut(instance, key, description, activate)
+    for prefix, label in names.prefixes.items():
+        _input_mode(instance, prefix, label, activate)
+    for name in names.schemes:
         _scheme(instance, name, activate)
-    for event, conditions in _awaited(instance, manifest).items():
-        _event(instance, event, conditions, activate)
-
-
-def _awaited(instance: LoadedExtension, manifest: Manifest) -> dict[str, list[Condition]]:
-    """The events that can trigger loading, with their conditions."""
-    awaited: dict[str, list[Condition]] = defaultdict(list)
-    for name in manifest.triggers("event"):
-        awaited[name].append(lambda event: True)
-    others = {name for name in manifest.triggers("tool") if name not in manifest.tools}
-    if others:
-        awaited["tool_call"].append(lambda event: event.tool_name in others)
-    if depends_on_session(manifest):
-
-        def begun(event: Any) -> bool:
-            session, workspace = instance.link.session, instance.link.session.workspace
-            where = workspace.where
-            state = ActivationState(
-                cwd=where.cwd,
-                home=where.home,
-                agent_dir=where.agent_dir,
-                environ=workspace.environ,
-                settings=workspace.settings.raw,
-                log=session.entries.log,
-                shared=instance.state.shared.keys,
-                selected=frozenset(session.tools.selected),
-                uses_project=workspace.is_trusted,
-            )
-            return is_triggered(manifest, state)
-
-        awaited["session_start"].append(begun)
-    return awaited
+    for event in names.events:
+        _event(instance, event, activate)
+    if names.other_tools and "tool_call" not in names.events:
+        _event(instance, "tool_call", activate, tools=names.other_tools)
 
 
 def _event(
-    instance: LoadedExtension, name: str, conditions: Sequence[Condition], activate: Activate
+    instance: LoadedExtension,
+    name: str,
+    activate: Activate,
+    *,
+    tools: frozenset[str] | None = None,
 ) -> None:
+    """Load the extension at an event; ``tools`` limits that to calls of these tools."""
     bus = instance.state.bus
 
     async def handle(event: Any, ctx: Any) -> Any:
-        if not any(condition(event) for condition in conditions):
+        if tools is not None and event.tool_name not in tools:
             return None
         await activate()
         for row in bus.subscribers(type(event)):
@@ -102,7 +81,9 @@ def _event(
                     return answer
         return None
 
-    loaded_extension.add_handler(instance, name, handle, "normal")
+    instance.keep(
+        subscribe_handler(bus, instance.state.watchdog, name, handle, None, instance.owner)
+    )
 
 
 def _command(
@@ -112,24 +93,25 @@ def _command(
 
     async def run(arguments: str, ctx: Any) -> None:
         await activate()
-        found = commands.find(f"/{name} {arguments}")
-        if found is None or found[0].handler is run:
+        found = commands.get(instance.owner.path, name)
+        if found is None or found.handler is run:
             raise _unlike_manifest(instance, f"has no command /{name}", "register the command")
-        await maybe_await(found[0].handler(found[1], found[0].context))
+        await maybe_await(found.handler(arguments, found.context))
 
     async def complete(prefix: str) -> Sequence[str] | None:
         await activate()
-        found = commands.find(f"/{name}")
-        if found is None or found[0].handler is run or found[0].completions is None:
+        found = commands.get(instance.owner.path, name)
+        if found is None or found.handler is run or found.completions is None:
             return None
-        return await maybe_await(found[0].completions(prefix))
+        return await maybe_await(found.completions(prefix))
 
     loaded_extension.add_command(
         instance,
         name,
         run,
-        description,
-        complete,
+        None,
+        description=description,
+        completions=complete,
         needs_run_here=name in manifest.needs_run_here,
     )
 
@@ -144,7 +126,7 @@ def _shortcut(instance: LoadedExtension, key: str, description: str, activate: A
             raise _unlike_manifest(instance, f"does nothing for {key}", "register the shortcut")
         await maybe_await(found.handler(found.context))
 
-    loaded_extension.add_shortcut(instance, key, press, description)
+    loaded_extension.add_shortcut(instance, key, press, description, None)
 
 
 def _input_mode(instance: LoadedExtension, prefix: str, label: str, activate: Activate) -> None:
@@ -158,7 +140,7 @@ def _input_mode(instance: LoadedExtension, prefix: str, label: str, activate: Ac
             raise _unlike_manifest(instance, lacks, "add the input mode")
         await maybe_await(found.mode.run(text, found.context))
 
-    loaded_extension.add_input_mode(instance, prefix, InputMode(label=label, run=run))
+    loaded_extension.add_input_mode(instance, prefix, InputMode(label=label, run=run), None)
 
 
 def _unlike_manifest(instance: LoadedExtension, lacks: str, remedy: str) -> ExtensionError:
@@ -174,21 +156,24 @@ def _tool(instance: LoadedExtension, name: str, declared: ToolManifest, activate
     async def run(arguments: Any, ctx: ToolContext) -> Any:
         await activate()
         found = tools.get(name)
-        if found is None or found.tool is waiting:
+        if found is None or found.tool.validate is waiting.validate:
             raise ToolFailed(f"{instance.owner.path} has no tool {name}.")
         real: AgentTool = found.tool
         given = real.prepare_arguments(arguments) if real.prepare_arguments else arguments
         return await real.run(real.validate(given), ctx)
 
-    waiting = make_tool(
-        name=name, description=declared.description, params=declared.parameters, run=run
+    waiting = replace(
+        make_tool(name=name, description=declared.description, params=declared.parameters, run=run),
+        approval=declared.approval,
+        strict=declared.strict,
+        deferrable=declared.deferrable,
     )
     loaded_extension.add_tool(
         instance,
         waiting,
-        snippet=declared.snippet,
-        guidelines=declared.guidelines,
-        exposure="active",
+        prompt_snippet=declared.snippet,
+        prompt_guidelines=declared.guidelines,
+        exposure=declared.exposure,
     )
 
 

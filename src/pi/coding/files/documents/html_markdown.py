@@ -10,25 +10,25 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 from urllib.parse import urljoin, urlsplit
 
+from pi.coding.files.documents.html_visibility import is_shown
+
 Node: TypeAlias = Any
 """A node of selectolax, which ships no types."""
 
-SKIPPED = frozenset({
-    "script", "style", "noscript", "template", "svg", "canvas", "iframe", "object", "embed", "form",
-    "button", "select", "input", "textarea", "nav", "footer", "aside", "dialog", "head", "link",
-    "meta", "audio", "video", "map",
-})  # fmt: skip
-"""Elements without text for a reader."""
 BLOCKS = frozenset({
     "p", "div", "section", "article", "main", "header", "figure", "figcaption", "details",
     "summary", "dl", "dt", "dd", "address", "hgroup", "fieldset", "body", "html", "center",
-    "caption",
+    "caption", "form", "legend", "label", "frameset",
 })  # fmt: skip
 MAIN = ("main", "[role=main]", "article", "#content", "#main")
 LEAST_TEXT = 200
 """Characters of a main part; a shorter one is not the content."""
 MAX_NESTING = 12
-"""Levels of lists and quotations that are indented."""
+"""Levels of lists, quotations, tables and marks that are shown. Deeper ones are plain text: each
+level copies the text of those inside it, so 10,000 of them would take minutes."""
+MAX_SPAN = 50
+"""Columns or rows that a cell may cover."""
+_POWER = re.compile(r"[-+−]?\d{1,4}|n")
 _SPACE = re.compile(r"[ \t\r\n\f\v\u00a0]+")
 _LANGUAGE = re.compile(r"(?:language|lang|highlight|brush:?)[-\s]*([\w+#-]+)")
 
@@ -79,6 +79,32 @@ class _Prefix:
         return self._rest if first is None else first
 
 
+class _Table:
+    """The cells of an open table; a cell that covers several has empty ones beside and below."""
+
+    def __init__(self) -> None:
+        self.rows: list[list[str]] = []
+        self._covered: dict[int, int] = {}
+        """Columns that a cell above covers, and in how many more rows."""
+
+    def begin_row(self) -> None:
+        """Begin a row."""
+        self.rows.append([])
+
+    def add(self, text: str, columns: int, rows: int) -> None:
+        """Append a cell to the row."""
+        if not self.rows:
+            return
+        row = self.rows[-1]
+        while self._covered.get(len(row), 0):
+            self._covered[len(row)] -= 1
+            row.append("")
+        for number in range(columns):
+            if rows > 1:
+                self._covered[len(row)] = rows - 1
+            row.append("" if number else text)
+
+
 class _Writer:
     """Collects blocks; inline text waits until its block ends."""
 
@@ -88,10 +114,15 @@ class _Writer:
         self._lines: list[str] = []
         self._inline: list[str] = []
         self._prefixes: list[_Prefix] = []
+        self._deeper_prefixes = 0
+        """Open lists and quotations beyond ``MAX_NESTING``."""
         self._lists: list[tuple[bool, int]] = []
         """Open lists: whether numbered, and the number of the next item."""
         self._pre = 0
-        self._tables: list[list[list[str]]] = []
+        self._tables: list[_Table | None] = []
+        """Open tables; ``None`` for those that only arrange their parts."""
+        self._deeper_tables = 0
+        """Open tables beyond ``MAX_NESTING``."""
         self._cells: list[list[str]] = []
         """The inline text around each open cell."""
         self._marks: list[tuple[str, str, int]] = []
@@ -126,6 +157,8 @@ class _Writer:
     def _enter(self, node: Node, tag: str) -> None:
         if handler := _ENTER.get(tag):
             handler(self, node)
+        elif self._pre and tag in BLOCKS:
+            self._break_code_line()
         elif tag in _HEADINGS:
             self.flush()
             self._inline.append(_HEADINGS[tag])
@@ -138,9 +171,17 @@ class _Writer:
         if handler := _LEAVE.get(tag):
             handler(self, node)
         elif tag in _MARKS:
-            self._unmark(tag, lambda text: f"{_MARKS[tag]}{text}{_MARKS[tag]}")
+            mark = _MARKS[tag]
+            self._unmark(tag, lambda text: _code(text) if mark == "`" else f"{mark}{text}{mark}")
+        elif self._pre and tag in BLOCKS:
+            self._break_code_line()
         elif tag in BLOCKS or tag in _HEADINGS:
             self.flush()
+
+    def _break_code_line(self) -> None:
+        """Some sites write each line of code as a block."""
+        if self._inline and not self._inline[-1].endswith("\n"):
+            self._inline.append("\n")
 
     def _add_text(self, node: Node) -> None:
         text = node.text_content or ""
@@ -171,10 +212,24 @@ class _Writer:
         self._unmark("a", lambda text: f"[{text}]({target})" if target else text)
 
     def _image(self, node: Node) -> None:
-        alt = _collapsed(node.attributes.get("alt") or "")
+        alt = " ".join((node.attributes.get("alt") or "").split())
         source = self._url(node.attributes.get("src"))
         if alt and source:
             self._inline.append(f"![{alt}]({source})")
+
+    def _enter_power(self, node: Node) -> None:
+        self._mark("sup", "^")
+
+    def _leave_power(self, node: Node) -> None:
+        self._unmark("sup", lambda text: f"^{text}" if _POWER.fullmatch(text) else text)
+
+    def _frame(self, node: Node) -> None:
+        if target := self._url(node.attributes.get("src")):
+            self._block([f"[Frame]({target})"])
+
+    def _checkbox(self, node: Node) -> None:
+        if self._lists and (node.attributes.get("type") or "").lower() == "checkbox":
+            self._inline.append("[x] " if "checked" in node.attributes else "[ ] ")
 
     def _url(self, reference: str | None) -> str:
         """Returns the absolute address; empty for scripts and places on the same page."""
@@ -203,7 +258,7 @@ class _Writer:
         self._pre -= 1
         if self._pre or self._cells:
             return
-        text = "".join(self._inline).strip("\n")
+        text = "".join(self._inline).rstrip().strip("\n")
         self._inline.clear()
         self._marks.clear()
         code = node.css_first("code")
@@ -235,45 +290,68 @@ class _Writer:
 
     def _leave_prefix(self, node: Node) -> None:
         self.flush()
-        if self._prefixes:
+        if self._deeper_prefixes:
+            self._deeper_prefixes -= 1
+        elif self._prefixes:
             self._prefixes.pop()
 
     def _push(self, first: str, rest: str) -> None:
-        deep = len(self._prefixes) >= MAX_NESTING
-        self._prefixes.append(_Prefix("", "") if deep else _Prefix(first, rest))
+        if len(self._prefixes) >= MAX_NESTING:
+            self._deeper_prefixes += 1
+        else:
+            self._prefixes.append(_Prefix(first, rest))
 
     # Tables ---------------------------------------------------------------------------------------
 
     def _enter_table(self, node: Node) -> None:
         self.flush()
-        self._tables.append([])
+        if len(self._tables) >= MAX_NESTING:
+            self._deeper_tables += 1
+        else:
+            only_layout = not self._cells and _is_layout(node)
+            self._tables.append(None if only_layout else _Table())
 
     def _enter_row(self, node: Node) -> None:
-        if self._tables:
-            self._tables[-1].append([])
+        if self._tables and not self._deeper_tables and self._tables[-1] is not None:
+            self._tables[-1].begin_row()
 
     def _enter_cell(self, node: Node) -> None:
-        self._cells.append(self._inline)
-        self._inline = []
+        if self._deeper_tables:
+            self._inline.append(" ")
+        elif not self._tables or self._tables[-1] is None:
+            self.flush()
+        else:
+            self._cells.append(self._inline)
+            self._inline = []
 
     def _leave_cell(self, node: Node) -> None:
-        if not self._cells:
+        if self._deeper_tables:
+            return
+        table = self._tables[-1] if self._tables else None
+        if table is None or not self._cells:
+            self.flush()
             return
         text = _collapsed("".join(self._inline)).replace("\n", " ").replace("|", "\\|")
         self._inline = self._cells.pop()
         self._marks.clear()
-        if self._tables and self._tables[-1]:
-            self._tables[-1][-1].append(text)
+        table.add(text, _span(node, "colspan"), _span(node, "rowspan"))
 
     def _leave_table(self, node: Node) -> None:
+        if self._deeper_tables:
+            self._deeper_tables -= 1
+            return
         if not self._tables:
             return
-        rows = [row for row in self._tables.pop() if any(row)]
+        table = self._tables.pop()
+        if table is None:
+            self.flush()
+            return
+        rows = [row for row in table.rows if any(row)]
         if self._cells:  # a table in a cell: its text
             self._inline.append(" ".join(" ".join(row) for row in rows))
             return
         width = max(map(len, rows), default=0)
-        if width <= 1:  # a table for layout
+        if width <= 1:
             for row in rows:
                 self._block(row)
             return
@@ -285,10 +363,9 @@ class _Writer:
 
     def _block(self, lines: list[str]) -> None:
         """Append a block; items of a list follow each other without a blank line."""
-        if self._lines and not (self._lists and self._prefixes):
+        is_apart = not (self._lists and self._prefixes)
+        if self._lines and (is_apart or (len(self._lists) == 1 and self._begins_list())):
             self._append("".join(each.of_blank_line for each in self._prefixes).rstrip())
-        elif self._lines and len(self._lists) == 1 and self._begins_list():
-            self._append("")
         for line in lines:
             self._append(("".join(each.take() for each in self._prefixes) + line).rstrip())
 
@@ -312,18 +389,38 @@ def _visits(root: Node) -> Iterator[tuple[Node, bool]]:
             continue
         if node.tag not in ("-text", "#text"):
             stack.append((node, False))
-            children = [each for each in node.iter(include_text=True) if _is_shown(each)]
+            children = [each for each in node.iter(include_text=True) if is_shown(each)]
             stack.extend((child, True) for child in reversed(children))
 
 
-def _is_shown(node: Node) -> bool:
-    tag = node.tag
-    if tag in ("-text", "#text"):
+def _is_layout(table: Node) -> bool:
+    """Whether a table only arranges its parts, as those of newsletters and line numbers."""
+    attributes = table.attributes
+    if attributes.get("role") in ("presentation", "none"):
         return True
-    if tag is None or tag.startswith(("-", "!", "#")) or tag in SKIPPED:
+    if "highlighttable" in (attributes.get("class") or ""):
+        return True
+    if table.css_first("th, caption, thead") is not None:
         return False
-    attributes = node.attributes
-    return "hidden" not in attributes and attributes.get("aria-hidden") != "true"
+    inner = (each for each in table.css("table") if each.mem_id != table.mem_id)
+    if next(inner, None) is not None or table.css_first("h1, h2, h3") is not None:
+        return True
+    code = table.css_first("pre")
+    return code is not None and "\n" in code.text(deep=True).strip()
+
+
+def _span(node: Node, name: str) -> int:
+    value = node.attributes.get(name) or ""
+    return min(max(int(value), 1), MAX_SPAN) if value.isascii() and value.isdigit() else 1
+
+
+def _code(text: str) -> str:
+    """Inline code, whose marks are longer than those in it."""
+    runs = re.findall(r"`+", text)
+    if not runs:
+        return f"`{text}`"
+    mark = "`" * (max(map(len, runs)) + 1)
+    return f"{mark} {text} {mark}"
 
 
 def _collapsed(text: str) -> str:
@@ -348,6 +445,9 @@ _ENTER: dict[str, Callable[[_Writer, Node], None]] = {
     "tr": _Writer._enter_row,
     "td": _Writer._enter_cell,
     "th": _Writer._enter_cell,
+    "sup": _Writer._enter_power,
+    "frame": _Writer._frame,
+    "input": _Writer._checkbox,
 }
 _LEAVE: dict[str, Callable[[_Writer, Node], None]] = {
     "a": _Writer._leave_link,
@@ -363,4 +463,5 @@ _LEAVE: dict[str, Callable[[_Writer, Node], None]] = {
     "tr": lambda writer, node: None,
     "td": _Writer._leave_cell,
     "th": _Writer._leave_cell,
+    "sup": _Writer._leave_power,
 }

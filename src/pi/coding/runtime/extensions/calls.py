@@ -18,9 +18,10 @@ from pi.coding.runtime.extensions.hosting import ExtensionHosting
 from pi.coding.runtime.live import LiveSession
 
 if TYPE_CHECKING:  # lazy: imported with the first extension
+    from pi.coding.bus import NamedRegistry, Owner
     from pi.coding.extension_host.contributions.commands import RegisteredInputMode
-    from pi.coding.extension_host.contributions.views import Views
-    from pi.coding.extension_host.discovery.manifest import ExtensionFlag
+    from pi.coding.extension_host.contributions.flags import ExtensionFlag
+    from pi.coding.extension_host.contributions.views import View, Views
     from pi.coding.port.extensions import ExtensionInfo, InputMode, NameConflict
 
 log = logging.getLogger(__name__)
@@ -36,8 +37,11 @@ class SessionExtensions:
         self.redacted = core.extensions.redacted
         self._core = core
         self._contributions = hosting.contributions
+        self.left_out = hosting.sources.left_out
         self.foreign = hosting.sources.foreign
         """Files that only the original pi can run."""
+        self._declared_views: tuple[NamedRegistry[View], Views] | None = None
+        """Views of manifests, while no extension is loaded."""
         self.shutdown_requested = asyncio.Event()
         """Set when an extension requests shutdown."""
         self.exit_code: int | None = None
@@ -50,12 +54,14 @@ class SessionExtensions:
         host = self._contributions.host
         if host is None and not text.startswith("/"):
             return None
-        found = (self.hosting.dormant if host is None else host.registries).commands.find(text)
+        commands = (self.hosting.dormant if host is None else host.registries).commands
+        found = commands.find(text, self._core.template_names())
         return None if found is None else found[0].name
 
     async def run(self, text: str) -> None:
         """Run a command to its end; a failure is reported."""
-        found = self.hosting.host.registries.commands.find(text)
+        taken = self._core.template_names()
+        found = self.hosting.host.registries.commands.find(text, taken)
         if found is not None:
             command, arguments = found
 
@@ -102,13 +108,24 @@ class SessionExtensions:
         """Renderers for tools, messages, entries and statuses."""
         if self._contributions.host is not None:
             return self._contributions.host.views
-        from pi.coding.extension_host.contributions.views import NO_VIEWS
+        declared = self.hosting.dormant.views
+        if self._declared_views is None or self._declared_views[0] is not declared:
+            from pi.coding.bus import OrderedList
+            from pi.coding.extension_host.contributions.views import Views
 
-        return NO_VIEWS
+            self._declared_views = (declared, Views(declared, OrderedList(), self._view_failed))
+        return self._declared_views[1]
+
+    def _view_failed(self, owner: Owner, what: str, error: BaseException) -> None:
+        """Report a failed view of an extension that is not loaded."""
+        log.warning("%s of %s failed", what, owner.path, exc_info=error)
+        text = f"Warning: {what} of {owner.name} failed: {error_text(error)}"
+        self._core.machine.report(text)
 
     async def completions(self, command: str, prefix: str) -> Sequence[str]:
         """Return completions for an argument of a command."""
-        found = self.hosting.host.registries.commands.find(f"/{command}")
+        taken = self._core.template_names()
+        found = self.hosting.host.registries.commands.find(f"/{command}", taken)
         if found is None or found[0].completions is None:
             return ()
         return await contained(partial(found[0].completions, prefix)) or ()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pi.base.records import replace
 from pi.coding.bus import EventBus
+from pi.coding.extension_host.discovery.finding import read_manifests
 from pi.coding.extension_host.discovery.manifest import ActivationState, active_gates
 from pi.coding.extension_host.dormant import DormantExtensions, ExtensionContributions
 from pi.coding.extension_host.events.session import (
@@ -97,6 +98,17 @@ class ExtensionHosting:
         if self.contributions.host is not None:
             self.contributions.host.attach(ui, mode)
 
+    @property
+    def ui(self) -> ExtensionUI | None:
+        """The user interface, once one is attached."""
+        return None if self._attached is None else self._attached[0]
+
+    async def read_resources_again(self) -> None:
+        """Read skills, templates and instructions again, and those that extensions provide."""
+        core = self._core
+        core.use_workspace(reread(core.workspace, self._options))
+        await self._discover_resources(SessionStartEvent(reason="reload"))
+
     def bind(self, core: LiveSession, session: SessionPort) -> None:
         """Connect extensions to the session; ``core`` is its state."""
         self._core, self._session = core, session
@@ -133,6 +145,11 @@ class ExtensionHosting:
         if host is not None:
             host.open_in(workspace)
             await host.loading.load_triggered(state)
+
+    async def load_before_start(self) -> None:
+        """Load what an extension triggered after the session was opened, e.g. a shared object."""
+        if self.contributions.host is not None:
+            await self.load_triggered(self._core.workspace, self._core.log)
 
     def gates(self, cwd: Path, machine: Machine, settings: Settings) -> tuple[str, ...]:
         """Return the names of files in a project that need trust because of enabled extensions."""
@@ -191,7 +208,7 @@ class ExtensionHosting:
         await self.load_triggered(self._core.workspace, self._core.log)
 
     async def _load(self, candidates: Iterable[Candidate]) -> None:
-        found = tuple(candidates)
+        found = read_manifests(candidates)
         if self.contributions.host is not None or not self.dormant.defer_all(found):
             await self.host.loading.load(found)
 

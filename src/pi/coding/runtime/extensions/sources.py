@@ -2,40 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pi.ai.messages import Json
 from pi.base.errors import PiError
 from pi.base.records import replace
 from pi.coding.extension_host.discovery import finding
 from pi.coding.extension_host.discovery.entry_points import installed
-from pi.coding.extension_host.discovery.finding import Candidate, FoundExtensions
+from pi.coding.extension_host.discovery.finding import (
+    Candidate,
+    FoundExtensions,
+    install_command,
+)
 from pi.coding.extension_host.discovery.manifest import (
     INTERACTIVE,
     ActivationState,
     active_gates,
 )
+from pi.coding.other_agents import project_paths
 from pi.coding.resources.discovery import Selection
-from pi.coding.resources.sources import Place
+from pi.coding.resources.sources import Place, entries_of, is_file, is_folder, read_text
+from pi.coding.runtime.agent_offer import switched_off
 from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.workspace import Workspace
-from pi.coding.settings.settings import Settings, SettingsFile
+from pi.coding.settings.settings import ConfigFile, Settings, SettingsFile, nested
 
 if TYPE_CHECKING:
     from pi.coding.bus import Rank
     from pi.coding.packages.discovery import Package
 
 
+RECOMMENDED_IN_CORE = {"editor.attachFiles": True}
+"""Settings of core that belong to the recommended set; those of batteries are in manifests."""
+
+
 class ExtensionSources:
     """Finds extensions by file name. Runs none of their code, and reads no project before trust."""
 
     def __init__(
-        self, machine: Machine, options: finding.ExtensionOptions, settings: Settings | None
+        self,
+        machine: Machine,
+        options: finding.ExtensionOptions,
+        settings: Settings | None,
+        overlays: Sequence[ConfigFile] = (),
     ) -> None:
         self._machine = machine
         self._options = options
         self._settings = settings
+        self._overlays = overlays
         self.flags = options.flags
         """Command line options that no built-in option matches."""
         self.foreign: list[str] = []
@@ -57,13 +74,45 @@ class ExtensionSources:
         yield from finding.inline(self._options.inline)
         yield from self._options.given
 
+    def recommended(self) -> Json:
+        """Return the settings of ``batteries: "recommended"``.
+
+        Batteries with a missing extra are left out; ``left_out`` names them.
+        """
+        found = dict(RECOMMENDED_IN_CORE)
+        for battery in self._batteries():
+            if not battery.missing_extras and battery.manifest is not None:
+                found |= battery.manifest.recommended
+        return nested(found)
+
+    def left_out(self) -> list[str]:
+        """Return a line for each recommended battery whose extra is missing."""
+        return [
+            f"{battery.name} needs {install_command(battery.missing_extras)}"
+            for battery in self._batteries()
+            if battery.missing_extras and battery.manifest and battery.manifest.recommended
+        ]
+
+    def report_left_out(self) -> None:
+        """Report the recommended batteries that are left out."""
+        for line in self.left_out():
+            self._machine.report(f"Left out: {line}")
+
+    def _batteries(self) -> list[Candidate]:
+        """Return the bundled extensions, from the index."""
+        if not self._options.discover:
+            return []
+        found = installed(self._machine.agent_dir, self._machine.import_path)
+        return [each for each in found if each.rank == "bundled" and not each.problem]
+
     def of_workspace(self, workspace: Workspace) -> Iterator[Candidate]:
         """Yield those of packages, and of the project if it is trusted."""
         yield from self.of_packages(workspace.packages)
         yield from self.of_project(workspace)
 
     def of_packages(self, packages: Iterable[Package]) -> Iterator[Candidate]:
-        """Yield those of packages."""
+        """Yield those of packages: extensions and tool files."""
+        taken: dict[str, Path] = {}
         for package in packages:
             explicit = package.configured.scope == "temporary"
             if not explicit and not self._options.discover:
@@ -80,6 +129,9 @@ class ExtensionSources:
                     import_root=package.import_root,
                     target=f":{function}" if function else "",
                 )
+            tools = self._taken(finding.find_candidates(package.places("tools"), rank, self._warn))
+            for tool in tools:
+                yield _tool_file(replace(tool, import_root=package.import_root), taken)
 
     def of_project(self, workspace: Workspace) -> Iterator[Candidate]:
         """Yield those of a trusted project."""
@@ -94,6 +146,16 @@ class ExtensionSources:
         )
         yield from self._taken(found)
         yield from self._tools(Place(path=base / "tools", scope="project"), "project")
+        yield from self._tools_of_agents(workspace)
+
+    def _tools_of_agents(self, workspace: Workspace) -> Iterator[Candidate]:
+        """Yield the tool files for pi in folders of other agents, such as ``.claude/tools``."""
+        home, use = self._machine.home, switched_off(workspace.settings)
+        for _, directory, folder in project_paths(workspace.cwd, home, use, "tools"):
+            if is_folder(folder) and workspace.trust.trusts(directory):
+                for path in entries_of(folder):
+                    if path.suffix == ".py" and is_file(path) and _imports_pi(path):
+                        yield from self._tools(Place(path=path, scope="project"), "project")
 
     def report_foreign(self) -> None:
         """Report once, in one line, how many extensions only the original pi can run."""
@@ -115,14 +177,9 @@ class ExtensionSources:
 
     def _tools(self, folder: Place, rank: Rank) -> Iterator[Candidate]:
         """Yield the tool-only files of a folder."""
+        taken: dict[str, Path] = {}
         found = self._taken(finding.find_candidates([folder], rank, self._warn))
-        if found:
-            # lazy: few users have tool-only files
-
-            taken: dict[str, Path] = {}
-            from pi.coding.extension_host.loading.modules import tool_file_extension  # few have any
-
-            yield from (tool_file_extension(each, taken) for each in found)
+        yield from (_tool_file(each, taken) for each in found)
 
     def _taken(self, found: FoundExtensions) -> tuple[Candidate, ...]:
         self._note_foreign(found.foreign)
@@ -135,10 +192,9 @@ class ExtensionSources:
         if self._settings is not None:
             return _texts(self._settings.raw.get("extensions"))
         file = SettingsFile(self._machine.agent_dir / "settings.json", clock=self._machine.clock)
-        try:
-            return _texts(file.read().get("extensions"))
-        except PiError:  # reported where all settings are read
-            return []
+        settings = Settings(file, overlays=self._overlays)
+        settings.load()  # errors are reported where the session reads all settings
+        return _texts(settings.raw.get("extensions"))
 
     def _warn(self, text: str) -> None:
         self._machine.report(f"Warning: {text}")
@@ -150,7 +206,9 @@ def gates_in(machine: Machine, cwd: Path, settings: Settings) -> tuple[str, ...]
     Without a session, so without options of the command line.
     """
     manifests = []
-    for candidate in ExtensionSources(machine, finding.ExtensionOptions(), settings).own(cwd):
+    sources = ExtensionSources(machine, finding.ExtensionOptions(), settings)
+    settings.recommend(sources.recommended)
+    for candidate in sources.own(cwd):
         try:
             manifests.append(candidate.declared())
         except PiError:  # reported when the extension is loaded
@@ -163,6 +221,22 @@ def gates_in(machine: Machine, cwd: Path, settings: Settings) -> tuple[str, ...]
         settings=settings.raw,
     )
     return active_gates(manifests, state, {}, INTERACTIVE)
+
+
+def _tool_file(candidate: Candidate, taken: dict[str, Path]) -> Candidate:
+    """An extension that registers the tools of a file; tool names in ``taken`` are not free."""
+    # lazy: few users have tool-only files
+    from pi.coding.extension_host.loading.modules import tool_file_extension
+
+    return tool_file_extension(candidate, taken)
+
+
+def _imports_pi(path: Path) -> bool:
+    """Whether a file was written for pi: other scripts in such a folder must not be imported."""
+    try:
+        return re.search(r"(?m)^(?:from|import) pi\b", read_text(path)) is not None
+    except PiError:
+        return False
 
 
 def _texts(value: object) -> list[str]:

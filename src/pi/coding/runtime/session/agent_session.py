@@ -68,7 +68,7 @@ class AgentSession:
         runs: AgentRuns,
         models: ModelSelection,
         shell: UserShell,
-        facts: SessionQueries,
+        info: SessionQueries,
         compaction: CompactionControl,
         summaries: Summaries,
         extensions: SessionExtensions,
@@ -82,7 +82,7 @@ class AgentSession:
         self.tools = core.toolbox
         self.entries = core
         self.shell = shell
-        self.facts = facts
+        self.info = info
         self.compaction = compaction
         self.retry = retry
         self.extensions = extensions
@@ -199,8 +199,11 @@ class AgentSession:
     # Start and end --------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Emit the start event."""
+        """Decode the conversation and emit the start event."""
+        await self._core.conversation.prepare()
+        await self._bootstrap.hosting.load_before_start()
         await self._core.bus.emit(SessionStartEvent(reason="startup"))
+        self._bootstrap.offer_agents_over_rpc()
 
     async def abort(self) -> None:
         """Abort everything that is running, and wait until it has ended."""
@@ -313,12 +316,12 @@ class AgentSession:
     @property
     def state(self) -> SessionState:
         """Return the current state."""
-        return self.facts.state()
+        return self.info.state()
 
     @property
     def messages(self) -> Sequence[SessionMessage]:
         """Return the messages of the model's context, system messages included."""
-        return self.facts.messages()
+        return self.info.messages()
 
     @property
     def model(self) -> Model | None:

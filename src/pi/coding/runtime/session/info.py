@@ -164,7 +164,7 @@ def listed_commands(core: LiveSession) -> list[Command]:
 
 
 def _commands(core: LiveSession) -> Iterator[Command]:
-    for name, command in core.extensions.commands():
+    for name, command in core.extensions.commands(core.template_names()):
         if command.needs_run_here and core.remote is not None:
             continue
         yield Command(

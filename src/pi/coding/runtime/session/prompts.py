@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 from msgspec import UNSET, UnsetType
 
@@ -15,15 +16,16 @@ from pi.agent.skills import expand_skill
 from pi.ai.messages import Image, Json, SystemMessage, UserMessage
 from pi.ai.models.model import Model
 from pi.base.errors import PiError
-from pi.base.tasks import Notifier
+from pi.base.tasks import Notifier, off_loop
 from pi.coding.extension_host.events.session import InputEvent
 from pi.coding.models.registry import full_name
+from pi.coding.port.actions import Accepted, Fill
 from pi.coding.port.results import InputSource, NoModel, Queues, Streaming
-from pi.coding.port.session import Accepted, Fill
 from pi.coding.prompt import PromptParts, prompt_sections
 from pi.coding.resources.prompts import MissingValues, expand_prompt
 from pi.coding.runtime.extensions.calls import SessionExtensions
 from pi.coding.runtime.live import LiveSession
+from pi.coding.runtime.session.command_output import CommandOutput
 from pi.coding.runtime.session.models import ModelSelection
 from pi.coding.runtime.session.policies import said_with_pictures
 from pi.coding.runtime.session.runs import AgentRuns
@@ -91,6 +93,7 @@ class PromptRunner:
         runs: AgentRuns,
         extensions: SessionExtensions,
         models: ModelSelection,
+        command_output: CommandOutput,
         whole_prompt: str | None = None,
     ) -> None:
         self.gate = PromptGate()
@@ -101,6 +104,7 @@ class PromptRunner:
         self._extensions = extensions
         """Their commands and input modes take precedence over all other expansion."""
         self._models = models
+        self._command_output = command_output
         self._whole_prompt = whole_prompt
         """Replaces all sections, if an embedding program passes its own prompt."""
         self.handed_off: HandedOff | None = None
@@ -247,6 +251,8 @@ class PromptRunner:
         return expanded if expanded != text else expand_prompt(text, resources.prompts, values)
 
     async def _filled(self, text: str, fill: Fill | None) -> str:
+        if (filled := await self._command_output.expanded(text)) is not None:
+            return filled
         try:
             return self.expanded(text)
         except MissingValues as error:
@@ -270,7 +276,7 @@ class PromptRunner:
         )
         given = await self._core.bus.query(said)
         if not given.handled:
-            text = self.expanded(given.text)
+            text = await self._filled(given.text, None)
             await self._enqueue(await self._message(text, given.images), streaming)
 
     async def _run(self, message: UserMessage, accepted: Accepted | None) -> Next:
@@ -316,6 +322,7 @@ class PromptRunner:
         core = self._core
         core.agent.tools = core.toolbox.active()
         core.agent.system_prompt = self.sections()
+        await core.conversation.prepare()
         await self.record_model_choice()
 
     async def record_model_choice(self) -> None:
@@ -323,9 +330,10 @@ class PromptRunner:
         core, model = self._core, self._core.agent.model
         if not core.has_model:
             return
-        if chosen_model(core.log) is None:
+        has_model, has_level = await off_loop(partial(_has_choices, core), len(core.log.tree))
+        if not has_model:
             await core.add(ModelChange(provider=model.provider, model_id=model.id))
-        if not _has_thinking_level(core):
+        if not has_level:
             await core.add(ThinkingLevelChange(thinking_level=core.agent.thinking_level))
 
     def system_message(self) -> SystemMessage:
@@ -396,8 +404,8 @@ class PromptRunner:
             problems = core.registry.key_problems()
             raise NoModel(
                 NO_KEY,
-                hint=" ".join([*problems, HOW_TO_LOG_IN]),
-                on_screen=" ".join(["No model is selected.", *problems, HOW_TO_START]),
+                hint=" ".join([NONE_SELECTED, *problems, HOW_TO_LOG_IN]),
+                on_screen=" ".join([NONE_SELECTED, *problems, HOW_TO_START]),
             )
         model = core.agent.model
         if not self.has_credentials(model):
@@ -416,16 +424,19 @@ class PromptRunner:
 
 
 NO_KEY = "No API key found for the selected model."
+NONE_SELECTED = "No model is selected."
 HOW_TO_START = "Log in or store a key with /login, or choose a model with /model."
 HOW_TO_LOG_IN = (
-    "Set a variable such as ANTHROPIC_API_KEY, log in with /login,"
+    "Set a variable such as ANTHROPIC_API_KEY, run `pi auth login`,"
     " or try --model demo/tour or, after `pi models pull`, --model local."
 )
 
 
-def _has_thinking_level(core: LiveSession) -> bool:
-    outlines, tree = core.log.tree.outlines, core.log.tree
-    return any(outlines[p].type == "thinking_level_change" for p in tree.path(core.log.leaf))
+def _has_choices(core: LiveSession) -> tuple[bool, bool]:
+    """Whether the path in the log has a model, and a thinking level."""
+    outlines, path = core.log.tree.outlines, core.log.tree.path(core.log.leaf)
+    has_level = any(outlines[place].type == "thinking_level_change" for place in path)
+    return chosen_model(core.log) is not None, has_level
 
 
 async def _call(accepted: Accepted | None) -> None:

@@ -11,7 +11,7 @@ from pi.agent.events import AgentEnd, MessageEnd, MessageStart
 from pi.ai.messages import AssistantMessage, Json
 from pi.base.json_lines import encode_line
 from pi.coding.compaction.events import SessionTreeEvent
-from pi.coding.extension_host.api.messages import ExtensionEvent
+from pi.coding.extension_host.events.session import ExtensionEvent
 from pi.coding.port.remote import FeedItem
 from pi.coding.port.results import SessionState
 from pi.coding.runtime.live import LiveSession, RemoteSession

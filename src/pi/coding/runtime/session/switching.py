@@ -137,15 +137,20 @@ class SessionSwitcher:
 
         return await self.switch(import_session(path, self.location))
 
-    async def open_replica(self, header: Json, remote: Remote) -> Replica | None:
-        """Show a remote session instead of this one; ``None`` if an extension cancelled it."""
+    async def open_replica(
+        self, header: Json, remote: Remote, *, file: Path | None = None
+    ) -> Replica | None:
+        """Show a remote session instead of this one; ``None`` if an extension cancelled it.
+
+        ``file`` keeps a copy of it.
+        """
         # lazy: few sessions show a remote one
         from pi.coding.runtime.session.replica import ReplicaFollower
 
-        if await self._forbidden("resume"):
+        if await self._forbidden("resume", file):
             return None
         session = RemoteSession(remote)
-        await self._swap(new_replica(header, self.location.stamps), "resume", session)
+        await self._swap(new_replica(header, self.location, file), "resume", session)
         return ReplicaFollower(self._core, session)
 
     async def reload(self) -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from pi.base.records import replace
+from pi.coding.shell.command_line.here_documents import HereDocument
 from pi.coding.shell.command_line.parts import Assignment, CommandPart, CommandWord, Redirection
 from pi.coding.shell.command_line.variables import Names
 from pi.coding.shell.command_line.words import Malformed, Source, WordReader, closes_twice
@@ -45,7 +46,7 @@ class Grammar:
         self._names = names
         self._found = found
         self._inside = inside
-        self._pending: list[_Document] = []
+        self._pending: list[HereDocument] = []
         self._words = WordReader(
             self._source,
             commands=self._substituted,
@@ -274,7 +275,7 @@ class Grammar:
         words: list[CommandWord] = []
         assignments: list[Assignment] = []
         redirections: list[Redirection] = []
-        documents: list[_Document] = []
+        documents: list[HereDocument] = []
         start = self._source.at
         while self._blanks():
             if (redirection := self._redirection(documents)) is not None:
@@ -310,13 +311,13 @@ class Grammar:
     def _redirections(self) -> None:
         """Reads the redirections behind a compound command."""
         redirections: list[Redirection] = []
-        documents: list[_Document] = []
+        documents: list[HereDocument] = []
         while self._blanks() and (each := self._redirection(documents)) is not None:
             redirections.append(each)
         if redirections:
             self._emit(CommandPart(redirections=tuple(redirections)), documents)
 
-    def _redirection(self, documents: list[_Document]) -> Redirection | None:
+    def _redirection(self, documents: list[HereDocument]) -> Redirection | None:
         source = self._source
         found = _REDIRECTION.match(source.text, source.at)
         if found is None:
@@ -329,7 +330,7 @@ class Grammar:
         if operator == "<<<":
             return replace(redirection, document=target.literal and target.literal + "\n")
         if operator in ("<<", "<<-"):
-            document = _Document(target.raw, strip=operator == "<<-", together=documents)
+            document = HereDocument(target.raw, strip=operator == "<<-", together=documents)
             documents.append(document)
             self._pending.append(document)
         return redirection
@@ -378,7 +379,7 @@ class Grammar:
 
     # Tokens --------------------------------------------------------------------------------------
 
-    def _emit(self, part: CommandPart, documents: list[_Document] | None = None) -> None:
+    def _emit(self, part: CommandPart, documents: list[HereDocument] | None = None) -> None:
         part = replace(part, inside=self._inside)
         if documents:  # their text follows at the end of the line
             documents[0].part = part
@@ -386,17 +387,10 @@ class Grammar:
         else:
             self._found(part)
 
-    def _report(self, document: _Document) -> None:
+    def _report(self, document: HereDocument) -> None:
         """Report a command, once it is read and so are all of its here-documents."""
-        first, last = document.together[0], document.together[-1]
-        if first.part is None or not last.is_read:
-            return
-        texts = iter(first.together)
-        redirections = tuple(
-            replace(each, document=next(texts).text) if each.operator in ("<<", "<<-") else each
-            for each in first.part.redirections
-        )
-        self._found(replace(first.part, redirections=redirections))
+        if (part := document.command()) is not None:
+            self._found(part)
 
     def _word(self, problem: str) -> CommandWord:
         word = self._words.read()
@@ -484,35 +478,6 @@ class Grammar:
 
     def _problem(self, reason: str) -> None:
         self._found(CommandPart(inside=self._inside, unresolved=reason))
-
-
-class _Document:
-    """A here-document, whose text follows at the end of the line."""
-
-    def __init__(self, raw: str, *, strip: bool, together: list[_Document]) -> None:
-        self.is_quoted = any(char in raw for char in "\\'\"")
-        self.together = together
-        """All here-documents of the same command."""
-        self.part: CommandPart | None = None
-        """The command; set in the first one when it is read."""
-        self.text: str | None = None
-        self.is_read = False
-        self._delimiter = re.sub(r"\\(.)|['\"]", r"\1", raw, flags=re.DOTALL)
-        self._strip = strip
-
-    def read(self, source: Source) -> str:
-        """Returns the lines up to the delimiter, or up to the end as bash does."""
-        lines: list[str] = []
-        while source.at < len(source.text):
-            end = source.text.find("\n", source.at)
-            end = len(source.text) if end < 0 else end
-            line = source.text[source.at : end]
-            source.at = min(end + 1, len(source.text))
-            line = line.lstrip("\t") if self._strip else line
-            if line == self._delimiter:
-                break
-            lines.append(line + "\n")
-        return "".join(lines)
 
 
 _COMPOUND: dict[str, Callable[[Grammar], None]] = {

@@ -6,7 +6,8 @@ import platform
 import re
 import sys
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,12 +18,14 @@ import pi
 from pi.base.clock import iso_timestamp
 from pi.base.errors import PiError
 from pi.base.files import private_directory, replace_file
+from pi.base.fuzzy import nearest
 from pi.base.json_lines import encode_line
 from pi.base.processes.child import run
 from pi.base.terminal_text import sanitise
 from pi.coding.export.redaction import REDACTED, Redactor
 from pi.coding.models.registry import full_name
 from pi.coding.port.extensions import ExtensionInfo, NameConflict
+from pi.coding.settings.settings import value_at
 from pi.coding.trust import TrustStore
 from pi.modes.interactive.commands.table import BuiltInCommands, require_idle
 from pi.modes.interactive.dialogs.opening import ask_lasting_trust
@@ -92,7 +95,7 @@ def _command_sections(ui: Ui) -> list[Section]:
     known = {row.name for row in own}
     others = [
         CommandHelp(name=command.name, description=command.description or "")
-        for command in ui.port.facts.commands()
+        for command in ui.port.info.commands()
         if command.name not in known
     ]
     return command_sections([*own, *others], ui.keymap)
@@ -111,7 +114,7 @@ async def changelog(ui: Ui, arguments: str) -> None:
 
 async def trust(ui: Ui, arguments: str) -> None:
     """Asks whether to trust this folder; the decision applies when the project is loaded again."""
-    here = ui.port.facts.cwd
+    here = ui.port.info.cwd
     choice = await ask_lasting_trust(ui, here)
     if choice is None:
         return
@@ -177,7 +180,7 @@ async def doctor(ui: Ui, arguments: str) -> None:
     with ui.working("Checking…"):
         done = await run(
             command,
-            cwd=ui.port.facts.cwd,
+            cwd=ui.port.info.cwd,
             env=ui.host.environ,
             timeout=DOCTOR_SECONDS,
             max_output=DOCTOR_BYTES,
@@ -216,8 +219,8 @@ class HangingText:
 
 async def debug(ui: Ui, arguments: str) -> None:
     """Writes the screen and the model's context to a file, redacted."""
-    redactor = Redactor(ui.port.accounts.secrets())
-    shown = redactor.json(msgspec.to_builtins(ui.port.facts.messages()))
+    redactor = _redactor(ui)
+    shown = redactor.json(msgspec.to_builtins(ui.port.info.messages()))
     messages = [encode_line(message).decode().rstrip("\n") for message in shown]
     rows = _redacted_rows(ui.shown_rows(), redactor)
     drawn = [f"[{number}] {row!r}" for number, row in enumerate(rows)]
@@ -225,6 +228,13 @@ async def debug(ui: Ui, arguments: str) -> None:
     path = private_directory(ui.host.agent_dir) / DEBUG_LOG
     replace_file(path, text.encode("utf-8", "replace"))
     ui.notify(f"Written to {path}")
+
+
+def _redactor(ui: Ui) -> Redactor:
+    """Redacts what pi knows, and what extensions do: a report leaves the machine."""
+    return Redactor(
+        ui.port.accounts.secrets(), also=lambda text: ui.port.exports.redact(text, "share")
+    )
 
 
 _GUTTER = " ▌│┃>"
@@ -254,7 +264,7 @@ async def _report(ui: Ui, words: str, *, with_session: bool) -> Path:
     path = folder / f"pi-bug-{re.sub(r'[:.]', '-', now)}.zip"
     content = BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
-        redactor = Redactor(ui.port.accounts.secrets())
+        redactor = _redactor(ui)
         archive.writestr("report.md", _described(ui, redactor.text(words), now, redactor))
         if with_session:
             archive.writestr("session.jsonl", await _session(ui))
@@ -293,19 +303,66 @@ NONE = "No extensions found. See docs/how-to/write-an-extension.md to write one.
 
 
 async def extensions(ui: Ui, arguments: str) -> None:
-    """Shows every extension that was found."""
+    """Shows every extension that was found, or switches one on or off."""
     port = ui.port.extensions
-    sections = list(extension_sections(port.infos(), port.clashes(), port.foreign))
+    if arguments:
+        await _switch(ui, port.infos(), arguments)
+        return
+    is_on = partial(_is_on, ui.port.settings.raw)
+    sections = list(extension_sections(port.infos(), port.clashes(), port.foreign, is_on))
     ui.add_output(SectionsView(ui.theme, sections) if sections else Text(NONE, pad_y=0))
 
 
+async def _switch(ui: Ui, infos: Sequence[ExtensionInfo], arguments: str) -> None:
+    """Switches an extension, and reloads the session so that the change applies."""
+    target, _, name = arguments.partition(" ")
+    if target not in ("on", "off") or not name.strip():
+        raise PiError("Use /extensions, /extensions on NAME or /extensions off NAME.")
+    found = next((info for info in infos if info.name == name.strip()), None)
+    if found is None:
+        like = nearest(name.strip(), [info.name for info in infos])
+        raise PiError(
+            f"Unknown extension {name.strip()}.", hint=f"Did you mean {like}?" if like else ""
+        )
+    if not found.switch:
+        how = f" It is used with {' or '.join(found.activation)}." if found.activation else ""
+        raise PiError(f"No setting switches {found.name} on or off.{how}")
+    if target == "on" and found.install:
+        raise PiError(f"{found.name} lacks a library.", hint=f"Run {found.install}, then restart.")
+    require_idle(ui)
+    key = found.switch
+    if isinstance(value_at(ui.port.settings.raw, key.split(".")), dict):
+        key += ".enabled"  # the other settings of the object stay
+    ui.port.settings.set({key: target == "on"})
+    with ui.working("Reloading…"):
+        await ui.port.sessions.reload()
+    ui.refresh()
+    ui.notify(f"{found.name} is {target} ({key}: {str(target == 'on').lower()}).")
+
+
+def _is_on(settings: Mapping[str, object], info: ExtensionInfo) -> bool:
+    """Whether its setting is on."""
+    value = value_at(settings, info.switch.split(".")) if info.switch else None
+    if isinstance(value, dict):
+        return value.get("enabled", True) is not False
+    return value is not None and value is not False
+
+
 def extension_sections(
-    infos: Sequence[ExtensionInfo], clashes: Sequence[NameConflict], foreign: Sequence[str]
+    infos: Sequence[ExtensionInfo],
+    clashes: Sequence[NameConflict],
+    foreign: Sequence[str],
+    is_on: Callable[[ExtensionInfo], bool] = lambda info: False,
 ) -> Iterator[Section]:
-    """Returns sections for extensions, name conflicts, and extensions of the original."""
-    if infos:
-        rows = tuple(row for info in infos for row in _described_rows(info))
-        yield Section(title="Extensions", rows=rows)
+    """Returns sections for batteries, other extensions, name conflicts, and foreign extensions."""
+    bundled = tuple(
+        row for info in infos if info.rank == "bundled" for row in _battery_rows(info, is_on)
+    )
+    if bundled:
+        yield Section(title="Batteries", rows=bundled)
+    others = tuple(row for info in infos if info.rank != "bundled" for row in _described_rows(info))
+    if others:
+        yield Section(title="Extensions", rows=others)
     if clashes:
         lost = (
             (f"{clash.kind} {clash.name}", f"registered by {clash.winner}, not {clash.loser}")
@@ -317,11 +374,36 @@ def extension_sections(
         yield Section(title=title, rows=tuple((path, "") for path in foreign))
 
 
+def _battery_rows(
+    info: ExtensionInfo, is_on: Callable[[ExtensionInfo], bool]
+) -> Iterator[tuple[str, str]]:
+    """What it does, what it adds, whether it is on, and how to switch it."""
+    if info.install:
+        state = f"needs {info.install}"
+    elif info.state == "failed":
+        state = f"not loaded · {info.problem}"
+    elif info.state == "loaded" or is_on(info):
+        state = f"on · {_state(info)}" if info.state == "loaded" else "on"
+        if info.switch and is_on(info):
+            state += f" · off with /extensions off {info.name}"
+    else:
+        state = "off" if info.switch else "ready"
+        ways = (f"/extensions on {info.name}" if info.switch else "", *info.activation)
+        if any(ways):
+            state += f" · on with {', '.join(filter(None, ways))}"
+    if info.is_recommended:
+        state += " · recommended"
+    facts = (info.description, f"adds {', '.join(info.adds)}" if info.adds else "", state)
+    name = info.name
+    for text in filter(None, facts):
+        yield name, text
+        name = ""
+
+
 def _described_rows(info: ExtensionInfo) -> Iterator[tuple[str, str]]:
     """What it does, what it adds, how to switch it on, and where it comes from."""
     source = "" if info.rank != "package" else f" {info.source}"
-    where = info.path if info.rank != "bundled" else ""
-    origin = filter(None, (_state(info), f"{info.rank}{source}", where, info.problem))
+    origin = filter(None, (_state(info), f"{info.rank}{source}", info.path, info.problem))
     facts = (info.description, f"adds {', '.join(info.adds)}" if info.adds else "")
     name = info.name
     for text in (*filter(None, facts), " · ".join(origin)):
@@ -334,4 +416,4 @@ def _state(info: ExtensionInfo) -> str:
         return f"loaded in {info.milliseconds:.1f} ms"
     if info.state == "failed":
         return "not loaded"
-    return f"switched on by {' or '.join(info.activation)}" if info.activation else "waiting"
+    return f"off, switched on by {' or '.join(info.activation)}" if info.activation else "waiting"

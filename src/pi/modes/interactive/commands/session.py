@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from pi.agent.compaction.errors import CompactionFailed
 from pi.base.errors import PiError
 from pi.base.terminal_text import sanitise
@@ -32,7 +34,7 @@ async def tree(ui: Ui, arguments: str) -> None:
 async def fork(ui: Ui, arguments: str) -> None:
     """Forks the session before a message."""
     require_idle(ui)
-    points = ui.port.facts.fork_points()
+    points = ui.port.info.fork_points()
     if not points:
         raise PiError("There is no message to fork from yet.")
     point = _named_point(points, arguments) if arguments else await pick_fork_point(ui, points)
@@ -68,7 +70,7 @@ async def new(ui: Ui, arguments: str) -> None:
 
 async def resume(ui: Ui, arguments: str) -> None:
     """Resumes another session; its folder may be missing."""
-    facts = ui.port.facts
+    facts = ui.port.info
     where = SessionScope(
         host=ui.host,
         catalog=session_catalog(ui),
@@ -87,27 +89,53 @@ async def resume(ui: Ui, arguments: str) -> None:
 
 
 async def import_session(ui: Ui, arguments: str) -> None:
-    """Imports a session file as a copy and opens it."""
+    """Imports a session file as a copy and opens it, or the histories of another agent."""
     if not arguments:
-        raise PiError("No file given.", hint="For example: /import ~/session.jsonl")
+        raise PiError(
+            "No file given.", hint="For example: /import ~/session.jsonl, or /import claude"
+        )
     path = unquoted(arguments, ui.host.home)
-    _replaced(ui, await ui.port.sessions.import_file(path), f"Imported {path.name}")
+    agent, *options = arguments.split()
+    if agent in ("claude", "codex") and not (ui.port.info.cwd / path).exists():
+        await _import_histories(ui, agent, options)
+    else:
+        _replaced(ui, await ui.port.sessions.import_file(path), f"Imported {path.name}")
+
+
+async def _import_histories(ui: Ui, agent: str, options: list[str]) -> None:
+    """Imports the histories of this folder, or of all with ``--all``, and shows the report."""
+    # lazy: few users come from another agent
+    from pi.coding.histories.importing import HistoryPlaces, import_histories
+
+    if options not in ([], ["--all"]):
+        raise PiError(f"Unknown option {options[0]}.", hint="/import claude|codex [--all]")
+    places = HistoryPlaces(
+        home=ui.host.home,
+        agent_dir=ui.host.agent_dir,
+        environ=ui.host.environ,
+        session_dir=session_catalog(ui).custom,
+    )
+    cwd = None if options else ui.port.info.cwd
+    with ui.working(f"Importing from {agent}"):
+        report = await asyncio.to_thread(import_histories, agent, places, cwd=cwd)
+    ui.add_output(Text(sanitise(f"{report.describe()}\n/resume opens them.")))
 
 
 async def name(ui: Ui, arguments: str) -> None:
     """Sets or shows the name of the session."""
     if arguments:
-        await ui.port.facts.rename(arguments)
-    named = ui.port.facts.state().session_name
+        await ui.port.info.rename(arguments)
+    named = ui.port.info.state().session_name
     ui.notify(f"Session name: {named}" if isinstance(named, str) else "The session has no name.")
 
 
 async def session(ui: Ui, arguments: str) -> None:
     """Shows information about the session."""
-    facts, values = ui.port.facts, ui.port.settings.values
+    facts, values = ui.port.info, ui.port.settings.values
     info = session_info(
         facts.state(),
         facts.stats(),
+        home=ui.host.home,
         cache_warming=values.cache_warming,
         problem=ui.port.entries.log.problem,
     )
@@ -116,7 +144,7 @@ async def session(ui: Ui, arguments: str) -> None:
 
 async def usage(ui: Ui, arguments: str) -> None:
     """Shows tokens and cost."""
-    facts = ui.port.facts
+    facts = ui.port.info
     entries = [decoded(raw) for raw in facts.entries()]
     used = usage_of(entries, facts.context_usage(), facts.plan_limits())
     ui.add_output(UsageView(used, ui.theme, now=ui.clock.now_ms() / 1000))
@@ -124,7 +152,7 @@ async def usage(ui: Ui, arguments: str) -> None:
 
 async def context(ui: Ui, arguments: str) -> None:
     """Shows what fills the window of the model."""
-    facts = ui.port.facts
+    facts = ui.port.info
     usage = facts.context_usage()
     if usage is None:
         raise PiError("No model is selected, so there is no window to show.", hint="See /model.")
@@ -184,7 +212,7 @@ async def export(ui: Ui, arguments: str) -> None:
 
 async def share(ui: Ui, arguments: str) -> None:
     """Shares the session; the addresses stay in the transcript, each in full."""
-    shared = await wait_for(ui, "Sharing…", ui.port.exports.share())
+    shared = await wait_for(ui, "Sharing…", ui.port.exports.share(arguments.strip()))
     if shared is None:
         ui.notify("Share cancelled")
         return
@@ -200,7 +228,7 @@ async def share(ui: Ui, arguments: str) -> None:
 
 async def copy(ui: Ui, arguments: str) -> None:
     """Copies the last answer."""
-    text = ui.port.facts.last_answer()
+    text = ui.port.info.last_answer()
     if text is None:
         raise PiError("There is no answer to copy yet.")
     await copy_text(ui, text, "the last answer")

@@ -18,6 +18,7 @@ from pi.base.fuzzy import rank
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.coding.extension_host.contributions.commands import BUILT_IN as RESERVED
+from pi.coding.extension_host.contributions.commands import OWN
 from pi.coding.models.registry import full_name
 from pi.modes.interactive.dialogs.panel import shown_key, summarise_message
 from pi.modes.interactive.ui import Ui
@@ -54,7 +55,7 @@ class CommandRow(Record):
 
     def is_offered(self, ui: Ui) -> bool:
         """Whether the menu shows it in the current session."""
-        return self.listed and (not self.needs_run_here or ui.port.facts.runs_here)
+        return self.listed and (not self.needs_run_here or ui.port.info.runs_here)
 
 
 # Prompts of ``/init`` and ``/review``.
@@ -85,8 +86,6 @@ name the file and the line, say what goes wrong and when, and propose a fix.
 
 _NEEDS_LOCAL_RUN = {"model", "tree", "branch", "thinking", "scoped-models", "name", "compact"}
 """Commands that are not available for a session that is only shown."""
-OWN = "pi:"
-"""Prefix that always names a built-in command."""
 
 
 def _model_names(ui: Ui) -> Sequence[str]:
@@ -105,12 +104,25 @@ def _message_ids(ui: Ui) -> Sequence[Suggestion]:
     """Returns the messages that can be forked from, the latest first."""
     return [
         Suggestion(value=point.entry_id, description=one_line(summarise_message(point.text)))
-        for point in reversed(ui.port.facts.fork_points())
+        for point in reversed(ui.port.info.fork_points())
+    ]
+
+
+def _share_targets(ui: Ui) -> Sequence[Suggestion]:
+    """Returns the places of extensions that a session can be shared at."""
+    return [
+        Suggestion(value=name, description=one_line(text))
+        for name, text in ui.port.exports.targets()
     ]
 
 
 def _theme_names(ui: Ui) -> Sequence[str]:
     return ui.themes.names
+
+
+def _extension_switches(ui: Ui) -> Sequence[str]:
+    names = [info.name for info in ui.port.extensions.infos() if info.switch]
+    return [f"{state} {name}" for state in ("on", "off") for name in names]
 
 
 def _row(
@@ -160,8 +172,13 @@ BUILT_IN: tuple[CommandRow, ...] = (
     _row("thinking", "[level]", "choose the thinking level", "models.thinking", complete=_levels),
     _row("scoped-models", "", "choose the models to cycle through", "models.scoped_models"),
     _row("export", "[path]", "export as .html, .jsonl, .md or .txt", "session.export"),
-    _row("import", "<path>", "import a session file and open it", "session.import_session"),
-    _row("share", "", "share as a private gist", "session.share"),
+    _row(
+        "import",
+        "<path or agent>",
+        "import a session file and open it, or histories of claude or codex",
+        "session.import_session",
+    ),
+    _row("share", "[target]", "share as a private gist", "session.share", complete=_share_targets),
     _row("bug", "[description]", "write a bug report", "application.bug"),
     _row("copy", "", "copy the last answer", "session.copy"),
     _row("dump", "", "copy the whole session as text", "session.dump"),
@@ -176,7 +193,8 @@ BUILT_IN: tuple[CommandRow, ...] = (
     _row("branch", "[message-id]", "go back to a message, like double Escape", "session.branch",
          complete=_message_ids),
     _row("clone", "", "continue in a copy of this session", "session.clone"),
-    _row("extensions", "", "show the extensions", "application.extensions"),
+    _row("extensions", "[on or off NAME]", "show or switch extensions", "application.extensions",
+         complete=_extension_switches),
     _row("trust", "", "trust or distrust this folder", "application.trust"),
     _row("login", "[provider]", "log in or store an API key", "models.login", complete=_providers),
     _row("logout", "[provider]", "remove a login or an API key", "models.logout"),
@@ -239,7 +257,7 @@ class BuiltInCommands:
 
     def _taken(self) -> set[str]:
         """Names of the commands of the session."""
-        return {command.name for command in self._ui.port.facts.commands()}
+        return {command.name for command in self._ui.port.info.commands()}
 
     async def _run(self, handler: Handler, arguments: str) -> None:
         await handler(self._ui, arguments)
@@ -268,7 +286,7 @@ def _searched(suggestion: Suggestion) -> str:
 
 def require_idle(ui: Ui) -> None:
     """Raises ``PiError`` with a hint while the agent is running."""
-    if ui.port.facts.state().is_streaming:
+    if ui.port.info.state().is_streaming:
         stop = " or ".join(map(shown_key, ui.keymap.keys("app.interrupt")))
         ways = f"Wait for the answer, or stop it with {stop}." if stop else "Wait for the answer."
         raise PiError("Not available while the agent is running.", hint=ways)

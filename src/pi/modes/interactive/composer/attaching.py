@@ -10,7 +10,7 @@ from pi.base.tasks import TaskScope
 from pi.base.terminal_text import one_line
 from pi.coding.mentions import Attachment
 from pi.modes.interactive.theme import Theme
-from pi.tui.component import RowCache
+from pi.tui.component import CachedWidget
 from pi.tui.text.wrap import wrap_text
 
 PAUSE = 0.15
@@ -18,13 +18,12 @@ PAUSE = 0.15
 MAX_ROWS = 3
 
 
-class AttachmentChips:
+class AttachmentChips(CachedWidget):
     """A few rows with one chip per attachment; none without attachments."""
 
     def __init__(self, theme: Theme) -> None:
         self._theme = theme
         self._attachments: Sequence[Attachment] = ()
-        self._memory = RowCache()
 
     def set(self, attachments: Sequence[Attachment]) -> bool:
         """Shows attachments; returns whether they differ from those before."""
@@ -33,14 +32,6 @@ class AttachmentChips:
         self._attachments = attachments
         self.invalidate()
         return True
-
-    def invalidate(self) -> None:
-        """Invalidates the cached rows."""
-        self._memory.forget()
-
-    def render(self, width: int) -> list[str]:
-        """Returns the rows."""
-        return self._memory.rows(width, self._draw)
 
     def _draw(self, width: int) -> list[str]:
         muted, warning = self._theme.paint("muted"), self._theme.paint("warning")

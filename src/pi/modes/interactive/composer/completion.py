@@ -144,7 +144,7 @@ def _commands(port: SessionPort, built_in: Commands) -> Sequence[Command]:
             description=command.description or "",
             complete=_completing(port, command.name) if command.source == "extension" else None,
         )
-        for command in port.facts.commands()
+        for command in port.info.commands()
         if command.name not in known and (with_skills or command.source != "skill")
     ]
 

@@ -16,7 +16,7 @@ from pi.modes.interactive.composer.prompt import (
 )
 from pi.modes.interactive.theme import Theme
 from pi.tui.completion.provider import Provider
-from pi.tui.component import Component, RowCache
+from pi.tui.component import CachedWidget, Component
 from pi.tui.containers import Container
 from pi.tui.input.keymap import Keymap
 from pi.tui.text.width import truncate_to_width
@@ -67,7 +67,7 @@ class Attachments:
 MAX_ROWS = 6
 
 
-class QueuedRows:
+class QueuedRows(CachedWidget):
     """One row per message, and the key to edit them."""
 
     def __init__(self, theme: Theme, key: Callable[[], str]) -> None:
@@ -75,7 +75,6 @@ class QueuedRows:
         self._key = key
         self._messages: tuple[tuple[str, str], ...] = ()
         """Each with the name of its group."""
-        self._memory = RowCache()
 
     def set(self, *groups: tuple[str, tuple[str, ...]]) -> None:
         """Shows messages, each group with its name."""
@@ -88,14 +87,6 @@ class QueuedRows:
     def texts(self) -> tuple[str, ...]:
         """Returns the full messages in order."""
         return tuple(text for _, text in self._messages)
-
-    def invalidate(self) -> None:
-        """Invalidates the cached rows."""
-        self._memory.forget()
-
-    def render(self, width: int) -> list[str]:
-        """The rows; empty if nothing is queued."""
-        return self._memory.rows(width, self._draw)
 
     def _draw(self, width: int) -> list[str]:
         if not self._messages:
@@ -117,6 +108,7 @@ _LEVELS = {level: f"thinking{level.capitalize()}" for level in (
 
 
 PLACEHOLDER = "Ask anything, @file, !command, / for commands"
+SHORT_PLACEHOLDER = "Ask anything, / for commands"
 
 
 class Composer:
@@ -144,15 +136,16 @@ class Composer:
         self._keymap = keymap
         self._level = "off"
         self._attachments = Attachments()
-        self._usual = Editor(
+        self.usual = Editor(
             keymap=keymap,
             theme=theme.editor,
             screen_rows=screen_rows,
             tasks=tasks,
             request_render=request_render,
         )
-        self._usual.placeholder = PLACEHOLDER
-        self._editor: EditorProtocol = self._usual
+        self.usual.placeholder = PLACEHOLDER
+        self.usual.short_placeholder = SHORT_PLACEHOLDER
+        self._editor: EditorProtocol = self.usual
         self._prepare: dict[str, Callable[[EditorProtocol], None]] = {}
         """Settings applied to every new editor."""
         self.typing = typing
@@ -186,16 +179,11 @@ class Composer:
         self._editor.set_text("")
         return text, self._attachments.taken_from(text)
 
-    @property
-    def history(self) -> Sequence[str]:
-        """The prompts of this process, the oldest first."""
-        return self._usual.history
-
     def remember(self, text: str) -> None:
         """Adds a message to the history."""
         self._editor.add_to_history(text)
-        if self._editor is not self._usual:
-            self._usual.add_to_history(text)
+        if self._editor is not self.usual:
+            self.usual.add_to_history(text)
 
     def on_action(self, act: OnAction) -> None:
         """Sets the handler of application keys."""
@@ -208,7 +196,7 @@ class Composer:
     def use(self, editor: EditorProtocol | None) -> None:
         """Replaces the editor, or restores the default; the text is kept."""
         before, text, label = self._editor, self.text, self._editor.label
-        self._editor = editor or self._usual
+        self._editor = editor or self.usual
         self._editor.focused, before.focused = before.focused, False
         self._editor.label = label
         for prepare in self._prepare.values():
@@ -227,11 +215,8 @@ class Composer:
 
     def show_placeholder(self, text: str) -> None:
         """Sets what the empty editor shows."""
-        self._usual.placeholder = text
-
-    def set_vim(self, *, enabled: bool) -> None:
-        """Switches the keys of vim on or off, for the built-in editor."""
-        self._usual.set_vim(enabled=enabled)
+        self.usual.placeholder = text
+        self.usual.short_placeholder = ""
 
     def show_label(self, label: str) -> None:
         """Sets the text of the upper border."""

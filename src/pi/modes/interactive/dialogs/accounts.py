@@ -136,13 +136,13 @@ class LoginConversation:
         """Returns all messages, addresses in full, and the open prompt."""
         room = max(width - 2, 1)
         rows = [f" {row}" for text in self._messages for row in wrap_text(text, room) or [""]]
+        if self._copyable:
+            waiting = self._theme.paint("muted")("Waiting for the login in the browser…")
+            rows += [f" {row}" for row in wrap_text(waiting, room)]
         if self._field is not None:
             asked = [f" {row}" for row in wrap_text(self._question, room)]
             margin = " " * (LIST_INSET if isinstance(self._field, SelectList) else 0)
             rows += [*asked, *(f"{margin}{row}" for row in self._field.render(width - len(margin)))]
-        elif self._copyable:
-            waiting = self._theme.paint("muted")("Waiting for the login in the browser…")
-            rows += [f" {row}" for row in wrap_text(waiting, room)]
         return rows
 
     def _field_for(self, prompt: LoginPrompt, take: Callable[[str], None]) -> Input | SelectList:

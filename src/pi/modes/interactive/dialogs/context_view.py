@@ -92,7 +92,7 @@ class ContextView:
     def render(self, width: int) -> list[str]:
         """Returns the rows."""
         muted = self._theme.paint("muted")
-        heading = self._theme.paint("mdHeading", bold=True)("Context")
+        heading = self._theme.heading("Context")
         used = f"{tokens(self._used)} of {tokens(self._window)} tokens ({self._share(self._used)})"
         rows = [f"{heading}  {used}", "", self._bar(min(max(width - 2, 1), MAX_BAR)), ""]
         free = ContextPart(name="Free", tokens=max(self._window - self._used, 0))
@@ -117,4 +117,4 @@ class ContextView:
         return self._theme.paint(_TOKENS[at])
 
     def _share(self, count: int) -> str:
-        return f"{count / self._window * 100:.1f} %"
+        return f"{count / self._window * 100:.1f}%"

@@ -13,11 +13,13 @@ from pi.ai.providers.chosen_servers import Standing
 from pi.ai.providers.embedded import SMALL_MODEL
 from pi.base.terminal_text import one_line
 from pi.coding.models.registry import full_name
+from pi.coding.settings.settings import RECOMMENDED
 from pi.modes.interactive.dialogs.accounts import log_in
 from pi.modes.interactive.dialogs.model_picker import may_ask_server, pick_model
 from pi.modes.interactive.dialogs.questions import Option, choose, confirm
 from pi.modes.interactive.dialogs.settings.dialog import pick_theme
 from pi.modes.interactive.dialogs.waiting import ShowMessage, wait_for_steps
+from pi.modes.interactive.status.footer import short_folder
 from pi.modes.interactive.ui import Ui
 
 Fetch: TypeAlias = Callable[[Ui, ShowMessage], Coroutine[Any, Any, Path]]
@@ -67,12 +69,30 @@ async def set_up(ui: Ui, *, fetch: Fetch = fetch_embedded) -> None:
     theme = await pick_theme(ui)
     if theme is not None and theme.name is not None:
         ui.port.settings.set({"theme": theme.name})
+    await _ask_batteries(ui)
     await ui.port.models.select_fallback_model()
     if (model := ui.port.models.current) is not None:
         ui.notify(f"Using {full_name(model)} on this machine; /model lists others.")
         return
     while not await _begun(ui, await _ask_way(ui), fetch):
         pass  # after a cancelled choice the user can choose another
+
+
+async def _ask_batteries(ui: Ui) -> None:
+    """Offers the recommended batteries; the default is no."""
+    names = [info.name for info in ui.port.extensions.infos() if info.is_recommended]
+    if not names:
+        return
+    options = [
+        Option(value=False, label="No", description="only read, bash, edit and write"),
+        Option(value=True, label="Yes", description=", ".join(names)),
+    ]
+    message = "/extensions and /settings switch them later."
+    if await choose(ui, "Switch on the recommended batteries?", options, message=message):
+        ui.port.settings.set({"batteries": RECOMMENDED})
+        for line in ui.port.extensions.left_out():
+            ui.notify(f"Left out: {line}", "warning")
+        await ui.port.sessions.reload()
 
 
 async def _ask_way(ui: Ui) -> _Way | Standing | None:
@@ -128,7 +148,7 @@ async def _begun(ui: Ui, way: _Way | Standing | None, fetch: Fetch) -> bool:
 
 
 def _hint(ui: Ui) -> str:
-    return f"Your choice is saved in {ui.host.agent_dir}."
+    return f"Your choice is saved in {short_folder(ui.host.agent_dir, ui.host.home)}."
 
 
 async def _choose_model(ui: Ui) -> None:

@@ -27,6 +27,7 @@ from pi.tui.widgets.select_list import SelectItem, SelectList
 ALL, BUILT_IN, WITHOUT_KEY = "All", "Built in", "Without key"
 RECOMMENDED = "Recommended"
 _LAST_PLACE = 3
+_ABILITIES = ("thinks", "sees")
 
 
 class ModelCatalogue(Record):
@@ -85,8 +86,8 @@ class ModelCatalogue(Record):
             (name == self.default, "default"),
             (name in self.scope, "scoped"),
             (name not in self.usable, "no key"),
-            (model.reasoning, "thinks"),
-            (model.sees_images, "sees"),
+            (model.reasoning, _ABILITIES[0]),
+            (model.sees_images, _ABILITIES[1]),
         )
         return tuple(mark for is_so, mark in marks if is_so)
 
@@ -224,6 +225,7 @@ class ModelChoice:
     ) -> None:
         self._theme = ui.theme
         self._known = known
+        self._has_prices = any(map(price, known.models))
         self._tabs = known.tabs()
         self._tab = ALL
         self._done = done
@@ -248,6 +250,7 @@ class ModelChoice:
     def know(self, known: ModelCatalogue) -> None:
         """Lists the known models; the user's selection is kept."""
         self._known, self._tabs = known, known.tabs()
+        self._has_prices = any(map(price, known.models))
         if self._tab not in self._tabs:  # the server has ended
             self._tab = ALL
         self.picker.refresh()
@@ -271,7 +274,12 @@ class ModelChoice:
     def _draw(self, model: Model, width: int, *, selected: bool) -> str:
         name = one_line(full_name(model))  # a server can use any names
         text = self._theme.paint("accent")(name) if selected else name
-        facts = _facts(self._known, model, width - visible_width(name) - GAP)
+        badges, cost = self._known.badges(model), ""
+        if width < _WITH_PRICES:
+            badges = tuple(badge for badge in badges if badge not in _ABILITIES)
+        elif self._has_prices:
+            cost = price(model).rjust(_PRICE)
+        facts = _facts(badges, cost, model, width - visible_width(name) - GAP)
         title = one_line(model.name)
         room = width - visible_width(name) - visible_width(facts) - 2 * GAP
         if title not in (model.id, name) and visible_width(title) <= room:
@@ -279,23 +287,24 @@ class ModelChoice:
         return spread(text, self._theme.paint("dim")(facts), width)
 
 
-def _facts(known: ModelCatalogue, model: Model, room: int) -> str:
-    """Returns the badges and the price that fit beside the name, and the size of the window."""
-    size, badges = f"{window(model.context_window):>5}", known.badges(model)
-    cost = f"{price(model):>{_PRICE}}" if price(model) else ""
+def _facts(badges: tuple[str, ...], cost: str, model: Model, room: int) -> str:
+    """Returns the badges that fit beside the name, the price and the size of the window.
+
+    The price is a column: a row has it if all rows do. Long names are cut for it.
+    """
+    size = f"{window(model.context_window):>5}"
     while True:
         facts = "  ".join(filter(None, (" · ".join(badges), cost, size)))
-        if visible_width(facts) <= room or not (badges or cost):
+        if visible_width(facts) <= room or not badges:
             return facts
-        if badges:
-            badges = badges[:-1]
-        else:
-            cost = ""
+        badges = badges[:-1]
 
 
 _LEGEND = "$ per million in/out · window"
 _PRICE = 11
 """Columns of a price."""
+_WITH_PRICES = 56
+"""Columns of a list from which prices and abilities are shown."""
 
 
 # Choosing the thinking level.
@@ -359,6 +368,10 @@ class LevelList:
         )
         if now in levels:
             self._list.select(levels.index(now))
+        self.invalidate = self._list.invalidate
+        """Invalidates the cached rows."""
+        self.render = self._list.render
+        """The list."""
 
     def handle_input(self, data: str) -> None:
         """Moves, selects, or selects as default."""
@@ -367,11 +380,3 @@ class LevelList:
             self._done(PickedLevel(level=self._levels[item.value], keep=True))
         else:
             self._list.handle_input(data)
-
-    def invalidate(self) -> None:
-        """Invalidates the cached rows."""
-        self._list.invalidate()
-
-    def render(self, width: int) -> list[str]:
-        """The list."""
-        return self._list.render(width)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from pi.coding.other_agents import CLINE_RULES, Kind, kind_of
 from pi.coding.session.catalog import read_header
 from pi.coding.session.errors import SessionInUse
-from pi.coding.trust import CLINE_RULES, CONTEXT_FILES, TrustChoice, canonical
+from pi.coding.trust import CONTEXT_FILES, TrustChoice, canonical
 from pi.modes.interactive.dialogs.questions import Option, choose, confirm
 from pi.modes.interactive.ui import Ui
 
@@ -16,7 +17,7 @@ EXPLANATION = (
     "Without trust none of it is used. Code runs commands in your name, and instructions steer the"
     " model: trust only folders whose content you know."
 )
-MAX_NAMED = 8
+MAX_NAMED = 12
 """Files that the question names; further ones are counted."""
 
 
@@ -27,27 +28,42 @@ async def ask_trust(ui: Ui, folder: Path, gated: Sequence[Path]) -> TrustChoice 
     return await choose(ui, TITLE, trust_options(folder), message=message)
 
 
+_WIDEST_NAME = 24
+"""Columns of a name, if others are longer."""
 _MEANINGS = {
     "extensions": "code that runs inside pi",
     "tools": "code that the model can call",
     "skills": "instructions and scripts",
     "prompts": "text of commands",
     "commands": "text of commands",
+    "instructions": "instructions for the model",
     "rules": "instructions for the model",
     "themes": "colours",
-}
-_FILES = {
     "settings.json": "settings, which can name programs to run",
+    "config.yml": "settings, which can name programs to run",
     "SYSTEM.md": "replaces the system prompt",
     "APPEND_SYSTEM.md": "adds to the system prompt",
     ".env": "environment variables",
 }
+"""What is below ``.pi``, and ``.env``."""
+_OF_OTHERS: dict[Kind, str] = {
+    "skills": "instructions and scripts",
+    "commands": "text of commands",
+    "instructions": "instructions for the model",
+    "rules": "instructions for the model",
+    "tools": "code that the model can call",
+    "settings": "variables, names of files, hooks that ask first",
+    "plugins": "skills, commands and instructions",
+}
+"""What is used of other agents."""
 
 
 def gated_content(folder: Path, paths: Sequence[Path]) -> list[str]:
     """Returns one line for each file or folder that needs trust: its name and what it does."""
     root = Path(canonical(folder))
-    lines = [f"• {_name(path, root)}  {_meaning(path)}" for path in paths[:MAX_NAMED]]
+    named = [(_name(path, root), _meaning(path)) for path in paths[:MAX_NAMED]]
+    column = min(max((len(name) for name, _ in named), default=0), _WIDEST_NAME)
+    lines = [f"• {name:<{column}}  {meaning}" for name, meaning in named]
     more = len(paths) - len(lines)
     return [*lines, f"• and {more} more"] if more else lines
 
@@ -60,13 +76,13 @@ def _name(path: Path, folder: Path) -> str:
 
 
 def _meaning(path: Path) -> str:
-    if path.name in _FILES:
-        return _FILES[path.name]
-    if path.name not in _MEANINGS:
-        # Every other file is named by an extension, such as a list of servers to start.
-        is_text = path.name in (*CONTEXT_FILES, CLINE_RULES)
-        return "instructions for the model" if is_text else "read by an extension"
-    return _MEANINGS[path.name]  # the folder itself is not opened before the answer
+    """Returns what a file or folder does; it is not opened before the answer."""
+    if (kind := kind_of(path)) is not None:
+        return _OF_OTHERS[kind]
+    if path.name in (*CONTEXT_FILES, CLINE_RULES):
+        return "instructions for the model"
+    # Every other file is named by an extension, such as a list of servers to start.
+    return _MEANINGS.get(path.name, "read by an extension")
 
 
 async def ask_lasting_trust(ui: Ui, folder: Path) -> TrustChoice | None:

@@ -12,7 +12,7 @@ from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component, Focusable, Interactive
 from pi.tui.style import Paint
 from pi.tui.text.width import truncate_to_width, visible_width
-from pi.tui.text.wrap import wrap_text
+from pi.tui.text.wrap import wrap_parts, wrap_text
 
 Hints: TypeAlias = Callable[[], str]
 
@@ -31,6 +31,7 @@ _AROUND_A_LIST = 9
 """Rows of a dialog beside its list: borders, title, search, footer."""
 _GAP_AND_HINTS = 3
 _BETWEEN = " · "
+_BULLET = "• "
 _BORDERS_AND_FOOTER = 4
 _TITLE_SHARE = 4
 """Maximum part of the screen for a title."""
@@ -108,7 +109,7 @@ class Panel:
         inside = self.inside.render(max(width - self._inset, 1))
         body = [*self._gap(), *(f"{margin}{row}" for row in inside)]
         left = self._rows() - _BORDERS_AND_FOOTER - len(head) - len(body)
-        message = wrap_text(self._message, room) if self._message else []
+        message = _wrapped_message(self._message, room) if self._message else []
         hints = self._hint_rows(room)
         if len(message) + len(hints) <= left:
             body += hints
@@ -131,9 +132,9 @@ class Panel:
         return [""] if self._rows() >= LOW else []
 
     def _hint_rows(self, width: int) -> list[str]:
-        hints = self._hints()
         dim = self._theme.paint("dim")
-        return ["", *(f" {dim(line)}" for line in _wrapped(hints, width))] if hints else []
+        rows = wrap_parts(self._hints(), _BETWEEN, width)
+        return ["", *(f" {dim(row)}" for row in rows)] if rows else []
 
 
 def framed(
@@ -183,16 +184,16 @@ def _cut(rows: list[str], most: int, width: int) -> list[str]:
     return [*rows[: most - 1], f"{truncate_to_width(rows[most - 1], width - 1, '')}…"]
 
 
-def _wrapped(hints: str, width: int) -> list[str]:
-    """Wraps hints; a key is never separated from its label unless it is too long itself."""
-    rows = [""]
-    for hint in hints.split(_BETWEEN):
-        longer = f"{rows[-1]}{_BETWEEN}{hint}" if rows[-1] else hint
-        if visible_width(longer) <= width:
-            rows[-1] = longer
-        else:
-            rows.append(hint)
-    return [line for row in rows if row for line in wrap_text(row, width)]
+def _wrapped_message(text: str, width: int) -> list[str]:
+    """Wraps a message; the rows of a list item begin below its text."""
+    rows: list[str] = []
+    for line in text.split("\n"):
+        bullet = _BULLET if line.startswith(_BULLET) else ""
+        if bullet and visible_width(line) > width:
+            line = re.sub(" {2,}", "  ", line)  # there is no room for columns
+        first, *others = wrap_text(line.removeprefix(bullet), max(width - len(bullet), 1))
+        rows += [bullet + first, *(" " * len(bullet) + row for row in others)]
+    return rows
 
 
 def shown_key(key: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from pi.modes.interactive.theme import Theme
-from pi.tui.component import RowCache
+from pi.tui.component import CachedWidget
 from pi.tui.input.keymap import Keymap
 from pi.tui.text.width import truncate_to_width
 from pi.tui.widgets.input import Input
@@ -26,7 +26,7 @@ class DrawItem(Protocol[T_contra]):
         ...
 
 
-class Picker(Generic[T]):
+class Picker(CachedWidget, Generic[T]):
     """A search field, and below it the results of ``find``.
 
     The first item, the best match, is selected while the user types. ``keys`` are further actions;
@@ -78,7 +78,6 @@ class Picker(Generic[T]):
         )
         self._field.set_value(query)
         self._selection = ListSelection(rows, keymap)
-        self._memory = RowCache()
         self._items: Sequence[T] = ()
         self.refresh()
 
@@ -90,7 +89,7 @@ class Picker(Generic[T]):
     @focused.setter
     def focused(self, focused: bool) -> None:
         self._field.focused = focused
-        self._memory.forget()
+        super().invalidate()
 
     @property
     def query(self) -> str:
@@ -107,13 +106,13 @@ class Picker(Generic[T]):
         for index, item in enumerate(self._items):
             if matches(item):
                 self._selection.select(index)
-                self._memory.forget()
+                super().invalidate()
                 return
 
     def select_next(self) -> None:
         """Selects the item below; the last one stays selected."""
         self._selection.select(self._selection.index + 1)
-        self._memory.forget()
+        super().invalidate()
 
     def refresh(self) -> None:
         """Searches again.
@@ -123,13 +122,13 @@ class Picker(Generic[T]):
         chosen = self.selected if self._selection.index else None
         self._items = self._find(self.query)
         self._selection.resize(len(self._items))
-        self._memory.forget()
+        super().invalidate()
         if chosen is not None:
             self.select(lambda item: self._same(item) == self._same(chosen))
 
     def handle_input(self, data: str) -> None:
         """Moves, chooses, searches, cancels, or runs one of ``keys``."""
-        self._memory.forget()
+        super().invalidate()
         before = self._selection.index
         actions = self._keymap.actions(data)
         own = next((action for action in actions if action in self._keys), None)
@@ -148,12 +147,11 @@ class Picker(Generic[T]):
 
     def invalidate(self) -> None:
         """Invalidates the cached rows."""
-        self._memory.forget()
+        super().invalidate()
         self._field.invalidate()
 
-    def render(self, width: int) -> list[str]:
-        """The search field, the head and the visible items."""
-        return self._memory.rows(width, self._draw, self._selection.room)
+    def _circumstances(self) -> object:
+        return self._selection.room
 
     def _search(self, query: str) -> None:
         self.refresh()

@@ -62,7 +62,7 @@ async def search_history(
             )
 
             async def load() -> None:
-                cwd = str(ui.port.facts.cwd)
+                cwd = str(ui.port.info.cwd)
                 earlier = await asyncio.to_thread(prompts_of, catalog, cwd)
                 have = set(known)
                 typed = dict.fromkeys(map(without_attachments, earlier))
@@ -137,6 +137,8 @@ class ScrollingHelp:
         self._top = 0
         self._height = len(content.render(_USUAL_WIDTH)) - 1
         """Rows of the whole list when it was last drawn."""
+        self.invalidate = self._content.invalidate
+        """Invalidates the cached rows."""
 
     @property
     def position(self) -> str:
@@ -159,10 +161,6 @@ class ScrollingHelp:
         elif not is_key_release(data):
             closes = HELP in actions or any(action.startswith("tui.select.") for action in actions)
             self._done("" if closes else printable_text(data))
-
-    def invalidate(self) -> None:
-        """Invalidates the cached rows."""
-        self._content.invalidate()
 
     def render(self, width: int) -> list[str]:
         """Returns the visible rows."""

@@ -15,6 +15,7 @@ from pi.base.tasks import TaskScope
 from pi.base.terminal_text import one_line
 from pi.modes.interactive.dialogs.panel import (
     LIST_INSET,
+    LOW,
     DialogHints,
     Keys,
     framed,
@@ -147,6 +148,7 @@ async def choose(
             keymap=ui.keymap,
             on_select=lambda item: done(options[int(item.value)].value),
             on_cancel=lambda: done(None),
+            describes_below=ui.rows >= LOW,
         )
         inside.select(next((i for i, each in enumerate(options) if each.value in initial), 0))
         return framed(
@@ -176,6 +178,10 @@ class CheckList(Generic[T]):
             on_select=lambda item: done([options[i].value for i in sorted(self._checked)]),
             on_cancel=lambda: done(None),
         )
+        self.invalidate = self._list.invalidate
+        """Invalidates the cached rows."""
+        self.render = self._list.render
+        """The visible options."""
 
     def handle_input(self, data: str) -> None:
         """Checks or unchecks an option, moves, accepts or cancels."""
@@ -187,14 +193,6 @@ class CheckList(Generic[T]):
         self._checked ^= {index}
         self._list.set_items(self._items())
         self._list.select(index)
-
-    def invalidate(self) -> None:
-        """Invalidates the cached rows."""
-        self._list.invalidate()
-
-    def render(self, width: int) -> list[str]:
-        """The visible options."""
-        return self._list.render(width)
 
     def _items(self) -> list[SelectItem]:
         return [

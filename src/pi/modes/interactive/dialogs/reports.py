@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 from msgspec import UNSET
 
@@ -11,13 +12,18 @@ from pi.base.terminal_text import one_line
 from pi.coding.port.results import SessionState
 from pi.coding.session.views import SessionStats
 from pi.modes.interactive.dialogs.panel import shown_key
+from pi.modes.interactive.status.footer import short_folder
 from pi.modes.interactive.theme import Theme
 from pi.tui.input.actions import ACTIONS, Action, Place
 from pi.tui.input.keymap import Keymap
 from pi.tui.text.width import pad_to_width, truncate_to_width, visible_width
-from pi.tui.text.wrap import wrap_text
+from pi.tui.text.wrap import wrap_parts
 
 _GAP = 2
+_BETWEEN = " · "
+_TYPED = "mdCode"
+_NARROW = 32
+"""Columns below which descriptions are not wrapped beside their names."""
 
 
 class Section(Record):
@@ -25,7 +31,7 @@ class Section(Record):
 
     title: str
     rows: tuple[tuple[str, str], ...]
-    paint: str = "mdCode"
+    paint: str = _TYPED
     """The token of the names: what is typed is code, labels are muted."""
 
 
@@ -40,7 +46,11 @@ class SectionsView:
         """Does nothing: no rows are cached."""
 
     def render(self, width: int) -> list[str]:
-        """A title and rows for each section; a long description goes below its name."""
+        """A title and rows for each section.
+
+        Where the column of descriptions is narrow, one that does not fit goes below its name, and
+        so do all others of a list of commands or keys.
+        """
         inside = max(width - 2, 1)
         names = [visible_width(name) for section in self._sections for name, _ in section.rows]
         column = min(max(names, default=0), inside // 2)
@@ -53,9 +63,18 @@ class SectionsView:
     def _listed(self, section: Section, column: int, width: int) -> Iterator[str]:
         paint = self._theme.paint(section.paint)
         margin = " " * (column + _GAP)
-        for name, what in section.rows:
-            name = one_line(name)
-            text = wrap_text(one_line(what), max(width - len(margin), 1)) if what else []
+        room = max(width - len(margin), 1)
+        rows = [(one_line(name), one_line(what)) for name, what in section.rows]
+        is_long = [room < _NARROW and visible_width(what) > room for _, what in rows]
+        is_stacked = section.paint == _TYPED and any(is_long)
+        for (name, what), does_not_fit in zip(rows, is_long, strict=True):
+            if is_stacked or does_not_fit:
+                if name:
+                    yield paint(name)
+                below = wrap_parts(what, _BETWEEN, max(width - _GAP, 1))
+                yield from (" " * _GAP + row for row in below)
+                continue
+            text = wrap_parts(what, _BETWEEN, room)
             if visible_width(name) > column or not text:
                 yield paint(name)
             else:
@@ -167,21 +186,27 @@ def tokens(count: float) -> str:
 
 
 def session_info(
-    state: SessionState, stats: SessionStats, *, cache_warming: str, problem: str | None = None
+    state: SessionState,
+    stats: SessionStats,
+    *,
+    home: Path,
+    cache_warming: str,
+    problem: str | None = None,
 ) -> Section:
     """One row per fact; ``problem`` says why the file is incomplete."""
-    rows = list(_facts(state, stats, cache_warming))
+    rows = list(_facts(state, stats, home, cache_warming))
     if problem is not None:
         rows.append(("Problem", problem))
     return Section(title="Session", rows=tuple(rows), paint="muted")
 
 
 def _facts(
-    state: SessionState, stats: SessionStats, cache_warming: str
+    state: SessionState, stats: SessionStats, home: Path, cache_warming: str
 ) -> Iterator[tuple[str, str]]:
     if state.session_name is not UNSET:
         yield "Name", state.session_name
-    yield "File", str(stats.session_file) if stats.session_file is not UNSET else "in memory"
+    file = stats.session_file
+    yield "File", short_folder(Path(file), home) if file is not UNSET else "in memory"
     yield "Id", stats.session_id
     yield (
         "Messages",
@@ -194,7 +219,7 @@ def _facts(
         yield "Cache", f"{tokens(used.cache_read)} read · {tokens(used.cache_write)} written"
     if stats.context_usage is not UNSET and (context := stats.context_usage) is not None:
         size = tokens(context.context_window)
-        filled = "?" if context.percent is None else f"{context.percent:.0f} %"
+        filled = "?" if context.percent is None else f"{context.percent:.0f}%"
         yield "Context", f"{filled} of {size}"
     yield "Cost", f"${stats.cost:.4f}"
     yield "Cache warming", cache_warming

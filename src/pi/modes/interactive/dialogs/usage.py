@@ -186,11 +186,11 @@ class UsageView:
             if context.percent is None:
                 rows.append(("context", None, f"? of {size}, known after the next answer"))
             else:
-                rows.append(("context", context.percent, f"{context.percent:.0f} % of {size} used"))
+                rows.append(("context", context.percent, f"{context.percent:.0f}% of {size} used"))
         for limit in self._usage.limits:
             left = max(100 - limit.used_percent, 0.0)
             resets = f", resets {_moment(limit.resets_at, self._now)}" if limit.resets_at else ""
-            rows.append((limit.name, limit.used_percent, f"{left:.0f} % left{resets}"))
+            rows.append((limit.name, limit.used_percent, f"{left:.0f}% left{resets}"))
         labels = max((visible_width(label) for label, _, _ in rows), default=0)
         bars = min(max((width - labels) // 3, _MIN_BAR), _MAX_BAR)
         return [

@@ -1,4 +1,4 @@
-"""Connects the extensions of a session with the screen: shortcuts, UI, hang watchdog."""
+"""Connects the extensions of a session with the screen: views, shortcuts, UI, hang watchdog."""
 
 from __future__ import annotations
 
@@ -9,17 +9,21 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from pi.base.terminal_text import one_line
-from pi.coding.port.extensions import ExtensionsPort
+from pi.base.terminal_text import one_line, sanitise_keeping_links, sanitise_keeping_style
+from pi.coding.extension_host.contributions.views import CodeView, ToolView
+from pi.coding.port.extensions import ExtensionsPort, ViewKind, ViewOptions
 from pi.coding.port.session import SessionPort
 from pi.coding.session.context import DisplayTranscript
+from pi.coding.session.entries import Custom, CustomMessage
+from pi.coding.settings.settings import value_at
 from pi.modes.interactive.app_ui import AppUi
+from pi.modes.interactive.extensions.drawing import ExtensionTheme, fitting
 from pi.modes.interactive.extensions.ui import ScreenUI
-from pi.modes.interactive.extensions.views import ExtensionViews
 from pi.modes.interactive.layout import AppLayout
 from pi.modes.interactive.status.activity import Activity
 from pi.modes.interactive.status.status import WindowTitle
 from pi.modes.interactive.theme import Theme
+from pi.modes.interactive.transcript.block import MarkdownKind, RendererHooks, ToolCallState
 from pi.modes.interactive.transcript.view import MAX_LOADED, MAX_UNFOLDED, TranscriptView
 from pi.tui.input.keymap import Keymap
 from pi.tui.input.keys import canonical, find_key, key_names
@@ -29,6 +33,108 @@ from pi.tui.tui import TUI
 
 if TYPE_CHECKING:
     from pi.coding.extension_host.watchdog import Stalled
+
+
+# Views of extensions in the transcript.
+
+
+class ExtensionViews(RendererHooks):
+    """Implements ``RendererHooks`` with extensions; ``columns`` is the width of the screen.
+
+    ``is_off`` returns whether the user wants the source of code in a language, ``has_hyperlinks``
+    whether the terminal shows links (OSC 8).
+    """
+
+    def __init__(
+        self,
+        extensions: ExtensionsPort,
+        colours: ExtensionTheme,
+        *,
+        pad: Callable[[], int],
+        columns: Callable[[], int],
+        is_off: Callable[[str], bool] = lambda language: False,
+        has_hyperlinks: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._extensions = extensions
+        self._colours = colours
+        self._pad = pad
+        self._columns = columns
+        self._is_off = is_off
+        self._has_hyperlinks = has_hyperlinks
+
+    def tool(self, call: ToolCallState, width: int, *, expanded: bool) -> list[str] | None:
+        """Draws a tool call."""
+        if not self._extensions.views.has("tool", call.name):
+            return None
+        view = ToolView(
+            id=call.id,
+            name=call.name,
+            arguments=call.arguments,
+            state=call.state,
+            text=call.text,
+            details=call.details,
+        )
+        return self._rows("tool", call.name, view, width, expanded=expanded)
+
+    def message(self, message: CustomMessage, width: int, *, expanded: bool) -> list[str] | None:
+        """Draws a message of an extension."""
+        return self._rows("message", message.custom_type, message, width, expanded=expanded)
+
+    def entry(self, entry: Custom, width: int, *, expanded: bool) -> list[str] | None:
+        """Draws an entry of an extension."""
+        return self._rows("entry", entry.custom_type, entry, width, expanded=expanded)
+
+    @property
+    def shows_entries(self) -> bool:
+        """Whether any entries are drawn."""
+        return self._extensions.views.has_any("entry")
+
+    def shows(self, entry: Custom) -> bool:
+        """Whether an entry is drawn."""
+        return self._extensions.views.has("entry", entry.custom_type)
+
+    def markdown(self, text: str, kind: MarkdownKind, *, is_streaming: bool = False) -> str:
+        """Returns a text as extensions transform it."""
+        about = {
+            "message_type": kind,
+            "is_streaming": is_streaming,
+            "available_width": self._columns(),
+        }
+        return self._extensions.views.markdown(text, about)
+
+    def draws_code(self, language: str) -> bool:
+        """Whether an extension draws code of a language, and the user has not switched it off."""
+        name = language.lower()
+        return self._extensions.views.has("code", name) and not self._is_off(name)
+
+    def code(self, language: str, text: str, width: int, *, is_open: bool) -> list[str] | None:
+        """Draws code; ``None`` if the source is shown."""
+        view = CodeView(language=language, text=text, is_open=is_open)
+        return self._rows("code", language.lower(), view, width, expanded=False)
+
+    def status(self, key: str, text: str, width: int) -> str | None:
+        """Draws a status text of an extension."""
+        rows = self._rows("status", key, text, width, expanded=False)
+        return rows[0] if rows else None
+
+    def _rows(
+        self, kind: ViewKind, name: str, thing: object, width: int, *, expanded: bool
+    ) -> list[str] | None:
+        linked = self._has_hyperlinks()
+        options = ViewOptions(expanded=expanded, output_pad=self._pad(), hyperlinks=linked)
+        rows = self._extensions.views.rows(kind, name, thing, options, self._colours, width)
+        if rows is None:
+            return None
+        # A view may contain text of a model or a session file, including control sequences.
+        sanitise = sanitise_keeping_links if linked else sanitise_keeping_style
+        safe = [sanitise(row) for row in rows]
+        if kind == "code":  # wrapped lines of a drawing are unreadable: the source is shown instead
+            return safe
+        # A view that returns text does not know the width: its lines are wrapped, not truncated.
+        # Deferred: the footer is shown before the views of tools are loaded.
+        from pi.modes.interactive.transcript.tool_views.view import wrapped
+
+        return fitting(safe if kind == "status" else wrapped(safe, width), width)
 
 
 # Shortcuts of extensions: keys without another binding.
@@ -110,6 +216,8 @@ class ExtensionConnection:
             self.ui.colours,
             pad=lambda: look.pad,
             columns=lambda: tui.terminal.size.columns,
+            is_off=lambda language: value_at(port.settings.raw, ("markdown", language)) == "off",
+            has_hyperlinks=lambda: look.has_hyperlinks,
         )
         self.ui.regions.statuses.draw = views.status
         self._shortcuts = Shortcuts(extensions, self._frame.keymap, self._press)
@@ -123,9 +231,9 @@ class ExtensionConnection:
         shows = views.shows if views.shows_entries else None
 
         def earlier(end: int | None) -> DisplayTranscript:
-            return port.facts.transcript(MAX_UNFOLDED, shows, end=end)
+            return port.info.transcript(MAX_UNFOLDED, shows, end=end)
 
-        self._transcript.load(port.facts.transcript(MAX_LOADED, shows), earlier)
+        self._transcript.load(port.info.transcript(MAX_LOADED, shows), earlier)
 
     def report_conflicts(self) -> None:
         """Reports shortcuts that extensions cannot have."""

@@ -10,7 +10,7 @@ from pi.coding.port.ui import PLACEMENTS, Placement
 from pi.modes.interactive.extensions.drawing import ExtensionTheme, SafeComponent, SafeLines
 from pi.modes.interactive.layout import AppLayout
 from pi.modes.interactive.theme import Theme
-from pi.tui.component import Component, RowCache
+from pi.tui.component import CachedWidget, Component
 from pi.tui.containers import Container
 from pi.tui.text.width import truncate_to_width
 
@@ -23,14 +23,13 @@ MIN_FREE = 2
 """Free rows below which lines of extensions are omitted."""
 
 
-class Statuses:
+class Statuses(CachedWidget):
     """One line with the status texts of extensions, ordered by key."""
 
     def __init__(self, theme: Theme) -> None:
         self._theme = theme
         self.draw: Callable[[str, str, int], str | None] = lambda key, text, width: None
         """Returns how an extension draws a status text at a width; ``None`` for unchanged."""
-        self._memory = RowCache()
         self._texts: dict[str, str] = {}
 
     @property
@@ -43,15 +42,7 @@ class Statuses:
         self._texts.pop(key, None)
         if text:
             self._texts[key] = " ".join(sanitise_keeping_style(text).split())
-        self._memory.forget()
-
-    def invalidate(self) -> None:
-        """Invalidates the cached rows."""
-        self._memory.forget()
-
-    def render(self, width: int) -> list[str]:
-        """The line; empty without texts."""
-        return self._memory.rows(width, self._draw)
+        self.invalidate()
 
     def _draw(self, width: int) -> list[str]:
         dim = self._theme.paint("dim")
@@ -73,6 +64,8 @@ class FooterLines:
         """Paints one component, or everything if the number of rows changed."""
         self._lines: dict[str, tuple[int, SafeComponent]] = {}
         self._rows = Container()
+        self.invalidate = self._rows.invalidate
+        """Invalidates the cached rows."""
 
     @property
     def children(self) -> tuple[Component, ...]:
@@ -85,10 +78,6 @@ class FooterLines:
         self._lines[key] = (order, line)
         self._arrange()
         return Line(invalidate=lambda: self._repaint(line), remove=lambda: self._remove(key, line))
-
-    def invalidate(self) -> None:
-        """Invalidates the cached rows."""
-        self._rows.invalidate()
 
     def render(self, width: int) -> list[str]:
         """The lines, if they fit."""
@@ -148,7 +137,7 @@ class ExtensionRegions:
         self._usual_header: tuple[Component, ...] | None = None
         self.statuses = Statuses(frame.theme)
         """The status texts of extensions."""
-        self.lines = FooterLines(self._screen_rows, repaint=self._repaint)
+        self.lines = FooterLines(lambda: frame.tui.terminal.size.rows, repaint=self._repaint)
         """Lines below the footer."""
         frame.bottom.add_child(self.statuses)
         frame.bottom.add_child(self.lines)
@@ -199,10 +188,9 @@ class ExtensionRegions:
     def _widget(self, lines: Lines) -> Component:
         """Limits the widgets, so that the editor stays on the screen."""
         drawable = made(lines, *self._given) if callable(lines) else SafeLines(lines)
-        return SafeComponent(drawable, lambda: max(self._screen_rows() // SHARE, MIN_ROWS))
-
-    def _screen_rows(self) -> int:
-        return self._frame.tui.terminal.size.rows
+        return SafeComponent(
+            drawable, lambda: max(self._frame.tui.terminal.size.rows // SHARE, MIN_ROWS)
+        )
 
     def _repaint(self, component: Component | None) -> None:
         if component is None:

@@ -166,6 +166,11 @@ class ScreenUI(ExtensionUI):
         """Shows a transient notice, or adds warnings and errors to the transcript."""
         self._screen.notify(message, kind or "info")
 
+    def write(self, text: str) -> None:
+        """Adds the output of a command to the transcript; a passing notice has three rows."""
+        self._transcript.notice(text, "info")
+        self._screen.request_render()
+
     def set_status(self, key: str, text: str | None) -> None:
         """Sets a status text below the footer."""
         self.regions.set_status(key, text)

@@ -7,7 +7,7 @@ from pathlib import Path
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.modes.interactive.theme import Theme
-from pi.tui.component import RowCache
+from pi.tui.component import CachedWidget
 from pi.tui.text.width import slice_columns, truncate_to_width, visible_width
 from pi.tui.text.wrap import wrap_text
 
@@ -48,13 +48,12 @@ class FooterFacts(Record):
     """Shown while there is no model."""
 
 
-class Footer:
+class Footer(CachedWidget):
     """Shows facts; ``extra`` lines of extensions are below."""
 
     def __init__(self, theme: Theme) -> None:
         self._theme = theme
         self._facts = FooterFacts()
-        self._memory = RowCache()
 
     @property
     def facts(self) -> FooterFacts:
@@ -66,14 +65,6 @@ class Footer:
         if facts != self._facts:
             self._facts = facts
             self.invalidate()
-
-    def invalidate(self) -> None:
-        """Invalidates the cached rows."""
-        self._memory.forget()
-
-    def render(self, width: int) -> list[str]:
-        """Both lines."""
-        return self._memory.rows(width, self._draw)
 
     def _draw(self, width: int) -> list[str]:
         dim = self._theme.paint("dim")
@@ -190,7 +181,7 @@ def _spread(left: str, right: str, width: int) -> str:
 MAX_ROWS = 3
 
 
-class TransientNotice:
+class TransientNotice(CachedWidget):
     """The last notice; the next one replaces it."""
 
     stays_in_window = True
@@ -200,7 +191,6 @@ class TransientNotice:
         self._theme = theme
         self._text = ""
         self._token = "muted"
-        self._memory = RowCache()
 
     @property
     def text(self) -> str:
@@ -216,14 +206,6 @@ class TransientNotice:
         """Removes a notice about work in progress, which ends with an ellipsis."""
         if self._text.endswith("…"):
             self.show("")
-
-    def invalidate(self) -> None:
-        """Invalidates the cached rows."""
-        self._memory.forget()
-
-    def render(self, width: int) -> list[str]:
-        """A few rows with space above them, or nothing."""
-        return self._memory.rows(width, self._draw)
 
     def _draw(self, width: int) -> list[str]:
         if not self._text:

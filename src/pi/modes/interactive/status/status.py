@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 def footer_facts(port: SessionPort, *, home: Path, branch: str) -> FooterFacts:
     """Returns the facts of a session."""
-    stats, usage, model = port.facts.stats(), port.facts.context_usage(), port.models.current
-    state = port.facts.state()
+    stats, usage, model = port.info.stats(), port.info.context_usage(), port.models.current
+    state = port.info.state()
     name = state.session_name
     return FooterFacts(
-        cwd=short_folder(port.facts.cwd, home),
+        cwd=short_folder(port.info.cwd, home),
         branch=branch,
         session_name="" if isinstance(name, UnsetType) else name,
         input=stats.tokens.input,
@@ -57,7 +57,7 @@ def footer_facts(port: SessionPort, *, home: Path, branch: str) -> FooterFacts:
 
 def _hit_percent(port: SessionPort) -> float | None:
     """Returns the share of the last request's input that came from a cache, if any ever did."""
-    for message in reversed(port.facts.messages()):
+    for message in reversed(port.info.messages()):
         if isinstance(message, AssistantMessage) and message.usage.total_tokens:
             usage = message.usage
             asked = usage.input + usage.cache_read + usage.cache_write
@@ -331,7 +331,7 @@ class StatusRegion:
 
     async def look_for_branch(self) -> None:
         """Checks whether the branch changed. The path of a remote session is not of this disk."""
-        is_here = self._port is not None and self._port.facts.runs_here
+        is_here = self._port is not None and self._port.info.runs_here
         branch = await branch_of(self._cwd) if is_here else ""
         if branch is not None and branch != self._branch:
             self._branch = branch
@@ -363,4 +363,4 @@ class StatusRegion:
 
     @property
     def _cwd(self) -> Path:
-        return self._port.facts.cwd if self._port is not None else Path()
+        return self._port.info.cwd if self._port is not None else Path()

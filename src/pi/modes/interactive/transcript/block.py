@@ -15,7 +15,7 @@ from pi.ai.messages import Image, Json, Text
 from pi.base.terminal_text import sanitise, sanitise_keeping_style
 from pi.coding.session.entries import Custom, CustomMessage
 from pi.modes.interactive.theme import Theme
-from pi.tui.component import RowCache
+from pi.tui.component import CachedWidget
 from pi.tui.images.graphics import Graphics
 from pi.tui.text.width import truncate_to_width, visible_width
 from pi.tui.text.wrap import wrap_text
@@ -175,6 +175,14 @@ class RendererHooks:
         """Returns a text as it should be drawn."""
         return text
 
+    def draws_code(self, language: str) -> bool:
+        """Whether ``code`` draws fenced code of a language."""
+        return False
+
+    def code(self, language: str, text: str, width: int, *, is_open: bool) -> list[str] | None:
+        """Draws fenced code; the source is shown if it does not fit."""
+        return None
+
 
 # Options shared by all blocks.
 
@@ -234,7 +242,7 @@ class TranscriptOptions:
         return path
 
 
-class Block(ABC):
+class Block(CachedWidget, ABC):
     """A part of the transcript. The first row is empty and separates it from the block above."""
 
     is_final = True
@@ -242,21 +250,12 @@ class Block(ABC):
 
     def __init__(self, look: TranscriptOptions) -> None:
         self.look = look
-        self._memory = RowCache()
-
-    def invalidate(self) -> None:
-        """Invalidates the cached rows."""
-        self._memory.forget()
-
-    def render(self, width: int) -> list[str]:
-        """The rows; none if there is nothing to show."""
-        return self._memory.rows(width, self._spaced)
 
     @abstractmethod
     def draw(self, width: int) -> list[str]:
         """The rows without the space above them."""
 
-    def _spaced(self, width: int) -> list[str]:
+    def _draw(self, width: int) -> list[str]:
         rows = self.draw(width)
         return ["", *rows] if rows else []
 

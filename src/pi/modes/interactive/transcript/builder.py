@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
-from msgspec import UnsetType
+from msgspec import UNSET, UnsetType
 
 from pi.agent.compaction.text import readable_summary
 from pi.agent.events import (
@@ -60,6 +60,7 @@ from pi.modes.interactive.transcript.messages import (
     ExtensionMessageBlock,
     Kind,
     UserBlock,
+    author_of,
 )
 from pi.modes.interactive.transcript.notices import (
     DividerBlock,
@@ -96,6 +97,7 @@ class TranscriptBuilder:
         self._waits_to_retry = False
         self._ticked: dict[str, int] = {}
         """The seconds that running calls show."""
+        self._now = self._look.monotonic
 
     def handle_event(self, event: object) -> None:
         """Handles a session event."""
@@ -192,7 +194,10 @@ class TranscriptBuilder:
         self._append(block)
 
     def remark(self, block: Component) -> None:
-        """Adds a notice; a streaming answer continues above it."""
+        """Adds a block that is no part of the run; a streaming answer continues above it.
+
+        Finishing the answer here would split it in the middle of a paragraph or a list item.
+        """
         self._close_group()
         self._append(block)
 
@@ -200,20 +205,20 @@ class TranscriptBuilder:
 
     def _begin(self, message: Any) -> None:
         match message:
-            case UserMessage(content=content):
+            case UserMessage(content=content, meta=meta):
                 self._settle_failure()
                 words, images = _parts(content)
-                self.add(UserBlock(self._look, words, images))
+                self.add(UserBlock(self._look, words, images, author=author_of(meta)))
             case CustomMessage(display=True, content=content):
                 words, _ = _parts(content)
-                self.add(ExtensionMessageBlock(self._look, message, words))
+                self.remark(ExtensionMessageBlock(self._look, message, words))
             case Custom() if self._look.views.shows(message):
-                self.add(ExtensionEntryBlock(self._look, message))
+                self.remark(ExtensionEntryBlock(self._look, message))
             case BashExecution():
                 excluded = message.exclude_from_context is True
                 run = UserBashBlock(self._look, message.command, is_excluded=excluded)
                 run.end(message)
-                self.add(run)
+                self.remark(run)
             case CompactionSummaryMessage(tokens_before=before, summary=summary):
                 self._compacted(before, summary)
             case BranchSummaryMessage(summary=summary):
@@ -259,11 +264,12 @@ class TranscriptBuilder:
 
     def _answered(self, message: AssistantMessage) -> None:
         self._close_answer()
-        if message.stop_reason in ("error", "aborted"):
-            for call in message.tool_calls:
-                if call.id in self._calls:
-                    self._calls[call.id][0].interrupt()
-                    self._forget(call.id)
+        if message.stop_reason in ("error", "aborted") or message.interrupt is not UNSET:
+            # The calls of an answer that a policy cut are not in the message.
+            for id in {*self._streamed.values(), *(call.id for call in message.tool_calls)}:
+                if id in self._calls:
+                    self._calls[id][0].interrupt()
+                    self._forget(id)
         match _ending(message):
             case ("error", text) if self._failure is not None:
                 self._failure.fail(text)
@@ -381,9 +387,6 @@ class TranscriptBuilder:
             if not self._answer.is_empty:
                 self._last = self._answer
             self._answer = None
-
-    def _now(self) -> float:
-        return self._look.monotonic()
 
 
 def _parts(content: str | tuple[Text | Image, ...]) -> tuple[str, tuple[Image, ...]]:

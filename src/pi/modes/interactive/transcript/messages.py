@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from pi.ai.messages import Image
+from pi.ai.messages import Image, blocks
 from pi.base.terminal_text import one_line
 from pi.coding.mentions import with_chips
 from pi.coding.session.entries import Custom, CustomMessage
@@ -20,7 +20,7 @@ from pi.modes.interactive.transcript.block import (
     more_rows,
 )
 from pi.tui.component import PROMPT_MARK
-from pi.tui.text.width import pad_to_width
+from pi.tui.text.width import pad_to_width, truncate_to_width
 
 if TYPE_CHECKING:
     from pi.tui.widgets.markdown.widget import Markdown
@@ -33,6 +33,9 @@ USER_ROWS = 24
 """Rows of a user message shown while folded."""
 USER_END_ROWS = 6
 """How many of them are its last ones."""
+
+AUTHOR_COLUMNS = 40
+"""Columns of an author's name; a guest chooses it."""
 
 _BAR = "▌"
 _SKILL = re.compile(
@@ -49,11 +52,30 @@ def _new_markdown(*arguments: Any, **options: Any) -> Markdown:
     return Markdown(*arguments, **options)
 
 
-class UserBlock(Block):
-    """A user message as typed; inserted files and skills are folded."""
+class _CodeViews:
+    """Code that extensions draw. They may be loaded after a message began."""
 
-    def __init__(self, look: TranscriptOptions, text: str, images: Sequence[Image] = ()) -> None:
+    def __init__(self, look: TranscriptOptions) -> None:
+        self._look = look
+
+    def draws(self, language: str) -> bool:
+        return bool(language) and self._look.views.draws_code(language)
+
+    def rows(self, language: str, text: str, width: int, *, is_open: bool) -> list[str] | None:
+        return self._look.views.code(language, text, width, is_open=is_open)
+
+
+class UserBlock(Block):
+    """A user message as typed; inserted files and skills are folded.
+
+    ``author`` is shown above it: several people may write in a shared session.
+    """
+
+    def __init__(
+        self, look: TranscriptOptions, text: str, images: Sequence[Image] = (), *, author: str = ""
+    ) -> None:
         super().__init__(look)
+        self._author = author
         self._images = images
         self._pictures = ImageCache(look)
         self._whole = self._markdown(text)
@@ -77,6 +99,9 @@ class UserBlock(Block):
                 more = clipped([more_rows(hidden, self.look)], inside)
                 # A question often stands below the text that it is about.
                 rows = [*rows[: USER_ROWS - USER_END_ROWS], *more, *rows[-USER_END_ROWS:]]
+        if self._author:
+            badge = truncate_to_width(self._author, min(inside, AUTHOR_COLUMNS), "…")
+            rows = [theme.paint("accent")(badge), *rows]
         shown = [background(pad_to_width(f"{bar} {row}", width)) for row in rows]
         if shown and self.look.marks_prompts:
             shown[0] = PROMPT_MARK + shown[0]
@@ -93,6 +118,14 @@ class UserBlock(Block):
             keeps_backslashes=True,
             transform=lambda text: self.look.views.markdown(text, "user"),
         )
+
+
+def author_of(meta: object) -> str:
+    """Returns the author in the metadata of a message, in one line; empty if there is none."""
+    author = meta.get("author") if isinstance(meta, dict) else None
+    if isinstance(author, dict):
+        author = author.get("name")
+    return one_line(author).strip() if isinstance(author, str) else ""
 
 
 def as_typed(text: str) -> str:
@@ -240,6 +273,7 @@ class _Part:
             look.theme.thinking if is_thought else look.theme.markdown,
             has_hyperlinks=look.has_hyperlinks,
             draws_formulas=True,
+            code_views=_CodeViews(look),
             transform=lambda text: look.views.markdown(
                 text, said, is_streaming=not self._is_complete
             ),
@@ -329,6 +363,8 @@ class ExtensionMessageBlock(Block):
         super().__init__(look)
         self._message = message
         self._usual = CustomBlock(look, message.custom_type, words)
+        self._pictures = ImageCache(look)
+        self._images = tuple(each for each in blocks(message.content) if isinstance(each, Image))
 
     def invalidate(self) -> None:
         """Invalidates the cached rows."""
@@ -336,10 +372,11 @@ class ExtensionMessageBlock(Block):
         self._usual.invalidate()
 
     def draw(self, width: int) -> list[str]:
-        """Its rows."""
+        """Its rows, then its images."""
         look = self.look
         rows = look.views.message(self._message, width, expanded=look.is_expanded)
-        return self._usual.draw(width) if rows is None else rows
+        drawn = self._usual.draw(width) if rows is None else rows
+        return drawn + self._pictures.rows(self._images, width)
 
 
 class ExtensionEntryBlock(Block):

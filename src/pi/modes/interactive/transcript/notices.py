@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -21,23 +22,26 @@ from pi.modes.interactive.transcript.block import (
 from pi.tui.component import Component
 from pi.tui.text.ansi import strip_sequences
 from pi.tui.text.width import expand_tabs, truncate_to_width, visible_width
-from pi.tui.text.wrap import wrap_text
+from pi.tui.text.wrap import wrap_parts, wrap_text
 
 # Formats provider errors. Pure.
 
 
 _REFUSAL = re.compile(r"(?<!\S)(\d{3}):? +(\{.*\})\s*\Z", re.S)
+_STATUS = re.compile(r"(\d{3}): ")
 _HINTS = {"401": "Check the API key; /login stores another one."}
 
 
 def describe_provider_error(error: str) -> str:
     """Returns the message of an error without the JSON around it: ``Slow down (HTTP 429)``.
 
-    Other texts are returned unchanged.
+    Other texts are returned unchanged, with a hint if they begin with the status of a refused key.
     """
     found = _REFUSAL.search(error)
     if found is None:
-        return error
+        without_json = _STATUS.match(error)
+        hint = _HINTS.get(without_json[1]) if without_json else None
+        return f"{error}\n{hint}" if hint else error
     status, body = found.groups()
     try:
         words = _words(msgspec.json.decode(body))
@@ -95,6 +99,10 @@ class NoticeBlock(Block):
         return [f" {paint(margin + row)}" for margin, row in zip(margins, rows, strict=True)]
 
 
+_NARROW = 60
+"""Columns below which the row of a retry is shortened."""
+
+
 class FailureBlock(Block):
     """A failed answer and its retries: one row that is updated until the outcome is known."""
 
@@ -147,6 +155,8 @@ class FailureBlock(Block):
             # The editor's border counts the seconds.
             attempt, most = self._wait
             note, token = f"retrying (attempt {attempt} of {most})", "warning"
+            if visible_width(self._error) + visible_width(note) + 7 > width < _NARROW:
+                note = f"retry {attempt}/{most}"  # the cause needs the room
         room = max(width - visible_width(note) - 7, 8)
         what = truncate_to_width(one_line(self._error), room, "…")
         row = f" {self.look.theme.paint(token)(f'↻ {what} · {note}')}"
@@ -177,16 +187,16 @@ class OutputBlock(Block):
 
 
 class LinesBlock(Block):
-    """A few fixed lines, e.g. those at the start."""
+    """A few quiet lines of facts, e.g. those at the start."""
 
-    def __init__(self, look: TranscriptOptions, lines: list[str]) -> None:
+    def __init__(self, look: TranscriptOptions, lines: Sequence[str]) -> None:
         super().__init__(look)
-        self._lines = [sanitise_keeping_style(line) for line in lines]
+        self._lines = [sanitise(line) for line in lines]
 
     def draw(self, width: int) -> list[str]:
-        """The lines, wrapped."""
-        room = max(width - 2, 1)
-        return [f" {row}" for line in self._lines for row in wrap_text(line, room)]
+        """The lines, wrapped between two facts."""
+        room, dim = max(width - 2, 1), self.look.theme.paint("dim")
+        return [f" {dim(row)}" for line in self._lines for row in wrap_parts(line, " · ", room)]
 
 
 class DividerBlock(Block):

@@ -34,7 +34,8 @@ class TranscriptView:
     def __init__(self, look: TranscriptOptions) -> None:
         self.look = look
         self._blocks = Transcript()
-        self._feed = TranscriptBuilder(look, self._blocks.add_child)
+        self.feed = TranscriptBuilder(look, self._blocks.add_child)
+        """Turns session events into blocks; ``clear`` replaces it."""
         self._earlier: tuple[DividerBlock, int | None, Earlier] | None = None
         """The divider for earlier messages, where they end, and the function that reads them."""
 
@@ -43,19 +44,11 @@ class TranscriptView:
         """The component to draw."""
         return self._blocks
 
-    def handle_event(self, event: object) -> None:
-        """Handles a session event."""
-        self._feed.handle_event(event)
-
-    def tick(self) -> bool:
-        """Updates durations; returns whether there is anything to paint."""
-        return self._feed.tick()
-
     def clear(self) -> None:
         """Clears the transcript for another conversation."""
         self._blocks.clear()
         self._earlier = None
-        self._feed = TranscriptBuilder(self.look, self._blocks.add_child)
+        self.feed = TranscriptBuilder(self.look, self._blocks.add_child)
 
     def load(self, transcript: DisplayTranscript, earlier: Earlier | None = None) -> None:
         """Shows a stored conversation; of a long one ``transcript`` has the end.
@@ -63,7 +56,7 @@ class TranscriptView:
         ``earlier`` reads what comes before that, when the transcript is expanded.
         """
         self._earlier = None
-        self._show(transcript, self._feed, earlier)
+        self._show(transcript, self.feed, earlier)
 
     def _show(
         self, transcript: DisplayTranscript, feed: TranscriptBuilder, earlier: Earlier | None
@@ -87,8 +80,8 @@ class TranscriptView:
         self._blocks.replace_child(divider, blocks)
 
     def add(self, block: Component) -> None:
-        """Adds a block."""
-        self._feed.add(block)
+        """Adds a block; a streaming answer continues above it."""
+        self.feed.remark(block)
 
     def add_output(self, output: Component) -> None:
         """Adds the output of a command, with the usual space above it."""
@@ -96,7 +89,7 @@ class TranscriptView:
 
     def notice(self, text: str, level: Level = "info") -> None:
         """Adds a notice."""
-        self._feed.remark(NoticeBlock(self.look, text, level))
+        self.feed.remark(NoticeBlock(self.look, text, level))
 
     def begin_bash(self, command: str, *, is_excluded: bool) -> UserBashBlock:
         """Adds and returns a block for a shell command of the user."""

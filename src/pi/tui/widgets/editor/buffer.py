@@ -39,60 +39,41 @@ class Buffer:
     """Text as one or more lines, with a cursor."""
 
     def __init__(self, text: str = "") -> None:
-        self._lines = text.split("\n")
-        self._cursor = self.end
-        self._text: str | None = text
-
-    @property
-    def lines(self) -> Sequence[str]:
-        """The lines, without line ends."""
-        return self._lines
-
-    @property
-    def text(self) -> str:
-        """The whole text."""
-        if self._text is None:
-            self._text = "\n".join(self._lines)
-        return self._text
-
-    @property
-    def cursor(self) -> Position:
-        """The cursor position."""
-        return self._cursor
-
-    @cursor.setter
-    def cursor(self, position: Position) -> None:
-        self._cursor = self.nearest(position)
+        self.text = text
+        self.lines = text.split("\n")
+        """Without line ends."""
+        self.cursor = self.end
+        """Always a position in the text: ``nearest`` returns one."""
 
     @property
     def line(self) -> str:
         """The line with the cursor."""
-        return self._lines[self._cursor.row]
+        return self.lines[self.cursor.row]
 
     @property
     def end(self) -> Position:
         """The position after the last character."""
-        return Position(len(self._lines) - 1, len(self._lines[-1]))
+        return Position(len(self.lines) - 1, len(self.lines[-1]))
 
     def nearest(self, position: Position) -> Position:
         """Returns the position in the text that is nearest to ``position``."""
-        row = min(max(position.row, 0), len(self._lines) - 1)
-        return Position(row, min(max(position.col, 0), len(self._lines[row])))
+        row = min(max(position.row, 0), len(self.lines) - 1)
+        return Position(row, min(max(position.col, 0), len(self.lines[row])))
 
     def between(self, start: Position, end: Position) -> str:
         """Returns the text between two positions."""
         if start.row == end.row:
-            return self._lines[start.row][start.col : end.col]
-        first, last = self._lines[start.row][start.col :], self._lines[end.row][: end.col]
-        return "\n".join([first, *self._lines[start.row + 1 : end.row], last])
+            return self.lines[start.row][start.col : end.col]
+        first, last = self.lines[start.row][start.col :], self.lines[end.row][: end.col]
+        return "\n".join([first, *self.lines[start.row + 1 : end.row], last])
 
     def replace(self, start: Position, end: Position, text: str) -> Edit:
         """Replaces the text between two positions; the cursor moves behind it."""
-        edit = Edit(start, self.between(start, end), text, self._cursor)
-        head, tail = self._lines[start.row][: start.col], self._lines[end.row][end.col :]
-        self._lines[start.row : end.row + 1] = f"{head}{text}{tail}".split("\n")
-        self._cursor = after(start, text)
-        self._text = None
+        edit = Edit(start, self.between(start, end), text, self.cursor)
+        head, tail = self.lines[start.row][: start.col], self.lines[end.row][end.col :]
+        self.lines[start.row : end.row + 1] = f"{head}{text}{tail}".split("\n")
+        self.cursor = after(start, text)
+        self.text = "\n".join(self.lines)
         return edit
 
     def apply(self, edit: Edit) -> None:

@@ -134,7 +134,8 @@ class Document:
     def __init__(self, *, private: bool = False, single_line: bool = False) -> None:
         self._private = private
         self._single_line = single_line
-        self._buffer = Buffer()
+        self.buffer = Buffer()
+        """The text, with markers for long pastes, and the cursor. Only the document changes it."""
         self._undo = UndoStack()
         self._kills = KillRing()
         self._markers = PasteMarkers()
@@ -145,28 +146,13 @@ class Document:
         self.units = TextUnits(self._markers.spans)
 
     @property
-    def lines(self) -> Sequence[str]:
-        """The lines, with markers for long pastes."""
-        return self._buffer.lines
-
-    @property
-    def text(self) -> str:
-        """The whole text, with markers for long pastes."""
-        return self._buffer.text
-
-    @property
     def expanded(self) -> str:
         """The whole text, with long pastes in full."""
-        return self._markers.expand(self.text)
-
-    @property
-    def cursor(self) -> Position:
-        """The cursor position."""
-        return self._buffer.cursor
+        return self._markers.expand(self.buffer.text)
 
     def move(self, motion: Motion) -> None:
         """Moves the cursor."""
-        self.move_to(motion(self._buffer, self.units))
+        self.move_to(motion(self.buffer, self.units))
 
     def move_to(self, position: Position) -> None:
         """Moves the cursor to a position, or to the nearest valid one."""
@@ -177,18 +163,21 @@ class Document:
         """Inserts typed text; the letters of a word are undone together."""
         text = self._normalised(text)
         joins = self._last == "typed" and not text[:1].isspace()
-        self._replace(self.cursor, self.cursor, text, "typed", joins=joins)
+        self._replace(self.buffer.cursor, self.buffer.cursor, text, "typed", joins=joins)
 
     def insert(self, text: str) -> None:
         """Inserts a text as one step."""
-        self._replace(self.cursor, self.cursor, self._normalised(text), "")
+        self._replace(self.buffer.cursor, self.buffer.cursor, self._normalised(text), "")
 
     def paste(self, text: str) -> None:
         """Inserts a pasted text, as a marker if it is long."""
         text = self._normalised(text)
         is_kept_whole = self._private or self._single_line
         self._replace(
-            self.cursor, self.cursor, text if is_kept_whole else self._markers.shorten(text), ""
+            self.buffer.cursor,
+            self.buffer.cursor,
+            text if is_kept_whole else self._markers.shorten(text),
+            "",
         )
 
     def delete(self, motion: Motion) -> None:
@@ -202,10 +191,10 @@ class Document:
         start, end = self._range(motion)
         if start == end:
             return
-        killed = self._buffer.between(start, end)
+        killed = self.buffer.between(start, end)
         if not self._private:
             if self._last == "killed":
-                self._kills.extend(killed, at_front=end == self.cursor)
+                self._kills.extend(killed, at_front=end == self.buffer.cursor)
             else:
                 self._kills.add(killed)
         self._replace(start, end, "", "killed")
@@ -213,8 +202,8 @@ class Document:
     def yank(self) -> None:
         """Inserts the last killed text."""
         if text := self._kills.latest:
-            self._yanked_at = self.cursor
-            self._replace(self.cursor, self.cursor, text, "yanked")
+            self._yanked_at = self.buffer.cursor
+            self._replace(self.buffer.cursor, self.buffer.cursor, text, "yanked")
 
     def yank_pop(self) -> None:
         """After a yank, replaces the inserted text by the one killed before it."""
@@ -223,10 +212,6 @@ class Document:
         start = self._yanked_at
         end = after(start, self._kills.latest)
         self._replace(start, end, self._kills.rotate(), "yanked", joins=True)
-
-    def between(self, start: Position, end: Position) -> str:
-        """Returns the text between two positions."""
-        return self._buffer.between(start, end)
 
     def replace(self, start: Position, end: Position, text: str) -> None:
         """Replaces the text between two positions as one step; the cursor moves behind it."""
@@ -246,11 +231,11 @@ class Document:
 
     def undo(self) -> bool:
         """Reverts the last step. Returns whether there was one."""
-        return self._travelled(changed=self._undo.undo(self._buffer))
+        return self._travelled(changed=self._undo.undo(self.buffer))
 
     def redo(self) -> bool:
         """Repeats the last reverted step. Returns whether there was one."""
-        return self._travelled(changed=self._undo.redo(self._buffer))
+        return self._travelled(changed=self._undo.redo(self.buffer))
 
     def set_text(
         self, text: str, cursor: Position | None = None, *, browsing: bool = False
@@ -261,7 +246,7 @@ class Document:
         """
         joins = browsing and self._last == "browsed"
         step: _Step = "browsed" if browsing else ""
-        self._replace(START, self._buffer.end, self._normalised(text), step, joins=joins)
+        self._replace(START, self.buffer.end, self._normalised(text), step, joins=joins)
         if cursor is not None:
             self._place_cursor(cursor)
 
@@ -269,7 +254,7 @@ class Document:
         """Starts a new text without undo and markers. The kill ring is kept."""
         self.version += 1
         self._kills.change(self._markers.expand)
-        self._buffer = Buffer()
+        self.buffer = Buffer()
         self._undo.clear()
         self._markers.clear()
         self._last = ""
@@ -284,8 +269,8 @@ class Document:
         return text.strip("\n").replace("\n", " ") if self._single_line else text
 
     def _range(self, motion: Motion) -> tuple[Position, Position]:
-        target = motion(self._buffer, self.units)
-        return min(target, self.cursor), max(target, self.cursor)
+        target = motion(self.buffer, self.units)
+        return min(target, self.buffer.cursor), max(target, self.buffer.cursor)
 
     def _replace(
         self, start: Position, end: Position, text: str, step: _Step, *, joins: bool = False
@@ -294,14 +279,14 @@ class Document:
             return
         self._last = step
         self.version += 1
-        edit = self._buffer.replace(start, end, text)
+        edit = self.buffer.replace(start, end, text)
         if not self._private:
             self._undo.record(edit, joins=joins)
-        self._place_cursor(self.cursor)
+        self._place_cursor(self.buffer.cursor)
 
     def _place_cursor(self, position: Position) -> None:
-        row, col = self._buffer.nearest(position)
-        self._buffer.cursor = Position(row, self.units.border(self.lines[row], col))
+        row, col = self.buffer.nearest(position)
+        self.buffer.cursor = Position(row, self.units.border(self.buffer.lines[row], col))
 
 
 Do: TypeAlias = Callable[[Document], object]

@@ -9,12 +9,12 @@ from pi.base.clock import SystemClock
 from pi.base.records import Record
 from pi.base.tasks import TaskScope
 from pi.tui.completion.provider import Provider
-from pi.tui.component import CURSOR_MARKER, RowCache
+from pi.tui.component import CURSOR_MARKER, CachedWidget
 from pi.tui.input.decoder import PASTE_END, PASTE_START
 from pi.tui.input.keymap import Keymap
 from pi.tui.input.keys import printable_text
 from pi.tui.style import Paint, inverse, unpainted
-from pi.tui.text.width import truncate_to_width
+from pi.tui.text.width import truncate_to_width, visible_width
 from pi.tui.widgets.editor import buffer
 from pi.tui.widgets.editor.buffer import START, Motion, Position
 from pi.tui.widgets.editor.document import Document, edit
@@ -46,7 +46,7 @@ class EditorTheme(Record):
     suggestions: SelectTheme = SelectTheme()
 
 
-class Editor:
+class Editor(CachedWidget):
     """Multi-line text between two borders, with suggestions below.
 
     ``screen_rows`` returns the height of the screen; the editor uses less than a third of it.
@@ -75,6 +75,8 @@ class Editor:
         """The label in the top border. It may have styles, and must be sanitised."""
         self.placeholder = ""
         """Shown while there is no text."""
+        self.short_placeholder = ""
+        """Shown where there is no room for ``placeholder``."""
         self._placeholder_paint = theme.placeholder
         self._keymap = keymap or Keymap()
         self._screen_rows = screen_rows
@@ -97,11 +99,12 @@ class Editor:
         self._jump: Callable[[str], Motion] | None = None
         self._padding = 0
         self._width = 80
-        self._memory = RowCache()
+        self._height = 24
+        """The height of the screen when the editor was last drawn."""
 
     def get_text(self) -> str:
         """Returns the text as shown, with markers for long pastes."""
-        return self._document.text
+        return self._document.buffer.text
 
     def get_expanded_text(self) -> str:
         """Returns the text to submit, with long pastes in full."""
@@ -129,7 +132,7 @@ class Editor:
     def set_autocomplete_provider(self, provider: Provider) -> None:
         """Sets the completion provider."""
         self._popup.set_provider(provider)
-        self._memory.forget()
+        super().invalidate()
 
     def set_autocomplete_max_visible(self, rows: int) -> None:
         """Sets how many suggestions are visible, starting with the next ones."""
@@ -138,7 +141,7 @@ class Editor:
     def set_padding_x(self, columns: int) -> None:
         """Sets the free columns on both sides of the text."""
         self._padding = max(columns, 0)
-        self._memory.forget()
+        super().invalidate()
 
     def set_vim(self, *, enabled: bool) -> None:
         """Switches the keys of vim on or off; they start in insert mode."""
@@ -147,7 +150,7 @@ class Editor:
         from pi.tui.widgets.editor.vim import VimMode  # deferred: few users switch it on
 
         self._vim = VimMode(self._document, self) if enabled else None
-        self._memory.forget()
+        super().invalidate()
 
     def captures(self, data: str) -> bool:
         """Whether a key belongs to the mode of the editor before the application sees it."""
@@ -185,15 +188,15 @@ class Editor:
 
     def invalidate(self) -> None:
         """Discards cached rows."""
-        self._memory.forget()
+        super().invalidate()
         self._popup.invalidate()
 
-    def render(self, width: int) -> list[str]:
-        """Returns the borders, the rows of text around the cursor, and suggestions."""
-        circumstances = (self.focused, self.label, self.border_color, self._screen_rows())
-        return self._memory.rows(width, self._draw, *circumstances)
+    def _circumstances(self) -> object:
+        self._height = self._screen_rows()
+        return self.focused, self.label, self.border_color, self._height
 
     def _draw(self, width: int) -> list[str]:
+        """Returns the borders, the rows of text around the cursor, and suggestions."""
         self._width = width
         self._lay_out()
         view, paint = self._viewport, self.border_color
@@ -203,13 +206,13 @@ class Editor:
         cursor_at = view.cursor_row - view.above if self.focused else -1
         margin = " " * self._pad(width)
         bottom = border(width, paint, label=paint(self._vim.label) if self._vim else "", note=below)
-        if self.placeholder and not self._document.text:
+        if self.placeholder and not self._document.buffer.text:
             room, has_cursor = width - len(margin), cursor_at == 0
             rows.append(margin + self._draw_placeholder(room, has_cursor=has_cursor))
             return [*rows, bottom, *self._popup.render(width)]
         for number, row in enumerate(view.visible):
-            text = self._document.lines[row.line][row.start : row.end]
-            cursor = self._document.cursor.col - row.start if number == cursor_at else None
+            text = self._document.buffer.lines[row.line][row.start : row.end]
+            cursor = self._document.buffer.cursor.col - row.start if number == cursor_at else None
             selected = self._selected_columns(row) if self._vim else None
             drawn = text_row(
                 text, cursor, self._document.units, width=width - len(margin), selected=selected
@@ -229,7 +232,9 @@ class Editor:
         return max(first - row.start, 0), min(last, row.end) - row.start
 
     def _draw_placeholder(self, width: int, *, has_cursor: bool) -> str:
-        text = truncate_to_width(self.placeholder, max(width - 1, 0), "…")
+        room = max(width - 1, 0)
+        fits = visible_width(self.placeholder) <= room or not self.short_placeholder
+        text = truncate_to_width(self.placeholder if fits else self.short_placeholder, room, "…")
         if not has_cursor:
             return self._placeholder_paint(text)
         first = text[:1] or " "
@@ -248,21 +253,21 @@ class Editor:
         # a full row.
         padding = self._pad(self._width)
         width = self._width - max(2 * padding, 1)
-        height = max(_MIN_ROWS, int(self._screen_rows() * _SHARE_OF_SCREEN))
+        height = max(_MIN_ROWS, int(self._height * _SHARE_OF_SCREEN))
         self._viewport.update(
-            self._document.lines, self._document.cursor, width=width, height=height
+            self._document.buffer.lines, self._document.buffer.cursor, width=width, height=height
         )
 
     def _change(self, do: Callable[[], None]) -> None:
         """Runs an operation and calls ``on_change`` if it changed the text."""
         before = self._document.version
         do()
-        self._memory.forget()
+        super().invalidate()
         if self._document.version != before:
             self._viewport.reset_column()
             if self._vim is not None:
                 self._vim.text_changed()
-            self.on_change(self._document.text)
+            self.on_change(self._document.buffer.text)
 
     def _deliver(self, do: Callable[[], None]) -> None:
         self._change(do)
@@ -315,7 +320,7 @@ class Editor:
         self._lay_out()
         if not self._viewport.on_first_row:
             self._document.move_to(self._viewport.moved(-1))
-        elif self._is_browsing or self._document.cursor == START:
+        elif self._is_browsing or self._document.buffer.cursor == START:
             self._history_previous()
         else:
             self._document.move(buffer.line_start)
@@ -340,7 +345,7 @@ class Editor:
     def _history_previous(self) -> None:
         if not self._is_browsing:
             self._history.leave()
-        self._show(self._history.previous(self._document.text), START)
+        self._show(self._history.previous(self._document.buffer.text), START)
 
     def _history_next(self) -> None:
         if self._is_browsing:
@@ -362,8 +367,8 @@ class Editor:
             self._submit()
 
     def _submit(self) -> None:
-        row, col = self._document.cursor
-        if self._document.lines[row][:col].endswith("\\"):
+        row, col = self._document.buffer.cursor
+        if self._document.buffer.lines[row][:col].endswith("\\"):
             self._document.delete(buffer.left)
             self._document.insert("\n")
             return

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from pi.base.records import Record
 from pi.tui.component import CURSOR_MARKER
 from pi.tui.style import Paint, inverse
+from pi.tui.text.ansi import strip_sequences
 from pi.tui.text.width import truncate_to_width, visible_width
 from pi.tui.widgets.editor.buffer import Position, TextUnits
 
@@ -157,28 +158,35 @@ class Viewport:
         self._layout = Layout(units)
         self._layout.update([""], 1)
         self._cursor = Position(0, 0)
-        self._top = 0
-        self._height = 1
+        self.page = 1
+        """The number of rows of the window."""
+        self.above = 0
+        """The number of rows above the window."""
+        self.below = 0
+        """The number of rows below the window."""
+        self.cursor_row = 0
+        """The number of the row with the cursor."""
+        self.visible: list[Row] = []
+        """The rows of the window, from the top."""
         self._target_column: int | None = None
         """The column of vertical moves, kept across shorter rows."""
 
     def update(self, lines: Sequence[str], cursor: Position, *, width: int, height: int) -> None:
         """Wraps the text again and scrolls the cursor into view."""
         self._cursor = cursor
-        self._layout.update(lines, max(width, 1))
-        self._height = max(height, 1)
-        row = self.cursor_row
-        lowest = max(self._layout.height - self._height, 0)
-        self._top = min(max(min(self._top, row), row - self._height + 1), lowest)
+        layout = self._layout
+        layout.update(lines, max(width, 1))
+        self.page = max(height, 1)
+        row = self.cursor_row = layout.row_of(cursor)
+        lowest = max(layout.height - self.page, 0)
+        self.above = min(max(min(self.above, row), row - self.page + 1), lowest)
+        end = min(self.above + self.page, layout.height)
+        self.below = layout.height - end
+        self.visible = [layout.row(number) for number in range(self.above, end)]
 
     def reset_column(self) -> None:
         """Makes the next vertical move start from the column of the cursor."""
         self._target_column = None
-
-    @property
-    def cursor_row(self) -> int:
-        """The number of the row with the cursor."""
-        return self._layout.row_of(self._cursor)
 
     @property
     def on_first_row(self) -> bool:
@@ -190,27 +198,6 @@ class Viewport:
         """Whether there is no row below the cursor."""
         return self.cursor_row == self._layout.height - 1
 
-    @property
-    def visible(self) -> list[Row]:
-        """The visible rows, from the top."""
-        end = min(self._top + self._height, self._layout.height)
-        return [self._layout.row(number) for number in range(self._top, end)]
-
-    @property
-    def above(self) -> int:
-        """The number of rows above the window."""
-        return self._top
-
-    @property
-    def below(self) -> int:
-        """The number of rows below the window."""
-        return max(self._layout.height - self._top - self._height, 0)
-
-    @property
-    def page(self) -> int:
-        """The number of rows of a page."""
-        return self._height
-
     def moved(self, rows: int) -> Position:
         """Returns the position ``rows`` below the cursor, or above if negative."""
         if self._target_column is None:
@@ -219,7 +206,10 @@ class Viewport:
 
     def at(self, row: int, column: int) -> Position:
         """Returns the position at a cell of the window."""
-        return self._layout.position_at(self._top + row, column)
+        return self._layout.position_at(self.above + row, column)
+
+
+_BETWEEN = " · "
 
 
 def border(width: int, paint: Paint, *, label: str = "", note: str = "") -> str:
@@ -230,13 +220,23 @@ def border(width: int, paint: Paint, *, label: str = "", note: str = "") -> str:
     text = label or note
     if not text or width < 8:
         return paint("─" * width)
-    text = truncate_to_width(text, width - 6, "…")
+    text = _fitting(text, width - 6)
     tail = width - 4 - visible_width(text)
     end = f" {note} ──" if label and note else ""
     line = "─" * (tail - visible_width(end)) + end
     if visible_width(line) != tail or line == end:  # no space for both
         line = "─" * tail
     return f"{paint('── ')}{text if label else paint(text)}{paint(' ' + line)}"
+
+
+def _fitting(label: str, width: int) -> str:
+    """Returns a label without the last of its parts, ``a · b · c``, that do not fit."""
+    plain = strip_sequences(label)
+    while visible_width(plain) > width and _BETWEEN in plain:
+        plain = plain.rpartition(_BETWEEN)[0]
+    if visible_width(plain) > width:
+        return truncate_to_width(label, width, "…")
+    return truncate_to_width(label, visible_width(plain), "")
 
 
 def text_row(
@@ -258,6 +258,9 @@ def text_row(
         return _selected_row(text, cursor, units, width, selected)
     if cursor is None:
         return truncate_to_width(text, width, "…")
+    if units.is_plain(text) and len(text) < width:  # the usual case, with every key
+        at = text[cursor : cursor + 1] or " "
+        return f"{text[:cursor]}{CURSOR_MARKER}{inverse(at)}{text[cursor + 1 :]}"
     end = units.after(text, cursor)
     unit = text[cursor:end]
     head = truncate_to_width(text[:cursor], max(width - 1, 0), "")

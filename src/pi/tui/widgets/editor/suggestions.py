@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, TypeAlias
 
 from pi.base.tasks import TaskScope
-from pi.tui.completion.provider import Completed, Provider, Suggestion, Suggestions
+from pi.tui.completion.provider import Provider, Suggestion, Suggestions
 from pi.tui.input.keymap import Keymap
 from pi.tui.widgets.editor.buffer import Position
 from pi.tui.widgets.editor.document import Document
@@ -28,7 +28,7 @@ class CompletionRequests:
     """
 
     def __init__(self, provider: Provider, tasks: TaskScope, sleep: Sleep) -> None:
-        self._provider = provider
+        self.provider = provider
         self._tasks = tasks
         self._sleep = sleep
         self._task: asyncio.Task[None] | None = None
@@ -62,21 +62,11 @@ class CompletionRequests:
     def is_triggered(self, lines: Sequence[str], cursor: Position) -> bool:
         """Returns whether the text before the cursor triggers suggestions."""
         before = lines[cursor.row][: cursor.col]
-        triggers = self._provider.trigger_characters
+        triggers = self.provider.trigger_characters
         if "/" in triggers and cursor.row == 0 and before.startswith("/"):
             return True  # a command, or its arguments
         word = before.rpartition(" ")[2] if '"' not in before else before
         return any(trigger in word for trigger in triggers if trigger != "/")
-
-    def completes_files(self, lines: Sequence[str], cursor: Position) -> bool:
-        """Returns whether Tab completes files here."""
-        return self._provider.should_trigger_file_completion(lines, *cursor)
-
-    def take(
-        self, lines: Sequence[str], cursor: Position, item: Suggestion, prefix: str
-    ) -> Completed:
-        """Returns the text with a suggestion applied."""
-        return self._provider.apply_completion(lines, *cursor, item, prefix)
 
     async def _run_request(
         self,
@@ -89,7 +79,7 @@ class CompletionRequests:
     ) -> None:
         if wait:
             await self._sleep(wait)
-        found = await self._provider.get_suggestions(lines, *cursor, force=force)
+        found = await self.provider.get_suggestions(lines, *cursor, force=force)
         self._task = None
         on_result(found if found and found.items else None)
 
@@ -175,7 +165,7 @@ class SuggestionPopup:
         """
         if self._completion is None:
             return
-        lines, cursor = self._document.lines, self._document.cursor
+        lines, cursor = self._document.buffer.lines, self._document.buffer.cursor
         if self._completion.is_triggered(lines, cursor):
             self._completion.request(lines, cursor, self._on_result)
         else:
@@ -215,7 +205,7 @@ class SuggestionPopup:
         if shown.selected.value == prefix:
             self.close()
             return "submit"
-        is_command = prefix.startswith("/") and prefix == self._document.text
+        is_command = prefix.startswith("/") and prefix == self._document.buffer.text
         self._take(shown.selected, prefix)
         return "submit" if is_command else "handled"
 
@@ -223,12 +213,12 @@ class SuggestionPopup:
     def _is_naming_command(self) -> bool:
         """Returns whether a command was typed before its suggestions arrived."""
         is_asking = self._completion is not None and self._completion.is_pending
-        return is_asking and re.fullmatch(_COMMAND_NAME, self._document.text) is not None
+        return is_asking and re.fullmatch(_COMMAND_NAME, self._document.buffer.text) is not None
 
     def _enter(self) -> Outcome:
         """Handles Enter as if the suggestions had already arrived."""
         if self._completion is not None:
-            lines, cursor = self._document.lines, self._document.cursor
+            lines, cursor = self._document.buffer.lines, self._document.buffer.cursor
             self._completion.request(lines, cursor, self._on_result_entering, now=True)
             self.is_entering = True
         return "handled"
@@ -248,8 +238,8 @@ class SuggestionPopup:
 
     def _request_again(self, on_result: Callable[[Suggestions | None], None]) -> None:
         if self._completion:
-            lines, cursor = self._document.lines, self._document.cursor
-            files = self._completion.completes_files(lines, cursor)
+            lines, cursor = self._document.buffer.lines, self._document.buffer.cursor
+            files = self._completion.provider.should_trigger_file_completion(lines, *cursor)
             self._completion.request(lines, cursor, on_result, force=files)
 
     def _on_result(self, found: Suggestions | None) -> None:
@@ -286,7 +276,10 @@ class SuggestionPopup:
         if self._completion is None:
             return
         self.close()
-        done = self._completion.take(self._document.lines, self._document.cursor, item, prefix)
+        buffer = self._document.buffer
+        done = self._completion.provider.apply_completion(
+            buffer.lines, *buffer.cursor, item, prefix
+        )
         self._document.set_text("\n".join(done.lines), Position(done.row, done.col))
         if item.value.endswith("/"):  # a directory: complete inside it
             self._request_again(self._on_result)

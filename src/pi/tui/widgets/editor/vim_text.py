@@ -32,12 +32,12 @@ class VimText:
     @property
     def lines(self) -> Sequence[str]:
         """The lines of the document."""
-        return self.document.lines
+        return self.document.buffer.lines
 
     @property
     def cursor(self) -> Position:
         """The cursor."""
-        return self.document.cursor
+        return self.document.buffer.cursor
 
     # Positions ------------------------------------------------------------------------------------
 
@@ -154,7 +154,7 @@ class VimText:
 
     def yank(self, span: Span) -> None:
         """Keeps a text for ``put``."""
-        text = self.document.between(span.start, span.end)
+        text = self.document.buffer.between(span.start, span.end)
         self._register = Register(text, span.is_lines)
 
     def delete(self, span: Span) -> None:
@@ -202,13 +202,13 @@ class VimText:
 
     def replace_characters(self, span: Span, char: str) -> None:
         """Replaces every character, but not line ends."""
-        text = self.document.between(span.start, span.end)
+        text = self.document.buffer.between(span.start, span.end)
         replaced = "".join(each if each == "\n" else char for each in text)
         self.document.replace(span.start, span.end, replaced)
 
     def toggle_case(self, span: Span) -> None:
         """Swaps upper and lower case."""
-        text = self.document.between(span.start, span.end)
+        text = self.document.buffer.between(span.start, span.end)
         self.document.replace(span.start, span.end, text.swapcase())
 
     def join(self, count: int) -> None:

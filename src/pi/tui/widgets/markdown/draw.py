@@ -17,6 +17,7 @@ from pi.tui.widgets.markdown.nodes import (
     Cell,
     Code,
     CodeBlock,
+    Formula,
     Heading,
     ImageNode,
     Inline,
@@ -41,14 +42,15 @@ def draw_inline(nodes: Iterable[Inline], style: MarkdownStyle) -> str:
 def plain_text(nodes: Iterable[Inline]) -> str:
     """Returns the text without styles."""
     return "".join(
-        node.text if isinstance(node, Plain | Code) else plain_text(node.children) for node in nodes
+        node.text if isinstance(node, Plain | Code | Formula) else plain_text(node.children)
+        for node in nodes
     )
 
 
 def _draw(node: Inline, style: MarkdownStyle) -> str:
     theme = style.theme
     match node:
-        case Plain():
+        case Plain() | Formula():
             return node.text
         case Code():
             return theme.code(node.text)
@@ -242,12 +244,14 @@ def draw_block(block: Block, width: int, style: MarkdownStyle) -> list[str]:
     """Returns the rows of one block, none wider than ``width``."""
     match block:
         case Paragraph():
-            text = draw_inline(block.children, style).removesuffix("\n")  # HTML ends with its line
-            rows = wrap_text(style.theme.text(text), width)
+            rows = _draw_paragraph(block, width, style)
         case Heading():
             rows = _draw_heading(block, width, style)
+        case CodeBlock(is_held=True):
+            rows = _draw_held(block, width, style)
         case CodeBlock():
-            rows = _draw_code(block, width, style)
+            drawn = style.draw_code(block, width) if block.is_drawn and style.draw_code else None
+            rows = _draw_code(block, width, style) if drawn is None else drawn
         case Quote():
             rows = _draw_quote(block, width, style)
         case List():
@@ -257,6 +261,40 @@ def draw_block(block: Block, width: int, style: MarkdownStyle) -> list[str]:
         case Rule():
             rows = [style.theme.rule("─" * min(width, _LONGEST_RULE))]
     return rows
+
+
+def _draw_paragraph(block: Paragraph, width: int, style: MarkdownStyle) -> list[str]:
+    """Draws text, and display formulas in lines of their own."""
+    rows: list[str] = []
+    nodes: list[Inline] = []
+
+    def end_text() -> None:
+        text = draw_inline(nodes, style).removesuffix("\n")  # HTML ends with its line
+        if rows:
+            text = text.removeprefix("\n")
+        if text or not rows:
+            rows.extend(wrap_text(style.theme.text(text), width))
+        nodes.clear()
+
+    for node in block.children:
+        if not isinstance(node, Formula) or not node.has_own_lines:
+            nodes.append(node)
+            continue
+        if nodes:
+            end_text()
+        rows += _draw_formula(node, width, style)
+    if nodes or not rows:
+        end_text()
+    return rows
+
+
+def _draw_formula(formula: Formula, width: int, style: MarkdownStyle) -> list[str]:
+    """Draws a formula in two dimensions, or as a line where that is wider than the screen."""
+    widest = max(map(visible_width, formula.rows))
+    if widest > width:
+        return wrap_text(style.theme.text(formula.text), width)
+    indent = "  " if widest + 2 <= width else ""
+    return [indent + style.theme.text(row) if row else "" for row in formula.rows]
 
 
 def _draw_heading(heading: Heading, width: int, style: MarkdownStyle) -> list[str]:
@@ -295,6 +333,13 @@ def _draw_code(block: CodeBlock, width: int, style: MarkdownStyle) -> list[str]:
     if block.has_end and keeps_fences:
         rows += wrap_text(theme.code_border("```"), width)
     return rows
+
+
+def _draw_held(block: CodeBlock, width: int, style: MarkdownStyle) -> list[str]:
+    """Draws one row that stands for code which is drawn when it is complete."""
+    theme = style.theme
+    text = f"{theme.code_indent()}{theme.code_border(f'{block.language} …')}"
+    return wrap_text(text, width)[:1]
 
 
 @lru_cache(maxsize=512)

@@ -1,210 +1,151 @@
-"""Converts simple LaTeX formulas to a line of Unicode characters. Pure.
+"""Draws LaTeX formulas: as a line of characters, or in two dimensions. Pure.
 
-Unsupported formulas are shown as source.
+Formulas that are not understood are shown as source.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache
+from itertools import zip_longest
+from typing import Any
 
-_TOKEN = re.compile(r"\\[A-Za-z]+\s*|\\.|[{}^_]|\s+|.", re.DOTALL)
+from pi.tui.widgets.markdown.formula_layout import LOWERED, RAISED, layout, small
+from pi.tui.widgets.markdown.latex import parse_latex
+from pi.tui.widgets.markdown.latex_nodes import (
+    Accent,
+    Boxed,
+    Brace,
+    Fenced,
+    Fraction,
+    Grid,
+    Node,
+    NodeRow,
+    NotUnderstood,
+    Root,
+    Scripts,
+    Symbol,
+)
+from pi.tui.widgets.markdown.nodes import Formula
+
 _LOOKS_LIKE_ONE = re.compile(r"\\[A-Za-z]|\^")
 """A text between dollars without any of these may be prices or shell variables."""
-_MAX_NESTING = 30
-"""Nested groups that are still readable."""
+_LOOKS_LIKE_DISPLAY = re.compile(r"\\[A-Za-z]|\^|=")
 
 
-def _words(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
-def _named(names: str, characters: str) -> dict[str, str]:
-    return dict(zip(names.split(), characters, strict=True))
-
-
-_SYMBOLS = {
-    **_named(
-        "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau "
-        "upsilon phi chi psi omega varepsilon vartheta varphi Gamma Delta Theta Lambda Xi Pi Sigma "
-        "Upsilon Phi Psi Omega",
-        "αβγδεζηθικλμνξπρστυφχψωεϑφΓΔΘΛΞΠΣΥΦΨΩ",
-    ),
-    **_named(
-        "times cdot div pm mp le leq ge geq ne neq approx equiv sim propto infty partial nabla sum "
-        "prod int oint in notin subset subseteq supset supseteq cup cap emptyset forall exists neg "
-        "lnot land wedge lor vee to rightarrow leftarrow leftrightarrow Rightarrow Leftarrow "
-        "Leftrightarrow iff implies mapsto ldots dots cdots langle rangle circ oplus otimes perp "
-        "parallel angle prime star ast bullet hbar ell setminus mid lfloor rfloor lceil rceil ll "
-        "gg cong models vdash top bot therefore because",
-        "×·÷±∓≤≤≥≥≠≠≈≡∼∝∞∂∇∑∏∫∮∈∉⊂⊆⊃⊇∪∩∅∀∃¬¬∧∧∨∨→→←↔⇒⇐⇔⇔⇒↦……⋯⟨⟩∘⊕⊗⊥∥∠′⋆∗•ℏℓ∖∣⌊⌋⌈⌉≪≫≅⊨⊢⊤⊥∴∵",
-    ),
-}
-_WORDS = _words(
-    "sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh log ln lg exp min max sup inf lim "
-    "det dim ker deg gcd Pr arg mod"
-)
-_BLANKS = {"quad": "  ", "qquad": "    ", ",": " ", ";": " ", ":": " ", " ": " ", "!": ""}
-_UNSEEN = _words("left right big Big bigg Bigg displaystyle limits nolimits")
-_AS_IT_IS = _words("text mathrm mathbf mathit mathsf operatorname textbf textit")
-_DOUBLE = _named("C H N P Q R Z E F", "ℂℍℕℙℚℝℤ𝔼𝔽")
-_ACCENTS = _named(
-    "hat bar vec tilde dot ddot overline", "\u0302\u0304\u20d7\u0303\u0307\u0308\u0305"
-)
-_RAISED = dict(
-    zip(
-        "0123456789+-=()abcdefghijklmnoprstuvwxyzT′",
-        "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᵀ′",
-        strict=True,
-    )
-)
-_LOWERED = dict(
-    zip("0123456789+-=()aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ", strict=True)
-)
-
-
-class _NotUnderstood(Exception):
-    """The formula contains something that has no Unicode form."""
-
-
+@lru_cache(maxsize=256)
 def formula(source: str) -> str | None:
     """Returns a formula as characters; None if it is not a formula or does not fit a line."""
     if not _LOOKS_LIKE_ONE.search(source):
         return None
     try:
-        return _Reader(source).all()
-    except _NotUnderstood:
+        node = parse_latex(source)
+        return None if isinstance(node, Grid) else in_line(node)
+    except NotUnderstood:
         return None
 
 
-class _Reader:
-    """Reads a formula from left to right."""
-
-    def __init__(self, source: str) -> None:
-        self._tokens: list[str] = _TOKEN.findall(source)[::-1]
-        """The remaining tokens, the next one last."""
-        self._depth = 0
-
-    def all(self) -> str:
-        """Returns the whole formula."""
-        shown = self._until_end()
-        if self._tokens:
-            raise _NotUnderstood
-        return re.sub(r"  +", " ", shown).strip()
-
-    def _until_end(self) -> str:
-        """Reads up to the end of the formula or group."""
-        parts: list[str] = []
-        while self._tokens and self._tokens[-1] != "}":
-            parts.append(self._next())
-        return "".join(parts)
-
-    def _next(self) -> str:
-        """Reads one letter, command or group."""
-        if self._depth == _MAX_NESTING:
-            raise _NotUnderstood
-        self._depth += 1
-        shown = self._convert(self._taken())
-        self._depth -= 1
-        return shown
-
-    def _convert(self, token: str) -> str:
-        match token:
-            case "{":
-                inside = self._until_end()
-                if self._taken() != "}":
-                    raise _NotUnderstood
-                return inside
-            case "^":
-                return self._script(_RAISED, "^")
-            case "_":
-                return self._script(_LOWERED, "_")
-            case _ if token.isspace():
-                return " "
-            case _ if token.startswith("\\"):
-                return self._command(token[1:])
-        return token
-
-    def _command(self, written: str) -> str:
-        name = written.rstrip() or written
-        blank = " " if written != name else ""
-        if name in _SYMBOLS:
-            return _SYMBOLS[name] + blank
-        if name in _WORDS:
-            is_followed = bool(self._tokens) and re.match(r"[^\W_]|\\", self._tokens[-1])
-            return f"{name} " if blank or is_followed else name
-        if name in _UNSEEN:
-            return ""
-        if name in _BLANKS:
-            return _BLANKS[name]
-        if draw := _WITH_ARGUMENT.get(name):
-            return draw(self)
-        if not name.isalpha() and name != "\\":
-            return name
-        raise _NotUnderstood
-
-    def _script(self, letters: dict[str, str], sign: str) -> str:
-        """Reads a superscript or subscript."""
-        text = self._argument()
-        return _placed(text.strip(), letters, sign) + (" " if text.endswith(" ") else "")
-
-    def _argument(self) -> str:
-        """Reads the argument of a command or sign: a group, or the next letter."""
-        while self._tokens and self._tokens[-1].isspace():
-            self._tokens.pop()
-        return self._next()
-
-    def _taken(self) -> str:
-        if not self._tokens:
-            raise _NotUnderstood
-        return self._tokens.pop()
-
-    def fraction(self) -> str:
-        """Returns ``a/b``, with brackets where needed."""
-        return f"{_bracketed(self._argument())}/{_bracketed(self._argument())}"
-
-    def root(self) -> str:
-        """Returns ``√x``, preceded by the degree of a higher root."""
-        degree = ""
-        if self._tokens and self._tokens[-1] == "[":
-            self._tokens.pop()
-            while (token := self._taken()) != "]":
-                degree += token
-        return f"{_placed(degree, _RAISED, '^') if degree else ''}√{_bracketed(self._argument())}"
-
-    def unchanged(self) -> str:
-        """Returns letters of another typeface unchanged."""
-        return self._argument()
-
-    def double(self) -> str:
-        """Returns double-struck letters, as for sets of numbers."""
-        letters = self._argument()
-        return "".join(_DOUBLE.get(letter, letter) for letter in letters)
-
-    def accented(self, mark: str) -> str:
-        """Returns a letter with a combining mark."""
-        letters = self._argument()
-        return "".join(letter + mark for letter in letters)
+@lru_cache(maxsize=256)
+def display(source: str) -> Formula | None:
+    """Returns a formula for lines of its own; None if it is not one."""
+    if not _LOOKS_LIKE_DISPLAY.search(source):
+        return None
+    try:
+        node = parse_latex(source)
+    except NotUnderstood:
+        return None
+    return Formula(text=in_line(node), rows=layout(node))
 
 
-_WITH_ARGUMENT: dict[str, Callable[[_Reader], str]] = {
-    **dict.fromkeys(("frac", "dfrac", "tfrac"), _Reader.fraction),
-    "sqrt": _Reader.root,
-    "mathbb": _Reader.double,
-    **dict.fromkeys(_AS_IT_IS, _Reader.unchanged),
-    **{name: partial(_Reader.accented, mark=mark) for name, mark in _ACCENTS.items()},
-}
+def in_line(node: Node) -> str:
+    """Returns a node as one line."""
+    return re.sub(r"  +", " ", _line(node)).strip()
 
 
-def _placed(text: str, letters: dict[str, str], sign: str) -> str:
+def _line(node: Node) -> str:
+    return _LINES[type(node)](node)
+
+
+def _symbol(node: Symbol) -> str:
+    return " " if node.kind == "blank" else node.text
+
+
+def _fraction(node: Fraction) -> str:
+    if not node.has_line:
+        return f"{in_line(node.top)} choose {in_line(node.bottom)}"
+    return f"{_bracketed(in_line(node.top))}/{_bracketed(in_line(node.bottom))}"
+
+
+def _root(node: Root) -> str:
+    degree = "" if node.degree is None else _script(node.degree, RAISED, "^")
+    return f"{degree}√{_bracketed(in_line(node.inside))}"
+
+
+def _scripts(node: Scripts) -> str:
+    lower = "" if node.lower is None else _script(node.lower, LOWERED, "_")
+    upper = "" if node.upper is None else _script(node.upper, RAISED, "^")
+    return f"{_line(node.base)}{lower}{upper}"
+
+
+def _accent(node: Accent) -> str:
+    return "".join(letter + node.mark for letter in _line(node.inside))
+
+
+def _fenced(node: Fenced) -> str:
+    return f"{node.left}{_line(node.inside)}{node.right}"
+
+
+def _brace(node: Brace) -> str:
+    return _bracketed(in_line(node.inside))
+
+
+def _boxed(node: Boxed) -> str:
+    return _line(node.inside)
+
+
+def _grid(node: Grid) -> str:
+    joint = ", " if node.gaps.startswith(" ") else " "
+    return "; ".join(joint.join(map(in_line, cells)) for cells in node.rows)
+
+
+def _row(node: NodeRow) -> str:
+    parts: list[str] = []
+    for item, following in zip_longest(node.items, node.items[1:]):
+        text = _line(item)
+        if isinstance(item, Symbol) and item.kind == "word" and _begins_word(following):
+            text += " "
+        parts.append(text)
+    return "".join(parts)
+
+
+def _begins_word(node: Node | None) -> bool:
+    """Whether a name of a function needs a space before it."""
+    if node is None:
+        return False
+    return bool(re.match(r"[^\W_]|[√∑∏∫]", _line(node)))
+
+
+def _script(node: Node, letters: dict[str, str], sign: str) -> str:
     """Returns a superscript or subscript if all characters exist, otherwise with a sign."""
-    if text and all(letter in letters for letter in text):
-        return "".join(map(letters.__getitem__, text))
-    return sign + _bracketed(text)
+    text = in_line(node)
+    return small(text, letters) or sign + _bracketed(text)
 
 
 def _bracketed(text: str) -> str:
-    text = text.strip()
-    is_one = len(text) == 1 or re.fullmatch(r"[\d.]+|\([^()]*\)", text)
+    is_one = len(text) == 1 or re.fullmatch(r"[\d.]+|\([^()]*\)|\w[¹²³⁰-ₜ]+", text)
     return text if is_one else f"({text})"
+
+
+_LINES: dict[type, Callable[[Any], str]] = {
+    Symbol: _symbol,
+    NodeRow: _row,
+    Fraction: _fraction,
+    Root: _root,
+    Scripts: _scripts,
+    Accent: _accent,
+    Fenced: _fenced,
+    Brace: _brace,
+    Boxed: _boxed,
+    Grid: _grid,
+}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from pi.base.records import Record
 from pi.tui.style import Paint, Style, painter, unpainted
@@ -46,7 +46,18 @@ class ImageNode(Record):
     children: tuple[Inline, ...]
 
 
-Inline: TypeAlias = Plain | Code | StyledSpan | Link | ImageNode
+class Formula(Record):
+    """A display formula."""
+
+    text: str
+    """As one line."""
+    rows: tuple[str, ...]
+    """In two dimensions."""
+    has_own_lines: bool = False
+    """Whether nothing else is in its lines; only then it is drawn in two dimensions."""
+
+
+Inline: TypeAlias = Plain | Code | StyledSpan | Link | ImageNode | Formula
 
 
 class Paragraph(Record):
@@ -70,6 +81,12 @@ class CodeBlock(Record):
     """The text after the last line feed may still grow."""
     has_start: bool = True
     has_end: bool = True
+    is_closed: bool = True
+    """Whether its closing fence has arrived; only known of code that a view may draw."""
+    is_drawn: bool = False
+    """Whether a view may draw it; then it is never cut into parts."""
+    is_held: bool = False
+    """Whether it is not shown yet, because it is drawn once, when it is closed."""
 
 
 class Quote(Record):
@@ -161,6 +178,28 @@ class MarkdownTheme(Record):
     """Returns the indentation of code lines; called for each drawing."""
 
 
+DrawsLanguage: TypeAlias = Callable[[str], bool]
+"""Returns whether code of a language is drawn by a view."""
+
+DrawCode: TypeAlias = Callable[[CodeBlock, int], "list[str] | None"]
+"""Draws code in a width; None if the source is shown."""
+
+
+class CodeViews(Protocol):
+    """Draws code of some languages as something else, such as diagrams."""
+
+    def draws(self, language: str) -> bool:
+        """Returns whether it draws this language. Such code is shown when it is complete."""
+        ...
+
+    def rows(self, language: str, text: str, width: int, *, is_open: bool) -> list[str] | None:
+        """Returns the rows; None if the source is shown.
+
+        ``is_open`` if the text ended without the closing fence.
+        """
+        ...
+
+
 class MarkdownStyle(Record):
     """A theme, with options for some texts and terminals."""
 
@@ -169,3 +208,5 @@ class MarkdownStyle(Record):
     """Whether the terminal supports OSC 8; otherwise URLs are written out."""
     keeps_list_markers: bool = False
     """Whether bullets, numbers and fences are shown as typed, as for text of the user."""
+    draw_code: DrawCode | None = None
+    """Called for code that a view may draw."""

@@ -13,13 +13,15 @@ from typing import Any, NamedTuple, TypeAlias
 
 import pyromark
 
-from pi.base.records import Record
+from pi.base.records import Record, replace
 from pi.base.terminal_text import one_line, sanitise
-from pi.tui.widgets.markdown.formulas import formula
+from pi.tui.widgets.markdown.formulas import display, formula
 from pi.tui.widgets.markdown.nodes import (
     Block,
     Code,
     CodeBlock,
+    DrawsLanguage,
+    Formula,
     Heading,
     ImageNode,
     Inline,
@@ -93,6 +95,8 @@ _BLANK = b" \t\r>"
 """Characters that an empty line may have, including quote markers."""
 _ITEM_MARKER = re.compile(rb"[-+*]|\d{1,9}[.)]")
 _BRACKETS = {"(": ")", "[": "]"}
+_FENCE = re.compile(rb"`{3,}|~{3,}")
+_CLOSING_FENCE = re.compile(rb"[ \t>]*(`{3,}|~{3,})[ \t]*")
 _LINE_START = re.compile(r"\n[ \t>]*")
 
 Json: TypeAlias = Any
@@ -115,11 +119,13 @@ def parse(
     *,
     keep_backslashes: bool = False,
     draw_formulas: bool = False,
+    draws: DrawsLanguage | None = None,
 ) -> list[PlacedBlock]:
     """Returns the blocks of a source, from top to bottom.
 
     ``definitions`` are links defined in other parts, by label in lower case. ``keep_backslashes``
-    shows escaping backslashes, and ``draw_formulas`` converts LaTeX.
+    shows escaping backslashes, and ``draw_formulas`` converts LaTeX. ``draws`` returns whether a
+    view draws code of a language.
     """
     known = definitions or {}
 
@@ -131,7 +137,10 @@ def parse(
         text, options=_EXTENSIONS, broken_link_callback=resolve if known else None
     )
     builder = _Builder(
-        text.encode(), keep_backslashes=keep_backslashes, draw_formulas=draw_formulas
+        text.encode(),
+        keep_backslashes=keep_backslashes,
+        draw_formulas=draw_formulas,
+        draws=draws,
     )
     return builder.build(events)
 
@@ -154,10 +163,11 @@ class _Bracket(NamedTuple):
 class _Frame:
     """An open element: its kind, its position, and its children so far."""
 
-    def __init__(self, kind: str, detail: Json, start: int) -> None:
+    def __init__(self, kind: str, detail: Json, start: int, end: int) -> None:
         self.kind = kind
         self.detail = detail
         self.start = start
+        self.end = end
         self.children: list[Any] = []
         self.starts: list[int] = []
         """The positions of the children."""
@@ -168,8 +178,16 @@ class _Frame:
 class _Builder:
     """Builds blocks from the parser's events without recursion, because sources can nest deeply."""
 
-    def __init__(self, source: bytes, *, keep_backslashes: bool, draw_formulas: bool) -> None:
+    def __init__(
+        self,
+        source: bytes,
+        *,
+        keep_backslashes: bool,
+        draw_formulas: bool,
+        draws: DrawsLanguage | None,
+    ) -> None:
         self._source = source
+        self._draws = draws
         self._keep_backslashes = keep_backslashes
         self._draw_formulas = draw_formulas
         self._stack: list[_Frame] = []
@@ -180,10 +198,10 @@ class _Builder:
             start = place["start"]
             match event:
                 case {"Start": str(kind)}:
-                    self._begin(kind, None, start)
+                    self._begin(kind, None, start, place["end"])
                 case {"Start": detailed}:
                     [(kind, detail)] = detailed.items()
-                    self._begin(kind, detail, start)
+                    self._begin(kind, detail, start, place["end"])
                 case {"End": _}:
                     self._end()
                 case "Rule":
@@ -192,15 +210,17 @@ class _Builder:
                     self._item_frame().is_checked = is_checked
                 case {"Text": str(text)} if self._draw_formulas and self._bracketed(text, start):
                     pass
+                case {"DisplayMath": str(text)} if self._draw_formulas and (shown := display(text)):
+                    self._add(_sanitised(shown), start)
                 case {"Code": code}:
                     self._add(Code(text=sanitise(code)), start)
                 case _:
                     self._add(Plain(text=sanitise(self._text(event, start))), start)
         return self._found
 
-    def _begin(self, kind: str, detail: Json, start: int) -> None:
+    def _begin(self, kind: str, detail: Json, start: int, end: int) -> None:
         is_too_deep = len(self._stack) >= _MAX_NESTING
-        self._stack.append(_Frame(_TOO_DEEP if is_too_deep else kind, detail, start))
+        self._stack.append(_Frame(_TOO_DEEP if is_too_deep else kind, detail, start, end))
 
     def _end(self) -> None:
         frame = self._stack.pop()
@@ -234,7 +254,7 @@ class _Builder:
             case {"InlineMath": str(text)}:
                 return self._formula(text) or f"${text}$"
             case {"DisplayMath": str(text)}:
-                return self._formula(text) or f"$${text}$$"
+                return f"$${text}$$"
             case "SoftBreak" | "HardBreak":
                 return "\n"
         return ""  # an extension that is not enabled
@@ -253,11 +273,18 @@ class _Builder:
         frame.bracket = None
         source = self._source[opened.start + 1 : start - 1].decode()
         inside = frame.children[opened.child :]
-        shown = formula(_LINE_START.sub(" ", source))
-        if shown is None or not all(isinstance(node, Plain | StyledSpan) for node in inside):
+        source = _LINE_START.sub(" ", source)
+        shown = display(source) if sign == "]" else None
+        line = formula(source) if shown is None else None
+        is_formula = shown is not None or line is not None
+        if not is_formula or not all(isinstance(node, Plain | StyledSpan) for node in inside):
             return False
         del frame.children[opened.child :], frame.starts[opened.child :]
-        self._add(Plain(text=sanitise(shown + text[1:])), opened.start)
+        if shown is not None:
+            self._add(_sanitised(shown), opened.start)
+        rest = (line or "") + text[1:]
+        if rest:
+            self._add(Plain(text=sanitise(rest)), opened.start)
         return True
 
     def _formula(self, source: str) -> str | None:
@@ -279,7 +306,18 @@ class _Builder:
             case "Item":
                 return self._item(frame)
             case _:
-                return _block(frame)
+                return self._marked(_block(frame), frame)
+
+    def _marked(self, block: Block, frame: _Frame) -> Block:
+        """Returns code of a drawn language with the marks that decide when it is drawn."""
+        if self._draws is None or not isinstance(block, CodeBlock):
+            return block
+        if not self._draws(block.language):
+            return block
+        lines = self._source[frame.start : frame.end].rstrip().split(b"\n")
+        opening, closing = _FENCE.match(lines[0]), _CLOSING_FENCE.fullmatch(lines[-1])
+        is_closed = bool(opening and closing and closing[1].startswith(opening[0]))
+        return replace(block, is_drawn=True, is_closed=is_closed and len(lines) > 1)
 
     @property
     def _is_in_link(self) -> bool:
@@ -326,7 +364,26 @@ def _block(frame: _Frame) -> Block:
                 language=language_of(info), text="".join(part.text for part in frame.children)
             )
         case _:
-            return Paragraph(children=link_bare_urls(children))
+            return _paragraph(children)
+
+
+def _sanitised(formula: Formula) -> Formula:
+    return Formula(text=sanitise(formula.text), rows=tuple(map(sanitise, formula.rows)))
+
+
+def _paragraph(nodes: Iterable[Inline]) -> Paragraph:
+    """Returns a paragraph in which the formulas with lines of their own are marked."""
+    children = list(link_bare_urls(nodes))
+    for place, node in enumerate(children):
+        if not isinstance(node, Formula):
+            continue
+        before = children[place - 1] if place else None
+        after = children[place + 1] if place + 1 < len(children) else None
+        begins = before is None or (isinstance(before, Plain) and before.text.endswith("\n"))
+        ends = after is None or (isinstance(after, Plain) and after.text.startswith("\n"))
+        if begins and ends:
+            children[place] = replace(node, has_own_lines=True)
+    return Paragraph(children=tuple(children))
 
 
 def language_of(info: str) -> str:
@@ -344,10 +401,10 @@ def _as_blocks(frame: _Frame) -> tuple[tuple[Block, ...], list[int]]:
     starts: list[int] = []
     for is_text, run in groupby(zip(frame.children, frame.starts, strict=True), _is_text):
         nodes, places = zip(*run, strict=True)
-        blocks += [Paragraph(children=link_bare_urls(nodes))] if is_text else nodes
+        blocks += [_paragraph(nodes)] if is_text else nodes
         starts += places[:1] if is_text else places
     return tuple(blocks), starts
 
 
 def _is_text(placed: tuple[Inline | Block, int]) -> bool:
-    return isinstance(placed[0], Plain | Code | StyledSpan | Link | ImageNode)
+    return isinstance(placed[0], Plain | Code | StyledSpan | Link | ImageNode | Formula)

@@ -18,7 +18,10 @@ from pi.tui.widgets.markdown.nodes import (
     Block,
     Code,
     CodeBlock,
+    DrawsLanguage,
+    Formula,
     Inline,
+    Item,
     List,
     Paragraph,
     Plain,
@@ -45,9 +48,16 @@ class Tail(NamedTuple):
 class Splitter:
     """Takes a source in parts and returns blocks as they become final."""
 
-    def __init__(self, *, keep_backslashes: bool = False, draw_formulas: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        keep_backslashes: bool = False,
+        draw_formulas: bool = False,
+        draws: DrawsLanguage | None = None,
+    ) -> None:
         self._keep_backslashes = keep_backslashes
         self._draw_formulas = draw_formulas
+        self._draws = draws
         self._tail = ""
         """The source that is in no final block and no code."""
         self._code: _OpenCode | None = None
@@ -68,7 +78,8 @@ class Splitter:
     def tail(self, *, is_last: bool) -> Tail:
         """Returns the blocks after the final ones; unless ``is_last``, without ambiguous text."""
         if self._code is not None:
-            return Tail([self._code.rest(self._tail, is_last=is_last)], 0)
+            rest = self._code.rest(self._tail, is_last=is_last)
+            return Tail([rest if is_last else held(rest)], 0)
         text, whole = self._tail, self._tail[: self._tail.rfind("\n") + 1]
         if not is_last and _UNDECIDED.fullmatch(text, len(whole)):
             text = whole
@@ -76,7 +87,10 @@ class Splitter:
         if not is_last and placed and isinstance(placed[-1].block, Table) and text != whole:
             text, placed = whole, self._parse(whole)  # its rows are added one by one
         closed = len(placed) - 1 if placed and _is_apart(placed[-1].start, text) else 0
-        return Tail([found.block for found in placed], closed)
+        blocks = [found.block for found in placed]
+        if blocks and not is_last:
+            blocks[-1] = held(blocks[-1])
+        return Tail(blocks, closed)
 
     def _read_code(self, final: list[Block]) -> bool:
         """Moves whole lines into the code. Returns True if the code ended and more may follow."""
@@ -100,7 +114,9 @@ class Splitter:
             start = len(whole[: fence.start()].encode())
             if placed and placed[-1].start >= start and isinstance(placed[-1].block, CodeBlock):
                 self._cut(placed, fence.end(), final)
-                self._code = _OpenCode(len(fence[1]), fence[2], language_of(fence[3]))
+                language = language_of(fence[3])
+                is_drawn = self._draws is not None and self._draws(language)
+                self._code = _OpenCode(len(fence[1]), fence[2], language, is_drawn=is_drawn)
                 return True
         placed = self._parse(whole)
         if len(placed) > 1:
@@ -137,10 +153,28 @@ class Splitter:
             self._definitions,
             keep_backslashes=self._keep_backslashes,
             draw_formulas=self._draw_formulas,
+            draws=self._draws,
         )
         if self._list is not None and placed and isinstance(placed[0].block, List):
             placed[0] = replace(placed[0], block=self._list.continued(placed[0].block))
         return placed
+
+
+def held(block: Block) -> Block:
+    """Returns a growing block without the code at its end that a view draws when it is complete.
+
+    Code elsewhere in it is complete, also without a closing fence.
+    """
+    match block:
+        case CodeBlock(is_drawn=True, is_closed=False):
+            return replace(block, is_held=True)
+        case Quote(children=(*others, last)):
+            return replace(block, children=(*others, held(last)))
+        case List(items=(*others, Item(children=(*before, last)) as item)):
+            item = replace(item, children=(*before, held(last)))
+            return replace(block, items=(*others, item))
+        case _:
+            return block
 
 
 class _OpenList(NamedTuple):
@@ -186,8 +220,9 @@ def _line_of(start: int, text: str) -> int:
 class _OpenCode:
     """Fenced code without its end."""
 
-    def __init__(self, indent: int, mark: str, language: str) -> None:
+    def __init__(self, indent: int, mark: str, language: str, *, is_drawn: bool = False) -> None:
         self.is_closed = False
+        self._is_drawn = is_drawn
         self._indent = indent
         self._mark = mark
         self._language = language
@@ -204,7 +239,8 @@ class _OpenCode:
             return self._block(self._piece, has_end=True)
         line = self._unindented(line)
         final = None
-        if self._lines >= PIECE_LINES and can_end(self._piece, self._last_line, line, self._lines):
+        is_long = self._lines >= PIECE_LINES and not self._is_drawn
+        if is_long and can_end(self._piece, self._last_line, line, self._lines):
             final = self._block(self._piece, has_end=False)
             self._piece, self._lines, self._has_start = "", 0, False
         self._piece += line
@@ -215,6 +251,7 @@ class _OpenCode:
     def rest(self, growing: str, *, is_last: bool) -> CodeBlock:
         """Returns the code that is not final. ``growing`` may become the closing fence."""
         if set(growing.strip(" ")) == {self._mark[0]} and (not is_last or self._closes(growing)):
+            self.is_closed = is_last
             growing = ""
         return self._block(self._piece + self._unindented(growing), has_end=is_last)
 
@@ -228,7 +265,12 @@ class _OpenCode:
 
     def _block(self, text: str, *, has_end: bool) -> CodeBlock:
         return CodeBlock(
-            language=self._language, text=text, has_start=self._has_start, has_end=has_end
+            language=self._language,
+            text=text,
+            has_start=self._has_start,
+            has_end=has_end,
+            is_closed=self.is_closed or not self._is_drawn,
+            is_drawn=self._is_drawn,
         )
 
 
@@ -262,7 +304,7 @@ def stable_part(block: Block) -> StablePart | None:
             text = _before_last_mark(block.children)
             text = _before(text, _first_open(text))
             return StablePart(replace(block, children=text), 1) if text else None
-        case CodeBlock():
+        case CodeBlock(is_drawn=False):
             whole = block.text[: block.text.rfind("\n") + 1]
             return StablePart(replace(block, text=whole, has_end=False), 0) if whole else None
         case Quote():
@@ -339,7 +381,7 @@ def _mark_text(node: Inline) -> str:
     match node:
         case Plain():
             return node.text
-        case Code():
+        case Code() | Formula():
             return "." * len(node.text)
         case _:
             return re.sub(r"\w\Z", ".", "".join(map(_mark_text, node.children)))

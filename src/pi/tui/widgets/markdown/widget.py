@@ -6,9 +6,15 @@ from collections.abc import Callable
 
 from pi.base.terminal_text import StreamSanitiser
 from pi.tui.style import Paint, unpainted
-from pi.tui.text.width import inner_width, padded
+from pi.tui.text.width import inner_width, padded, visible_width
 from pi.tui.widgets.markdown.draw import clear_code_cache, draw_block, needs_gap
-from pi.tui.widgets.markdown.nodes import Block, MarkdownStyle, MarkdownTheme
+from pi.tui.widgets.markdown.nodes import (
+    Block,
+    CodeBlock,
+    CodeViews,
+    MarkdownStyle,
+    MarkdownTheme,
+)
 from pi.tui.widgets.markdown.streaming import Splitter, stable_part
 
 
@@ -17,7 +23,8 @@ class Markdown:
 
     While ``is_streaming``, appended text costs only the last block, and the rows of final blocks
     are reported as such; ``finish`` ends the stream. The text is passed through ``transform``,
-    which is called again at the end.
+    which is called again at the end. Fenced code that ``code_views`` draws is held back until it is
+    closed, because rows that became history cannot change.
     """
 
     def __init__(
@@ -33,6 +40,7 @@ class Markdown:
         keeps_backslashes: bool = False,
         draws_formulas: bool = False,
         transform: Callable[[str], str] = unpainted,
+        code_views: CodeViews | None = None,
         is_streaming: bool = False,
     ) -> None:
         self._pad_x = pad_x
@@ -41,7 +49,11 @@ class Markdown:
             theme=theme or MarkdownTheme(),
             has_hyperlinks=has_hyperlinks,
             keeps_list_markers=keeps_list_markers,
+            draw_code=self._code_rows if code_views is not None else None,
         )
+        self._code_views = code_views
+        self._drawn_code: dict[tuple[CodeBlock, int], list[str] | None] = {}
+        """Drawn code of this width: a view is called once, also for code in a growing list."""
         self._background = background
         self._keeps_backslashes = keeps_backslashes
         self._draws_formulas = draws_formulas
@@ -79,12 +91,14 @@ class Markdown:
     def invalidate(self) -> None:
         """Discards cached rows."""
         clear_code_cache()
+        self._drawn_code.clear()
         self._width = -1
 
     def render(self, width: int) -> list[str]:
         """Returns the rows."""
         if width != self._width:
             self._width = width
+            self._drawn_code.clear()
             self._final_rows: list[str] = []
             self._drawn = 0
             self._is_stale = True
@@ -96,7 +110,7 @@ class Markdown:
     @property
     def live_region_start(self) -> int | None:
         """The first row that may still change; None once the text is complete."""
-        return self._pad_y + len(self._final_rows) if self._is_streaming else None
+        return self._with_margin(len(self._final_rows)) if self._is_streaming else None
 
     @property
     def settled_end(self) -> int | None:
@@ -104,7 +118,11 @@ class Markdown:
 
         Rows before it may still change colours when their block is complete.
         """
-        return self._pad_y + self._settled if self._is_streaming else None
+        return self._with_margin(self._settled) if self._is_streaming else None
+
+    def _with_margin(self, rows: int) -> int:
+        """Returns how many rows are sure; without text that stays, the margin may vanish, too."""
+        return self._pad_y + rows if rows else 0
 
     def _show(self, *, goes_on: bool) -> None:
         """Applies the current source; ``goes_on`` if it extends the previous one."""
@@ -120,7 +138,9 @@ class Markdown:
     def _restart(self) -> None:
         self._sanitiser = StreamSanitiser()
         self._splitter = Splitter(
-            keep_backslashes=self._keeps_backslashes, draw_formulas=self._draws_formulas
+            keep_backslashes=self._keeps_backslashes,
+            draw_formulas=self._draws_formulas,
+            draws=None if self._code_views is None else self._code_views.draws,
         )
         self._final: list[Block] = []
         self._final_rows = []
@@ -162,6 +182,19 @@ class Markdown:
         if needs_gap(block) and not is_first:
             rows = ["", *rows]
         return self._padded(rows)
+
+    def _code_rows(self, block: CodeBlock, width: int) -> list[str] | None:
+        """Returns what a view draws for a block; None if there is none or it does not fit."""
+        assert self._code_views is not None
+        key = (block, width)
+        if key not in self._drawn_code:
+            rows = self._code_views.rows(
+                block.language, block.text, width, is_open=not block.is_closed
+            )
+            if rows is not None and any(visible_width(row) > width for row in rows):
+                rows = None
+            self._drawn_code[key] = rows
+        return self._drawn_code[key]
 
     def _padded(self, rows: list[str]) -> list[str]:
         return padded(rows, self._width, pad_x=self._pad_x, pad_y=0, background=self._background)

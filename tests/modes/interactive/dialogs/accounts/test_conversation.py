@@ -135,3 +135,19 @@ async def test_only_keys_that_mean_something_now_are_named() -> None:
         ("app.message.copy", "copy the address or code"),
         give_up,
     )
+
+
+async def test_a_login_that_waits_has_its_line_above_the_field_for_the_address() -> None:
+    watched = Watched()
+    watched.ui.notify(AuthUrl(url="https://a", instructions="Agree."))
+    asked = asyncio.create_task(
+        watched.ui.ask(LoginPrompt(kind="text", message="Address or code:"))
+    )
+    await settle()
+    assert watched.rows()[-3:] == [
+        " Waiting for the login in the browser…",
+        " Address or code:",
+        " >",
+    ]
+    await watched.press("x", "enter")
+    assert await asked == "x"

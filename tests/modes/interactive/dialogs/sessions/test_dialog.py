@@ -11,7 +11,7 @@ from pathlib import Path
 from pi.coding.session.catalog import ListedSession, SessionCatalog
 from pi.modes.interactive.dialogs.sessions.dialog import PAUSE, SessionScope, pick_session
 from pi.testing import FakeClock, says
-from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.session_fixture import SessionFixture
 from tests.modes.interactive.dialogs.sessions.test_listing import session
 from tests.modes.interactive.fake_screen import FakeScreen, settle
 
@@ -19,20 +19,20 @@ from tests.modes.interactive.fake_screen import FakeScreen, settle
 @asynccontextmanager
 async def three(tmp_path: Path) -> AsyncIterator[tuple[FakeScreen, asyncio.Task[Path | None]]]:
     """Three sessions, of which the last one is open, and the list of them."""
-    stage = Stage(tmp_path, *(says(f"answer {n}") for n in (1, 2, 3)))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, *(says(f"answer {n}") for n in (1, 2, 3)))
+    session = await fixture.open()
     for words in ("alpha question", "beta question", "gamma question"):
         await session.prompts.prompt(words)
-        await stage.clock.advance(120)
+        await fixture.clock.advance(120)
         if not words.startswith("gamma"):
             await session.sessions.new()
-    screen = FakeScreen(tmp_path, session, stage.host)
+    screen = FakeScreen(tmp_path, session, fixture.host)
     where = SessionScope(
-        host=stage.host,
-        catalog=SessionCatalog(stage.agent_dir),
-        cwd=str(stage.cwd),
+        host=fixture.host,
+        catalog=SessionCatalog(fixture.agent_dir),
+        cwd=str(fixture.cwd),
         current=session.session_file,
-        rename_current=session.facts.rename,
+        rename_current=session.info.rename,
     )
     task = asyncio.create_task(pick_session(screen, where))
     await _until(screen, "gamma question")
@@ -54,7 +54,7 @@ async def test_sessions_are_listed_with_the_open_one_marked(tmp_path: Path) -> N
         assert screen.lines()[:7] == [
             " Resume Session",
             "",
-            " > Type to search names, first words and conversations",
+            " > Type to search names and messages",
             " This folder · recent",
             "",
             " → ● gamma question                              2 msgs   2m",
@@ -94,7 +94,7 @@ async def test_the_open_session_is_renamed_through_its_port(tmp_path: Path) -> N
     async with three(tmp_path) as (screen, _):
         await screen.press("ctrl+r", *"Mine", "enter")
         await _until(screen, "● Mine")
-        assert screen.port.facts.state().session_name == "Mine"
+        assert screen.port.info.state().session_name == "Mine"
 
 
 async def test_deleting_asks_first_and_goes_to_the_trash(tmp_path: Path) -> None:

@@ -34,14 +34,14 @@ def session(
         message_count=2,
         last_message_ms=0,
     )
-    return ListedSession(path=Path(f"/s/{id}.jsonl"), size=1, facts=facts)
+    return ListedSession(path=Path(f"/s/{id}.jsonl"), size=1, summary=facts)
 
 
 A, B, C = session("a", first="hello"), session("b", name="Named", parent="/s/a.jsonl"), session("c")
 
 
 def ids(rows: list[SessionRow]) -> list[str]:
-    return [row.session.facts.id for row in rows]
+    return [row.session.summary.id for row in rows]
 
 
 def test_sessions_keep_their_order_unless_another_is_requested() -> None:
@@ -70,10 +70,11 @@ def test_a_session_is_called_by_its_name_or_by_how_it_begins() -> None:
 
 def test_ages_have_one_unit() -> None:
     minute, hour, day = 60_000, 3_600_000, 86_400_000
-    cases = {0: "0s", 59_000: "59s", minute: "1m", 3 * hour: "3h", 2 * day: "2d", 21 * day: "3w"}
+    assert {then: age(0, then) for then in (0, 999, 1_000)} == {0: "now", 999: "now", 1_000: "1s"}
+    cases = {59_000: "59s", minute: "1m", 3 * hour: "3h", 2 * day: "2d", 21 * day: "3w"}
     assert {then: age(0, then) for then in cases} == cases
     assert age(0, 800 * day) == "2y"
-    assert age(10, 0) == "0s"
+    assert age(10, 0) == "now"
 
 
 def test_home_is_a_tilde() -> None:
@@ -96,4 +97,4 @@ def test_every_session_is_threaded_once_whatever_they_say_of_their_origin(
     sessions = [
         session(str(place), parent=f"/s/{parent}.jsonl") for place, parent in enumerate(parents)
     ]
-    assert sorted(ids(threaded(sessions))) == sorted(each.facts.id for each in sessions)
+    assert sorted(ids(threaded(sessions))) == sorted(each.summary.id for each in sessions)

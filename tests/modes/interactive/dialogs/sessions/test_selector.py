@@ -132,7 +132,7 @@ def test_the_question_about_the_trash_is_read_on_any_screen_and_names_the_key(
 
 def test_one_message_is_reported_as_one(tmp_path: Path) -> None:
     watched = Watched(tmp_path)
-    facts = replace(SESSIONS[0].facts, message_count=1)
-    watched.selector.offer([replace(SESSIONS[0], facts=facts), SESSIONS[1]], "Here")
+    facts = replace(SESSIONS[0].summary, message_count=1)
+    watched.selector.offer([replace(SESSIONS[0], summary=facts), SESSIONS[1]], "Here")
     reported = [row.split("  ")[-2].strip() for row in watched.rows()[3:]]
     assert reported == ["1 msg", "2 msgs"]

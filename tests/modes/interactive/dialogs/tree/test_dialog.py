@@ -13,19 +13,19 @@ from pi.ai.errors import ProviderUnavailable
 from pi.coding.runtime.session.agent_session import AgentSession
 from pi.modes.interactive.dialogs.tree.dialog import ALREADY_THERE, walk_tree
 from pi.testing import says
-from tests.coding.runtime.stage import Stage, kinds
+from tests.coding.runtime.session_fixture import SessionFixture, kinds
 from tests.modes.interactive.fake_screen import FakeScreen
 
 
 @asynccontextmanager
 async def talk(tmp_path: Path, *answers: str) -> AsyncIterator[tuple[AgentSession, FakeScreen]]:
     """A session in which two things were said."""
-    stage = Stage(tmp_path, *(says(text) for text in ("One", "Two", *answers)))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, *(says(text) for text in ("One", "Two", *answers)))
+    session = await fixture.open()
     await session.prompts.prompt("first question")
     await session.prompts.prompt("second question")
     try:
-        yield session, FakeScreen(tmp_path, session, stage.host)
+        yield session, FakeScreen(tmp_path, session, fixture.host)
     finally:
         await session.close()
 
@@ -111,15 +111,15 @@ async def test_a_summary_is_kept_at_the_new_place(tmp_path: Path) -> None:
 
 
 async def test_a_summary_is_written_as_the_user_wants_it(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, *(says(text) for text in ("One", "Two", "## Notes")))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, *(says(text) for text in ("One", "Two", "## Notes")))
+    session = await fixture.open()
     await session.prompts.prompt("first question")
     await session.prompts.prompt("second question")
-    screen = FakeScreen(tmp_path, session, stage.host)
+    screen = FakeScreen(tmp_path, session, fixture.host)
     walk = asyncio.create_task(walk_tree(screen))
     await screen.press("up", "up", "enter", "down", "down", "enter", *"only names", "enter")
     await walk
-    assert "only names" in str(stage.provider.requests[-1].messages)
+    assert "only names" in str(fixture.provider.requests[-1].messages)
     await session.close()
 
 
@@ -127,12 +127,12 @@ async def test_a_summary_that_is_stopped_moves_nothing_and_shows_the_tree_again(
     tmp_path: Path,
 ) -> None:
     busy = ProviderUnavailable("503: busy", status=503)  # which is waited for before a retry
-    stage = Stage(tmp_path, says("One"), says("Two"), busy)
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("One"), says("Two"), busy)
+    session = await fixture.open()
     await session.prompts.prompt("first question")
     await session.prompts.prompt("second question")
     before = session.entries.log.leaf_id
-    screen = FakeScreen(tmp_path, session, stage.host)
+    screen = FakeScreen(tmp_path, session, fixture.host)
     walk = asyncio.create_task(walk_tree(screen))
     await screen.press("up", "up", "enter", "down", "enter")
     await screen.until(lambda text: "Summarizing the branch" in text)

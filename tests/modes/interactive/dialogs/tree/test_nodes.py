@@ -7,16 +7,16 @@ from pathlib import Path
 from pi.ai.messages import ToolCall
 from pi.modes.interactive.dialogs.tree.nodes import ROOT, read_tree
 from pi.testing import Reply, says
-from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.session_fixture import SessionFixture
 
 
 async def test_a_tree_has_every_entry_with_its_parent_label_and_the_leaf(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("One"), says("Two"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, says("One"), says("Two"))
+    session = await fixture.open()
     await session.prompts.prompt("first")
     await session.prompts.prompt("second")
-    points = session.facts.fork_points()
-    await session.facts.label(points[0].entry_id, "start")
+    points = session.info.fork_points()
+    await session.info.label(points[0].entry_id, "start")
     await session.tree.go_to(points[1].entry_id)
     tree = read_tree(session)
 
@@ -31,8 +31,8 @@ async def test_a_tree_has_every_entry_with_its_parent_label_and_the_leaf(tmp_pat
 
 
 async def test_an_empty_session_is_an_empty_path(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path)
+    session = await fixture.open()
     await session.prompts.record_model_choice()
     tree = read_tree(session)
     assert all(node.said.kind == "bookkeeping" for node in tree.nodes)
@@ -44,8 +44,8 @@ async def test_results_name_their_own_calls_although_ids_come_again(tmp_path: Pa
         ToolCall(id="call_0", name="bash", arguments={"command": f"echo {word}"})
         for word in ("one", "two")
     ]
-    stage = Stage(tmp_path, *(Reply(blocks=(call,)) for call in asked), says("Done"))
-    session = await stage.open()
+    fixture = SessionFixture(tmp_path, *(Reply(blocks=(call,)) for call in asked), says("Done"))
+    session = await fixture.open()
     await session.prompts.prompt("go")
 
     said = [node.said for node in read_tree(session).nodes]

@@ -85,6 +85,22 @@ def test_words_that_differ_stand_out() -> None:
             )
 
 
+def test_a_long_line_of_a_diff_is_wrapped_in_at_most_three_rows() -> None:
+    diff = "-1 one two three\n+1 " + "four five six " * 20
+    made = done(call("edit", path="x"), "ok", details={"diff": diff})
+    shared = look()
+
+    rows = [strip_sequences(row).rstrip() for row in edit_view(made, shared, 18).rows]
+    assert rows == [
+        "  - one two three",
+        "1 + four five six",
+        "    four five six",
+        "    four five six…",
+    ]
+    shared.is_expanded = True
+    assert len(edit_view(made, shared, 18).rows) == 21
+
+
 def test_a_long_diff_is_folded() -> None:
     lines = [f"+{number} x" for number in range(1000)]
     made = done(call("edit", path="x"), "ok", details={"diff": "\n".join(lines)})

@@ -44,7 +44,7 @@ def listed(
 
     By relevance, the best match comes first.
     """
-    candidates = [s for s in sessions if s.facts.name or not list_filter.named_only]
+    candidates = [s for s in sessions if s.summary.name or not list_filter.named_only]
     if not list_filter.query.strip():
         if list_filter.order == "threaded":
             return threaded(candidates)
@@ -66,7 +66,7 @@ def listed(
 
 
 def _shown(session: ListedSession) -> str:
-    return f"{session.facts.name or ''} {session.facts.first_message}"
+    return f"{session.summary.name or ''} {session.summary.first_message}"
 
 
 def _once(rows: Iterable[SessionRow]) -> list[SessionRow]:
@@ -82,7 +82,7 @@ def threaded(sessions: Sequence[ListedSession]) -> list[SessionRow]:
     places = {str(session.path): place for place, session in enumerate(sessions)}
     below: dict[int, list[int]] = {}
     for place, session in enumerate(sessions):
-        parent = places.get(session.facts.parent or "", -1)
+        parent = places.get(session.summary.parent or "", -1)
         below.setdefault(-1 if parent == place else parent, []).append(place)
     rows: list[SessionRow] = []
     waiting = [(place, 0) for place in reversed(below.get(-1, []))]
@@ -102,13 +102,15 @@ def next_order(order: Order) -> Order:
 
 def title(row: SessionRow) -> str:
     """The title of a session: its name, or else its first message."""
-    facts = row.session.facts
+    facts = row.session.summary
     return facts.name or one_line(summarise_message(facts.first_message)) or "(no words)"
 
 
 def age(then_ms: int, now_ms: int) -> str:
-    """The age in one unit: ``5m``, ``3h``, ``2w``."""
+    """The age in one unit: ``now``, ``5m``, ``3h``, ``2w``."""
     amount = max(now_ms - then_ms, 0) // 1000
+    if amount == 0:
+        return "now"
     for most, unit in _UNITS:
         if amount < most:
             return f"{amount}{unit}"

@@ -107,7 +107,7 @@ class SessionSelector:
             same=lambda row: row.session.path,
             head=self._head,
             empty=_READING,
-            placeholder="Type to search names, first words and conversations",
+            placeholder="Type to search names and messages",
         )
 
     @property
@@ -203,7 +203,7 @@ class SessionSelector:
         return [self._ui.theme.paint("muted")(" · ".join(parts))]
 
     def _draw(self, row: SessionRow, width: int, *, selected: bool) -> str:
-        theme, facts, host = self._ui.theme, row.session.facts, self._host
+        theme, facts, host = self._ui.theme, row.session.summary, self._host
         mark = "● " if row.session.path == self._current else ""
         fork = f"{'  ' * (row.depth - 1)}└ " if row.depth else ""
         when = age(facts.active_ms, host.clock.now_ms())
@@ -234,7 +234,7 @@ class SessionSelector:
 
         keymap = self._ui.keymap
         self._name = Input(prompt=" Name: ", keymap=keymap, on_submit=keep, on_cancel=close)
-        self._name.set_value(row.session.facts.name or "")
+        self._name.set_value(row.session.summary.name or "")
 
     def _delete(self, row: SessionRow | None) -> None:
         if row is None:

@@ -9,7 +9,7 @@ from pi.base.fuzzy import rank
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.coding.models.registry import full_name
-from pi.coding.settings.settings import value_at
+from pi.coding.settings.settings import RECOMMENDED, value_at
 from pi.coding.settings.table import SETTINGS, Setting
 from pi.modes.interactive.dialogs.panel import LIST_INSET, LOW, Keys, framed, list_rows
 from pi.modes.interactive.dialogs.picker import Picker
@@ -233,6 +233,9 @@ class _Editing:
             self._ui.notify(text, "error")
         else:
             self._check(setting.name, value)
+            if setting.name == "batteries" and value == RECOMMENDED:
+                for line in self._ui.port.extensions.left_out():
+                    self._ui.notify(f"Left out: {line}", "warning")
         self._list.set_value(setting.name, self._shown(setting))
         if setting.group in _SEEN:
             self._ui.refresh()

@@ -165,14 +165,10 @@ class ValueList:
         values = [offer.value for offer in offers]
         self._list.select(values.index(current) if current in values else 0)
         self._list.on_change = move
-
-    def handle_input(self, data: str) -> None:
+        self.handle_input = self._list.handle_input
         """Moves, chooses or cancels."""
-        self._list.handle_input(data)
-
-    def invalidate(self) -> None:
+        self.invalidate = self._list.invalidate
         """Invalidates the cached rows."""
-        self._list.invalidate()
 
     def render(self, width: int) -> list[str]:
         """The label, the description and the values."""
@@ -242,15 +238,13 @@ class ValueField:
         )
         self._field.set_value(for_editing(setting, value))
         self._field.focused = True
+        self.invalidate = self._field.invalidate
+        """Invalidates the cached rows."""
 
     def handle_input(self, data: str) -> None:
         """Edits, accepts or cancels."""
         self._problem = ""
         self._field.handle_input(data)
-
-    def invalidate(self) -> None:
-        """Invalidates the cached rows."""
-        self._field.invalidate()
 
     def render(self, width: int) -> list[str]:
         """The label, the field, and the error."""

@@ -66,7 +66,7 @@ async def pick_entry(ui: Ui, view: TreeView) -> str | None:
     async with TaskScope() as tasks:
 
         async def keep(id: str, label: str) -> None:
-            await port.facts.label(id, label or None)
+            await port.info.label(id, label or None)
             view.replace(read_tree(port))
             ui.request_render()
 

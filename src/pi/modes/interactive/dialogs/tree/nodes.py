@@ -222,8 +222,8 @@ class Tree:
 
 def read_tree(port: SessionPort) -> Tree:
     """Returns the current tree of a session."""
-    entries = [decoded(raw) for raw in port.facts.entries()]
-    parents, labels = _walked(port.facts.tree(), len(entries))
+    entries = [decoded(raw) for raw in port.info.entries()]
+    parents, labels = _walked(port.info.tree(), len(entries))
     nodes = tuple(
         Node(
             id=entry.id,

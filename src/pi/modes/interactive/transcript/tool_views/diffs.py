@@ -162,6 +162,8 @@ class _Look(NamedTuple):
     row: Paint
 
 
+MAX_WRAPPED = 3
+"""Rows of a long line while the diff is folded."""
 MAX_HIGHLIGHTED = 200
 """Lines of a diff above which it has no syntax colours: they take half a millisecond per line."""
 
@@ -171,7 +173,7 @@ _TOKENS = {"-": "toolDiffRemoved", "+": "toolDiffAdded"}
 def diff_rows(
     lines: Sequence[DiffLine], look: TranscriptOptions, width: int, *, language: str
 ) -> list[list[str]]:
-    """Returns the rows of each line: one, or several if everything is expanded."""
+    """Returns the rows of each line: one, or several for a long line."""
     theme = look.theme
     code = _highlighted(lines, look, language) if theme.has_backgrounds else None
     digits = max((len(str(line.number)) for line in lines if line.number is not None), default=0)
@@ -185,10 +187,9 @@ def diff_rows(
         number = "" if line.number is None else str(line.number)
         head = (dim(f"{number:>{digits}}") + " " if digits else "") + style.sign(line.sign or " ")
         room = max(width - (digits + 1 if digits else 0) - 2, 1)
-        if look.is_expanded and visible_width(text) > room:
-            pieces = wrap_text(text, room)
-        else:
-            pieces = [truncate_to_width(text, room, "…")]
+        pieces = wrap_text(text, room) if visible_width(text) > room else [text]
+        if not look.is_expanded and len(pieces) > MAX_WRAPPED:
+            pieces = [*pieces[: MAX_WRAPPED - 1], f"{truncate_to_width(pieces[-1], room - 1, '')}…"]
         blank = " " * visible_width(head)
         heads = [head] + [blank] * (len(pieces) - 1)
         drawn.append(

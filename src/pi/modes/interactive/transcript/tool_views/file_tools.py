@@ -105,7 +105,7 @@ def write_view(call: ToolCallState, look: TranscriptOptions, width: int) -> Tool
     if not content:
         return ToolView(title)
     lines = content.removesuffix("\n").split("\n")
-    note = look.theme.paint("dim")(counted(len(lines), "line"))
+    note = look.theme.paint("dim")(counted(len(lines), "line")) + _diagnosed(call, look)
     # Hidden lines are not highlighted.
     shown = lines if look.is_expanded else lines[:WRITE_PREVIEW_ROWS]
     code = code_lines("\n".join(shown), path, look)
@@ -135,7 +135,7 @@ def edit_view(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolV
         # Hidden lines are not compared or highlighted.
         near = lines if look.is_expanded else lines[: DIFF_ROWS + MAX_PAIRS]
         rows = _diff(read_diff(near), look, width, path, DIFF_ROWS, total=len(lines))
-        return ToolView(title, rows, _size(lines, look))
+        return ToolView(title, rows, _size(lines, look) + _diagnosed(call, look))
     if call.has_ended:
         return ToolView(title)
     return ToolView(title, _diff(_preview(call, look), look, width, path, EDIT_PREVIEW_ROWS))
@@ -157,6 +157,16 @@ def _diff(
     drawn = diff_rows(lines[:most], look, width, language=language_of(path))
     rows = [row for rows in drawn for row in rows]
     return [*rows, *clipped([more_rows(hidden, look)], width)] if hidden else rows
+
+
+def _diagnosed(call: ToolCallState, look: TranscriptOptions) -> str:
+    """What language servers found in the file; empty without a problem."""
+    match call.details.get("diagnostics"):
+        case {"summary": str(summary), "items": [*items]} if items:
+            colour = "error" if "error" in summary else "warning"
+            return look.theme.paint("dim")(" · ") + look.theme.paint(colour)(one_line(summary))
+        case _:
+            return ""
 
 
 def _sought(call: ToolCallState, look: TranscriptOptions, width: int) -> list[str]:

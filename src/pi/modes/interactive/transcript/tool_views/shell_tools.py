@@ -36,6 +36,8 @@ def bash_view(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolV
     first, *others = call.argument("command").strip().split("\n")
     title = theme.paint("toolTitle", bold=True)(expand_tabs(first) or "…")
     more = [theme.paint("toolTitle")(expand_tabs(line)) for line in others]
+    if how := _how(call, look):
+        more.append(theme.paint("muted")(how))
     if call.state == "failed" and not _ENDING.search(call.text):  # it was not started
         return ToolView(title, failure(call, look, width), more_title=more, wraps=True)
     text, note = _outcome(call.styled, look) if call.has_ended else (call.styled, "")
@@ -45,6 +47,23 @@ def bash_view(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolV
     rows = folded_tail(painted_output(text, look), TAIL_ROWS, look, width)
     rows += wrap_text(theme.paint("dim")(remark), width) if remark else []
     return ToolView(title, rows, note, more_title=more, wraps=True)
+
+
+def _how(call: ToolCallState, look: TranscriptOptions) -> str:
+    """Where and how the command runs, if the call says more than the command."""
+    arguments = call.arguments
+    folder = one_line(call.argument("cwd"))
+    env = arguments.get("env")
+    parts = [f"in {look.short_path(folder) or '.'}" if folder else ""]
+    if isinstance(env, dict) and env:
+        # Values may be long, and are of interest only to a reader who unfolds the call.
+        shown = (
+            f"{name}={_value(value)}" if look.is_expanded else name for name, value in env.items()
+        )
+        parts.append("with " + one_line(" ".join(shown)))
+    parts.append("in a terminal" if arguments.get("pty") is True else "")
+    parts.append("in the background" if arguments.get("async") is True else "")
+    return ", ".join(part for part in parts if part)
 
 
 def _remark(text: str) -> tuple[str, str]:

@@ -1,0 +1,124 @@
+"""Tool calls as Claude Code names them: for hooks written for it, and for its transcripts. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pi.ai.messages import Json, ToolCall
+from pi.base.records import Record
+
+
+class ClaudeCall(Record):
+    """A call in the form of Claude Code."""
+
+    name: str
+    input: Json
+
+
+_NAMES: dict[str, str] = {
+    "bash": "Bash",
+    "read": "Read",
+    "write": "Write",
+    "edit": "Edit",
+    "grep": "Grep",
+    "find": "Glob",
+    "ls": "LS",
+    "todo": "TodoWrite",
+    "ask": "AskUserQuestion",
+    "task": "Task",
+    "web_search": "WebSearch",
+    "fetch": "WebFetch",
+}
+"""Tools of pi with the names of their counterparts."""
+_PI_NAMES = {theirs: ours for ours, theirs in _NAMES.items()} | {"MultiEdit": "edit"}
+_TRANSLATED = frozenset({"Bash", "Read", "Write", "Edit", "MultiEdit", "Grep", "Glob", "LS"})
+"""Tools whose arguments mean the same in both; the others only share a purpose."""
+
+_FIELDS: dict[str, dict[str, str]] = {
+    "read": {"path": "file_path"},
+    "write": {"path": "file_path"},
+    "edit": {"path": "file_path"},
+    "grep": {"ignoreCase": "-i", "context": "-C", "limit": "head_limit"},
+}
+_ABSOLUTE = frozenset({"read", "write", "edit"})
+"""Tools whose path Claude Code passes as an absolute one."""
+_MS = 1000
+
+
+def claude_names(tool: str) -> tuple[str, ...]:
+    """Return the names under which hooks may know a tool of pi; the first is the usual one."""
+    if tool.startswith("mcp__"):
+        return (*_mcp_names(tool), tool)
+    if tool == "edit":
+        return ("Edit", "MultiEdit", tool)
+    if tool == "task":
+        return ("Task", "Agent", tool)
+    return (_NAMES[tool], tool) if tool in _NAMES else (tool,)
+
+
+def _mcp_names(tool: str) -> tuple[str, ...]:
+    """Pi joins server and tool with one underscore; either may contain some itself."""
+    rest = tool.removeprefix("mcp__")
+    if "__" in rest:
+        return (tool,)
+    cuts = [at for at, letter in enumerate(rest) if letter == "_" and 0 < at < len(rest) - 1]
+    return tuple(f"mcp__{rest[:at]}__{rest[at + 1 :]}" for at in cuts)
+
+
+def claude_call(call: ToolCall, cwd: Path) -> ClaudeCall:
+    """Return a call of pi in the form of Claude Code."""
+    renamed = _FIELDS.get(call.name, {})
+    given = {renamed.get(name, name): value for name, value in call.arguments.items()}
+    name = claude_names(call.name)[0]
+    path = given.get("file_path")
+    if call.name in _ABSOLUTE and isinstance(path, str) and not path.startswith("~"):
+        given["file_path"] = str(cwd / path)
+    if call.name == "bash" and isinstance(given.get("timeout"), int | float):
+        given["timeout"] = given["timeout"] * _MS
+    if call.name == "edit" and isinstance(given.get("edits"), list):
+        edits = [_claude_edit(each) for each in given.pop("edits") if isinstance(each, Mapping)]
+        if len(edits) == 1:
+            given |= edits[0]
+        else:
+            name, given["edits"] = "MultiEdit", edits
+    return ClaudeCall(name=name, input=given)
+
+
+def _claude_edit(edit: Mapping[str, object]) -> Json:
+    return {"old_string": edit.get("oldText", ""), "new_string": edit.get("newText", "")}
+
+
+def pi_arguments(tool: str, given: Json) -> Json:
+    """Return arguments of a tool of pi from those of its counterpart in Claude Code.
+
+    Fields that the tool of pi does not have are left out; those it does not know stay.
+    """
+    back = {theirs: ours for ours, theirs in _FIELDS.get(tool, {}).items()}
+    arguments = {back.get(name, name): value for name, value in given.items()}
+    if tool == "bash":
+        arguments.pop("description", None)
+        arguments.pop("run_in_background", None)
+        if isinstance(arguments.get("timeout"), int | float):
+            arguments["timeout"] = arguments["timeout"] / _MS
+    if tool == "edit":
+        arguments.pop("replace_all", None)
+        if "old_string" in arguments:
+            arguments["edits"] = [arguments]
+        edits = arguments.get("edits")
+        if isinstance(edits, list):
+            made = [_pi_edit(each) for each in edits if isinstance(each, Mapping)]
+            arguments = {"path": arguments.get("path", ""), "edits": made}
+    return arguments
+
+
+def _pi_edit(edit: Mapping[str, object]) -> Json:
+    return {"oldText": edit.get("old_string", ""), "newText": edit.get("new_string", "")}
+
+
+def pi_call(name: str, given: Json) -> tuple[str, Json]:
+    """Return name and arguments of a call of Claude Code; unknown tools stay as they are."""
+    if name not in _TRANSLATED:
+        return name, given
+    tool = _PI_NAMES[name]
+    return tool, pi_arguments(tool, given)

@@ -1,0 +1,241 @@
+"""What tools of extensions have beyond other tools: the session, its events, pending actions."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, Final, Literal, TypeAlias
+
+from pi.agent.tools.define import to_tool_result
+from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
+from pi.base.records import Record, replace
+from pi.base.tasks import maybe_await
+from pi.coding.bus import PASSED_ON, EventBus, Owner
+from pi.coding.compaction.events import CompactionEnd, CompactionStart, SessionTreeEvent
+from pi.coding.extension_host.errors import ExtensionError, contained
+from pi.coding.extension_host.events.handlers import ReportHandlerFailure, require_parameters
+from pi.coding.extension_host.events.session import (
+    ExtensionEvent,
+    SessionForkEvent,
+    SessionShutdownEvent,
+    SessionStartEvent,
+    SessionSwitchEvent,
+)
+from pi.coding.extension_host.watchdog import Watchdog
+from pi.coding.retry import AutoRetryEnd, AutoRetryStart
+
+# The session and its events ----------------------------------------------------------------------
+
+ToolSessionReason: TypeAlias = Literal[
+    "start",
+    "switch",
+    "branch",
+    "tree",
+    "shutdown",
+    "auto_compaction_start",
+    "auto_compaction_end",
+    "auto_retry_start",
+    "auto_retry_end",
+    "ttsr_triggered",
+    "todo_reminder",
+]
+
+
+class ToolSessionEvent(Record):
+    """What happened to the session, for ``on_session`` of a tool."""
+
+    reason: ToolSessionReason
+    previous_session_file: str | None = None
+    """Of ``start``, ``switch`` and ``branch``: the session before."""
+    event: Any = None
+    """The event of pi that it stands for."""
+
+
+_REASONS: Final[dict[type, ToolSessionReason]] = {
+    SessionStartEvent: "start",
+    SessionSwitchEvent: "switch",
+    SessionForkEvent: "branch",
+    SessionTreeEvent: "tree",
+    SessionShutdownEvent: "shutdown",
+    CompactionStart: "auto_compaction_start",
+    CompactionEnd: "auto_compaction_end",
+    AutoRetryStart: "auto_retry_start",
+    AutoRetryEnd: "auto_retry_end",
+}
+_PUBLISHED: Final[dict[str, ToolSessionReason]] = {
+    "ttsr_triggered": "ttsr_triggered",
+    "todo_reminder": "todo_reminder",
+}
+"""Events that other extensions publish under these names."""
+
+
+def session_event(event: Any) -> ToolSessionEvent | None:
+    """The event for tools; ``None`` if tools do not get it, such as a manual compaction."""
+    if isinstance(event, ExtensionEvent):
+        reason = _PUBLISHED.get(event.name)
+    elif isinstance(event, CompactionStart | CompactionEnd) and event.reason == "manual":
+        reason = None
+    else:
+        reason = _REASONS.get(type(event))
+    if reason is None:
+        return None
+    previous = getattr(event, "previous_session_file", None)
+    return ToolSessionEvent(reason=reason, previous_session_file=previous, event=event)
+
+
+def in_session(tool: AgentTool, context: Callable[[], Any]) -> AgentTool:
+    """``tool`` with the context of its extension as ``ctx.session``."""
+    run = tool.run
+
+    async def run_in_session(params: Any, ctx: ToolContext) -> Any:
+        return await run(params, replace(ctx, session=context()))
+
+    return replace(tool, run=run_in_session)
+
+
+def follow_session(
+    tool: AgentTool,
+    context: Callable[[], Any],
+    owner: Owner,
+    *,
+    bus: EventBus,
+    watchdog: Watchdog,
+    failed: ReportHandlerFailure,
+) -> Callable[[], None]:
+    """Call ``on_session`` of a tool when the session changes. Returns an unsubscribe function.
+
+    A failure is reported and does not reach the session.
+    """
+    react = tool.on_session
+    if react is None:
+        return lambda: None
+    require_parameters(react, 2, f"on_session of {tool.name} takes an event and a context")
+
+    async def handle(event: Any) -> None:
+        found = session_event(event)
+        if found is None:
+            return
+        try:
+            await contained(partial(react, found, context()), watchdog.watch)
+        except PASSED_ON:
+            raise
+        except BaseException as error:
+            failed(owner, f"on_session of {tool.name}", error)
+
+    ends = [bus.subscribe(kind, handle, owner=owner) for kind in (*_REASONS, ExtensionEvent)]
+
+    def end() -> None:
+        for unsubscribe in ends:
+            unsubscribe()
+
+    return end
+
+
+# Pending actions ---------------------------------------------------------------------------------
+
+NO_STACK = "Pending action store unavailable for custom tools in this runtime."
+NOTHING_PENDING = "No pending action to resolve. Nothing to apply or discard."
+
+Act: TypeAlias = Callable[[str], Awaitable[Any] | Any]
+"""Gets the reason that the model wrote; returns what a tool returns."""
+
+
+class PendingAction(Record, eq=False):
+    """A change that a tool has previewed, and that the model applies or discards later."""
+
+    label: str
+    """A short summary for the model and the user."""
+    apply: Act
+    """Makes the change; returns the result for the model."""
+    reject: Act | None = None
+    """Cleans up after the action was discarded; its result replaces the default one."""
+    details: Any = None
+    source_tool_name: str = "custom_tool"
+
+
+class PendingActions:
+    """The pending actions of a session: a stack that tools fill and one extension resolves.
+
+    It is part of pi, so that tools that preview changes and the tool that resolves them need not
+    know each other.
+    """
+
+    def __init__(self) -> None:
+        self._actions: list[PendingAction] = []
+        self._resolvers: list[object] = []
+        self._listeners: list[Callable[[], None]] = []
+
+    @property
+    def has_pending(self) -> bool:
+        """Whether there is an action."""
+        return bool(self._actions)
+
+    @property
+    def all(self) -> tuple[PendingAction, ...]:
+        """All actions, the oldest first."""
+        return tuple(self._actions)
+
+    def peek(self) -> PendingAction | None:
+        """The action that is resolved next: the newest."""
+        return self._actions[-1] if self._actions else None
+
+    def pop(self) -> PendingAction | None:
+        """Remove and return the newest action."""
+        if not self._actions:
+            return None
+        action = self._actions.pop()
+        self._notify()
+        return action
+
+    def push(self, action: PendingAction) -> Callable[[], None]:
+        """Add an action. Returns a function that drops it.
+
+        Raises ``ExtensionError`` if no extension resolves actions: it would stay there for ever.
+        """
+        if not self._resolvers:
+            raise ExtensionError(NO_STACK, hint="Enable a tool that resolves pending actions.")
+        self._actions.append(action)
+        self._notify()
+        return partial(self._drop, action)
+
+    async def resolve(self, action: Literal["apply", "discard"], reason: str) -> ToolResult:
+        """Apply or discard the newest action, and return the result for the model.
+
+        Raises ``ToolFailed`` if there is none. The action is removed also if it fails.
+        """
+        pending = self.pop()
+        if pending is None:
+            raise ToolFailed(NOTHING_PENDING)
+        if action == "apply":
+            return to_tool_result(await maybe_await(pending.apply(reason)))
+        done = None if pending.reject is None else await maybe_await(pending.reject(reason))
+        if done is None:
+            return ToolResult.of(f"Discarded: {pending.label}")
+        return to_tool_result(done)
+
+    def add_resolver(self) -> Callable[[], None]:
+        """Record that an extension resolves actions. Returns a function that ends that."""
+        mark = object()
+        self._resolvers.append(mark)
+        return lambda: self._resolvers.remove(mark) if mark in self._resolvers else None
+
+    def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call ``listener`` after every change. Returns an unsubscribe function."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener) if listener in self._listeners else None
+
+    def clear(self) -> None:
+        """Forget everything: the session and its extensions end."""
+        self._actions.clear()
+        self._resolvers.clear()
+        self._listeners.clear()
+
+    def _drop(self, action: PendingAction) -> None:
+        kept = [each for each in self._actions if each is not action]
+        if len(kept) != len(self._actions):
+            self._actions = kept
+            self._notify()
+
+    def _notify(self) -> None:
+        for listener in tuple(self._listeners):
+            listener()

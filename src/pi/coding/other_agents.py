@@ -1,0 +1,285 @@
+"""Other agents: where their configuration is, and which of it is used. Opens no file.
+
+Files of a project are configuration, so they are used once the project is trusted. Files of the
+user, such as ``~/.claude``, were not written for pi: they are used after the user has accepted
+them. ``sources.NAME`` of the settings switches an agent off, or accepts it without a question.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from msgspec import field
+
+from pi.base.records import Record
+
+Kind: TypeAlias = Literal[
+    "skills", "commands", "instructions", "rules", "tools", "settings", "plugins"
+]
+Paths: TypeAlias = dict[Kind, tuple[str, ...]]
+
+
+class Agent(Record):
+    """Another agent."""
+
+    name: str
+    """Its name in ``sources`` of the settings."""
+    title: str
+    project: Paths = field(default_factory=dict)
+    """Paths below a directory of the project, by kind."""
+    user: Paths = field(default_factory=dict)
+    """Paths below the home directory, by kind."""
+
+
+def _agent(name: str, title: str, project: Paths, user: Paths | None = None) -> Agent:
+    return Agent(name=name, title=title, project=project, user=project if user is None else user)
+
+
+AGENTS: dict[str, Agent] = {
+    agent.name: agent
+    for agent in (
+        _agent(
+            "claude",
+            "Claude Code",
+            {
+                "skills": (".claude/skills",),
+                "commands": (".claude/commands",),
+                "instructions": (".claude/CLAUDE.md", "CLAUDE.local.md"),
+                "rules": (".claude/rules",),
+                "tools": (".claude/tools",),
+                "settings": (".claude/settings.local.json", ".claude/settings.json"),
+                "plugins": (".claude/plugins",),
+            },
+            {
+                "skills": (".claude/skills",),
+                "commands": (".claude/commands",),
+                "instructions": (".claude/CLAUDE.md",),
+                "rules": (".claude/rules",),
+                "settings": (".claude/settings.json",),
+                "plugins": (".claude/plugins",),
+            },
+        ),
+        _agent(
+            "codex",
+            "Codex",
+            {
+                "skills": (".codex/skills",),
+                "commands": (".codex/prompts", ".codex/commands"),
+                "rules": (".codex/rules",),
+                "tools": (".codex/tools",),
+                "settings": (".codex/config.toml",),
+            },
+            {
+                "skills": (".codex/skills",),
+                "commands": (".codex/prompts", ".codex/commands"),
+                "instructions": (".codex/AGENTS.override.md", ".codex/AGENTS.md"),
+                "rules": (".codex/rules",),
+            },
+        ),
+        _agent(
+            "agents",
+            ".agents",
+            {
+                "skills": (".agents/skills",),
+                "commands": (".agents/commands", ".agents/prompts"),
+                "instructions": (".agents/AGENTS.md",),
+                "rules": (".agents/rules",),
+                "tools": (".agents/tools",),
+            },
+            {
+                "skills": (".agents/skills",),
+                "commands": (".agents/commands", ".agents/prompts"),
+                "instructions": (".agents/AGENTS.md",),
+                "rules": (".agents/rules",),
+            },
+        ),
+        _agent(
+            "gemini",
+            "Gemini CLI",
+            {
+                "skills": (".gemini/skills",),
+                "commands": (".gemini/commands",),
+                "instructions": ("GEMINI.md", ".gemini/GEMINI.md"),
+                "rules": (".gemini/rules",),
+                "tools": (".gemini/tools",),
+                "settings": (".gemini/settings.json",),
+                "plugins": (".gemini/extensions",),
+            },
+            {
+                "skills": (".gemini/skills",),
+                "commands": (".gemini/commands",),
+                "instructions": (".gemini/GEMINI.md",),
+                "rules": (".gemini/rules",),
+                "plugins": (".gemini/extensions",),
+            },
+        ),
+        _agent(
+            "opencode",
+            "opencode",
+            {
+                "skills": (".opencode/skills", ".opencode/skill"),
+                "commands": (".opencode/commands", ".opencode/command"),
+                "settings": ("opencode.json", "opencode.jsonc", ".opencode/opencode.json"),
+            },
+            {
+                "skills": (".config/opencode/skills", ".config/opencode/skill"),
+                "commands": (".config/opencode/commands", ".config/opencode/command"),
+                "instructions": (".config/opencode/AGENTS.md",),
+                "settings": (".config/opencode/opencode.json", ".config/opencode/opencode.jsonc"),
+            },
+        ),
+        _agent(
+            "cursor",
+            "Cursor",
+            {
+                "skills": (".cursor/skills",),
+                "commands": (".cursor/commands",),
+                "rules": (".cursor/rules", ".cursorrules"),
+            },
+            {
+                "skills": (".cursor/skills",),
+                "commands": (".cursor/commands",),
+                "rules": (".cursor/rules",),
+            },
+        ),
+        _agent(
+            "copilot",
+            "GitHub Copilot",
+            {
+                "skills": (".github/skills",),
+                "commands": (".github/prompts",),
+                "instructions": (".github/copilot-instructions.md", ".github/instructions"),
+            },
+            {
+                "skills": (".copilot/skills",),
+                "instructions": (".copilot/copilot-instructions.md",),
+            },
+        ),
+        _agent(
+            "windsurf",
+            "Windsurf",
+            {
+                "commands": (".windsurf/workflows",),
+                "rules": (".windsurf/rules", ".windsurfrules"),
+            },
+            {"rules": (".codeium/windsurf/memories/global_rules.md",)},
+        ),
+        _agent("cline", "Cline", {}, {"rules": (".clinerules",)}),
+    )
+}
+"""In order of precedence: of two skills or commands with the same name the first is used."""
+
+CLINE_RULES = ".clinerules"
+"""A folder or a file; the nearest one here or above counts."""
+
+SHARED = "agents"
+"""``~/.agents`` is no folder of another agent: the original reads its skills, too."""
+
+
+class AgentUse(Record):
+    """Which agents are used: of the project, and of the user."""
+
+    off: frozenset[str] = frozenset()
+    """Agents that ``sources`` switches off."""
+    accepted: frozenset[str] = frozenset()
+    """Agents whose files in the home directory the user has accepted."""
+
+    def in_project(self, name: str) -> bool:
+        """Whether files of a trusted project are used; also for names that are no agents."""
+        return name not in self.off
+
+    def of_user(self, name: str) -> bool:
+        """Whether files in the home directory are used; also for names that are no agents."""
+        if name in self.off:
+            return False
+        return name in self.accepted or name == SHARED or name not in AGENTS
+
+
+EVERY_AGENT = AgentUse()
+"""All agents in projects, none of the user's files."""
+
+
+def repository_of(folder: Path) -> Path | None:
+    """Return the git repository that contains ``folder``, if there is one."""
+    candidates = (folder, *folder.parents)
+    # ``os.path``: the methods of ``Path`` raise in unreadable folders.
+    return next((each for each in candidates if os.path.exists(each / ".git")), None)  # noqa: PTH110
+
+
+def project_directories(cwd: Path, home: Path) -> tuple[Path, ...]:
+    """Return the directories of the project, nearest first: ``cwd`` up to its repository.
+
+    The home directory is no project: what is in it belongs to the user.
+    """
+    repository = repository_of(cwd)
+    found = []
+    for directory in (cwd, *cwd.parents) if repository else (cwd,):
+        if directory == home:
+            break
+        found.append(directory)
+        if directory == repository:
+            break
+    return tuple(found)
+
+
+def project_paths(
+    cwd: Path, home: Path, use: AgentUse, *kinds: Kind
+) -> Iterator[tuple[str, Path, Path]]:
+    """Yield agent, directory and path of what may be there, nearest directory first.
+
+    The directory must be trusted.
+    """
+    directories = project_directories(cwd, home)
+    for agent in AGENTS.values():
+        if not use.in_project(agent.name):
+            continue
+        for kind in kinds:
+            for directory in directories:
+                for name in agent.project.get(kind, ()):
+                    yield agent.name, directory, directory / name
+
+
+def user_paths(home: Path, use: AgentUse, *kinds: Kind) -> Iterator[tuple[str, Path]]:
+    """Yield name and path of what may be in the home directory, of accepted agents."""
+    for agent in AGENTS.values():
+        if use.of_user(agent.name):
+            for kind in kinds:
+                yield from ((agent.name, home / name) for name in agent.user.get(kind, ()))
+
+
+ALL_KINDS: tuple[Kind, ...] = (
+    "skills", "commands", "instructions", "rules", "tools", "settings", "plugins",
+)  # fmt: skip
+
+
+def gated_agent_files(cwd: Path, home: Path, use: AgentUse) -> list[Path]:
+    """Return the existing files of other agents that a trusted project has pi use, by name."""
+    found = [path for _, _, path in project_paths(cwd, home, use, *ALL_KINDS)]
+    if use.in_project("cline"):
+        found += (each / CLINE_RULES for each in (cwd, *cwd.parents) if each != home)
+    return [path for path in found if os.path.lexists(path)]
+
+
+def offered(home: Path, use: AgentUse, decided: Iterable[str] = ()) -> dict[str, list[Path]]:
+    """Return the files in the home directory that the user was not asked about, by agent."""
+    found: dict[str, list[Path]] = {}
+    known = {*decided, *use.off, *use.accepted, SHARED}
+    for agent in AGENTS.values():
+        if agent.name not in known:
+            names = (name for paths in agent.user.values() for name in paths)
+            there = [home / name for name in names if os.path.lexists(home / name)]
+            if there:
+                found[agent.name] = there
+    return found
+
+
+def kind_of(path: Path) -> Kind | None:
+    """Return what a file or folder of another agent in a project is; ``None`` for others."""
+    for agent in AGENTS.values():
+        for kind, names in agent.project.items():
+            if any(path.parts[-name.count("/") - 1 :] == tuple(name.split("/")) for name in names):
+                return kind
+    return None

@@ -1,0 +1,277 @@
+"""Files of other agents that a session uses: folders, plugins, and values of their settings.
+
+Nothing is opened unless its directory is trusted, or the user has accepted the agent.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from msgspec import field
+
+from pi.base.formats import BadFormat, parse_jsonc, parse_toml, with_line
+from pi.base.records import Record
+from pi.coding.other_agents import (
+    AgentUse,
+    Kind,
+    project_directories,
+    project_paths,
+    user_paths,
+)
+from pi.coding.resources.commands import named_command
+from pi.coding.resources.prompts import PromptTemplate
+from pi.coding.resources.sources import (
+    BadResource,
+    Place,
+    Scope,
+    Warn,
+    entries_of,
+    is_file,
+    path_exists,
+    read_text,
+)
+
+CLAUDE_PLUGIN = ".claude-plugin/plugin.json"
+GEMINI_EXTENSION = "gemini-extension.json"
+INSTALLED = "installed_plugins.json"
+"""Where Claude Code lists the plugins of the user."""
+_RISKY = ("PATH", "ENV", "BASH_ENV", "IFS", "SHELLOPTS", "BASHOPTS", "PROMPT_COMMAND")
+_RISKY_PREFIXES = ("LD_", "DYLD_", "BASH_FUNC_")
+"""Variables that change which programs run: these need consent, not only trust."""
+
+
+class AgentPath(Record):
+    """An existing file or folder that may be used."""
+
+    agent: str
+    path: Path
+    scope: Scope
+
+
+class Plugin(Record):
+    """A plugin of Claude Code, or an extension of Gemini CLI."""
+
+    agent: str
+    name: str
+    root: Path
+    scope: Scope
+    context: tuple[str, ...] = ()
+    """Names of its instruction files."""
+
+
+class AgentSettings(Record):
+    """What is used of the settings of other agents."""
+
+    context_names: tuple[str, ...] = ()
+    """Further names of instruction files: ``context.fileName`` of Gemini CLI."""
+    fallback_names: tuple[str, ...] = ()
+    """Names used where there is no ``AGENTS.md``: ``project_doc_fallback_filenames`` of Codex."""
+    instructions: tuple[tuple[Path, str, Scope], ...] = ()
+    """``instructions`` of opencode: a folder, and a pattern of files below it."""
+    commands: tuple[PromptTemplate, ...] = ()
+    """``command`` of opencode."""
+    variables: dict[str, str] = field(default_factory=dict)
+    """Variables for commands: ``env`` of Claude Code, ``shell_environment_policy`` of Codex."""
+    plugins_off: frozenset[str] = frozenset()
+    """Plugins that ``enabledPlugins`` of Claude Code switches off."""
+
+
+class AgentFiles:
+    """The files of other agents in one project and in the home directory."""
+
+    def __init__(
+        self, cwd: Path, home: Path, use: AgentUse, trusts: Callable[[Path], bool], warn: Warn
+    ) -> None:
+        self.use = use
+        self._cwd = cwd
+        self._home = home
+        self._trusts = trusts
+        self._warn = warn
+
+    def paths(self, *kinds: Kind) -> Iterator[AgentPath]:
+        """Yield what is there: first of the project, then of the user."""
+        for agent, directory, path in project_paths(self._cwd, self._home, self.use, *kinds):
+            if path_exists(path) and self._trusts(directory):
+                yield AgentPath(agent=agent, path=path, scope="project")
+        for agent, path in user_paths(self._home, self.use, *kinds):
+            if path_exists(path):
+                yield AgentPath(agent=agent, path=path, scope="user")
+
+    def places(self, kind: Kind) -> Iterator[Place]:
+        """Yield the folders of skills or commands, then those of plugins."""
+        for found in self.paths(kind):
+            yield Place(path=found.path, source=found.agent, scope=found.scope)
+        for plugin in self.plugins:
+            folder = plugin.root / kind
+            if path_exists(folder):
+                prefix = plugin.name if plugin.agent == "claude" else ""
+                yield Place(path=folder, source=plugin.agent, scope=plugin.scope, prefix=prefix)
+
+    @cached_property
+    def directories(self) -> tuple[Path, ...]:
+        """The directories of the project that are trusted, nearest first."""
+        every = project_directories(self._cwd, self._home)
+        return tuple(each for each in every if self._trusts(each))
+
+    @cached_property
+    def plugins(self) -> tuple[Plugin, ...]:
+        """Plugins in folders of the project, and those that the user has installed."""
+        found = list(self._plugins())
+        return tuple(each for each in found if each.name not in self.settings.plugins_off)
+
+    def _plugins(self) -> Iterator[Plugin]:
+        for directory in self.directories:  # as in the specification
+            yield from self._in_folder("gemini", directory / ".pi/extensions", "project")
+        for found in self.paths("plugins"):
+            yield from self._in_folder(found.agent, found.path, found.scope)
+            if found.agent == "claude" and is_file(found.path / INSTALLED):
+                for root in _install_paths(self._values(found.path / INSTALLED, parse_jsonc)):
+                    yield from self._claude(root, found.scope)
+
+    def _in_folder(self, agent: str, folder: Path, scope: Scope) -> Iterator[Plugin]:
+        for root in entries_of(folder):
+            yield from (self._claude if agent == "claude" else self._gemini)(root, scope)
+
+    def _claude(self, root: Path, scope: Scope) -> Iterator[Plugin]:
+        if is_file(root / CLAUDE_PLUGIN):
+            values = self._values(root / CLAUDE_PLUGIN, parse_jsonc)
+            name = values.get("name")
+            yield Plugin(
+                agent="claude",
+                name=name if isinstance(name, str) and name else root.name,
+                root=root,
+                scope=scope,
+            )
+
+    def _gemini(self, root: Path, scope: Scope) -> Iterator[Plugin]:
+        if not self.use.in_project("gemini") or not is_file(root / GEMINI_EXTENSION):
+            return
+        values = self._values(root / GEMINI_EXTENSION, parse_jsonc)
+        yield Plugin(
+            agent="gemini",
+            name=root.name,
+            root=root,
+            scope=scope,
+            context=_texts(values.get("contextFileName")) or ("GEMINI.md",),
+        )
+
+    @cached_property
+    def settings(self) -> AgentSettings:
+        """The values of all settings files together; the nearest project file wins."""
+        total = AgentSettings()
+        for found in reversed(list(self.paths("settings"))):
+            parse = parse_toml if found.path.suffix == ".toml" else parse_jsonc
+            values = self._values(found.path, parse)
+            total = _merged(total, _SETTINGS[found.agent](values, found))
+        return total
+
+    def variables(self) -> dict[str, str]:
+        """Return the variables for commands; those that change which programs run are left out."""
+        used = dict(self.settings.variables)
+        for name in [*used]:
+            if name in _RISKY or name.startswith(_RISKY_PREFIXES):
+                del used[name]
+                self._warn(f"The variable {name} in settings of another agent is not used.")
+        return used
+
+    def _values(self, path: Path, parse: Callable[[str], Any]) -> dict[str, Any]:
+        try:
+            text = read_text(path)
+            values = parse(text)
+        except BadResource as error:
+            self._warn(f"{path} was not used: {error.message}")
+            return {}
+        except BadFormat as error:
+            self._warn(f"{path} was not used: {with_line(error.reason, text.encode())}")
+            return {}
+        if not isinstance(values, dict):
+            self._warn(f"{path} was not used: line 1: expected an object")
+            return {}
+        return values
+
+
+def _claude_settings(values: dict[str, Any], found: AgentPath) -> AgentSettings:
+    enabled = _object(values.get("enabledPlugins"))
+    off = (name.partition("@")[0] for name, on in enabled.items() if on is False)
+    return AgentSettings(variables=_variables(values.get("env")), plugins_off=frozenset(off))
+
+
+def _codex_settings(values: dict[str, Any], found: AgentPath) -> AgentSettings:
+    policy = _object(values.get("shell_environment_policy"))
+    return AgentSettings(
+        fallback_names=_names(values.get("project_doc_fallback_filenames")),
+        variables=_variables(policy.get("set")),
+    )
+
+
+def _gemini_settings(values: dict[str, Any], found: AgentPath) -> AgentSettings:
+    named = _object(values.get("context")).get("fileName") or values.get("contextFileName")
+    return AgentSettings(context_names=_names(named))
+
+
+def _opencode_settings(values: dict[str, Any], found: AgentPath) -> AgentSettings:
+    folder = found.path.parent
+    base = folder.parent if folder.name == ".opencode" else folder
+    source = Place(path=found.path, source=found.agent, scope=found.scope).info(found.path)
+    named = _object(values.get("command")).items()
+    commands = (named_command(name, _object(each), source) for name, each in named)
+    return AgentSettings(
+        instructions=tuple(
+            (base, pattern, found.scope) for pattern in _texts(values.get("instructions"))
+        ),
+        commands=tuple(command for command in commands if command is not None),
+    )
+
+
+_SETTINGS: dict[str, Callable[[dict[str, Any], AgentPath], AgentSettings]] = {
+    "claude": _claude_settings,
+    "codex": _codex_settings,
+    "gemini": _gemini_settings,
+    "opencode": _opencode_settings,
+}
+
+
+def _merged(below: AgentSettings, above: AgentSettings) -> AgentSettings:
+    return AgentSettings(
+        context_names=above.context_names or below.context_names,
+        fallback_names=above.fallback_names or below.fallback_names,
+        instructions=below.instructions + above.instructions,
+        commands=above.commands + below.commands,
+        variables=below.variables | above.variables,
+        plugins_off=below.plugins_off | above.plugins_off,
+    )
+
+
+def _install_paths(values: dict[str, Any]) -> Iterator[Path]:
+    """Yield the folders of installed plugins; each has one entry, or one per scope."""
+    for entry in _object(values.get("plugins")).values():
+        for each in entry if isinstance(entry, list) else [entry]:
+            path = _object(each).get("installPath")
+            if isinstance(path, str) and os.path.isabs(path):  # noqa: PTH117
+                yield Path(path)
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    listed: Iterable[object] = value if isinstance(value, list) else [value]
+    return tuple(each for each in listed if isinstance(each, str) and each)
+
+
+def _names(value: object) -> tuple[str, ...]:
+    """Return names of files; a path could lead out of the directory."""
+    return tuple(name for name in _texts(value) if "/" not in name and "\\" not in name)
+
+
+def _variables(value: object) -> dict[str, str]:
+    return {
+        name: str(each)
+        for name, each in _object(value).items()
+        if isinstance(each, str | int) and name.isidentifier()
+    }

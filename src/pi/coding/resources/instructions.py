@@ -1,0 +1,315 @@
+"""Instruction files: AGENTS.md and similar files of pi, and those of other agents.
+
+``@path`` in a file of Claude Code or Gemini CLI, or below ``.pi``, adds the named file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pi.base.records import Record
+from pi.coding.other_agents import CLINE_RULES
+from pi.coding.resources.agent_files import AgentFiles, AgentPath
+from pi.coding.resources.sources import (
+    BadResource,
+    Scope,
+    Warn,
+    entries_of,
+    is_file,
+    is_folder,
+    parse_document,
+    path_exists,
+    read_text,
+)
+from pi.coding.trust import PROJECT_FOLDER, context_file
+
+if TYPE_CHECKING:  # lazy: most projects have no rules
+    from pi.coding.resources.rules import Rule
+
+MAX_IMPORT_DEPTH = 5
+MAX_IMPORTS = 100
+"""Files that are imported in one session: a file can name a folder's worth of others."""
+_CODE = r"(?ms)^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)|`[^`\n]*`|<!--.*?(?:-->|\Z)"
+_IMPORT = r"(?<![\w@/.`~-])@((?:~/|\.{0,2}/)?(?:[\w.-]|\\ )(?:[\w./-]|\\ )*)"
+_EVERYWHERE = frozenset({"**", "**/*", "*"})
+_UNCONDITIONAL = ("claude", "cline")
+"""Agents whose rules always apply, unless they name files."""
+
+
+class ContextFile(Record):
+    """A file with instructions."""
+
+    path: str
+    content: str
+
+
+class ContextFiles(Record):
+    """Context files, from the most general to the nearest."""
+
+    files: tuple[ContextFile, ...] = ()
+
+
+class InstructionSearch(Record):
+    """Where instructions are searched, and what may be read."""
+
+    cwd: Path
+    agent_dir: Path
+    home: Path
+    trusts: Callable[[Path], bool]
+    rulebook: bool = False
+    """Whether the rulebook puts rules that always apply into the prompt itself."""
+
+
+class _Candidate(Record):
+    path: Path
+    allowed: bool = True
+    scope: Scope = "project"
+    imports: bool = False
+    """Whether ``@path`` adds files."""
+    agent: str = ""
+    """The agent whose rule it is."""
+    is_own: bool = False
+    """Whether it is a file that pi reads without any other agent."""
+    is_named: bool = False
+    """Whether a settings file names it, so that it could be anywhere."""
+
+
+def find_context_files(
+    where: InstructionSearch, warn: Warn, agents: AgentFiles | None = None
+) -> ContextFiles:
+    """Return the user's files, then those from the root of the file system down to ``cwd``.
+
+    Of a directory, instructions of other agents follow those of pi.
+    """
+    reader = _Reader(where, warn, agents)
+    for candidate in _candidates(where, agents):
+        reader.add(candidate)
+    return ContextFiles(files=tuple(reader.files))
+
+
+def _candidates(where: InstructionSearch, agents: AgentFiles | None) -> Iterator[_Candidate]:
+    for path in context_file(where.agent_dir):
+        yield _Candidate(path=path, scope="user", imports=_has_imports(path), is_own=True)
+    for path in _markdown(where.agent_dir / "instructions"):
+        yield _Candidate(path=path, scope="user", imports=True)
+    found = () if agents is None else tuple(agents.paths("instructions"))
+    if agents is not None:
+        yield from _of_user(agents, found)
+    for directory in (*reversed(where.cwd.parents), where.cwd):
+        here = list(context_file(directory))
+        for path in here:
+            yield _Candidate(
+                path=path,
+                allowed=where.trusts(directory),
+                imports=_has_imports(path),
+                is_own=True,
+            )
+        if agents is not None and directory in agents.directories:
+            others = [each for each in found if _base(each.path) == directory]
+            yield from _of_directory(directory, agents, others, has_own=bool(here))
+    if agents is not None:
+        yield from _of_project(where, agents)
+
+
+def _of_user(agents: AgentFiles, instructions: Iterable[AgentPath]) -> Iterator[_Candidate]:
+    for found in instructions:
+        if found.scope == "user":
+            yield from _expanded(found)
+    for plugin in agents.plugins:
+        for name in plugin.context:
+            yield _Candidate(path=plugin.root / name, scope=plugin.scope, imports=True)
+
+
+def _of_directory(
+    directory: Path, agents: AgentFiles, others: Iterable[AgentPath], *, has_own: bool
+) -> Iterator[_Candidate]:
+    """Yield the instructions of other agents in one directory of the project."""
+    names = agents.settings.context_names
+    if not has_own:
+        fallback = (name for name in agents.settings.fallback_names if is_file(directory / name))
+        names = (*names, *list(fallback)[:1])
+    for name in names:
+        yield _Candidate(path=directory / name, imports=True)
+    for found in others:
+        if found.scope == "project":
+            yield from _expanded(found)
+
+
+def _of_project(where: InstructionSearch, agents: AgentFiles) -> Iterator[_Candidate]:
+    for directory in agents.directories:
+        if is_file(path := directory / PROJECT_FOLDER / "AGENTS.md"):  # the nearest counts
+            yield _Candidate(path=path, imports=True)
+            break
+    if where.cwd in agents.directories:
+        for path in _markdown(where.cwd / PROJECT_FOLDER / "instructions"):
+            yield _Candidate(path=path, imports=True)
+    for base, pattern, scope in agents.settings.instructions:
+        if "://" not in pattern:  # instructions from the network are not fetched
+            for path in _matching(base, pattern):
+                yield _Candidate(path=path, scope=scope, is_named=True)
+    for found in (*agents.paths("rules"), *_cline(where, agents)):
+        inside = (p for p in entries_of(found.path) if p.suffix in (".md", ".mdc"))
+        for path in (found.path,) if is_file(found.path) else inside:
+            yield _Candidate(path=path, scope=found.scope, agent=found.agent, imports=True)
+
+
+def _cline(where: InstructionSearch, agents: AgentFiles) -> Iterator[AgentPath]:
+    """Yield the nearest rules of Cline in ``cwd`` or above, if they may be used."""
+    for directory in (where.cwd, *where.cwd.parents):
+        if path_exists(path := directory / CLINE_RULES):
+            used = directory != where.home and agents.use.in_project("cline")
+            if used and where.trusts(directory):
+                yield AgentPath(agent="cline", path=path, scope="project")
+            return
+
+
+def _base(path: Path) -> Path:
+    """Return the directory that a path such as ``DIRECTORY/.claude/CLAUDE.md`` is for."""
+    return path.parent.parent if path.parent.name.startswith(".") else path.parent
+
+
+def _expanded(found: AgentPath) -> Iterator[_Candidate]:
+    """Yield a file, or the instruction files of a folder."""
+    if is_folder(found.path):
+        for path in entries_of(found.path):
+            if path.name.endswith(".instructions.md"):
+                yield _Candidate(path=path, scope=found.scope)
+    else:
+        yield _Candidate(path=found.path, scope=found.scope, imports=_has_imports(found.path))
+
+
+def _has_imports(path: Path) -> bool:
+    """Whether ``@path`` means an import: in AGENTS.md it is text, as in the original."""
+    return path.name.startswith(("CLAUDE", "GEMINI"))
+
+
+def _markdown(folder: Path) -> list[Path]:
+    return [path for path in entries_of(folder) if path.suffix == ".md"]
+
+
+def _matching(base: Path, pattern: str) -> Iterable[Path]:
+    if not set("*?[{") & set(pattern):
+        return (base / pattern,)
+    from pi.coding.resources.ignore import matching_paths  # lazy: few projects have patterns
+
+    try:
+        return sorted(matching_paths(base, pattern.removeprefix("./")))
+    except ValueError:  # too large for a pattern
+        return ()
+
+
+class _Reader:
+    """Reads files once each, and what they import."""
+
+    def __init__(self, where: InstructionSearch, warn: Warn, agents: AgentFiles | None) -> None:
+        self.files: list[ContextFile] = []
+        self._where = where
+        self._warn = warn
+        self._agents = agents
+        self._seen: set[str] = set()
+        self._imported = 0
+
+    def add(self, candidate: _Candidate) -> None:
+        """Add a file, unless it is missing, not trusted, or was added before."""
+        real = os.path.realpath(candidate.path)
+        if real in self._seen or not is_file(candidate.path):
+            return
+        self._seen.add(real)
+        if not candidate.allowed:
+            return
+        if candidate.is_named and candidate.scope == "project" and not self._may_import(real):
+            self._warn(f"{candidate.path} was not read: it is outside of the project.")
+            return
+        try:
+            content = self._content(candidate, read_text(candidate.path))
+        except BadResource as error:
+            self._warn(f"Could not read {candidate.path}: {error.message}")
+            return
+        # Projects have the same instructions once for every agent.
+        is_copy = not candidate.is_own and any(content == file.content for file in self.files)
+        if not is_copy and (content or candidate.is_own):
+            self._append(candidate, content, depth=0)
+
+    def _append(self, candidate: _Candidate, content: str, depth: int) -> None:
+        self.files.append(ContextFile(path=str(candidate.path), content=content))
+        if candidate.imports:
+            for line, name in imports_in(content):
+                self._import(candidate, line, name, depth + 1)
+
+    def _import(self, importer: _Candidate, line: int, name: str, depth: int) -> None:
+        path = self._where.home / name[2:] if name.startswith("~/") else importer.path.parent / name
+        real = os.path.realpath(path)
+        if not is_file(path):
+            if name.endswith(".md"):  # other words with @ are names of packages or users
+                self._warn(f"{importer.path}, line {line}: the import @{name} does not exist.")
+            return
+        if real in self._seen:
+            return
+        if depth > MAX_IMPORT_DEPTH or self._imported >= MAX_IMPORTS:
+            self._warn(f"{importer.path}, line {line}: @{name} was not read: too many imports.")
+            return
+        if importer.scope == "project" and not self._may_import(real):
+            self._warn(
+                f"{importer.path}, line {line}: @{name} was not read: it is outside of the project."
+            )
+            return
+        self._seen.add(real)
+        self._imported += 1
+        found = _Candidate(path=path, scope=importer.scope, imports=True)
+        try:
+            self._append(found, read_text(path), depth)
+        except BadResource as error:
+            self._warn(f"{importer.path}, line {line}: @{name} was not read: {error.message}")
+
+    def _may_import(self, real: str) -> bool:
+        """Whether a file of the project may name this file: trusted, or of an accepted agent."""
+        directories = self._agents.directories if self._agents else (self._where.cwd,)
+        if any(Path(real).is_relative_to(os.path.realpath(each)) for each in directories):
+            return True
+        accepted = self._agents is not None and self._agents.use.of_user("claude")
+        own = os.path.realpath(self._where.home / ".claude")
+        return accepted and real.endswith(".md") and Path(real).is_relative_to(own)
+
+    def _content(self, candidate: _Candidate, text: str) -> str:
+        if candidate.agent:
+            from pi.coding.resources.rules import parse_rule  # lazy: see above
+
+            rule = parse_rule(text, candidate.path)
+            return rule.content if self._is_used(rule, candidate) else ""
+        if candidate.path.name.endswith(".instructions.md"):
+            return _of_copilot(text)
+        return text
+
+    def _is_used(self, rule: Rule, candidate: _Candidate) -> bool:
+        """Whether a rule is an instruction of every session; the others need the rulebook."""
+        where = self._where
+        if not rule.enabled or rule.conditions or rule.ast_conditions:
+            return False
+        plain = candidate.agent in _UNCONDITIONAL and not rule.globs
+        # The rulebook reads rules of the user and of ``cwd``.
+        if where.rulebook and (
+            candidate.scope == "user" or candidate.path.is_relative_to(where.cwd)
+        ):
+            return plain and not rule.always_apply and not rule.description
+        return plain or rule.always_apply
+
+
+def _of_copilot(text: str) -> str:
+    document = parse_document(text)
+    globs = document.meta.get("applyTo")
+    body = document.body.strip()
+    if not isinstance(globs, str) or globs.strip() in _EVERYWHERE or not body:
+        return body
+    return f"For files that match {globs}:\n\n{body}"
+
+
+def imports_in(text: str) -> Iterator[tuple[int, str]]:
+    """Yield line and name of each ``@path`` outside of code and comments."""
+    plain = re.sub(_CODE, lambda code: re.sub(r"[^\n]", " ", code[0]), text)
+    for found in re.finditer(_IMPORT, plain):
+        name = found[1].replace("\\ ", " ").rstrip(".")
+        yield plain.count("\n", 0, found.start()) + 1, name

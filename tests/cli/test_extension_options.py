@@ -1,0 +1,297 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench.mock_process import MockProcess
+from pi.cli.arguments import Arguments, ExtensionOption, UsageError, parse_arguments
+from pi.cli.extension_options import (
+    extension_flag,
+    parse_extension_subcommand,
+    read_manifest_options,
+    resolve_options,
+    resolve_options_from_manifests,
+)
+from pi.cli.options import Flag
+from pi.coding.extension_host.contributions.flags import ExtensionFlag
+from tests.cli.program import Program
+from tests.cli.requests import asked
+from tests.coding.files.unprivileged import locked_folder
+
+PLAN = ExtensionFlag(name="plan", kind="boolean", description="look, do not touch")
+BUDGET = ExtensionFlag(name="budget", kind="string")
+KNOWN = [("planner", PLAN), ("timer", BUDGET)]
+
+DECLARED = """\
+# /// pi
+# name = "timer"
+# activate = ["flag:budget"]
+# [flags.budget]
+# type = "string"
+# description = "when to stop"
+# ///
+def extension(pi):
+    budget = pi.flag("budget", type="string")
+
+    @pi.on("input")
+    def report(event, ctx):
+        return {"action": "transform", "text": f"{event.text} within {budget()}"}
+"""
+UNDECLARED = """\
+def extension(pi):
+    plan = pi.flag("plan")
+    budget = pi.flag("budget", type="string")
+
+    @pi.on("input")
+    def report(event, ctx):
+        return {"action": "transform", "text": f"{event.text}: {plan()}, {budget()}"}
+"""
+
+
+def sure(*pairs: tuple[str, str | None]) -> tuple[ExtensionOption, ...]:
+    return tuple(ExtensionOption(name=name, value=value) for name, value in pairs)
+
+
+@pytest.mark.parametrize(
+    ("words", "options", "messages"),
+    [
+        ("--plan go on", sure(("plan", None)), ("go", "on")),
+        ("--plan=no go", sure(("plan", "no")), ("go",)),
+        ("--budget 15m go", sure(("budget", "15m")), ("go",)),
+        ("--budget=15m go", sure(("budget", "15m")), ("go",)),
+        ("--budget= go", sure(("budget", "")), ("go",)),
+        ("--budget 1m --plan --budget 2m", sure(("budget", "2m"), ("plan", None)), ()),
+        ("-- --plan", (), ("--plan",)),
+    ],
+)
+def test_an_option_is_understood_once_extensions_are_known(
+    words: str, options: tuple[ExtensionOption, ...], messages: tuple[str, ...]
+) -> None:
+    reported = resolve_options(parse_arguments(words.split()), KNOWN)
+
+    assert reported == Arguments(extension_options=options, messages=messages)
+
+
+def test_until_then_the_word_that_follows_may_be_a_value_or_a_message() -> None:
+    words = ("--plan", "go", "@file", "--budget", "-p")
+
+    assert parse_arguments(words) == Arguments(
+        options={"print": True},
+        files=("file",),
+        extension_options=(
+            ExtensionOption(name="plan", value="go", is_attached=False),
+            ExtensionOption(name="budget"),
+        ),
+        unresolved_words=words,
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "hint"),
+    [
+        ("--budget", 'Extension flag "--budget" requires a value', ""),
+        ("--budget --plan", 'Extension flag "--budget" requires a value', ""),
+        ("--plam", "Unknown option: --plam", "Did you mean --plan?"),
+        ("--providr=x", "Unknown option: --providr=x", "Did you mean --provider?"),
+    ],
+)
+def test_an_unknown_option_is_an_error_with_a_suggestion(
+    words: str, message: str, hint: str
+) -> None:
+    unresolved_words = parse_arguments(words.split())
+
+    with pytest.raises(UsageError) as caught:
+        resolve_options(unresolved_words, KNOWN)
+    assert (caught.value.message, caught.value.hint) == (message, hint)
+
+
+def test_a_short_option_is_never_one_of_an_extension() -> None:
+    with pytest.raises(UsageError, match="Unknown option: -q"):
+        parse_arguments(["-q"])
+
+
+def agent(tmp_path: Path, **files: str) -> dict[str, str]:
+    folder = tmp_path / "agent" / "extensions"
+    folder.mkdir(parents=True)
+    for name, text in files.items():
+        (folder / f"{name}.py").write_text(text)
+    return {"HOME": str(tmp_path), "PI_CODING_AGENT_DIR": str(tmp_path / "agent")}
+
+
+def of_timer(flags: tuple[Flag, ...]) -> list[Flag]:
+    return [flag for flag in flags if flag.group == "Extension timer"]
+
+
+def test_flags_are_read_from_manifests_without_running_code(tmp_path: Path) -> None:
+    environ = agent(tmp_path, timer=DECLARED, broken="# /// pi\n# api = [\n# ///\n")
+
+    declared = read_manifest_options(parse_arguments([]), environ, tmp_path)
+
+    assert of_timer(declared.flags) == [
+        extension_flag(
+            "timer", ExtensionFlag(name="budget", kind="string", description="when to stop")
+        )
+    ]
+    assert declared.is_complete
+
+
+def test_settings_that_begin_with_a_byte_order_mark_name_extensions_too(tmp_path: Path) -> None:
+    environ = agent(tmp_path)
+    (tmp_path / "agent" / "settings.json").write_text('{"extensions": ["x.py"]}', "utf-8-sig")
+
+    assert not read_manifest_options(parse_arguments([]), environ, tmp_path).is_complete
+
+
+def test_an_extension_in_a_locked_folder_is_not_there() -> None:
+    with locked_folder() as locked:
+        arguments, home = parse_arguments(["-e", f"{locked}/file"]), locked.parent
+        assert not read_manifest_options(arguments, agent(home), home).is_complete
+
+
+def test_without_extensions_there_are_no_flags_of_theirs(tmp_path: Path) -> None:
+    environ = agent(tmp_path, timer=DECLARED)
+
+    assert read_manifest_options(parse_arguments(["-ne"]), environ, tmp_path).flags == ()
+
+
+@pytest.mark.parametrize("words", ["--budget 15m go", "--budget=15m go"])
+def test_what_manifests_declare_is_decided_before_anything_is_loaded(
+    tmp_path: Path, words: str
+) -> None:
+    environ = agent(tmp_path, timer=DECLARED, other=UNDECLARED)
+
+    reported = resolve_options_from_manifests(parse_arguments(words.split()), environ, tmp_path)
+
+    assert (reported.extension_options, reported.messages) == (sure(("budget", "15m")), ("go",))
+    assert reported.unresolved_words == ()
+
+
+def test_an_option_that_cannot_exist_is_an_error_before_loading(tmp_path: Path) -> None:
+    environ = agent(tmp_path, timer=DECLARED)
+
+    with pytest.raises(UsageError, match="Unknown option: --plan"):
+        resolve_options_from_manifests(parse_arguments(["--plan"]), environ, tmp_path)
+
+
+def test_what_an_extension_may_know_is_left_for_later(tmp_path: Path) -> None:
+    environ = agent(tmp_path, other=UNDECLARED)
+    unresolved_words = parse_arguments(["--plan"])
+
+    assert resolve_options_from_manifests(unresolved_words, environ, tmp_path) == unresolved_words
+
+
+def test_the_program_gives_extensions_what_they_declare(cli: Program, server: MockProcess) -> None:
+    cli.write("extensions/timer.py", DECLARED)
+
+    ended = cli.run("--budget", "15m", "-p", "--model", "mock/echo-3", "hello")
+
+    assert (ended.code, ended.err) == (0, "")
+    assert asked(server) == ["hello within 15m"]
+    assert "  --budget <value>" in cli.run("--help").out
+
+
+def test_the_program_finds_out_what_extensions_have(cli: Program, server: MockProcess) -> None:
+    path = cli.write("plan.py", UNDECLARED)
+    words = ("-p", "--model", "mock/echo-3", "-e", str(path))
+
+    ended = cli.run(*words, "--plan", "hello")
+    assert (ended.code, ended.err) == (0, "")
+    assert asked(server) == ["hello: True, None"]
+
+    ended = cli.run(*words, "hello", "--budget")
+    assert ended == (1, "", 'Error: Extension flag "--budget" requires a value\n')
+
+    ended = cli.run(*words, "hello", "--plam")
+    assert ended == (1, "", "Error: Unknown option: --plam\nDid you mean --plan?\n")
+
+
+JOINING = """\
+# /// pi
+# activate = ["command:join"]
+# commands = { join = "join a session" }
+# [subcommands.join]
+# help = "join the session of someone else"
+# mode = "print"
+# [flags.quiet]
+# ///
+def extension(pi):
+    quiet = pi.flag("quiet")
+
+    @pi.command("join")
+    async def join(args, ctx):
+        await pi.send_user_message(f"joined {args}, {quiet()}")
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["join"], ("/join",)),
+        (["join", "pi://x", "two words", "--quiet"], ("/join pi://x 'two words'",)),
+    ],
+)
+def test_a_word_can_be_a_command_of_an_extension(
+    tmp_path: Path, words: list[str], said: tuple[str, ...]
+) -> None:
+    environ = agent(tmp_path, joining=JOINING)
+
+    arguments = parse_extension_subcommand(words, environ, tmp_path)
+
+    assert arguments is not None
+    arguments = resolve_options_from_manifests(arguments, environ, tmp_path)
+    assert (arguments.prompts, arguments.options) == (said, {"print": True})
+
+
+def test_any_other_word_is_something_to_say(tmp_path: Path) -> None:
+    assert parse_extension_subcommand(["leave"], agent(tmp_path, joining=JOINING), tmp_path) is None
+    assert parse_arguments(["leave", "now"]).prompts == ("leave", "now")
+
+
+def test_the_program_runs_the_command_of_an_extension(cli: Program, server: MockProcess) -> None:
+    cli.write("extensions/joining.py", JOINING)
+
+    ended = cli.run("join", "pi://x", "--quiet", "--model", "mock/echo-3")
+
+    assert (ended.code, ended.err) == (0, "")
+    assert asked(server) == ["joined pi://x, True"]
+    assert "\n  join " in cli.run("--help").out
+
+
+REBELLIOUS = """\
+import asyncio
+
+def extension(pi):
+    def give_up(event, ctx):
+        {act}
+
+    async def give_up_later(event, ctx):
+        await asyncio.sleep(0)
+        {act}
+
+    for name in ("session_start", "input", "before_agent_start", "context", "turn_start",
+                 "message_start", "message_end", "tool_call", "turn_end", "agent_end",
+                 "session_shutdown"):
+        pi.on(name, give_up)
+        pi.on(name, give_up_later)
+"""
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        "raise GeneratorExit",
+        "raise SystemExit(9)",
+        "raise BaseExceptionGroup('several', [SystemExit(9)])",
+        "raise asyncio.CancelledError",
+        "asyncio.current_task().cancel()",
+    ],
+)
+def test_no_handler_ends_the_program(cli: Program, server: MockProcess, act: str) -> None:
+    path = cli.write("rebel.py", REBELLIOUS.format(act=act))
+
+    ended = cli.run("-p", "--model", "mock/echo-3", "-e", str(path), "hello")
+
+    assert (ended.code, asked(server)) == (0, ["hello"])
+    assert ended.out != ""
+    assert "Traceback" not in ended.err

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from pi.cli.saved_sessions import SavedSessions
+from pi.coding.session.errors import NoMatchingSession, SessionInUse, SessionProblem
+from pi.coding.session.log import SessionLog
+from tests.coding.session.saved import THERE, keep, location
+from tests.coding.session.sessions import user
+
+
+def closed(log: SessionLog | None) -> Path | None:
+    """The file of a session, which no one has open any more."""
+    assert log is not None
+    log.close()
+    return log.file
+
+
+def yes(question: str) -> bool:
+    return True
+
+
+def no(question: str) -> bool:
+    return False
+
+
+def test_a_session_is_opened_by_the_beginning_of_its_id(tmp_path: Path) -> None:
+    file = keep(location(tmp_path), "x", id="abc")
+    kept = SavedSessions(tmp_path, location(tmp_path))
+
+    assert closed(kept.named("ab", no)) == file
+    with pytest.raises(NoMatchingSession):
+        kept.named("zz", yes)
+
+
+def test_one_of_another_project_is_copied_only_if_that_is_requested(tmp_path: Path) -> None:
+    file = keep(location(tmp_path, THERE), "x", id="abc")
+    kept = SavedSessions(tmp_path, location(tmp_path))
+
+    assert kept.named("abc", no) is None
+    copy = closed(kept.named("abc", yes))
+    assert copy is not None and copy.parent == location(tmp_path).directory != file.parent
+
+
+def test_a_fork_leaves_the_original_as_it_is(tmp_path: Path) -> None:
+    file = keep(location(tmp_path), "x", id="abc")
+    before = file.read_bytes()
+
+    copy = closed(SavedSessions(tmp_path, location(tmp_path)).forked("abc"))
+
+    assert copy != file and file.read_bytes() == before
+
+
+def test_an_unused_id_creates_a_new_session(tmp_path: Path) -> None:
+    reported: list[str] = []
+    log = SavedSessions(tmp_path, location(tmp_path)).by_id("mine", reported.append)
+    log.close()
+
+    assert log.header.id == "mine"
+    assert reported == [
+        "Warning: No project session found with id 'mine'; creating a new session with that id."
+    ]
+
+
+def test_nothing_is_announced_for_what_cannot_be_an_id(tmp_path: Path) -> None:
+    with pytest.raises(SessionProblem, match="Invalid session id"):
+        SavedSessions(tmp_path, location(tmp_path)).by_id("a/../b", pytest.fail)
+
+
+def test_the_last_one_goes_on(tmp_path: Path) -> None:
+    keep(location(tmp_path, at=1), "x", id="first")
+    last = keep(location(tmp_path, at=2), "x", id="second")
+
+    assert closed(SavedSessions(tmp_path, location(tmp_path)).last(None)) == last
+
+
+def test_one_process_at_a_time_creates_a_session_of_an_id(tmp_path: Path) -> None:
+    first = SavedSessions(tmp_path, location(tmp_path)).by_id("mine", print)
+    with pytest.raises(SessionInUse):
+        SavedSessions(tmp_path, location(tmp_path)).by_id("mine", print)
+    first.append(user("hello"))
+    with pytest.raises(SessionInUse):  # now by its file
+        SavedSessions(tmp_path, location(tmp_path)).by_id("mine", print)
+    first.close()
+
+    again = SavedSessions(tmp_path, location(tmp_path)).by_id("mine", print)
+
+    assert closed(again) == first.file
+    assert first.file is not None
+    assert list(first.file.parent.iterdir()) == [first.file]
+
+
+def test_a_fork_gets_the_id_that_was_asked_for(tmp_path: Path) -> None:
+    file = keep(location(tmp_path), "x", id="abc")
+    kept = SavedSessions(tmp_path, location(tmp_path))
+
+    copy = kept.forked("abc", id="mine")
+    copy.close()
+    with pytest.raises(SessionProblem) as taken:
+        kept.forked("abc", id="abc")
+
+    assert copy.header.id == "mine"
+    assert taken.value.message == f"The session id 'abc' already exists: {file}"
+    with closing(kept.by_id("abc", print)) as reopened:  # no lock is left behind
+        assert reopened.file == file

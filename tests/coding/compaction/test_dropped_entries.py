@@ -1,0 +1,17 @@
+"""Nothing is lost: what the model no longer sees can be looked at."""
+
+from __future__ import annotations
+
+from pi.coding.compaction.execution import dropped
+from tests.coding.compaction.compaction_fixture import always
+from tests.coding.compaction.test_execution import MANUAL, fixture_with
+
+
+async def test_the_user_can_see_what_was_dropped() -> None:
+    fixture = await fixture_with(always)
+    assert dropped(fixture.log) == []
+    await fixture.compactor.compact(MANUAL)
+
+    gone = [str(entry) for entry in dropped(fixture.log)]
+    assert any("question 0" in entry for entry in gone)
+    assert not any("answer 2" in entry for entry in gone)

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from pi.agent.policy import Boundary, Next, Policy
+from pi.ai.messages import SystemMessage
+from pi.ai.providers.faux import says
+from pi.coding.extension_host.api.api import ExtensionAPI
+from tests.coding.extension_host.extension_session import extension_session
+
+
+async def test_policies_of_extensions_surround_those_of_pi(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    class Noting(Policy):
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        async def at_boundary(self, at: Boundary) -> Next:
+            if at.kind == "turn":
+                asked.append(self.name)
+            return at.next
+
+    def extension(pi: ExtensionAPI) -> None:
+        pi.add_policy(Noting("last"), at="last")
+        pi.add_policy(Noting("normal"))
+        pi.add_policy(Noting("first"), at="first")
+        pi.on("turn_end", lambda event, ctx: asked.append("event"))
+        pi.add_policy(Noting("gone")).remove()
+
+    async with extension_session(tmp_path, extension, steps=(says("one"),)) as hosted:
+        await hosted.session.prompt("go")
+        names = [type(policy).__name__ for policy in hosted.session._core.agent.policies]
+
+    assert asked == ["first", "event", "normal", "last"]
+    assert names[:3] == ["GuardedPolicy", "ExtensionPolicy", "GuardedPolicy"]
+    assert names[3] == "CompactionPolicy"
+
+
+async def test_a_section_of_the_prompt_is_stable_and_may_fail(tmp_path: Path) -> None:
+    def extension(pi: ExtensionAPI) -> None:
+        pi.add_section("house", "Be kind.")
+        pi.add_section("empty", lambda: None)
+
+        def broken() -> str:
+            raise ValueError("no")
+
+        pi.add_section("broken", broken)
+
+    async with extension_session(tmp_path, extension, steps=(says("one"),)) as hosted:
+        await hosted.session.prompt("go")
+        (system,) = [m for m in hosted.session.messages if isinstance(m, SystemMessage)]
+
+    sections = system.sections or {}
+    assert sections["house"] == "<house>\nBe kind.\n</house>"
+    assert {"empty", "broken"}.isdisjoint(sections)

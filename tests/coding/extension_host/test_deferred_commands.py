@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.base.records import replace
+from pi.coding.extension_host.discovery.finding import Candidate, read_manifests
+from pi.coding.extension_host.discovery.manifest import Manifest
+from pi.coding.extension_host.dormant import DormantExtensions
+from pi.coding.resources.sources import SourceInfo
+
+
+def candidate(name: str, **manifest: object) -> Candidate:
+    return Candidate(
+        name=name,
+        rank="user",
+        source=SourceInfo(path=f"<{name}>"),
+        target=f"{name}:extension",
+        manifest=Manifest(**manifest),  # type: ignore[arg-type]
+    )
+
+
+NAP = candidate("nap", commands={"nap": "rest a little"}, activate=("command:nap", "entry:nap"))
+DOZE = candidate("doze", activate=("command:doze", "command:nap"))
+FAR = candidate("far", commands={"far": "elsewhere"}, activate=("command:far",), modes=("rpc",))
+
+
+def test_commands_are_known_by_manifests_and_numbered_like_others() -> None:
+    sleeping = DormantExtensions({}, "print")
+
+    assert sleeping.defer_all(read_manifests([NAP, FAR]))
+    assert [(name, each.description) for name, each in sleeping.commands.listed()] == [
+        ("nap", "rest a little")
+    ]
+    assert sleeping.defer_all(read_manifests([DOZE]))
+    assert [name for name, _ in sleeping.commands.listed()] == ["nap:1", "doze", "nap:2"]
+    found = sleeping.commands.find("/doze well")
+    assert found is not None
+    assert (found[0].name, found[0].source, found[1]) == ("doze", DOZE.source, "well")
+
+
+def test_the_name_of_a_command_may_be_written_with_its_slash() -> None:
+    sleeping = DormantExtensions({}, "print")
+    sleeping.defer_all(
+        read_manifests([candidate("nap", commands={"/nap": "rest"}, activate=("command:/nap",))])
+    )
+
+    assert [(name, each.description) for name, each in sleeping.commands.listed()] == [
+        ("nap", "rest")
+    ]
+
+
+@pytest.mark.parametrize(
+    "restless",
+    [
+        candidate("start"),
+        candidate("flag", activate=("flag:fast",)),
+        candidate("key", shortcuts={"ctrl+x": "do it"}, activate=("command:x",)),
+        candidate("future", api=99, activate=("command:x",)),
+    ],
+    ids=lambda each: each.name,
+)
+def test_if_one_cannot_be_deferred_none_is(restless: Candidate) -> None:
+    sleeping = DormantExtensions({"fast": True}, "print")
+
+    assert not sleeping.defer_all(read_manifests([NAP, restless]))
+    assert not sleeping
+    assert sleeping.commands.listed() == []
+
+
+def test_of_duplicates_the_first_is_used() -> None:
+    sleeping = DormantExtensions({}, "print")
+    sleeping.defer_all(read_manifests([NAP, replace(NAP, rank="explicit")]))
+    sleeping.defer_all(read_manifests([replace(NAP, rank="project")]))
+
+    assert [each.candidate for each in sleeping.activate_all()] == [NAP]
+
+
+def test_activated_candidates_are_no_longer_deferred() -> None:
+    sleeping = DormantExtensions({}, "print")
+    sleeping.defer_all(read_manifests([NAP, DOZE]))
+
+    assert [each.candidate for each in sleeping.activate_all()] == [NAP, DOZE]
+    assert (sleeping.activate_all(), sleeping.commands.listed()) == ([], [])

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from pi.coding.bus import Owner
+from pi.coding.extension_host.watchdog import Stalled
+from pi.modes.interactive.extensions.connection import HangWatchdog, rescue_on
+from pi.testing.virtual_terminal import VirtualTerminal
+from pi.tui.tui import TUI
+from tests.modes.interactive.extensions.layouts import new_frame
+
+NAME = "stuck\x1b[2J"
+
+
+class HangingTerminal(VirtualTerminal):
+    """A terminal at which a user presses keys while the program hangs."""
+
+    def __init__(self, *keys: bytes) -> None:
+        super().__init__(60, 5)
+        self.kept: list[bytes] = []
+        """What the program gets when it goes on."""
+        self._keys = list(keys)
+
+    def read_aside(self, take: Callable[[bytes], bytes]) -> None:
+        """One key at a time."""
+        if self._keys:
+            self.kept.append(take(self._keys.pop(0)))
+
+
+def hanging(end: Callable[[threading.Event], None]) -> Stalled:
+    over = threading.Event()
+    owner = Owner(name=NAME, path="/stuck.py")
+    return Stalled(owner=owner, function="stay", over=over, end=lambda: end(over))
+
+
+async def test_ctrl_c_ends_what_hangs_and_other_keys_are_kept(tmp_path: Path) -> None:
+    shown: list[str] = []
+    kit = HangingTerminal(b"dra", b"\x03ft")
+
+    def end(over: threading.Event) -> None:
+        shown.extend(kit.screen)
+        over.set()
+
+    rescue = HangWatchdog(TUI(kit, env={}), kit, new_frame(tmp_path).theme)
+    rescue(hanging(end))
+
+    assert kit.kept == [b"dra", b"ft"]
+    assert shown == [
+        "",
+        "",
+        "",
+        "",
+        "Extension stuck is blocking in stay. Ctrl+C stops it.",
+    ]
+
+
+async def test_a_terminal_that_takes_nothing_is_reported_nothing(tmp_path: Path) -> None:
+    kit = HangingTerminal(b"\x03")
+    kit.backlog = 1
+
+    HangWatchdog(TUI(kit, env={}), kit, new_frame(tmp_path).theme)(hanging(threading.Event.set))
+
+    assert kit.output == []
+
+
+async def test_a_terminal_that_only_the_program_itself_can_read_is_left_alone(
+    tmp_path: Path,
+) -> None:
+    frame = new_frame(tmp_path)
+
+    assert rescue_on(frame.tui, frame.theme) is None
+    assert rescue_on(TUI(HangingTerminal(), env={}), frame.theme) is not None

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from pi.agent.events import AgentStart
+from pi.coding.port.ui import ThemeChange
+from pi.modes.interactive.extensions.ui import ScreenUI
+from pi.modes.interactive.status.activity import Activity
+from pi.modes.interactive.status.status import WindowTitle
+from pi.modes.interactive.transcript.view import TranscriptView
+from pi.testing import FakeClock
+from pi.tui.terminal import Capabilities
+from tests.modes.interactive.extensions.layouts import new_frame
+from tests.modes.interactive.fake_screen import FakeScreen
+from tests.modes.interactive.transcript.looks import look
+
+
+class Shown:
+    """The regions that are changed, and what came of it."""
+
+    def __init__(self, tmp_path: Path) -> None:
+        self.written: list[str] = []
+        self.worked = 0
+        self.screen = FakeScreen(tmp_path)
+        self.activity = Activity(FakeClock(), interrupt_key=lambda: "")
+        self.activity.on_work = self._work
+        self.transcript = TranscriptView(look())
+        self.ui = ScreenUI(
+            self.screen,
+            new_frame(tmp_path),
+            self.activity,
+            WindowTitle(self.written.append, Capabilities()),
+            self.transcript,
+        )
+
+    def _work(self) -> None:
+        self.worked += 1
+
+
+async def test_the_activity_can_be_customised(tmp_path: Path) -> None:
+    shown = Shown(tmp_path)
+    shown.activity.handle_event(AgentStart())
+    labels = [shown.activity.label()]
+
+    shown.ui.set_working_indicator(["*"], 1.0)
+    shown.ui.set_working_message("Pondering")
+    labels.append(shown.activity.label())
+    shown.ui.set_working_visible(visible=False)
+    labels.append(shown.activity.label())
+    shown.ui.set_working_visible(visible=True)
+    shown.ui.set_working_message(None)
+    shown.ui.set_working_indicator(None, None)
+    labels.append(shown.activity.label())
+
+    assert labels == ["⠋ Working", "* Pondering", "", "⠋ Working"]
+    assert shown.worked == 6
+
+
+async def test_the_window_and_thoughts_are_called_something_else(tmp_path: Path) -> None:
+    shown = Shown(tmp_path)
+
+    shown.ui.set_title("mine")
+    shown.ui.set_hidden_thinking_label("Hm…")
+    assert shown.transcript.look.thinking_label == "Hm…"
+    shown.ui.set_hidden_thinking_label(None)
+
+    assert shown.transcript.look.thinking_label == "Thinking…"
+    assert (shown.written, shown.screen.refreshes) == (["\x1b]0;mine\x07"], 2)
+
+
+async def test_outputs_are_unfolded_once(tmp_path: Path) -> None:
+    shown = Shown(tmp_path)
+
+    shown.ui.set_tools_expanded(expanded=True)
+    shown.ui.set_tools_expanded(expanded=True)
+
+    assert (shown.ui.get_tools_expanded(), shown.screen.refreshes) == (True, 1)
+
+
+async def test_themes_are_found_and_chosen_by_name(tmp_path: Path) -> None:
+    shown = Shown(tmp_path)
+
+    light = shown.ui.get_theme("light")
+    assert light is not None
+    assert (light.name, shown.ui.get_theme("nope")) == ("light", None)
+    assert {"dark", "light"} <= set(shown.ui.get_all_themes())
+
+    assert shown.ui.set_theme("light") == ThemeChange(success=True)
+    assert shown.screen.themes.current == "light"
+    assert shown.screen.port.settings.values.theme == "light"
+
+
+async def test_an_unknown_theme_changes_nothing(tmp_path: Path) -> None:
+    shown = Shown(tmp_path)
+
+    change = shown.ui.set_theme("nope")
+
+    assert (change.success, "Unknown theme" in (change.error or "")) == (False, True)
+    assert shown.screen.port.settings.values.theme is None

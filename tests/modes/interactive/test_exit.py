@@ -1,0 +1,31 @@
+"""Ctrl+C and Ctrl+D on the whole screen: see ``tests/screens/test_keys.py``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.modes.interactive.app_fixture import AppFixture
+
+CTRL_C, UP = "\x03", "\x1b[A"
+
+
+async def test_ctrl_c_is_the_same_before_there_is_a_session(tmp_path: Path) -> None:
+    app_fixture = AppFixture(tmp_path)
+    app_fixture.held_back()
+    async with app_fixture.starting():
+        app_fixture.type("something")
+        await app_fixture.sees("something")
+        app_fixture.type(CTRL_C)
+        await app_fixture.loses("something")
+        app_fixture.type(UP)
+        await app_fixture.sees("something")
+        app_fixture.type(CTRL_C)
+        await app_fixture.until(lambda: app_fixture.app.has_ended)
+
+
+async def test_the_key_that_is_pressed_twice_is_named_as_it_is_bound(tmp_path: Path) -> None:
+    app_fixture = AppFixture(tmp_path)
+    app_fixture.fixture.write(".pi/agent/keybindings.json", '{"app.clear": "ctrl+q"}')
+    async with app_fixture.running():
+        app_fixture.type("\x11")
+        await app_fixture.sees("Press Ctrl+Q again to exit")
