@@ -1,0 +1,345 @@
+"""The tools ``ast_grep`` and ``ast_edit`` in a session."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from pi.batteries.ast_tools.parser import TreeMatch, TreeParser, require_parser
+from pi.batteries.ast_tools.sources import SourceFile, source_files
+from pi.extension import (
+    Diff,
+    ExtensionAPI,
+    ExtensionContext,
+    Json,
+    Meta,
+    PendingAction,
+    PiError,
+    Record,
+    SessionStartEvent,
+    ToolContext,
+    ToolFailed,
+    ToolResult,
+    make_tool,
+)
+
+SEARCH, EDIT = "ast_grep", "ast_edit"
+SETTINGS: tuple[tuple[str, type[Any], Any, str], ...] = (
+    ("astTools.enabled", bool, False, "search and replace by syntax trees"),
+)
+LIMIT = 100
+"""Matches that a search shows unless it asks for more."""
+MAX_LIMIT = 1000
+MAX_MATCH_LINES = 10
+"""Lines of one match that are shown."""
+MAX_DIFF_LINES = 400
+"""Lines of a preview that the model sees; views have all of them."""
+
+_PATTERNS = """\
+Patterns are code with variables: `$X` stands for one node, `$$$ARGS` for any number of nodes, and \
+`$_` for a node that does not matter; the same variable twice must match the same code. A pattern \
+must be a complete piece of syntax, such as `foo($X)`, `if ($A) { $$$ }` or `def $F($$$A): $$$B`."""
+SEARCH_DESCRIPTION = f"""\
+Search code by its syntax tree. Formatting, comments inside strings and line breaks do not matter.
+{_PATTERNS}
+Files that git ignores are left out. Use grep for plain text."""
+EDIT_DESCRIPTION = f"""\
+Rewrite code by its syntax tree in one or many files. The call only previews: it returns a diff, \
+and nothing is changed until you call resolve with "apply".
+{_PATTERNS}
+`rewrite` may use the variables of its pattern; an empty one deletes the match. `ops` are applied \
+in order, each to the result of the one before."""
+
+
+class SearchParams(Record):
+    """Arguments of ``ast_grep``."""
+
+    pattern: Annotated[str, Meta(description="Code with variables", min_length=1)]
+    path: Annotated[str, Meta(description="File or folder")] = "."
+    lang: Annotated[str, Meta(description="Only this language, e.g. python or tsx")] = ""
+    glob: Annotated[str, Meta(description="Only files that match, e.g. *_test.py")] = ""
+    limit: Annotated[int, Meta(description="How many matches to show at most", ge=1)] = LIMIT
+    offset: Annotated[int, Meta(description="How many matches to skip", ge=0)] = 0
+
+
+class Rewrite(Record):
+    """One operation of ``ast_edit``."""
+
+    pattern: Annotated[str, Meta(description="Code with variables", min_length=1)]
+    rewrite: Annotated[str, Meta(description="What replaces each match")]
+
+
+class EditParams(Record):
+    """Arguments of ``ast_edit``."""
+
+    ops: Annotated[tuple[Rewrite, ...], Meta(description="Applied in order", min_length=1)]
+    path: Annotated[str, Meta(description="File or folder")] = "."
+    lang: Annotated[str, Meta(description="Only this language, e.g. python or tsx")] = ""
+    glob: Annotated[str, Meta(description="Only files that match, e.g. *_test.py")] = ""
+
+
+def extension(pi: ExtensionAPI) -> None:
+    """Register both tools; without the setting they are active only if they are selected."""
+    for name, kind, default, help in SETTINGS:
+        pi.settings.declare(name, kind, default, help)
+    tools = AstTools(pi)
+    pi.add_view("tool", SEARCH, "pi.batteries.ast_tools.views:search")
+    pi.add_view("tool", EDIT, "pi.batteries.ast_tools.views:edit")
+    pi.add_tool(
+        make_tool(
+            name=SEARCH,
+            label=SEARCH,
+            description=SEARCH_DESCRIPTION,
+            params=SearchParams,
+            run=tools.search,
+            approval="read",
+            replay="safe",
+        ),
+        exposure="on_demand",
+        prompt_snippet="Search code by its syntax tree",
+    )
+    pi.add_tool(
+        make_tool(
+            name=EDIT,
+            label=EDIT,
+            description=EDIT_DESCRIPTION,
+            params=EditParams,
+            run=tools.edit,
+            approval="read",  # the change itself is made, and approved, by ``resolve``
+            deferrable=True,
+            execution_mode="sequential",  # previews are resolved in their order
+        ),
+        exposure="on_demand",
+        prompt_snippet="Rewrite code by its syntax tree; previews first",
+    )
+
+    @pi.on("session_start")
+    def activate(event: SessionStartEvent, ctx: ExtensionContext) -> None:
+        if pi.settings.get("astTools.enabled"):
+            pi.enable_tools((SEARCH, EDIT))
+
+
+class FileMatch(Record):
+    """A match in a file."""
+
+    path: str
+    match: TreeMatch
+    text: str
+    """The lines of the match."""
+
+
+class ChangedFile(Record):
+    """A file before and after a rewrite."""
+
+    path: str
+    before: str
+    after: str
+    replacements: int
+
+
+class AstTools:
+    """The tools of one session."""
+
+    def __init__(self, pi: ExtensionAPI) -> None:
+        self._pi = pi
+        self._parser = TreeParser(pi)
+
+    # Search ---------------------------------------------------------------------------------------
+
+    async def search(self, params: SearchParams, ctx: ToolContext) -> ToolResult:
+        """``ast_grep``."""
+        require_parser()
+        files = await source_files(self._pi, params.path, params.lang, params.glob)
+        found: list[FileMatch] = []
+        failures = _Failures()
+        for file in files:
+            with_pattern = await failures.find(self._parser, file, params.pattern)
+            lines = file.text.split("\n")
+            found += [
+                FileMatch(
+                    path=file.path,
+                    match=each,
+                    text="\n".join(lines[each.line - 1 : each.last_line]),
+                )
+                for each in with_pattern
+            ]
+        failures.raise_if_nothing(found)
+        shown = found[params.offset : params.offset + min(params.limit, MAX_LIMIT)]
+        details = {
+            "matches": [
+                {
+                    "path": m.path,
+                    "line": m.match.line,
+                    "lastLine": m.match.last_line,
+                    "text": m.text,
+                }
+                for m in shown
+            ],
+            "total": len(found),
+            "files": len({each.path for each in found}),
+            "searched": len(files),
+        }
+        return ToolResult.of(_search_text(shown, found, params.offset, len(files)), details=details)
+
+    # Edit -----------------------------------------------------------------------------------------
+
+    async def edit(self, params: EditParams, ctx: ToolContext) -> ToolResult:
+        """``ast_edit``: preview the changes, and leave them as a pending action."""
+        require_parser()
+        files = await source_files(self._pi, params.path, params.lang, params.glob)
+        changed = await self._rewritten(files, params.ops)
+        if not changed:
+            text = f"No matches in {len(files)} files. Nothing is pending."
+            return ToolResult.of(text, details={"files": [], "replacements": 0})
+        label = _label(changed)
+        self._pi.push_pending_action(
+            PendingAction(
+                label=label,
+                apply=lambda reason: self._apply(params, changed, label),
+                details={"files": [each.path for each in changed]},
+                source_tool_name=EDIT,
+            )
+        )
+        details = _edit_details(changed)
+        lines = [line for each in details["files"] for line in (each["path"], each["diff"])]
+        text = _first_lines("\n".join(lines), MAX_DIFF_LINES)
+        return ToolResult.of(
+            f"Preview: {label}. Nothing is changed yet.\n\n{text}\n\n"
+            'Call resolve with "apply" to make the changes, or "discard".',
+            details={**details, "pending": True, "label": label},
+        )
+
+    async def _rewritten(
+        self, files: Sequence[SourceFile], ops: Sequence[Rewrite]
+    ) -> list[ChangedFile]:
+        changed = []
+        failures = _Failures()
+        for file in files:
+            text, count = file.text, 0
+            for op in ops:
+                now = SourceFile(path=file.path, text=text, language=file.language)
+                found = await failures.find(self._parser, now, op.pattern, op.rewrite)
+                text, count = _replaced(text, found), count + len(found)
+            if text != file.text:
+                changed.append(
+                    ChangedFile(path=file.path, before=file.text, after=text, replacements=count)
+                )
+        failures.raise_if_nothing(changed)
+        return changed
+
+    async def _apply(
+        self, params: EditParams, previewed: Sequence[ChangedFile], label: str
+    ) -> ToolResult:
+        """Compute the change again and write it if it is still the one that was previewed."""
+        files = await source_files(self._pi, params.path, params.lang, params.glob)
+        changed = await self._rewritten(files, params.ops)
+        if changed != [*previewed]:
+            old = {each.path: each for each in previewed}
+            new = {each.path: each for each in changed}
+            paths = sorted(path for path in old | new if old.get(path) != new.get(path))
+            raise ToolFailed(
+                f"Nothing was changed: {', '.join(paths[:10])} changed after the preview."
+                f" Call {EDIT} again for a new preview."
+            )
+        written: list[str] = []
+        for each in changed:
+            try:
+                await self._pi.context.files.write_file(each.path, each.after.encode())
+            except PiError as error:
+                done = f" Already written: {', '.join(written)}." if written else ""
+                raise ToolFailed(f"{each.path} was not written: {error.message}{done}") from error
+            written.append(each.path)
+        lines = [f"{each.path}: {_counted(each.replacements, 'replacement')}" for each in changed]
+        text = "\n".join([f"Applied: {label}.", *lines])
+        return ToolResult.of(text, details={**_edit_details(changed), "pending": False})
+
+
+class _Failures:
+    """Languages in which a pattern is invalid: the others are still searched."""
+
+    def __init__(self) -> None:
+        self._errors: dict[tuple[str, str], ToolFailed] = {}
+
+    async def find(
+        self, parser: TreeParser, file: SourceFile, pattern: str, rewrite: str | None = None
+    ) -> list[TreeMatch]:
+        """The matches in a file; none if the pattern is invalid in its language."""
+        key = (file.language, pattern)
+        if key in self._errors:
+            return []
+        try:
+            return await parser.find(file.text, file.language, pattern, rewrite)
+        except ToolFailed as error:
+            self._errors[key] = error
+            return []
+
+    def raise_if_nothing(self, found: Sequence[object]) -> None:
+        """Raise the first failure if no file had a match: then it is probably the reason."""
+        if self._errors and not found:
+            raise next(iter(self._errors.values()))
+
+
+def _replaced(text: str, matches: Sequence[TreeMatch]) -> str:
+    pieces, at = [], 0
+    for match in matches:
+        pieces += [text[at : match.start], match.new]
+        at = match.end
+    return "".join([*pieces, text[at:]])
+
+
+def _search_text(
+    shown: Sequence[FileMatch], found: Sequence[FileMatch], offset: int, searched: int
+) -> str:
+    if not found:
+        return f"No matches in {_counted(searched, 'file')}."
+    if not shown:
+        return f"There are only {_counted(len(found), 'match', 'matches')}."
+    lines: list[str] = []
+    path = ""
+    for each in shown:
+        if each.path != path:
+            path = each.path
+            lines.append(path)
+        text = each.text.split("\n")
+        for number, line in enumerate(text[:MAX_MATCH_LINES], each.match.line):
+            lines.append(f"{number}: {line.rstrip()}")
+        if len(text) > MAX_MATCH_LINES:
+            lines.append(f"… {len(text) - MAX_MATCH_LINES} more lines of this match")
+    if (last := offset + len(shown)) < len(found):
+        lines.append(f"\n[{len(found) - last} more matches. Use offset={last} to continue.]")
+    return "\n".join(lines)
+
+
+def _edit_details(changed: Sequence[ChangedFile]) -> Json:
+    files = [
+        {
+            "path": each.path,
+            "replacements": each.replacements,
+            "diff": Diff(_plain(each.before), _plain(each.after)).display(),
+        }
+        for each in changed
+    ]
+    # One text for all files, which exports draw as a diff.
+    lines = [line for each in files for line in (f" {each['path']}", str(each["diff"]))]
+    count = sum(each.replacements for each in changed)
+    return {"files": files, "replacements": count, "diff": "\n".join(lines)}
+
+
+def _plain(text: str) -> str:
+    return text.replace("\r\n", "\n")
+
+
+def _label(changed: Sequence[ChangedFile]) -> str:
+    count = sum(each.replacements for each in changed)
+    return f"{_counted(count, 'replacement')} in {_counted(len(changed), 'file')}"
+
+
+def _counted(count: int, one: str, many: str = "") -> str:
+    return f"{count} {one if count == 1 else many or one + 's'}"
+
+
+def _first_lines(text: str, most: int) -> str:
+    lines = text.split("\n")
+    if len(lines) <= most:
+        return text
+    return "\n".join([*lines[:most], f"… {len(lines) - most} more lines of the diff"])

@@ -1,0 +1,101 @@
+"""The program that parses, searches and rewrites. It uses nothing of pi.
+
+It runs in a process of its own: a parser may crash, hang, or print a backtrace on the terminal. It
+reads one frame per request and writes one frame per answer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from typing import Any, BinaryIO
+
+_VARIABLE = re.compile(r"\$\$\$([A-Z_][A-Z0-9_]*)|\$([A-Z_][A-Z0-9_]*)")
+"""A variable of a pattern: ``$$$ARGS`` stands for any number of nodes, ``$X`` for one."""
+
+
+def main() -> None:
+    """Answer requests until the input ends."""
+    source, sink = sys.stdin.buffer, sys.stdout.buffer
+    # The parser prints a backtrace when it fails; the failure itself is in the answer.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    while (request := _read_frame(source)) is not None:
+        _write_frame(sink, _answer(request))
+
+
+def _read_frame(source: BinaryIO) -> Any:
+    header = source.read(4)
+    if len(header) < 4:
+        return None
+    return json.loads(source.read(int.from_bytes(header, "big")))
+
+
+def _write_frame(sink: BinaryIO, value: Any) -> None:
+    data = json.dumps(value).encode()
+    sink.write(len(data).to_bytes(4, "big") + data)
+    sink.flush()
+
+
+def _answer(request: dict[str, Any]) -> dict[str, Any]:
+    try:
+        if not request:
+            return {}  # the first request waits for the start
+        return {"matches": _matches(request)}
+    except BaseException as error:  # a panic of the parser is no Exception
+        if isinstance(error, KeyboardInterrupt | SystemExit):
+            raise
+        return {"error": reason_of(str(error))}
+
+
+def reason_of(text: str) -> str:
+    """The innermost cause of an error of the parser, without its backtrace."""
+    head = text.split("Stack backtrace", 1)[0].strip()
+    lines = [line.strip() for line in head.splitlines() if line.strip()]
+    last = re.sub(r"^\d+: ", "", lines[-1]) if lines else "the parser failed"
+    return last[:300]
+
+
+def _matches(request: dict[str, Any]) -> list[dict[str, Any]]:
+    """The matches in order; with a rewrite, those inside another match are left out."""
+    from ast_grep_py import SgRoot  # installed with the extra "rules"
+
+    rewrite = request.get("rewrite")
+    found: list[dict[str, Any]] = []
+    end = -1
+    nodes = SgRoot(request["text"], request["language"]).root().find_all(pattern=request["pattern"])
+    for node in sorted(nodes, key=lambda each: each.range().start.index):
+        place = node.range()
+        if rewrite is not None and place.start.index < end:
+            continue
+        end = place.end.index
+        match: dict[str, Any] = {
+            "start": place.start.index,
+            "end": end,
+            "line": place.start.line + 1,
+        }
+        match["lastLine"] = place.end.line + 1
+        if rewrite is not None:
+            match["new"] = _rewritten(node, rewrite, request["text"])
+        found.append(match)
+    return found
+
+
+def _rewritten(node: Any, rewrite: str, text: str) -> str:
+    """The text that replaces a match. Variables that matched nothing become empty."""
+
+    def value(variable: re.Match[str]) -> str:
+        many, one = variable.groups()
+        if many is None:
+            bound = node.get_match(one)
+            return "" if bound is None else bound.text()
+        nodes = node.get_multiple_matches(many)
+        # The text between the nodes belongs to them: commas, spaces, comments.
+        return text[nodes[0].range().start.index : nodes[-1].range().end.index] if nodes else ""
+
+    return _VARIABLE.sub(value, rewrite)
+
+
+if __name__ == "__main__":
+    main()

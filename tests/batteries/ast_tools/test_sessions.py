@@ -1,0 +1,235 @@
+"""``ast_grep`` and ``ast_edit`` in real sessions, with the real parser."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pi.ai.messages import Text, ToolResultMessage
+from pi.ai.providers.faux import Step, calls, says
+from pi.batteries.ast_tools import parser
+from pi.batteries.ast_tools.adapter import extension
+from pi.batteries.ast_tools.parser_process import reason_of
+from pi.batteries.ast_tools.views import edit as edit_view
+from pi.batteries.ast_tools.views import search as search_view
+from pi.batteries.resolve.adapter import extension as resolving
+from pi.coding.port.drawing import PlainTheme
+from pi.extension import ExtensionAPI, SubSession, ToolFailed, ToolView, ViewOptions
+from tests.coding.extension_host.extension_session import extension_session
+
+ON = {"astTools": {"enabled": True}}
+pytest.importorskip("ast_grep_py", reason="ast-grep-py is not installed")
+
+
+def prepare(folder: Path) -> None:
+    (folder / "a.py").write_text("x = foo(1)\r\ny = foo(\r\n    2, 3)\r\n", newline="")
+    (folder / "b.py").write_text("# foo(1)\ns = 'foo(2)'\nfoo(foo(7))\n")
+    (folder / "c.ts").write_text("const z = foo(9);\n")
+    (folder / "latin.py").write_bytes(b"foo('\xe9')\n")
+
+
+async def results(
+    tmp_path: Path, *steps: Step, ready: Callable[[Path], None] = prepare
+) -> list[ToolResultMessage]:
+    script = (*steps, says("done"))
+    extensions = (resolving, extension)
+    async with extension_session(tmp_path, *extensions, steps=script, settings=ON) as hosted:
+        ready(Path(hosted.session.workspace.cwd))
+        await hosted.session.prompt("go")
+        assert hosted.failures == []
+        return [m for m in hosted.session.messages if isinstance(m, ToolResultMessage)]
+
+
+def text(result: ToolResultMessage) -> str:
+    return "\n".join(part.text for part in result.content if isinstance(part, Text))
+
+
+def details(result: ToolResultMessage) -> Any:
+    return result.details
+
+
+def project(tmp_path: Path) -> Path:
+    return next(tmp_path.rglob("project"))
+
+
+def search(pattern: str, **more: Any) -> Step:
+    return calls("ast_grep", pattern=pattern, **more)
+
+
+def edit(pattern: str, rewrite: str, **more: Any) -> Step:
+    return calls("ast_edit", ops=[{"pattern": pattern, "rewrite": rewrite}], **more)
+
+
+async def test_code_is_found_and_strings_and_comments_are_not(tmp_path: Path) -> None:
+    (found,) = await results(tmp_path, search("foo($$$A)", lang="py"))
+
+    assert text(found).splitlines() == [
+        "a.py",
+        "1: x = foo(1)",
+        "2: y = foo(",
+        "3:     2, 3)",
+        "b.py",
+        "3: foo(foo(7))",
+        "3: foo(foo(7))",
+    ]
+    assert details(found)["total"] == 4
+
+
+async def test_a_search_can_be_continued(tmp_path: Path) -> None:
+    first, second = await results(
+        tmp_path, search("foo($$$A)", limit=2), search("foo($$$A)", limit=9, offset=2)
+    )
+
+    assert text(first).endswith("[3 more matches. Use offset=2 to continue.]")
+    assert "c.ts\n1: const z = foo(9);" in text(second)
+
+
+async def test_an_edit_is_previewed_and_then_applied(tmp_path: Path) -> None:
+    previewed, applied = await results(
+        tmp_path,
+        edit("foo($$$A)", "bar($$$A, None)", lang="python"),
+        calls("resolve", action="apply", reason="right"),
+    )
+
+    assert text(previewed).startswith("Preview: 3 replacements in 2 files. Nothing is changed yet.")
+    assert "+1 x = bar(1, None)" in text(previewed)
+    assert text(applied) == (
+        "Applied: 3 replacements in 2 files.\na.py: 2 replacements\nb.py: 1 replacement"
+    )
+    folder = project(tmp_path)
+    changed = b"x = bar(1, None)\r\ny = bar(2, 3, None)\r\n"
+    assert (folder / "a.py").read_bytes() == changed
+    assert (folder / "b.py").read_text() == "# foo(1)\ns = 'foo(2)'\nbar(foo(7), None)\n"
+    assert (folder / "c.ts").read_text() == "const z = foo(9);\n"
+    assert details(applied)["sourceDetails"]["replacements"] == 3
+
+
+async def test_a_discarded_preview_changes_nothing(tmp_path: Path) -> None:
+    _, discarded = await results(
+        tmp_path, edit("foo($X)", "bar($X)"), calls("resolve", action="discard", reason="no")
+    )
+
+    assert text(discarded) == "Discarded: 3 replacements in 3 files"
+    assert "foo(1)" in (project(tmp_path) / "a.py").read_text()
+
+
+async def test_a_file_that_changed_after_the_preview_is_not_written(tmp_path: Path) -> None:
+    _, _, refused = await results(
+        tmp_path,
+        edit("foo($X)", "bar($X)", lang="python"),
+        calls("write", path="b.py", content="foo(8)\n"),
+        calls("resolve", action="apply", reason="right"),
+    )
+
+    assert refused.is_error
+    assert text(refused) == (
+        "Nothing was changed: b.py changed after the preview."
+        " Call ast_edit again for a new preview."
+    )
+    assert "foo(1)" in (project(tmp_path) / "a.py").read_text()
+
+
+async def test_ignored_files_are_left_out(tmp_path: Path) -> None:
+    def repository(folder: Path) -> None:
+        prepare(folder)
+        (folder / ".gitignore").write_text("b.py\n")
+        subprocess.run(["git", "init", "-q", str(folder)], check=True)
+
+    (found,) = await results(tmp_path, search("foo($X)"), ready=repository)
+
+    assert details(found)["files"] == 2
+    assert "b.py" not in text(found)
+
+
+@pytest.mark.parametrize(
+    ("step", "error"),
+    [
+        (search("foo($X)", lang="cobol"), "Unsupported language 'cobol'. Supported: bash, c,"),
+        (search("foo($X)", path="nowhere"), "There is no file or folder nowhere."),
+        (search("foo($X)", glob="*.rs"), "There are no files in a supported language at ."),
+        (search("a\nb", lang="python"), "The pattern 'a\\nb' is invalid (python): "),
+        (edit(" ", "x"), "The pattern ' ' is invalid"),
+    ],
+)
+async def test_calls_that_fail_say_what_is_wrong(tmp_path: Path, step: Step, error: str) -> None:
+    (failed,) = await results(tmp_path, step)
+
+    assert failed.is_error
+    assert text(failed).startswith(error)
+
+
+def test_a_missing_parser_is_reported_with_its_install_command(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(parser, "find_spec", lambda name: None)
+
+    with pytest.raises(ToolFailed, match=r"pip install 'pi-harness\[rules\]'"):
+        parser.require_parser()
+
+
+def test_backtraces_of_the_parser_are_left_out() -> None:
+    raw = "cannot get matcher\n\nCaused by:\n    0: a\n    1: No root.\n\nStack backtrace:\n  0: x"
+
+    assert reason_of(raw) == "No root."
+
+
+def test_every_language_of_the_list_can_be_parsed() -> None:
+    from ast_grep_py import SgRoot
+
+    for language in parser.LANGUAGES:
+        assert SgRoot("x", language).root() is not None
+
+
+async def test_a_pattern_without_matches_leaves_nothing_pending(tmp_path: Path) -> None:
+    (nothing,) = await results(tmp_path, edit("absent($X)", "x"))
+
+    assert text(nothing) == "No matches in 3 files. Nothing is pending."
+
+
+def view_of(shown: Any, **fields: Any) -> ToolView:
+    arguments = {"pattern": "foo($X)"}
+    return ToolView(
+        **{"id": "1", "name": "ast", "arguments": arguments, "state": "done", "details": shown}
+        | fields
+    )
+
+
+def test_views_are_collapsed_and_expanded() -> None:
+    matches = [{"path": "a.py", "line": n, "lastLine": n, "text": f"foo({n})"} for n in range(20)]
+    found = view_of({"matches": matches, "total": 20, "files": 1})
+    diff = "\n".join(f"+{n} line" for n in range(20))
+    files = [{"path": "a.py", "replacements": 20, "diff": diff}]
+    changed = view_of({"files": files, "label": "20 replacements in 1 file"})
+
+    for view, thing in ((search_view, found), (edit_view, changed)):
+        collapsed = view(thing, ViewOptions(), PlainTheme())
+        expanded = view(thing, ViewOptions(expanded=True), PlainTheme())
+        assert collapsed is not None
+        assert expanded is not None
+        assert (len(collapsed), collapsed[-1]) == (12, "… 11 more lines")
+        assert len(expanded) == 22
+        assert view(view_of(None), ViewOptions(), PlainTheme()) is None
+
+
+async def test_previews_work_in_nested_sessions(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+    steps = (
+        edit("foo($X)", "bar($X)", lang="python"),
+        calls("resolve", action="apply", reason="right"),
+        says("done"),
+    )
+    extensions = (apis.append, resolving, extension)
+    async with extension_session(tmp_path, *extensions, steps=steps, settings=ON) as hosted:
+        prepare(Path(hosted.session.workspace.cwd))
+        handle = await apis[0].sub_session(SubSession(prompt="go", extensions="all"))
+        result = await handle.result()
+
+        assert "done" in str(result)
+        choices = [each.options.tool_choice for each in hosted.fixture.provider.requests]
+        assert choices == [None, {"type": "tool", "name": "resolve"}, None]
+        assert not hosted.host.pending_actions.has_pending
+    assert "bar(1)" in (project(tmp_path) / "a.py").read_text()
