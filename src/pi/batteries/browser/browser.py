@@ -1,0 +1,141 @@
+"""The browser of a session: process, proxy and the tab in use."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from pi.batteries.browser.chromium import start_chromium
+from pi.batteries.browser.devtools import BrowserGone, CommandFailed, DevTools, Params, TargetGone
+from pi.batteries.browser.proxy import Connect, FilteringProxy
+from pi.batteries.browser.tab import Tab
+from pi.extension import Child, ExtensionAPI, Scope, ToolFailed
+
+START_SECONDS = 30.0
+MAX_ERRORS = 2000
+"""Bytes kept of the end of what Chromium writes to standard error."""
+
+
+class Browser:
+    """One Chromium with one tab; everything ends with ``close``."""
+
+    def __init__(self, pi: ExtensionAPI, connect: Connect) -> None:
+        self._pi = pi
+        self._scope: Scope = pi.scope.inner("browser")
+        self.proxy = FilteringProxy(self._scope, connect)
+        self.accept_dialogs = False
+        """How the next ``confirm`` or ``prompt`` of a page is answered."""
+        self._devtools: DevTools | None = None
+        self._tab: Tab | None = None
+        self._errors = b""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the process takes commands."""
+        return self._devtools is not None and self._devtools.is_open
+
+    async def open(self) -> None:
+        """Start the proxy and the process. Raises ``ToolFailed``."""
+        await self.proxy.open()
+        child = await start_chromium(self._pi, self._scope, self.proxy.port)
+        reading = self._scope.spawn(self._read_errors(child), name="browser errors")
+        devtools = self._devtools = DevTools(child, self._take)
+        self._scope.spawn(devtools.read(), name="browser messages")
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                await devtools.call(
+                    "Browser.setDownloadBehavior", behavior="deny", eventsEnabled=True
+                )
+                await devtools.call("Target.setDiscoverTargets", discover=True)
+        except BrowserGone as error:
+            await asyncio.wait([reading], timeout=1.0)
+            said = self._errors.decode("utf-8", "replace").strip()
+            raise ToolFailed(f"Chromium ended when it was started.\n{said}".strip()) from error
+        except TimeoutError as error:
+            raise ToolFailed(f"Chromium did not respond in {START_SECONDS:g} s.") from error
+
+    async def close(self) -> None:
+        """End the process and remove its profile."""
+        await self._scope.close()
+
+    async def current(self) -> Tab | None:
+        """The tab, if there is one whose page responds."""
+        tab = self._tab
+        if tab is None or tab.crashed:
+            return None
+        if not tab.doubtful:
+            return tab
+        try:
+            if await tab.recover():
+                return tab
+        except (TargetGone, CommandFailed):
+            pass  # it has ended meanwhile: a new one takes its place
+        return None
+
+    async def new_tab(self) -> Tab:
+        """A tab in place of the last one."""
+        devtools = self._devtools
+        assert devtools is not None
+        old, self._tab = self._tab, None
+        target = (await devtools.call("Target.createTarget", url="about:blank"))["targetId"]
+        if old is not None:
+            self._close_target(old.target)
+        attached = await devtools.call("Target.attachToTarget", targetId=target, flatten=True)
+        tab = self._tab = Tab(devtools, target, attached["sessionId"])
+        await tab.prepare()
+        return tab
+
+    # Events ---------------------------------------------------------------------------------------
+
+    def _take(self, session: str, method: str, params: Params) -> None:
+        tab = self._tab
+        if method == "Target.targetCreated":
+            info = params["targetInfo"]
+            # A page has opened another tab: only one is operated.
+            if info["type"] == "page" and "openerId" in info:
+                self._close_target(info["targetId"])
+        if tab is None:
+            return
+        if method == "Target.attachedToTarget" and session == tab.session:
+            self._command(tab.attach_frame(params["sessionId"], params["targetInfo"]))
+        elif method == "Target.detachedFromTarget":
+            tab.detach_frame(params["sessionId"])
+        elif method == "Target.targetCrashed" and params["targetId"] == tab.target:
+            tab.crash()
+        elif method == "Browser.downloadWillBegin":
+            name = params.get("suggestedFilename") or "a file"
+            tab.observed.note(f"The page started a download of {name}; downloads are refused.")
+        elif method == "Page.javascriptDialogOpening":
+            self._answer_dialog(tab, session, params)
+        else:
+            tab.take(session, method, params)
+
+    def _answer_dialog(self, tab: Tab, session: str, params: Params) -> None:
+        kind = params["type"]
+        accept = self.accept_dialogs or kind in ("alert", "beforeunload")
+        answer = "accepted" if accept else "dismissed"
+        tab.observed.note(f"The page showed a dialog ({kind}): {params['message']!r}; {answer}.")
+        answering: dict[str, Any] = {"accept": accept}
+        if kind == "prompt" and accept:
+            answering["promptText"] = params.get("defaultPrompt", "")
+        assert self._devtools is not None
+        self._command(self._devtools.call("Page.handleJavaScriptDialog", session, **answering))
+
+    def _close_target(self, target: str) -> None:
+        assert self._devtools is not None
+        self._command(self._devtools.call("Target.closeTarget", targetId=target))
+
+    def _command(self, work: Any) -> None:
+        """Send a command whose failure only means that the tab or frame has gone."""
+
+        async def send() -> None:
+            try:
+                await work
+            except (BrowserGone, CommandFailed, TargetGone):
+                return
+
+        self._scope.spawn(send(), name="browser command")
+
+    async def _read_errors(self, child: Child) -> None:
+        while data := await child.errors.read(65536):
+            self._errors = (self._errors + data)[-MAX_ERRORS:]

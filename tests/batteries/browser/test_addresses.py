@@ -1,0 +1,208 @@
+"""The address policy holds for everything that a page does, in real Chromium and in the proxy."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pi.ai.http.connect import open_stream
+from pi.batteries.browser.adapter import check_url
+from pi.batteries.browser.proxy import (
+    BadProxyRequest,
+    FilteringProxy,
+    forwarded_head,
+    parse_request,
+)
+from pi.coding.extension_host.scope import Scope
+from pi.extension import AddressPolicy, ToolFailed
+from pi.testing import FakeClock
+from tests.batteries.browser.browser_session import HTML, browse, needs_chromium
+from tests.batteries.web_pages.page_session import web_site
+from tests.coding.extension_host.extension_session import FakeUI
+
+SECRET = "the-secret-of-this-machine"
+
+
+def rebinding(monkeypatch: pytest.MonkeyPatch, **names: tuple[str, ...]) -> None:
+    """Names that resolve to one address after the other, the last one for ever."""
+    resolve = socket.getaddrinfo
+    answers = {f"{name}.example".encode(): list(each) for name, each in names.items()}
+
+    def look_up(host: Any, port: Any, *rest: Any, **more: Any) -> Any:
+        if host not in answers:
+            return resolve(host, port, *rest, **more)
+        if more.get("flags"):
+            raise socket.gaierror("not a literal address")
+        found = answers[host]
+        address = found.pop(0) if len(found) > 1 else found[0]
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+
+
+async def send(proxy: FilteringProxy, data: bytes) -> bytes:
+    reader, writer = await asyncio.open_connection("127.0.0.1", proxy.port)
+    writer.write(data)
+    answer = await reader.read()
+    writer.close()
+    return answer
+
+
+async def through_proxy(policy: AddressPolicy, *requests: bytes) -> list[bytes]:
+    scope = Scope(FakeClock(), name="proxy", report=lambda where, error: None)
+    proxy = FilteringProxy(scope, lambda h, p: open_stream(h, p, policy=policy, seconds=5))
+    try:
+        await proxy.open()
+        return [await send(proxy, each) for each in requests]
+    finally:
+        await scope.close()
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("127.0.0.1", "localhost", "0.0.0.0", "[::1]", "[::ffff:127.0.0.1]"),
+        *("2130706433", "0x7f.1", "017700000001", "169.254.169.254", "[fe80::1]", "10.0.0.1"),
+        *("[::ffff:169.254.169.254]", "192.168.1.1", "100.100.100.200", "127.1"),
+    ],
+)
+async def test_the_proxy_refuses_addresses_of_this_machine_and_its_networks(host: str) -> None:
+    async with web_site({"/": ("text/plain", SECRET.encode())}) as site:
+        plain = f"GET http://{host}:{site.port}/ HTTP/1.1\r\nHost: x\r\n\r\n".encode()
+        tunnel = f"CONNECT {host}:{site.port} HTTP/1.1\r\n\r\n".encode()
+        answers = await through_proxy(AddressPolicy(), plain, tunnel)
+
+    assert [answer.split(b"\r\n")[0] for answer in answers] == [b"HTTP/1.1 403 Forbidden"] * 2
+    assert site.requests == []
+
+
+async def test_the_proxy_forwards_to_allowed_hosts_one_request_per_connection() -> None:
+    async with web_site({"/a?b": ("text/plain", b"hello")}) as site:
+        named = f"127.0.0.1:{site.port}"
+        plain = (
+            f"GET http://{named}/a?b HTTP/1.1\r\nHost: {named}\r\nProxy-Connection: keep-alive"
+            "\r\n\r\n"
+        ).encode()
+        tunnel = f"CONNECT {named} HTTP/1.1\r\n\r\nGET /a?b HTTP/1.1\r\n\r\n".encode()
+        forwarded, tunnelled = await through_proxy(
+            AddressPolicy(allow_hosts=(named,)), plain, tunnel
+        )
+
+    assert forwarded.endswith(b"\r\nConnection: close\r\n\r\nhello")
+    assert tunnelled.startswith(b"HTTP/1.1 200 Connection established\r\n\r\nHTTP/1.1 200 X")
+    assert "proxy-connection" not in site.requests[0][1]
+
+
+async def test_the_proxy_connects_to_the_address_that_it_checked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rebinding(monkeypatch, rebind=("10.1.1.1", "127.0.0.1"), local=("127.0.0.1",))
+    async with web_site({"/": ("text/plain", SECRET.encode())}) as site:
+        requests = [
+            f"GET http://{name}.example:{site.port}/ HTTP/1.1\r\n\r\n".encode()
+            for name in ("local", "rebind", "rebind")
+        ]
+        answers = await through_proxy(AddressPolicy(), *requests)
+
+    assert all(answer.startswith(b"HTTP/1.1 403") for answer in answers)
+    assert site.requests == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("GET / HTTP/1.1", "GET ftp://a/ HTTP/1.1", "CONNECT a:99999 HTTP/1.1", "CONNECT [::1 x"),
+        *("CONNECT update.googleapis.com:443 HTTP/1.1", "GET http://a b:1/ HTTP/1.1", "", "GET"),
+    ],
+)
+def test_what_is_not_a_request_for_a_proxy_is_refused(line: str) -> None:
+    with pytest.raises(BadProxyRequest):
+        parse_request(f"{line}\r\n\r\n".encode())
+
+
+def test_credentials_in_an_address_do_not_hide_its_host() -> None:
+    request = parse_request(b"GET http://good.example@127.0.0.1:8/x HTTP/1.1\r\nA: b\r\n\r\n")
+
+    assert (request.host, request.port, request.path) == ("127.0.0.1", 8, "/x")
+    assert forwarded_head(b"GET http://a/x HTTP/1.1\r\nA: b\r\n\r\n", request) == (
+        b"GET /x HTTP/1.1\r\nA: b\r\nConnection: close\r\n\r\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("file:///etc/passwd", "chrome://settings", "javascript:1", "data:text/html,x", ""),
+        *("http://", "view-source:http://a/", "http://[::1"),
+    ],
+)
+def test_only_addresses_of_the_web_are_opened(url: str) -> None:
+    with pytest.raises(ToolFailed, match="cannot be opened"):
+        check_url(url)
+
+
+HOSTILE = """<!doctype html><title>hostile</title><p id=out>waiting</p>
+<iframe src="http://127.0.0.1:{port}/frame"></iframe><img src="http://localhost:{port}/image">
+<script>
+(async () => {{
+  const found = [];
+  for (const url of ["http://127.0.0.1:{port}/fetch", "http://[::1]:{port}/six",
+    "http://169.254.169.254/latest", "http://local.example:{port}/name",
+    "http://rebind.example:{port}/again", "/redirect"]) {{
+    try {{ found.push(await (await fetch(url, {{mode: "cors"}})).text()); }}
+    catch (error) {{ found.push("failed"); }}
+    try {{ await fetch(url, {{mode: "no-cors"}}); }} catch (error) {{}}
+  }}
+  await new Promise(done => {{ const socket = new WebSocket("ws://127.0.0.1:{port}/socket");
+    socket.onerror = socket.onopen = done; }});
+  try {{ new RTCPeerConnection({{iceServers: [{{urls: "stun:127.0.0.1:{port}"}}]}}); }} catch {{}}
+  out.textContent = "ended " + found.join("|");
+}})();
+</script>"""
+
+
+@needs_chromium
+@pytest.mark.full
+async def test_no_part_of_a_page_reaches_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rebinding(monkeypatch, local=("127.0.0.1",), rebind=("10.1.1.1", "127.0.0.1"))
+    async with web_site({}) as secret, web_site({}) as site:
+        headers = {"Access-Control-Allow-Origin": "*", "Content-Type": "text/plain"}
+        for path in ("frame", "image", "fetch", "six", "name", "again", "socket"):
+            secret.pages[f"/{path}"] = (200, headers, SECRET.encode())
+        site.pages["/"] = (HTML, HOSTILE.format(port=secret.port).encode())
+        target = f"http://127.0.0.1:{secret.port}/fetch"
+        site.pages["/redirect"] = (302, {"Location": target}, b"")
+        texts = await browse(
+            tmp_path,
+            {"action": "open", "url": f"http://localhost:{site.port}/"},
+            {"action": "wait", "text": "ended"},
+            {"action": "open", "url": f"http://localhost:{site.port}/redirect"},
+            {"action": "open", "url": target},
+            {"action": "open", "url": f"http://local.example:{secret.port}/name"},
+            {"action": "open", "url": "https://169.254.169.254/latest/meta-data/"},
+            {"action": "evaluate", "script": "location.href = 'file:///etc/passwd'; 1"},
+            {"action": "tree"},
+            allow=(f"localhost:{site.port}",),
+        )
+
+    assert secret.requests == []
+    assert SECRET not in "".join(texts) and "root:" not in "".join(texts)
+    assert "Refused: 127.0.0.1 is not allowed: it is this machine." in texts[0] + texts[1]
+    assert all(text.startswith("! ") and "is not allowed" in text for text in texts[2:6])
+
+
+@needs_chromium
+@pytest.mark.full
+async def test_the_user_may_allow_a_private_network(tmp_path: Path) -> None:
+    ui = FakeUI(agrees=False)
+    (text,) = await browse(tmp_path, {"action": "open", "url": "http://10.9.9.9/"}, ui=ui)
+
+    question = "The model wants to open 10.9.9.9:80."
+    assert ("confirm", "Open pages of a private network?", question) in ui.seen
+    assert "10.9.9.9 is not allowed: it is in a private network." in text
