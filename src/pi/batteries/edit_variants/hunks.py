@@ -1,0 +1,203 @@
+"""Hunks of a patch, and where they belong in a text. Pure."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from pi.batteries.edit_variants.lines import LineEdit, TextLines
+from pi.extension import Record, Replacement, ToolFailed
+
+Sign = Literal[" ", "-", "+"]
+MAX_SHOWN = 8
+"""Lines of the file that a message shows where a hunk was expected."""
+MAX_PLACES = 50
+"""Places of one line that are compared to find out where a hunk was meant."""
+
+
+class Hunk(Record):
+    """Lines that are kept, removed and added."""
+
+    lines: tuple[tuple[Sign, str], ...]
+    start: int | None = None
+    """The first old line, counted from 0, as the patch has it; ``None`` without line numbers."""
+    headings: tuple[str, ...] = ()
+    """Lines of the file that precede the hunk, such as ``class A``, each below the one before."""
+    at_end: bool = False
+    """Whether it must match at the end of the file."""
+    final_newline: bool | None = None
+    """Whether the file ends with a newline afterwards; ``None`` keeps it as it is."""
+
+    @property
+    def old(self) -> tuple[str, ...]:
+        """The lines that the file must contain."""
+        return tuple(text for sign, text in self.lines if sign != "+")
+
+
+class FilePatch(Record):
+    """What a patch does with one file."""
+
+    kind: Literal["update", "add", "delete"]
+    path: str
+    move_to: str = ""
+    hunks: tuple[Hunk, ...] = ()
+    content: str = ""
+    """Of a new file."""
+
+
+def locate_hunks(text: str, hunks: Sequence[Hunk], path: str) -> list[Replacement]:
+    """The replacements of all hunks. Raises ``ToolFailed`` for a hunk that is not found.
+
+    Only removed and added lines are replaced: kept lines keep their bytes, even if they were found
+    by ignoring spaces.
+    """
+    lines = TextLines(text)
+    search = _Search(lines.contents)
+    edits: list[LineEdit] = []
+    final_newline: bool | None = None
+    cursor = shift = 0
+    for number, hunk in enumerate(hunks, 1):
+        at = search.place(hunk, cursor, shift, f"hunk {number} of {len(hunks)}", path)
+        if hunk.start is not None:
+            shift = at - hunk.start
+        edits += _edits(hunk, at)
+        cursor = at + len(hunk.old)
+        if hunk.final_newline is not None and cursor == len(lines.contents):
+            final_newline = hunk.final_newline
+    if final_newline is not None and final_newline != lines.has_final_newline:
+        edits = _reaching_end(edits, lines.contents)
+    return lines.replacements(edits, final_newline=final_newline)
+
+
+def _edits(hunk: Hunk, at: int) -> list[LineEdit]:
+    """One edit per run of removed and added lines."""
+    edits: list[LineEdit] = []
+    first, new = at, []
+    for sign, line in hunk.lines:
+        match sign:
+            case "+":
+                new.append(line)
+            case "-":
+                at += 1
+            case _:
+                if new or at > first:
+                    edits.append(LineEdit(first, at, tuple(new)))
+                at += 1
+                first, new = at, []
+    if new or at > first:
+        edits.append(LineEdit(first, at, tuple(new)))
+    return edits
+
+
+def _reaching_end(edits: list[LineEdit], contents: Sequence[str]) -> list[LineEdit]:
+    """The edits with one that reaches the last line, whose end is to change."""
+    count = len(contents)
+    if any(each.last == count for each in edits) or not count:
+        return edits
+    return [*edits, LineEdit(count - 1, count, (contents[-1],))]
+
+
+def _same(line: str) -> str:
+    return line
+
+
+def _look(line: str) -> str:
+    """A line without spaces at its ends and without typographic variants."""
+    folded = unicodedata.normalize("NFKC", line.strip())
+    return folded.translate(_LOOKALIKES)
+
+
+_LOOKALIKES = str.maketrans(
+    {"‘": "'", "’": "'", "“": '"', "”": '"', "‐": "-", "‑": "-", "–": "-", "—": "-", "−": "-"}
+)
+_FORMS: tuple[Callable[[str], str], ...] = (_same, str.rstrip, str.strip, _look)
+"""How lines are compared, in the order of trying. Models change spaces and quotes."""
+
+
+class _Search:
+    """Finds sequences of lines in a text."""
+
+    def __init__(self, contents: Sequence[str]) -> None:
+        self._contents = contents
+        self._indexes: dict[int, tuple[list[str], dict[str, list[int]]]] = {}
+
+    def place(self, hunk: Hunk, cursor: int, shift: int, name: str, path: str) -> int:
+        """The line, counted from 0, at which a hunk begins."""
+        for heading in hunk.headings:
+            cursor = self._after_heading(heading, cursor, name, path)
+        old = hunk.old
+        if not old:
+            return self._insertion(hunk, cursor, shift)
+        for form in range(len(_FORMS)):
+            found = [at for at in self._find(old, form) if at >= cursor]
+            if hunk.at_end:
+                found = [at for at in found if at + len(old) == len(self._contents)]
+            if found:
+                return self._chosen(found, hunk, shift, name, path)
+        raise ToolFailed(self._not_found(hunk, cursor, shift, name, path))
+
+    def _chosen(self, found: list[int], hunk: Hunk, shift: int, name: str, path: str) -> int:
+        if hunk.start is not None:
+            expected = hunk.start + shift
+            return min(found, key=lambda at: abs(at - expected))
+        if len(found) > 1 and not hunk.headings and not hunk.at_end:
+            places = ", ".join(str(at + 1) for at in found[:5])
+            raise ToolFailed(
+                f"Found {len(found)} places for {name} in {path}: lines {places}."
+                " Add more lines of context, or an @@ line with the function or class."
+            )
+        return found[0]
+
+    def _insertion(self, hunk: Hunk, cursor: int, shift: int) -> int:
+        if hunk.headings:
+            return cursor
+        if hunk.start is None or hunk.at_end:
+            return len(self._contents)
+        return max(cursor, min(hunk.start + shift, len(self._contents)))
+
+    def _after_heading(self, heading: str, cursor: int, name: str, path: str) -> int:
+        for form in range(len(_FORMS)):
+            for at in self._find((heading,), form):
+                if at >= cursor:
+                    return at + 1
+        raise ToolFailed(f"Could not find {heading!r}, the @@ line of {name}, in {path}.")
+
+    def _find(self, old: Sequence[str], form: int) -> list[int]:
+        """All places of ``old``, compared in a form."""
+        if form not in self._indexes:
+            looks = [*map(_FORMS[form], self._contents)]
+            positions: dict[str, list[int]] = {}
+            for at, line in enumerate(looks):
+                positions.setdefault(line, []).append(at)
+            self._indexes[form] = looks, positions
+        looks, positions = self._indexes[form]
+        sought = [*map(_FORMS[form], old)]
+        # Only the places of the rarest line are compared.
+        rarest = min(range(len(sought)), key=lambda n: len(positions.get(sought[n], ())))
+        starts = (at - rarest for at in positions.get(sought[rarest], ()))
+        return [at for at in starts if at >= 0 and looks[at : at + len(sought)] == sought]
+
+    def _not_found(self, hunk: Hunk, cursor: int, shift: int, name: str, path: str) -> str:
+        message = f"Could not find {name} in {path}. Nothing was changed."
+        if any(self._find(hunk.old, form) for form in range(len(_FORMS))):
+            return f"{message} Its lines are above the hunk before it; put hunks in order."
+        at = self._nearest(hunk.old)
+        if at is None:
+            at = cursor if hunk.start is None else max(hunk.start + shift, 0)
+        shown = self._contents[at : at + min(max(len(hunk.old), 1), MAX_SHOWN)]
+        if not shown:
+            return f"{message} The file has {len(self._contents)} lines."
+        return f"{message} The file has at line {at + 1}:\n" + "\n".join(shown)
+
+    def _nearest(self, old: Sequence[str]) -> int | None:
+        """The place where most lines of a hunk are; ``None`` if none of them is in the file."""
+        form = len(_FORMS) - 1
+        self._find(old, form)  # builds the index
+        positions = self._indexes[form][1]
+        votes: dict[int, int] = {}
+        for number, line in enumerate(map(_FORMS[form], old)):
+            # Lines such as ``}`` are everywhere and say nothing about the place.
+            for at in positions.get(line, ())[:MAX_PLACES] if line else ():
+                votes[max(at - number, 0)] = votes.get(max(at - number, 0), 0) + 1
+        return max(votes, key=lambda at: (votes[at], -at)) if votes else None

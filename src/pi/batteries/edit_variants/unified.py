@@ -1,0 +1,162 @@
+"""Parses unified diffs, leniently: models miscount lines and drop trailing spaces. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from pi.batteries.edit_variants.hunks import FilePatch, Hunk, Sign
+from pi.extension import ToolFailed
+
+_HUNK = re.compile(r"@@+(?: -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@+)?")
+_GIT_HEADER = re.compile(r"--- (?:a/.+|/dev/null)\n\+\+\+ (?:b/.+|/dev/null)")
+_NULL = "/dev/null"
+_GIT = (
+    *("diff --git ", "index ", "new file mode ", "deleted file mode ", "old mode ", "new mode "),
+    *("similarity index ", "rename from ", "rename to "),
+)
+"""Lines between the files of a patch of git."""
+
+
+def parse_unified(patch: str, path: str = "") -> list[FilePatch]:
+    """The changes of a patch, by file. ``path`` is for hunks without a file header.
+
+    Raises ``ToolFailed`` if there is no hunk.
+    """
+    lines = _body(patch)
+    found: list[FilePatch] = []
+    at = 0
+    old, new = path, path
+    renamed = ""
+    while at < len(lines):
+        line = lines[at]
+        if line.startswith("rename to "):
+            renamed = line.removeprefix("rename to ").strip()
+        elif line.startswith("rename from "):
+            old = new = line.removeprefix("rename from ").strip()
+            if not _has_hunks(lines, at):
+                target = next((x for x in lines[at:] if x.startswith("rename to ")), "")
+                moved = target.removeprefix("rename to ").strip()
+                found.append(FilePatch(kind="update", path=old, move_to=moved))
+        elif _is_header(lines, at):
+            old, new = _paths(lines[at], lines[at + 1])
+            at += 1
+        elif line.startswith("@@"):
+            hunk, at = _hunk(lines, at)
+            _add(found, old or new, new or old, renamed, hunk)
+            continue
+        elif line.strip() and not line.startswith(_GIT):
+            raise ToolFailed(
+                f"Invalid line {at + 1} in the patch, outside of a hunk: {line[:80]!r}"
+            )
+        at += 1
+    if not found:
+        raise ToolFailed("The patch has no hunks. Each begins with @@ -line,count +line,count @@.")
+    return found
+
+
+def _body(patch: str) -> list[str]:
+    lines = patch.replace("\r\n", "\n").strip("\n").split("\n")
+    if lines and lines[0].startswith("```"):  # a code fence around the patch
+        lines = lines[1:]
+        if lines and lines[-1].strip() == "```":
+            lines.pop()
+    return lines
+
+
+def _has_hunks(lines: Sequence[str], at: int) -> bool:
+    """Whether the file at a line has hunks: one follows before the next file."""
+    for line in lines[at + 1 :]:
+        if line.startswith("diff --git "):
+            return False
+        if line.startswith("@@"):
+            return True
+    return False
+
+
+def _is_header(lines: Sequence[str], at: int) -> bool:
+    """Whether two lines name the files; a removed line may begin with ``---`` as well."""
+    return lines[at].startswith("--- ") and at + 1 < len(lines) and lines[at + 1].startswith("+++ ")
+
+
+def _paths(minus: str, plus: str) -> tuple[str, str]:
+    old, new = (line[4:].split("\t")[0].strip() for line in (minus, plus))
+    if old.startswith("a/") or old == _NULL:
+        new = new.removeprefix("b/")
+    if new != plus[4:].split("\t")[0].strip() or new == _NULL:
+        old = old.removeprefix("a/")
+    return old, new
+
+
+def _hunk(lines: Sequence[str], at: int) -> tuple[Hunk, int]:
+    """The hunk that begins at a line, and the line after it."""
+    header = _HUNK.match(lines[at])
+    numbers = header.groups() if header else (None,) * 4
+    start, count = numbers[0], numbers[1]
+    at += 1
+    body: list[tuple[Sign, str]] = []
+    # Per side, whether its last line has no end.
+    missing = {"-": False, "+": False}
+    seen = False
+    left = [int(numbers[1] or 1), int(numbers[3] or 1)] if start is not None else [0, 0]
+    while at < len(lines) and not _ends_hunk(lines, at, expects_more=min(left) > 0):
+        line = lines[at]
+        left[0] -= line[:1] in ("", " ", "-")
+        left[1] -= line[:1] in ("", " ", "+")
+        match line[:1]:
+            case "\\":
+                seen = True
+                sign = body[-1][0] if body else " "
+                for side in missing:
+                    missing[side] |= sign in (side, " ")
+            case " " | "-" | "+" as sign:
+                body.append((sign, line[1:]))
+            case "":
+                body.append((" ", ""))  # models drop the space of an empty line
+            case _:
+                raise ToolFailed(
+                    f"Invalid line {at + 1} in a hunk of the patch: {line[:80]!r}."
+                    " Lines of a hunk begin with a space, - or +."
+                )
+        at += 1
+    while body and body[-1] == (" ", "") and at < len(lines) and lines[at - 1] == "":
+        body.pop()  # a blank line between two files of a patch
+    first = None if start is None else max(int(start) - (count != "0"), 0)
+    final = not missing["+"] if seen else None
+    return Hunk(lines=tuple(body), start=first, final_newline=final), at
+
+
+def _ends_hunk(lines: Sequence[str], at: int, *, expects_more: bool) -> bool:
+    """Whether another hunk or file begins.
+
+    ``--- a`` and ``+++ b`` may also be a removed and an added line: the counts of the hunk decide,
+    or that no hunk follows.
+    """
+    if lines[at].startswith(("@@", "diff --git ")):
+        return True
+    follows = at + 2 < len(lines) and lines[at + 2].startswith("@@")
+    if not follows or not _is_header(lines, at):
+        return False
+    # Models miscount, so headers in the form of git end a hunk in any case.
+    return not expects_more or bool(_GIT_HEADER.fullmatch(f"{lines[at]}\n{lines[at + 1]}"))
+
+
+def _add(found: list[FilePatch], old: str, new: str, renamed: str, hunk: Hunk) -> None:
+    if not old:
+        raise ToolFailed("The patch names no file. Begin it with --- a/path and +++ b/path.")
+    if old == _NULL:
+        content = "".join(f"{text}\n" for sign, text in hunk.lines if sign == "+")
+        if hunk.final_newline is False:
+            content = content.removesuffix("\n")
+        found.append(FilePatch(kind="add", path=new, content=content))
+        return
+    if new == _NULL:
+        found.append(FilePatch(kind="delete", path=old, hunks=(hunk,)))
+        return
+    move_to = new if new != old else ""
+    if found and found[-1].path == old and found[-1].kind == "update":
+        last = found.pop()
+        hunks = (*last.hunks, hunk)
+        found.append(FilePatch(kind="update", path=old, move_to=last.move_to, hunks=hunks))
+        return
+    found.append(FilePatch(kind="update", path=old, move_to=renamed or move_to, hunks=(hunk,)))
