@@ -1,0 +1,219 @@
+"""The hooks of one session: loading them, asking for consent, and firing an event."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+from pi.batteries.hooks.definitions import (
+    FOLDER_EVENTS,
+    HookDefinition,
+    HookFile,
+    chosen,
+    folder_hook,
+    matches,
+    parse_settings,
+)
+from pi.batteries.hooks.environment import HookVariables
+from pi.batteries.hooks.execution import HookRunner
+from pi.batteries.hooks.outcomes import Outcome, merged
+from pi.batteries.hooks.payloads import HookSession
+from pi.extension import ExtensionAPI, Json, Where, one_line
+
+KIND = "hook files"
+MESSAGE = "hook"
+"""Custom type of the messages that hooks add."""
+HANDLER_SECONDS = 25.0
+"""Time of hooks of events that only handlers see: these end after 30 seconds."""
+_SETTINGS = ("settings.json", "config.yml")
+
+_inside: ContextVar[bool] = ContextVar("inside a hook", default=False)
+
+
+class SessionHooks:
+    """Loads hooks and runs those of an event."""
+
+    def __init__(self, pi: ExtensionAPI) -> None:
+        self._pi = pi
+        self.variables = HookVariables(pi)
+        self.runner = HookRunner(pi, self.variables.of_hook)
+        self.hooks: tuple[HookDefinition, ...] = ()
+        self.problems: tuple[str, ...] = ()
+        self._ready: asyncio.Task[None] | None = None
+        self._context: tuple[str, ...] = ()
+        """Context of the session start; the first run adds it to the conversation."""
+        pi.context.resources.add_kind(
+            KIND, lambda text, path: (str(path), text), lambda pair: pair[0]
+        )
+        pi.context.resources.add_source(KIND, _files)
+
+    @property
+    def is_inside_hook(self) -> bool:
+        """Whether the caller runs on behalf of a hook, whose own actions start none."""
+        return _inside.get()
+
+    # Loading --------------------------------------------------------------------------------------
+
+    def load(self) -> None:
+        """Read the definitions; those of a project only if it is trusted."""
+        files = list(self._parsed())
+        self.problems = tuple(problem for _, file in files for problem in file.problems)
+        off = {scope for scope, file in files if file.disabled}
+        # A project switches off its own hooks, never the guards of the user.
+        is_off = "user" in off or (self._pi.settings.get("hooks") is False and not off)
+        used = [file for scope, file in files if not is_off and scope not in off]
+        self.hooks = chosen(hook for file in used for hook in file.hooks)
+
+    def _parsed(self) -> Iterator[tuple[str, HookFile]]:
+        uses_claude = self._pi.settings.get("sources.claude") is not False
+        for item in self._pi.context.resources.load(KIND):
+            path, text = item.value
+            origin = "claude" if item.path.parent.name == ".claude" else "pi"
+            if origin == "claude" and not uses_claude:
+                continue
+            known = {"origin": origin, "scope": item.scope}
+            if item.path.parent.name in FOLDER_EVENTS:
+                executable = os.access(path, os.X_OK)
+                yield item.scope, folder_hook(item.path, executable=executable, **known)
+            else:
+                yield item.scope, parse_settings(text, item.path, **known)
+
+    def start(self, source: str | None) -> None:
+        """Ask for consent and run the hooks of a session start, without holding up the start.
+
+        Runs wait for it: see ``ready``.
+        """
+        self._ready = self._pi.scope.spawn(self._start(source), name="session start hooks")
+
+    async def ready(self) -> tuple[str, ...]:
+        """Wait until consent is decided and the hooks of the session start have ended.
+
+        Returns the context that they add, once.
+        """
+        if self._ready is not None:
+            await asyncio.shield(self._ready)
+        context, self._context = self._context, ()
+        return context
+
+    async def _start(self, source: str | None) -> None:
+        for problem in self.problems:
+            self.report(problem)
+        requests = [await self.runner.consent_request(hook) for hook in self.hooks]
+        asked = [request for request in requests if request is not None]
+        if asked:
+            with inside_hook():
+                await self._pi.context.consent.allowed(asked)
+        if source is not None:
+            outcome = await self.fire("SessionStart", (source,), source=source)
+            await self.variables.refresh()
+            self._context = outcome.context
+
+    # Firing ---------------------------------------------------------------------------------------
+
+    def has(self, event: str) -> bool:
+        """Whether an event has hooks that may run now."""
+        return not _inside.get() and any(hook.event == event for hook in self.hooks)
+
+    async def fire(
+        self, event: str, subjects: Sequence[str] = (), values: Sequence[str] = (), **fields: Any
+    ) -> Outcome:
+        """Run all hooks of an event at the same time and return their joint outcome.
+
+        ``subjects`` is what matchers are compared with. Messages for the user are shown.
+        """
+        if not self.has(event):
+            return Outcome()
+        found = [h for h in self.hooks if h.event == event and matches(h, subjects, values)]
+        payload = self.facts.payload(event, **fields)
+        waiting = []
+        for hook in found:
+            if hook.is_async:
+                self._pi.scope.spawn(self._in_background(hook, payload), name=f"{event} hook")
+            else:
+                waiting.append(self._run(hook, payload))
+        outcome = merged(await asyncio.gather(*waiting))
+        for notice in outcome.notices:
+            self.report(notice)
+        return outcome
+
+    async def fire_within(self, seconds: float, event: str, *args: Any, **fields: Any) -> Outcome:
+        """Run the hooks of an event that must not wait longer; a late decision does not count."""
+        try:
+            async with asyncio.timeout(seconds):
+                return await self.fire(event, *args, **fields)
+        except TimeoutError:
+            self.report(f"The {event} hooks did not end within {seconds:g} seconds.")
+            return Outcome()
+
+    async def _run(self, hook: HookDefinition, payload: Json) -> Outcome:
+        with inside_hook():
+            return await self.runner.run(hook, payload)
+
+    async def _in_background(self, hook: HookDefinition, payload: Json) -> None:
+        outcome = merged([await self._run(hook, payload)])
+        for notice in outcome.notices:
+            self.report(notice)
+        await self.add_context(outcome)
+
+    # Effects --------------------------------------------------------------------------------------
+
+    @property
+    def facts(self) -> HookSession:
+        """What hooks learn about the session."""
+        session = self._pi.context.session_manager
+        file = session.get_session_file()
+        return HookSession(
+            session_id=session.get_session_id(),
+            transcript_path="" if file is None else str(file),
+            cwd=str(self._pi.context.cwd),
+        )
+
+    async def add_context(self, outcome: Outcome) -> None:
+        """Send the context of hooks to the model, with the next request."""
+        for text in outcome.context:
+            message = {"custom_type": MESSAGE, "content": text, "display": False}
+            await self._pi.send_message(message)
+
+    def report(self, text: str) -> None:
+        """Show a line to the user; without a user interface on standard error."""
+        ctx = self._pi.context
+        if ctx.has_ui:
+            ctx.ui.notify(text, "warning")
+        else:
+            sys.stderr.write(f"Warning: {one_line(text)}\n")
+
+
+@contextmanager
+def inside_hook() -> Iterator[None]:
+    """Start no hooks for what happens in the block: dialogs, tool calls."""
+    token = _inside.set(True)
+    try:
+        yield
+    finally:
+        _inside.reset(token)
+
+
+def _files(where: Where) -> Iterator[Path]:
+    """Yield the files that define hooks; missing ones are skipped by the caller."""
+    yield from (where.agent_dir / name for name in _SETTINGS)
+    yield from _scripts(where.agent_dir)
+    if where.cwd != where.home:
+        yield where.home / ".claude/settings.json"
+    yield from (where.cwd / ".pi" / name for name in _SETTINGS)
+    if where.allows(where.cwd / ".pi"):
+        yield from _scripts(where.cwd / ".pi")
+    yield from (where.cwd / ".claude" / name for name in ("settings.json", "settings.local.json"))
+
+
+def _scripts(folder: Path) -> Iterator[Path]:
+    for name in FOLDER_EVENTS:
+        try:
+            yield from sorted((folder / "hooks" / name).iterdir())
+        except (FileNotFoundError, NotADirectoryError):
+            continue
