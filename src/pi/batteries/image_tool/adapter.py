@@ -1,0 +1,197 @@
+"""The tool ``generate_image`` in a session."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import Annotated, Any
+
+from pi.extension import (
+    ExtensionAPI,
+    ExtensionContext,
+    Image,
+    ImageModel,
+    ImageRequest,
+    Json,
+    Meta,
+    PiError,
+    Record,
+    SessionStartEvent,
+    Text,
+    ToolContext,
+    ToolFailed,
+    ToolResult,
+    make_tool,
+)
+
+NAME = "generate_image"
+MAX_INPUT = 20 * 1024 * 1024
+"""Bytes of a picture that is edited."""
+MAX_PICTURES = 4
+DESCRIPTION = f"""\
+Make a picture from a description, or change existing pictures. Up to {MAX_PICTURES} pictures are \
+saved as files and shown to you and the user. Use it for illustrations, icons and mock-ups; draw \
+charts with code instead."""
+SETTINGS: tuple[tuple[str, type[Any], Any, str], ...] = (
+    ("imageTool.enabled", bool, False, "let the model make and edit pictures"),
+    ("imageTool.provider", str, "auto", "provider of the pictures"),
+    ("imageTool.model", str, "", "image model, instead of the first one of the provider"),
+)
+_SUFFIXES = {"image/png": ".png", "image/jpeg": ".jpg", "image/webp": ".webp", "image/gif": ".gif"}
+_HEADS = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+)
+
+
+class ImageParams(Record):
+    """Arguments of a call."""
+
+    prompt: Annotated[
+        str, Meta(description="What the picture shows, or what to change", min_length=1)
+    ]
+    path: Annotated[
+        str, Meta(description="Where to save it; a name from the prompt without it")
+    ] = ""
+    images: Annotated[
+        tuple[str, ...], Meta(description="Files of pictures to change or combine")
+    ] = ()
+    count: Annotated[int, Meta(description="How many pictures", ge=1, le=MAX_PICTURES)] = 1
+    size: Annotated[str, Meta(description="Such as 1024x1024, for providers that take sizes")] = ""
+    aspect_ratio: Annotated[str, Meta(description="Such as 16:9, for others")] = ""
+
+
+def extension(pi: ExtensionAPI) -> None:
+    """Register the tool; without the setting it is active only if it is selected."""
+    for name, kind, default, help in SETTINGS:
+        pi.settings.declare(name, kind, default, help)
+    maker = ImageMaker(pi)
+    pi.add_view("tool", NAME, "pi.batteries.image_tool.views:generate_image")
+    pi.add_tool(
+        make_tool(
+            name=NAME,
+            label=NAME,
+            description=DESCRIPTION,
+            params=ImageParams,
+            run=maker.run,
+            approval="write",
+            format_approval_details=lambda arguments: str(arguments.get("prompt", "")),
+        ),
+        exposure="on_demand",
+        prompt_snippet="Make or edit a picture",
+    )
+
+    @pi.on("session_start")
+    def activate(event: SessionStartEvent, ctx: ExtensionContext) -> None:
+        if pi.settings.get("imageTool.enabled"):
+            pi.enable_tools((NAME,))
+
+
+class ImageMaker:
+    """Makes pictures for one session."""
+
+    def __init__(self, pi: ExtensionAPI) -> None:
+        self._pi = pi
+
+    async def run(self, params: ImageParams, ctx: ToolContext) -> ToolResult:
+        """Ask an image model, and save what it returns."""
+        given = [await self._input(path) for path in params.images]
+        model = self._chosen(await self._pi.images.available(), edits=bool(given))
+        ctx.update(ToolResult.of(f"Asking {model.provider}/{model.id}…"))
+        result = await self._pi.images.generate(
+            model,
+            ImageRequest(
+                prompt=params.prompt,
+                images=tuple(given),
+                count=params.count,
+                size=params.size or None,
+                aspect_ratio=params.aspect_ratio or None,
+            ),
+        )
+        if result.stop_reason != "stop" or not result.images:
+            why = result.error_message or result.text or "it returned no picture"
+            raise ToolFailed(f"{model.provider}/{model.id} made no picture: {why}")
+        saved = [
+            await self._saved(image, params, number)
+            for number, image in enumerate(result.images, 1)
+        ]
+        names = ", ".join(each["path"] for each in saved)
+        text = f"Saved {names} ({model.provider}/{model.id})." + (
+            f"\n{result.text}" if result.text else ""
+        )
+        details: Json = {"files": saved, "provider": model.provider, "model": model.id}
+        content: tuple[Text | Image, ...] = (Text(text=text), *result.images)
+        return ToolResult(content=content, details=details, usage=result.usage)
+
+    def _chosen(self, models: Sequence[ImageModel], *, edits: bool) -> ImageModel:
+        """The preferred model; by default that of the provider of the session."""
+        provider = self._pi.settings.get("imageTool.provider")
+        name = self._pi.settings.get("imageTool.model")
+        fitting = [
+            model
+            for model in models
+            if provider in ("auto", "", model.provider)
+            and name in ("", model.id)
+            and (not edits or "image" in model.input)
+        ]
+        if not fitting:
+            what = " that can change pictures" if edits and models else ""
+            preferred = f" of {provider}" if provider not in ("auto", "") else ""
+            raise ToolFailed(
+                f"There is no image model{preferred}{what} with a key. The user can add one with"
+                " /login for openai, google or openrouter."
+            )
+        current = self._pi.context.model
+        own = "" if current is None else current.provider
+        return next((model for model in fitting if model.provider == own), fitting[0])
+
+    async def _input(self, path: str) -> Image:
+        try:
+            data = await self._pi.context.files.read_file(path, most=MAX_INPUT)
+        except PiError as error:
+            raise ToolFailed(error.message) from error
+        mime = next((mime for head, mime in _HEADS if data.startswith(head)), "")
+        if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+            mime = "image/webp"
+        if not mime:
+            raise ToolFailed(f"{path} is not a PNG, JPEG, GIF or WebP picture.")
+        return Image(data=base64.b64encode(data).decode(), mime_type=mime)
+
+    async def _saved(self, image: Image, params: ImageParams, number: int) -> Json:
+        try:
+            data = base64.b64decode(image.data, validate=True)
+        except binascii.Error as error:
+            raise ToolFailed(f"The provider returned a damaged picture: {error}.") from error
+        suffix = _SUFFIXES.get(image.mime_type, ".png")
+        path = await self._path(params, number, suffix)
+        try:
+            await self._pi.context.files.write_file(path, data)
+        except PiError as error:
+            raise ToolFailed(f"The picture was not saved: {error.message}") from error
+        return {"path": path, "mimeType": image.mime_type, "bytes": len(data)}
+
+    async def _path(self, params: ImageParams, number: int, suffix: str) -> str:
+        """Where a picture goes. Only a path that the model names may be overwritten."""
+        if params.path:
+            plain = PurePath(params.path)
+            name = plain if plain.suffix else plain.with_name(f"{plain.name}{suffix}")
+            return str(name if number == 1 else name.with_stem(f"{name.stem}-{number}"))
+        stem = slug(params.prompt)
+        attempt = 1
+        while await self._pi.context.files.exists(path := f"{_numbered(stem, attempt)}{suffix}"):
+            attempt += 1
+        return path
+
+
+def slug(prompt: str) -> str:
+    """The first words of a prompt as a file name."""
+    words = re.findall(r"[a-z0-9]+", prompt.lower())
+    return "-".join(words[:6])[:48] or "picture"
+
+
+def _numbered(stem: str, number: int) -> str:
+    return stem if number == 1 else f"{stem}-{number}"
