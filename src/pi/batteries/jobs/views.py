@@ -1,0 +1,100 @@
+"""Draws calls of ``job``, reports of jobs, and the screen of ``/jobs``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pi.extension import (
+    CustomMessage,
+    JobInfo,
+    Theme,
+    ToolView,
+    ViewOptions,
+    one_line,
+    sanitise_keeping_style,
+)
+from pi.tui.input.keys import matches_key
+from pi.tui.text.width import truncate_to_width
+
+COLLAPSED_ROWS = 5
+COLOURS = {"running": "accent", "completed": "success", "failed": "error", "cancelled": "warning"}
+MAX_OUTPUT_ROWS = 15
+HINT = "↑↓ select · c cancel · Escape closes"
+
+
+def job(call: ToolView, options: ViewOptions, theme: Theme) -> list[str]:
+    """The action and the job; the state, and the end of the output below."""
+    action, id = call.arguments.get("action", "…"), call.arguments.get("job", "")
+    details = call.details if isinstance(call.details, dict) else {}
+    state = str(details.get("state", ""))
+    title = one_line(f"{action} {id}".strip())
+    if state:
+        title = f"{title} {theme.fg(COLOURS.get(state, 'dim'), state)}"
+    rows = sanitise_keeping_style(call.text).strip("\n").split("\n") if call.text else []
+    return [title, *_folded(rows, options, theme)]
+
+
+def report(message: CustomMessage, options: ViewOptions, theme: Theme) -> list[str]:
+    """How a job ended; its output when expanded."""
+    text = sanitise_keeping_style(str(message.content))
+    first, *rest = text.strip("\n").split("\n")
+    details = message.details if isinstance(message.details, dict) else {}
+    head = theme.fg(COLOURS.get(str(details.get("state", "")), "dim"), first)
+    return [head, *_folded([row for row in rest if row.strip()], options, theme)]
+
+
+def _folded(rows: Sequence[str], options: ViewOptions, theme: Theme) -> list[str]:
+    if options.expanded or len(rows) <= COLLAPSED_ROWS:
+        return list(rows)
+    hidden = len(rows) - COLLAPSED_ROWS
+    return [theme.fg("dim", f"… {hidden} earlier lines"), *rows[-COLLAPSED_ROWS:]]
+
+
+class JobsScreen:
+    """The list of jobs, with the output of the selected one. ``c`` cancels it."""
+
+    def __init__(self, jobs: Any, tui: Any, theme: Theme, done: Callable[[Any], None]) -> None:
+        self._jobs = jobs
+        self._tui = tui
+        self._theme = theme
+        self._done = done
+        self._selected = max(0, len(jobs.list()) - 1)
+        self._on_close: Callable[[], None] = lambda: None
+
+    def on_close(self, listener: Callable[[], None]) -> None:
+        """Call ``listener`` when the screen is closed."""
+        self._on_close = listener
+
+    def invalidate(self) -> None:
+        """Nothing is cached."""
+
+    def render(self, width: int) -> list[str]:
+        """All jobs, and the end of the output of the selected one."""
+        found: Sequence[JobInfo] = self._jobs.list()
+        rows = [self._theme.fg("accent", "Background jobs")]
+        for index, each in enumerate(found):
+            mark = "❯ " if index == self._selected else "  "
+            state = self._theme.fg(COLOURS[each.state], f"{each.state:<9}")
+            rows.append(f"{mark}{each.id:<8} {state} {one_line(each.command)}")
+        output = self._jobs.read(found[self._selected].id)
+        lines = sanitise_keeping_style(output.text).rstrip("\n").split("\n")
+        room = min(MAX_OUTPUT_ROWS, max(3, self._tui.terminal.size.rows - len(rows) - 6))
+        rows += ["", *lines[-room:]]
+        if output.full_output_path:
+            rows.append(self._theme.fg("dim", f"All of it: {output.full_output_path}"))
+        rows += ["", self._theme.fg("dim", HINT)]
+        return [truncate_to_width(row, width) for row in rows]
+
+    def handle_input(self, data: str) -> None:
+        """Select, cancel or close."""
+        found = self._jobs.list()
+        if matches_key(data, "escape") or matches_key(data, "ctrl+c") or matches_key(data, "q"):
+            self._on_close()
+            self._done(None)
+        elif matches_key(data, "up"):
+            self._selected = max(0, self._selected - 1)
+        elif matches_key(data, "down"):
+            self._selected = min(len(found) - 1, self._selected + 1)
+        elif matches_key(data, "c"):
+            self._jobs.cancel(found[self._selected].id)
