@@ -1,0 +1,289 @@
+"""Language servers in a session (setting ``lsp.enabled``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pi.batteries.lsp.actions import DESCRIPTION, LspActions, LspParams, status_row
+from pi.batteries.lsp.config import ServerRow
+from pi.batteries.lsp.diagnostics import report
+from pi.batteries.lsp.pool import PoolUser, ServerPool
+from pi.batteries.lsp.server import LanguageServer
+from pi.batteries.lsp.session import LspSession
+from pi.batteries.lsp.writing import LATE_NOTE, LateNotes, WriteThrough
+from pi.extension import (
+    CheckResult,
+    CommandContext,
+    ExtensionAPI,
+    ExtensionContext,
+    Json,
+    SessionStartEvent,
+    ToolApproval,
+    ToolContext,
+    ToolExecutionEndEvent,
+    ToolExecutionStartEvent,
+    ToolFailed,
+    ToolResult,
+    UserBashEvent,
+    make_tool,
+)
+
+SETTINGS: tuple[tuple[str, type[Any], Any, str], ...] = (
+    ("lsp.enabled", bool, False, "use language servers"),
+    ("lsp.lazy", bool, True, "start servers with the first matching write or query"),
+    ("lsp.shared", bool, True, "share servers between sessions and sub-agents of this process"),
+    ("lsp.diagnosticsOnWrite", bool, True, "report diagnostics after write"),
+    ("lsp.diagnosticsOnEdit", bool, True, "report diagnostics after edit"),
+    ("lsp.formatOnWrite", bool, False, "format files when they are written or edited"),
+    ("lsp.diagnosticsDeduplicate", bool, True, "report what several servers find once"),
+    ("lsp.memoryLimitMb", int, 4096, "memory of a server in MB after which it is ended; 0: none"),
+)
+READING = frozenset({"read", "write", "edit", "lsp", "todo", "grep", "find", "ls", "ask", "job"})
+"""Tools that change no files, or change them through file layers."""
+LINGER_SECONDS = 60.0
+"""How long shared servers wait for the next session."""
+WRITING = frozenset({"rename", "rename_file", "code_actions"})
+
+
+def extension(pi: ExtensionAPI) -> None:
+    """Register the tool, the command, the file layer and the checks."""
+    for name, kind, default, help in SETTINGS:
+        pi.settings.declare(name, kind, default, help)
+    battery = LspBattery(pi)
+    pi.add_view("tool", "lsp", "pi.batteries.lsp.views:call")
+    pi.add_view("message", LATE_NOTE, "pi.batteries.lsp.views:late_note")
+    pi.register_flag("no-lsp", type="boolean", description="start no language servers")
+    pi.register_command("lsp", battery.command, description="show language servers")
+    pi.add_doctor_check("lsp", battery.check_installation)
+    pi.on("session_start", battery.session_start)
+    pi.on("tool_execution_start", battery.call_started)
+    pi.on("tool_execution_end", battery.call_ended)
+    pi.on("user_bash", battery.user_command)
+
+
+class LspBattery:
+    """Connects the language servers of a session with the events of pi."""
+
+    def __init__(self, pi: ExtensionAPI) -> None:
+        self._pi = pi
+        self._session: LspSession | None = None
+        self._actions: LspActions | None = None
+        self._writes: WriteThrough | None = None
+        # With ``--tools lsp`` alone the model can ask; writes are not followed.
+        self._tool = pi.add_tool(self._make_tool(), exposure="on_demand")
+
+    @property
+    def _is_off(self) -> bool:
+        return bool(self._pi.get_flag("no-lsp"))
+
+    async def session_start(self, event: SessionStartEvent, ctx: ExtensionContext) -> None:
+        """Follow writes if the settings say so. No server is started here, unless asked for."""
+        if self._is_off or not self._pi.settings.get("lsp.enabled"):
+            return
+        self._tool.remove()
+        self._tool = self._pi.add_tool(self._make_tool(), exposure="active")
+        session, _ = await self._opened()
+        self._writes = WriteThrough(session)
+        # A sub-session has this battery, too: with both layers it would report everything twice.
+        self._pi.wrap_files(self._writes.layer, at="last", nested=False)
+        self._pi.add_policy(LateNotes(self._writes))
+        if not self._pi.settings.get("lsp.lazy"):
+            self._warm_up(session)
+
+    def call_started(self, event: ToolExecutionStartEvent, ctx: ExtensionContext) -> None:
+        """Remember which tool writes a file."""
+        if self._writes is not None:
+            self._writes.call_started(event.tool_call_id, event.tool_name)
+
+    def call_ended(self, event: ToolExecutionEndEvent, ctx: ExtensionContext) -> None:
+        """After a command, look at the disk before the next query."""
+        if self._writes is not None:
+            self._writes.call_ended(event.tool_call_id)
+        if self._session is not None and event.tool_name not in READING:
+            self._session.commands_ran()
+
+    def user_command(self, event: UserBashEvent, ctx: ExtensionContext) -> None:
+        """A command of the user may change files, too."""
+        if self._session is not None:
+            self._session.commands_ran()
+
+    async def _opened(self) -> tuple[LspSession, LspActions]:
+        """The servers of this session; the pool is shared with the other sessions."""
+        if self._session is None or self._actions is None:
+            megabytes = max(0, int(self._pi.settings.get("lsp.memoryLimitMb")))
+            user = PoolUser(
+                self._pi,
+                memory_limit=megabytes * 2**20,
+                apply_edit=self._apply_edit,
+                on_progress=self._show_progress,
+            )
+            is_shared = self._pi.settings.get("lsp.shared")
+            key = "lsp" if is_shared else f"lsp:{id(self)}"
+            linger = LINGER_SECONDS if is_shared else 0
+            pool = await self._pi.shared(key, _make_pool, linger=linger)
+            pool.join(user)
+            self._pi.scope.on_close(lambda: pool.leave(user))
+            self._session = LspSession(self._pi, pool, user)
+            self._actions = LspActions(self._session)
+        return self._session, self._actions
+
+    async def _apply_edit(self, server: LanguageServer, edit: Json) -> bool:
+        _, actions = await self._opened()
+        return await actions.apply_edit(server, edit)
+
+    def _show_progress(self) -> None:
+        """Show in the status line what servers are busy with."""
+        if self._session is None or self._pi.scope.closed:
+            return
+        busy = [
+            f"{each.row.name}: {each.progress}" for each in self._session.running() if each.progress
+        ]
+        self._pi.context.ui.set_status("lsp", busy[0] if busy else None)
+
+    def _warm_up(self, session: LspSession) -> None:
+        """Start the servers of the kinds of files at the top of the project, side by side."""
+        files = [path for path in sorted(self._pi.context.cwd.iterdir()) if path.is_file()]
+        for suffix, path in {path.suffix: path for path in files}.items():
+            self._pi.scope.spawn(session.servers_for(path), name=f"warm-up for {suffix}")
+
+    # The tool -------------------------------------------------------------------------------------
+
+    def _make_tool(self) -> Any:
+        return make_tool(
+            name="lsp",
+            label="lsp",
+            description=DESCRIPTION,
+            params=LspParams,
+            run=self._use,
+            approval=_approval,
+        )
+
+    async def _use(self, params: LspParams, ctx: ToolContext) -> ToolResult:
+        if self._is_off:
+            raise ToolFailed("Language servers are off: pi was started with --no-lsp.")
+        _, actions = await self._opened()
+        return await actions.run(params, ctx)
+
+    # The command ----------------------------------------------------------------------------------
+
+    async def command(self, arguments: str, ctx: CommandContext) -> None:
+        """``/lsp``: a screen with all servers. ``/lsp check FILE``, ``/lsp reload``."""
+        action, *names = arguments.split() or [""]
+        if self._is_off:
+            ctx.write("Language servers are off: pi was started with --no-lsp.\n")
+            return
+        session, actions = await self._opened()
+        if action == "check":
+            await self._check(names, session, actions, ctx)
+        elif action == "reload":
+            ended = await session.pool.reload(names[0] if names else "")
+            session.forget_choices()
+            ctx.write(f"Ended: {', '.join(ended) or 'none'}. The next use starts them again.\n")
+        elif action:
+            ctx.write(f"Unknown action {action}: use check or reload.\n")
+        elif ctx.mode == "tui":
+            await self._show_screen(session, ctx)
+        else:
+            rows = [status_row(each) for each in session.status()["servers"]]
+            ctx.write("\n".join(rows or ["No language server has been started."]) + "\n")
+
+    async def _show_screen(self, session: LspSession, ctx: CommandContext) -> None:
+        from pi.batteries.lsp.views import LanguageServersScreen  # deferred: only drawn here
+
+        rows = await _installed(session)
+
+        def make(tui: Any, theme: Any, keys: Any, done: Any) -> LanguageServersScreen:
+            screen = LanguageServersScreen(session.status, rows, tui, theme, done)
+            timer = self._pi.scope.every(0.5, tui.request_render)
+            screen.on_close(timer.remove)
+            return screen
+
+        chosen = await ctx.ui.custom(make)
+        if chosen == "reload":
+            ended = await session.pool.reload()
+            session.forget_choices()
+            ctx.ui.notify(f"Ended: {', '.join(ended) or 'none'}.", "info")
+
+    async def _check(
+        self, names: list[str], session: LspSession, actions: LspActions, ctx: CommandContext
+    ) -> None:
+        """Print the diagnostics of files, or which servers there are. Errors make exit code 1."""
+        if not names:
+            known = await _installed(session)
+            for name, program, install in sorted(known, key=lambda each: not each[1]):
+                ctx.write(f"{name:20} {program or f'missing; {install}'}\n")
+            return
+        has_errors = False
+        for name in names:
+            path = Path(ctx.files.real(name))
+            answered, found, problems = await actions.diagnose(path)
+            has_errors = has_errors or not answered
+            has_errors = has_errors or any(each.severity == "error" for each in found)
+            text = report(name, answered, found) if answered else f"{name}: {' '.join(problems)}"
+            ctx.write(f"{text}\n")
+        if has_errors and ctx.mode == "print":
+            ctx.exit(1)
+
+    # pi doctor ------------------------------------------------------------------------------------
+
+    async def check_installation(self, ctx: ExtensionContext) -> list[CheckResult]:
+        """Whether servers for the files of this project are installed."""
+        if not self._pi.settings.get("lsp.enabled"):
+            return []
+        session, _ = await self._opened()
+        servers = await session.servers()
+        found = [
+            CheckResult(level="broken", topic="language servers", text=problem)
+            for problem in servers.problems
+        ]
+        suffixes = sorted({path.suffix for path in ctx.cwd.iterdir() if path.is_file()})
+        for suffix in suffixes:
+            found += _suffix_check(suffix, servers.matching(Path(f"x{suffix}")), ctx)
+        return found
+
+
+def _suffix_check(
+    suffix: str, rows: tuple[ServerRow, ...], ctx: ExtensionContext
+) -> Iterator[CheckResult]:
+    import shutil  # deferred: only doctor needs it
+
+    rows = tuple(row for row in rows if not row.needs_marker)
+    if not rows or not suffix:
+        return
+    path = ctx.environ.get("PATH", "")
+    present = [row.name for row in rows if shutil.which(row.command, path=path)]
+    topic = "language servers"
+    if present:
+        text = f"{suffix}: {', '.join(present)}"
+        yield CheckResult(level="good", topic=topic, text=text)
+    else:
+        text = f"{suffix}: none is installed"
+        yield CheckResult(level="missing", topic=topic, text=text, advice=rows[0].install)
+
+
+async def _installed(session: LspSession) -> list[tuple[str, str, str]]:
+    """Every server with its program, empty if it is missing, and how to install it."""
+    import shutil  # deferred: few commands need it
+
+    path = session.pi.context.environ.get("PATH", "")
+    rows = (await session.servers()).rows
+    return [
+        (row.name, shutil.which(row.command, path=path) or "", row.install)
+        for row in rows
+        if not row.disabled
+    ]
+
+
+async def _make_pool(scope: Any) -> ServerPool:
+    return ServerPool(scope)
+
+
+def _approval(arguments: Json) -> ToolApproval:
+    """Only calls that change files need more than reading; a request may do anything."""
+    action, apply = arguments.get("action"), arguments.get("apply")
+    if action == "request":
+        return ToolApproval(tier="exec")
+    changes = apply is True if action == "code_actions" else apply is not False
+    return ToolApproval(tier="write" if action in WRITING and changes else "read")

@@ -1,0 +1,216 @@
+"""Diagnostics for exactly one text of a document, or none: never those of an older text."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from pi.batteries.lsp.connection import RequestFailed
+from pi.batteries.lsp.protocol import Diagnostic, PositionedText, diagnostics_from
+from pi.batteries.lsp.server import Document, LanguageServer
+from pi.extension import Json, PiError
+
+RETRIED = (-32802, -32801, -32800)
+"""Errors of a server that was interrupted by a change."""
+MAX_ATTEMPTS = 20
+QUIET_SECONDS = 0.15
+"""How long a result without a version may still be replaced by a later one."""
+RESEND_SECONDS = 1.0
+"""Silence after which the text is sent again: some servers publish before they can be asked."""
+MAX_SHOWN = 20
+TSSERVER_SEVERITIES = {"error": 1, "warning": 2, "suggestion": 4, "message": 3}
+
+
+class Superseded(PiError):
+    """The document has changed meanwhile: there is no result for the older text."""
+
+
+async def fresh_diagnostics(server: LanguageServer, path: Path) -> tuple[Diagnostic, ...]:
+    """The diagnostics of the current text of an open document.
+
+    Raises ``Superseded`` if it changes meanwhile; waits as long as the server needs.
+    """
+    document = server.documents[path]
+    text = document.text
+    if server.row.diagnostics == "tsserver":
+        items = await _from_tsserver(server, document)
+    elif server.supports("textDocument/diagnostic"):
+        items = await _pulled(server, document)
+    else:
+        items = await _pushed_or_pulled(server, document)
+    if server.documents.get(path) is not document or document.text != text:
+        raise Superseded(f"{path} has changed.")
+    document.answered = True
+    return diagnostics_from(items, path, PositionedText(text), server.row.name)
+
+
+async def _pulled(server: LanguageServer, document: Document) -> list[Any]:
+    """Ask until nothing has changed while the server computed its answer."""
+    for attempt in range(MAX_ATTEMPTS):
+        await server.until_quiet()
+        version, refreshes = document.version, server.refreshes
+        items: list[Any] = []
+        try:
+            for options in server.options("textDocument/diagnostic"):
+                params: Json = {"textDocument": {"uri": document.uri}}
+                if options.get("identifier") is not None:
+                    params["identifier"] = options["identifier"]
+                report = await server.connection.request("textDocument/diagnostic", params)
+                items += (report or {}).get("items") or []
+        except RequestFailed as error:
+            if error.code not in RETRIED:
+                raise
+            await asyncio.sleep(min(0.05 * (attempt + 1), 0.5))
+            continue
+        if document.version != version:
+            raise Superseded(f"{document.path} has changed.")
+        if server.refreshes == refreshes and not server.progress:
+            return items
+    raise Superseded(f"{server.row.name} does not settle.")
+
+
+async def _from_tsserver(server: LanguageServer, document: Document) -> list[Any]:
+    """Ask the TypeScript server itself: what is published mixes old and new results."""
+    items: list[Any] = []
+    for command in ("syntacticDiagnosticsSync", "semanticDiagnosticsSync"):
+        response = await server.connection.request(
+            "workspace/executeCommand",
+            {
+                "command": "typescript.tsserverRequest",
+                "arguments": [command, {"file": document.uri}],
+            },
+        )
+        for each in (response or {}).get("body") or ():
+            start, end = each["start"], each["end"]
+            items.append(
+                {
+                    "range": {
+                        "start": {"line": start["line"] - 1, "character": start["offset"] - 1},
+                        "end": {"line": end["line"] - 1, "character": end["offset"] - 1},
+                    },
+                    "message": each.get("text", ""),
+                    "code": each.get("code"),
+                    "severity": TSSERVER_SEVERITIES.get(each.get("category", ""), 1),
+                    "source": "typescript",
+                }
+            )
+    return items
+
+
+async def _pushed_or_pulled(server: LanguageServer, document: Document) -> list[Any]:
+    """Wait for what is published, unless the server registers meanwhile that it can be asked."""
+    pushed = asyncio.ensure_future(_pushed(server, document))
+    registered = asyncio.ensure_future(server.pulls.wait())
+    try:
+        await asyncio.wait({pushed, registered}, return_when=asyncio.FIRST_COMPLETED)
+        if pushed.done():
+            return pushed.result()
+    finally:
+        registered.cancel()
+        if not pushed.done():
+            pushed.cancel()
+            with suppress(asyncio.CancelledError, PiError):
+                await pushed
+    return await _pulled(server, document)
+
+
+async def _pushed(server: LanguageServer, document: Document) -> list[Any]:
+    """Wait for what the server publishes for this version.
+
+    A result with another version is dropped on arrival. One without a version counts from the
+    moment at which the server has certainly read this text. If results of older texts may still be
+    on their way, the text is sent again, and only a repeated result counts.
+    """
+    await _fence(server, document)
+    was_settled = document.settled
+    before: list[Any] | None = None
+    seconds: float | None = 0.0 if document.early else RESEND_SECONDS
+    while True:
+        items = await _arrival(document, seconds)
+        if items is not None and (document.exact or was_settled or items == before):
+            return items
+        before, seconds = items, None
+        await server.resend(document)
+
+
+async def _fence(server: LanguageServer, document: Document) -> None:
+    """Wait for the answer to any request: messages before it have been read by then."""
+    version = document.version
+    with suppress(RequestFailed):  # the answer counts, not its content
+        await server.connection.request(
+            "textDocument/documentSymbol", {"textDocument": {"uri": document.uri}}
+        )
+    if document.version != version:
+        raise Superseded(f"{document.path} has changed.")
+    document.fenced = True
+
+
+async def _arrival(document: Document, seconds: float | None) -> list[Any] | None:
+    """What is published for this version; ``None`` after so many seconds of silence."""
+    version = document.version
+    try:
+        async with asyncio.timeout(seconds):
+            await document.arrived.wait()
+    except TimeoutError:
+        return None
+    items: list[Any] | None = document.pushed if document.exact else None
+    while document.version == version and items is not document.pushed:
+        items = document.pushed
+        await asyncio.sleep(QUIET_SECONDS)
+    if document.version != version:
+        raise Superseded(f"{document.path} has changed.")
+    return items
+
+
+# For the model ------------------------------------------------------------------------------------
+
+
+def without_repeats(found: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Each problem once, if several servers report it at the same place."""
+    seen: dict[tuple[int, int, str], Diagnostic] = {}
+    for each in found:
+        seen.setdefault((each.line, each.column, each.message), each)
+    return sorted(seen.values(), key=lambda each: (each.line, each.column))
+
+
+def report(name: str, servers: Sequence[str], found: Sequence[Diagnostic]) -> str:
+    """Diagnostics of a file for the model: errors and warnings, the most important first."""
+    problems = [each for each in found if each.is_problem]
+    by = ", ".join(servers)
+    if not problems:
+        return f"Diagnostics of {name}: no problems ({by})."
+    counts = count_text(problems)
+    shown = sorted(problems, key=lambda each: each.severity != "error")[:MAX_SHOWN]
+    lines = [f"Diagnostics of {name}: {counts} ({by})", *(each.describe() for each in shown)]
+    if len(problems) > len(shown):
+        lines.append(f"… {len(problems) - len(shown)} more")
+    return "\n".join(lines)
+
+
+def count_text(problems: Sequence[Diagnostic]) -> str:
+    """``2 errors, 1 warning``."""
+    parts = []
+    for severity in ("error", "warning"):
+        if count := sum(each.severity == severity for each in problems):
+            parts.append(f"{count} {severity}{'s' * (count != 1)}")
+    return ", ".join(parts) or "no problems"
+
+
+def details_of(found: Iterable[Diagnostic]) -> list[Json]:
+    """Diagnostics as data, for views and other programs."""
+    return [
+        {
+            "path": each.path,
+            "line": each.line,
+            "column": each.column,
+            "severity": each.severity,
+            "message": each.message,
+            "code": each.code,
+            "source": each.source,
+        }
+        for each in found
+        if each.is_problem
+    ]

@@ -1,0 +1,119 @@
+"""How a server is started: its program, and what of the project it would execute."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from pi.batteries.lsp.config import ServerRow
+from pi.extension import ConsentRequest, Json, Record
+
+LOCAL_FOLDERS = ("node_modules/.bin", ".venv/bin", "venv/bin", ".venv/Scripts", "vendor/bin")
+"""Where projects keep programs of their own."""
+KIND = "language server"
+
+
+class Launch(Record):
+    """A server that can be started."""
+
+    row: ServerRow
+    root: Path
+    program: Path
+    consent: ConsentRequest | None = None
+    """Set if it would execute something of the project: the user decides first."""
+
+    @property
+    def key(self) -> str:
+        """Equal for sessions that can share the process."""
+        what = [str(self.program), *self.row.args, self.row.init_options, self.row.settings]
+        digest = hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:12]
+        return f"{self.row.name}:{self.root}:{digest}"
+
+
+def launches(
+    row: ServerRow, root: Path, *, project: Path, environ: Mapping[str, str], user_dir: Path
+) -> list[Launch]:
+    """The ways to start a server, the best first: a program on PATH, then one of the project."""
+    found: list[Launch] = []
+    for program in _programs(row.command, (root, project), environ):
+        if not _fits_typescript(row, program, root):
+            continue
+        launch = Launch(row=row, root=root, program=program)
+        found.append(_with_consent(launch, project, user_dir))
+    return found
+
+
+def _programs(command: str, folders: Iterable[Path], environ: Mapping[str, str]) -> list[Path]:
+    places = dict.fromkeys(folders)
+    if "/" in command or "\\" in command:
+        named = [each / Path(command).expanduser() for each in places]
+        return [each for each in named if each.is_file()][:1]
+    found = []
+    if program := shutil.which(command, path=environ.get("PATH", "")):
+        found.append(Path(program).absolute())
+    local = [each / name for each in places for name in LOCAL_FOLDERS]
+    for folder in local:
+        if program := shutil.which(command, path=str(folder)):
+            found.append(Path(program))
+    return list(dict.fromkeys(found))
+
+
+def _fits_typescript(row: ServerRow, program: Path, root: Path) -> bool:
+    """Whether the version of TypeScript is one that the server works with."""
+    if not row.typescript:
+        return True
+    package = root / "node_modules/typescript/package.json"
+    if row.command.endswith("tsc"):
+        package = program.resolve().parent.parent / "package.json"
+    try:
+        version = str(json.loads(package.read_text(encoding="utf-8")).get("version", ""))
+    except (OSError, ValueError, AttributeError):
+        return row.typescript != ">=7"
+    number = re.match(r"\d+", version)
+    is_seven = number is not None and int(number[0]) >= 7
+    return is_seven == (row.typescript == ">=7")
+
+
+def _with_consent(launch: Launch, project: Path, user_dir: Path) -> Launch:
+    """The launch with a question to the user, if project code or a foreign file decides on it."""
+    row = launch.row
+    files: Json = {}
+    sources: list[str] = []
+    if row.source and row.defines and not Path(row.source).is_relative_to(user_dir):
+        sources.append(row.source)
+    for program in dict.fromkeys((launch.program, launch.program.resolve())):
+        if is_below(program, (project, launch.root)):
+            files[str(program)] = _hash(program)
+            sources.append(str(program))
+    for name in row.project_files:
+        if (path := launch.root / name).is_file():
+            files[name] = _hash(path)
+            sources.append(str(path))
+    if not sources:
+        return launch
+    definition: Json = {"command": str(launch.program), "args": list(row.args)}
+    if files:
+        definition["files"] = files
+    if row.init_options:
+        definition["initOptions"] = row.init_options
+    if row.settings:
+        definition["settings"] = row.settings
+    request = ConsentRequest(kind=KIND, name=row.name, source=sources[0], definition=definition)
+    return Launch(row=row, root=launch.root, program=launch.program, consent=request)
+
+
+def is_below(program: Path, folders: Iterable[Path]) -> bool:
+    """Whether a program is in one of the folders; the links of folders are followed."""
+    places = [place for each in folders for place in (each, each.resolve())]
+    return any(program.is_relative_to(place) for place in places)
+
+
+def _hash(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return "unreadable"

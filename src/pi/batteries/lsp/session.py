@@ -1,0 +1,263 @@
+"""The language servers of one session: those for a file, and what they know of the disk."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from pi.batteries.lsp.config import (
+    MAX_FILE,
+    ServerRow,
+    Servers,
+    config_files,
+    load_servers,
+    root_of,
+)
+from pi.batteries.lsp.launch import Launch, launches
+from pi.batteries.lsp.pool import PoolUser, ServerPool, ServerUnavailable, Slot
+from pi.batteries.lsp.server import CHANGED, CREATED, DELETED, LanguageServer, disk_stamp
+from pi.extension import ExtensionAPI, FileFailed, FileStamp, Json
+
+MAX_TEXT = 2_000_000
+"""Bytes of a file that is sent to servers."""
+MAX_SCANNED = 20_000
+MAX_EVENTS = 2_000
+SKIPPED = frozenset(
+    {
+        *(".git/", ".hg/", ".svn/", "node_modules/", ".venv/", "venv/", "__pycache__/", "target/"),
+        *(".mypy_cache/", ".ruff_cache/", ".pytest_cache/", "dist/", "build/", ".next/", ".tox/"),
+    }
+)
+"""Folders whose changes are not reported to servers."""
+CONFIGURATION = (".json", ".toml", ".yaml", ".yml", ".cfg", ".ini", ".txt")
+
+
+class LspSession:
+    """Configuration, choices and running servers of a session."""
+
+    def __init__(self, pi: ExtensionAPI, pool: ServerPool, user: PoolUser) -> None:
+        self.pi = pi
+        self.pool = pool
+        self.user = user
+        self.clock = pi.scope.clock
+        self._servers: Servers | None = None
+        self._choices: dict[tuple[Path, str], asyncio.Task[list[Launch]]] = {}
+        self._noted: set[tuple[str, str]] = set()
+
+    # Configuration --------------------------------------------------------------------------------
+
+    async def servers(self) -> Servers:
+        """All servers, from the known rows and the configuration files; read once."""
+        if self._servers is None:
+            ctx = self.pi.context
+            home, agent_dir = self._user_folders()
+            paths = config_files(ctx.cwd, home, agent_dir, trusted=ctx.is_project_trusted())
+            read = await ctx.files.read_many(map(str, paths), most=MAX_FILE)
+            found = [
+                (Path(path), data.decode("utf-8", "replace"))
+                for path, data in read.items()
+                if isinstance(data, bytes)
+            ]
+            self._servers = load_servers(found)
+            for problem in self._servers.problems:
+                ctx.ui.notify(problem, "warning")
+        return self._servers
+
+    def _user_folders(self) -> tuple[Path, Path]:
+        environ = self.pi.context.environ
+        home = Path(environ.get("HOME") or environ.get("USERPROFILE") or "~").expanduser()
+        return home, Path(environ.get("PI_CODING_AGENT_DIR") or home / ".pi" / "agent")
+
+    def forget_choices(self) -> None:
+        """Read the configuration and look for programs again."""
+        self._servers = None
+        self._choices.clear()
+        self._noted.clear()
+
+    # Choosing -------------------------------------------------------------------------------------
+
+    async def chosen(self, path: Path) -> list[Launch]:
+        """The servers for a file that are installed and allowed, the language server first."""
+        key = path.parent, path.suffix or path.name
+        task = self._choices.get(key)
+        if task is None:
+            # A task of its own: the user may take longer to decide than a write waits.
+            task = self.pi.scope.spawn(self._choose(path), name=f"servers for {path.name}")
+            self._choices[key] = task
+        return await asyncio.shield(task)
+
+    async def _choose(self, path: Path) -> list[Launch]:
+        rows = (await self.servers()).matching(path)
+        cwd = self.pi.context.cwd
+        placed = [(row, root) for row in rows if (root := root_of(row, path, cwd)) is not None]
+        placed.sort(key=lambda each: not (each[0].first and each[0].needs_marker))
+        main: list[Launch] = []
+        linters: list[Launch] = []
+        for row, root in placed:
+            if row.is_linter or not main:
+                found = await self._first_allowed(row, root)
+                (linters if row.is_linter else main).extend(found)
+        return main + linters
+
+    async def _first_allowed(self, row: ServerRow, root: Path) -> list[Launch]:
+        ctx = self.pi.context
+        _, agent_dir = self._user_folders()
+        for launch in launches(row, root, project=ctx.cwd, environ=ctx.environ, user_dir=agent_dir):
+            if launch.consent is None or await ctx.consent.allowed([launch.consent]):
+                return [launch]
+        return []
+
+    async def missing_note(self, path: Path) -> str:
+        """What to install for a file without a server; once for each kind of file."""
+        rows = [row for row in (await self.servers()).matching(path) if not row.needs_marker]
+        kind = path.suffix or path.name
+        if not rows or not self.first_time(kind, "missing"):
+            return ""
+        hint = f" Install one, e.g.: {rows[0].install}" if rows[0].install else ""
+        return f"No language server for {kind} files is available.{hint}"
+
+    def first_time(self, name: str, what: str) -> bool:
+        """Whether something is noted for the first time in this session."""
+        is_first = (name, what) not in self._noted
+        self._noted.add((name, what))
+        return is_first
+
+    # Running servers ------------------------------------------------------------------------------
+
+    async def server(self, launch: Launch) -> LanguageServer:
+        """The running server, which knows the files on the disk. Raises ``ServerUnavailable``."""
+        server = await self.pool.get(launch, self.user)
+        await self.refresh(server)
+        return server
+
+    async def servers_for(self, path: Path) -> list[LanguageServer]:
+        """All servers of a file that run or can be started."""
+        found = []
+        for launch in await self.chosen(path):
+            try:
+                found.append(await self.server(launch))
+            except ServerUnavailable:
+                continue
+        return found
+
+    def slots(self) -> list[Slot]:
+        """The servers of this project; the pool may have those of others, too."""
+        cwd = self.pi.context.cwd
+        return [
+            slot
+            for slot in self.pool.slots.values()
+            if slot.launch.root.is_relative_to(cwd) or cwd.is_relative_to(slot.launch.root)
+        ]
+
+    def running(self) -> list[LanguageServer]:
+        """The servers of this project that run now."""
+        return [slot.server for slot in self.slots() if slot.server is not None]
+
+    def commands_ran(self) -> None:
+        """A command may have changed any file: look at the disk before the next query."""
+        for server in self.running():
+            server.disk_is_unknown = True
+
+    async def read(self, path: Path) -> str | None:
+        """The text of a file; ``None`` if it does not exist, is too large, or is not text."""
+        try:
+            data = await self.pi.context.files.read_file(str(path), most=MAX_TEXT)
+            return data.decode("utf-8")
+        except (FileFailed, UnicodeDecodeError):
+            return None
+
+    async def refresh(self, server: LanguageServer) -> None:
+        """Send what has changed on the disk: open documents, and other files after a command."""
+        for path, document in list(server.documents.items()):
+            if document.stamp is None or disk_stamp(path) != document.stamp:
+                await self._reread(server, path)
+        if server.stamps is None:
+            server.stamps = {}
+            self.pi.scope.spawn(self._scan(server), name="scan")
+        elif server.disk_is_unknown:
+            server.disk_is_unknown = False
+            await server.files_changed(await self._scan(server))
+
+    async def _reread(self, server: LanguageServer, path: Path) -> None:
+        stamp, text = disk_stamp(path), await self.read(path)
+        if text is None:
+            await server.close(path)
+            return
+        document = await server.sync(path, text)
+        document.stamp = stamp
+
+    async def _scan(self, server: LanguageServer) -> dict[Path, int]:
+        """Files that were created, changed or deleted since the last scan."""
+        try:
+            now = await self.pi.context.files.scan(
+                str(server.root), skip=_is_skipped, most=MAX_SCANNED
+            )
+        except FileFailed:
+            return {}  # too many files: servers see changes of open documents only
+        before, server.stamps = server.stamps or {}, dict(now)
+        return _changes(server, before, now) if before else {}
+
+    async def written(self, path: Path, text: str | None) -> None:
+        """A tool wrote or removed a file: running servers that know it get the new text."""
+        for server in self.running():
+            if text is None:
+                await server.close(path)
+                await server.files_changed({path: DELETED})
+            elif path in server.documents:
+                document = await server.sync(path, text)
+                document.stamp = disk_stamp(path)
+                await server.saved(document)
+            elif server.row.matches(path) and path.is_relative_to(server.root):
+                await server.files_changed({path: CHANGED})
+
+    async def open(self, server: LanguageServer, path: Path) -> bool:
+        """Open a file as it is on the disk. Returns False if it cannot be read."""
+        await self._reread(server, path)
+        return path in server.documents
+
+    def status(self) -> Json:
+        """The servers, for ``/lsp`` and the ``status`` action."""
+        rows: list[Json] = []
+        for slot in self.slots():
+            server = slot.server
+            rows.append(
+                {
+                    "server": slot.launch.row.name,
+                    "state": slot.state,
+                    "root": str(slot.launch.root),
+                    "command": str(slot.launch.program),
+                    "documents": len(server.documents) if server else 0,
+                    "progress": server.progress if server else "",
+                    "memory": slot.memory,
+                    "problem": slot.problem,
+                }
+            )
+        return {"servers": rows}
+
+
+def _is_skipped(name: str) -> bool:
+    return name.endswith("/") and f"{Path(name).name}/" in SKIPPED
+
+
+def _changes(
+    server: LanguageServer, before: dict[str, FileStamp], now: dict[str, FileStamp]
+) -> dict[Path, int]:
+    found: dict[Path, int] = {}
+    for name in _relevant(server.row, {*before, *now}):
+        if before.get(name) != now.get(name):
+            kind = CREATED if name not in before else DELETED if name not in now else CHANGED
+            found[server.root / name] = kind
+            if len(found) >= MAX_EVENTS:
+                break
+    return found
+
+
+def _relevant(row: ServerRow, names: Iterable[str]) -> Sequence[str]:
+    return [
+        name
+        for name in sorted(names)
+        if row.matches(path := Path(name))
+        or path.suffix in CONFIGURATION
+        or path.name in row.root_markers
+    ]

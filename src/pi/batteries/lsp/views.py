@@ -1,0 +1,130 @@
+"""Draws calls of ``lsp``, late diagnostics, and the screen of ``/lsp``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pi.extension import (
+    CustomMessage,
+    Json,
+    Theme,
+    ToolView,
+    ViewOptions,
+    one_line,
+    sanitise_keeping_style,
+)
+from pi.tui.input.keys import matches_key
+from pi.tui.text.width import truncate_to_width
+
+COLLAPSED_ROWS = 8
+COLOURS = {"ready": "success", "starting": "accent", "failed": "error", "stopped": "dim"}
+HINT = "↑↓ scroll · r restart all · Escape closes"
+
+
+def call(view: ToolView, options: ViewOptions, theme: Theme) -> list[str]:
+    """The action and its subject; the result below."""
+    arguments = view.arguments
+    words = [str(arguments.get("action", "…"))]
+    for name in ("file", "symbol", "query", "new_name"):
+        if value := arguments.get(name):
+            words.append(str(value))
+    rows = sanitise_keeping_style(view.text).strip("\n").split("\n") if view.text else []
+    return [
+        one_line(" ".join(words)),
+        *_folded([_coloured(row, theme) for row in rows], options, theme),
+    ]
+
+
+def late_note(message: CustomMessage, options: ViewOptions, theme: Theme) -> list[str]:
+    """Diagnostics that arrived after the write."""
+    rows = sanitise_keeping_style(str(message.content)).strip("\n").split("\n")
+    return _folded([_coloured(row, theme) for row in rows], options, theme)
+
+
+def _coloured(row: str, theme: Theme) -> str:
+    if " error: " in row:
+        return theme.fg("error", row)
+    return theme.fg("warning", row) if " warning: " in row else row
+
+
+def _folded(rows: Sequence[str], options: ViewOptions, theme: Theme) -> list[str]:
+    if options.expanded or len(rows) <= COLLAPSED_ROWS:
+        return list(rows)
+    hidden = len(rows) - COLLAPSED_ROWS
+    return [*rows[:COLLAPSED_ROWS], theme.fg("dim", f"… {hidden} more lines")]
+
+
+class LanguageServersScreen:
+    """The running servers, then all known ones with their programs."""
+
+    def __init__(
+        self,
+        status: Callable[[], Json],
+        known: Sequence[tuple[str, str, str]],
+        tui: Any,
+        theme: Theme,
+        done: Callable[[Any], None],
+    ) -> None:
+        self._status = status
+        self._known = sorted(known, key=lambda each: (not each[1], each[0]))
+        self._tui = tui
+        self._theme = theme
+        self._done = done
+        self._top = 0
+        self._on_close: Callable[[], None] = lambda: None
+
+    def on_close(self, listener: Callable[[], None]) -> None:
+        """Call ``listener`` when the screen is closed."""
+        self._on_close = listener
+
+    def invalidate(self) -> None:
+        """Nothing is cached."""
+
+    def render(self, width: int) -> list[str]:
+        """States and roots of the running servers; what is installed below."""
+        theme = self._theme
+        rows = [theme.fg("accent", "Language servers")]
+        running = self._status()["servers"]
+        for each in running:
+            rows += self._server(each)
+        if not running:
+            rows.append(
+                theme.fg("dim", "None has been started: the first write or query does that.")
+            )
+        rows += ["", *self._installed(len(rows))]
+        rows += ["", theme.fg("dim", HINT)]
+        return [truncate_to_width(row, width) for row in rows]
+
+    def _server(self, server: Json) -> list[str]:
+        state = self._theme.fg(COLOURS[server["state"]], f"{server['state']:<9}")
+        memory = f" · {server['memory'] // 2**20} MB" if server["memory"] else ""
+        head = f"{server['server']:<20} {state} {server['documents']} documents{memory}"
+        rows = [head, self._theme.fg("dim", f"  {one_line(server['root'])}")]
+        if more := server["problem"] if server["state"] == "failed" else server["progress"]:
+            rows.append(f"  {one_line(more)}")
+        return rows
+
+    def _installed(self, used: int) -> list[str]:
+        room = max(3, self._tui.terminal.size.rows - used - 8)
+        self._top = max(0, min(self._top, len(self._known) - room))
+        rows = []
+        for name, program, install in self._known[self._top : self._top + room]:
+            text = one_line(program) if program else self._theme.fg("dim", f"missing: {install}")
+            rows.append(f"{name:<20} {text}")
+        return rows
+
+    def handle_input(self, data: str) -> None:
+        """Scroll, restart or close."""
+        if matches_key(data, "escape") or matches_key(data, "ctrl+c") or matches_key(data, "q"):
+            self._close(None)
+        elif matches_key(data, "r"):
+            self._close("reload")
+        elif matches_key(data, "up"):
+            self._top -= 1
+        elif matches_key(data, "down"):
+            self._top += 1
+
+    def _close(self, result: str | None) -> None:
+        self._on_close()
+        self._done(result)

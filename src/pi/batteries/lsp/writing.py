@@ -1,0 +1,311 @@
+"""Around every write of a tool: format the new text, write it, report diagnostics for it."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+from pathlib import Path
+
+from pi.batteries.lsp.connection import within
+from pi.batteries.lsp.diagnostics import (
+    Superseded,
+    count_text,
+    details_of,
+    fresh_diagnostics,
+    report,
+    without_repeats,
+)
+from pi.batteries.lsp.launch import Launch
+from pi.batteries.lsp.pool import ServerUnavailable
+from pi.batteries.lsp.protocol import Diagnostic, apply_edits
+from pi.batteries.lsp.server import disk_stamp
+from pi.batteries.lsp.session import MAX_TEXT, LspSession
+from pi.extension import (
+    Boundary,
+    CustomMessageEntry,
+    FileChange,
+    FileWrite,
+    FileWritten,
+    Json,
+    Next,
+    PiError,
+    Policy,
+    Record,
+    replace,
+)
+
+WRITE_SECONDS = 3.0
+"""How long a write waits for servers, altogether."""
+CHECK_SECONDS = 0.5
+"""How much of that is left for diagnostics after a slow formatter."""
+SILENT_SECONDS = 0.5
+"""How long a write waits for a server that was silent during the last one."""
+LATE_SECONDS = 25.0
+"""How long results are awaited after that."""
+LATE_NOTE = "lsp-diagnostics"
+MAX_DIFF_LINES = 40
+
+
+class Checked(Record):
+    """What one server says about a written file."""
+
+    server: str
+    found: tuple[Diagnostic, ...] | None = None
+    """``None`` if there is no result for this text."""
+    note: str = ""
+
+
+class WriteThrough:
+    """A file layer. Its limit holds for everything that servers do during a write."""
+
+    def __init__(self, session: LspSession) -> None:
+        self._session = session
+        self._settings = session.pi.settings
+        self._clock = session.clock
+        self._tools: dict[str, str] = {}
+        self._silent: set[str] = set()
+        """Servers that did not answer in time: the next write waits only shortly for them."""
+        self._late: dict[Path, tuple[str, str]] = {}
+        """Results that arrived too late: the text they are about, and the report."""
+
+    def call_started(self, call_id: str, tool: str) -> None:
+        """Remember which tool a call belongs to."""
+        self._tools[call_id] = tool
+
+    def call_ended(self, call_id: str) -> None:
+        """Forget a call."""
+        self._tools.pop(call_id, None)
+
+    async def layer(self, change: FileChange, write: FileWrite) -> FileWritten:
+        """Write a file through the servers for it."""
+        rows = (await self._session.servers()).matching(change.path)
+        text = _text_of(change)
+        if not rows or text is None or not change.call_id:
+            written = await write(change)
+            if change.after is None or text is not None:
+                await self._session.written(change.path, text)
+            return written
+        ends = self._clock.monotonic() + WRITE_SECONDS
+        formatted, note = await self._formatted(change, text, ends)
+        after = change if formatted == text else replace(change, after=formatted.encode())
+        written = await write(after)
+        self._late.pop(change.path, None)  # it is about an older text
+        notes: tuple[str, ...] = (note,) if note else ()
+        details: Json = {}
+        if self._wants_diagnostics(change):
+            more, details = await self._diagnosed(change.path, formatted, ends)
+            notes += more
+        else:
+            await self._session.written(change.path, formatted)
+        return replace(
+            written, notes=(*written.notes, *notes), details={**written.details, **details}
+        )
+
+    def _wants_diagnostics(self, change: FileChange) -> bool:
+        tool = self._tools.get(change.call_id, "")
+        if tool == "lsp":
+            return False
+        name = "lsp.diagnosticsOnEdit" if tool == "edit" else "lsp.diagnosticsOnWrite"
+        return bool(self._settings.get(name))
+
+    # Formatting -----------------------------------------------------------------------------------
+
+    async def _formatted(self, change: FileChange, text: str, ends: float) -> tuple[str, str]:
+        """The formatted text and a note about it; the text itself if it cannot be formatted."""
+        formats = self._settings.get("lsp.formatOnWrite")
+        if not formats or self._tools.get(change.call_id) == "lsp":
+            return text, ""
+        try:
+            seconds = ends - self._clock.monotonic() - CHECK_SECONDS
+            done = await within(self._clock, seconds, self._format(change.path, text))
+        except (TimeoutError, PiError):
+            return text, ""
+        if done is None or done[0] == text:
+            return text, ""
+        formatted, name = done
+        shown = _changed_lines(text, formatted)
+        return (
+            formatted,
+            f"{name} formatted {change.path.name}. On disk, in place of your text:\n{shown}",
+        )
+
+    async def _format(self, path: Path, text: str) -> tuple[str, str] | None:
+        """Format with a linter that can, else with the language server."""
+        launches = await self._session.chosen(path)
+        for launch in sorted(launches, key=lambda each: not each.row.is_linter):
+            server = await self._session.server(launch)
+            if not server.supports("textDocument/formatting"):
+                continue
+            document = await server.sync(path, text)
+            document.stamp = None  # not on the disk yet
+            options = {"tabSize": 4, "insertSpaces": "\n\t" not in text, "trimFinalNewlines": True}
+            edits = await server.request(
+                "textDocument/formatting",
+                {"textDocument": {"uri": document.uri}, "options": options},
+            )
+            return apply_edits(text, edits or ()), server.row.name
+        return None
+
+    # Diagnostics ----------------------------------------------------------------------------------
+
+    async def _diagnosed(self, path: Path, text: str, ends: float) -> tuple[tuple[str, ...], Json]:
+        scope, stamp = self._session.pi.scope, disk_stamp(path)
+        try:
+            choosing = self._session.chosen(path)
+            launches = await within(self._clock, ends - self._clock.monotonic(), choosing)
+        except TimeoutError:
+            return (), {}  # the user decides about a server
+        if not launches:
+            note = await self._session.missing_note(path)
+            return ((note,) if note else ()), {}
+        tasks = {
+            scope.spawn(self._check(launch, path, text, stamp), name=launch.row.name): launch
+            for launch in launches
+        }
+        awaited = await self._await_in_time(tasks, ends)
+        notes = [self._silence_note(tasks[task]) for task in awaited]
+        late = {task: launch for task, launch in tasks.items() if not task.done()}
+        if late:
+            scope.spawn(self._await_late(path, text, late), name="late diagnostics")
+        checked = [task.result() for task in tasks if task.done()]
+        return self._reported(path, checked, notes)
+
+    async def _await_in_time(
+        self, tasks: dict[asyncio.Task[Checked], Launch], ends: float
+    ) -> set[asyncio.Task[Checked]]:
+        """Wait for all servers, shortly for silent ones. Returns the checks that are not done."""
+        now = self._clock.monotonic()
+        silent = {task for task, launch in tasks.items() if launch.key in self._silent}
+        limit = asyncio.ensure_future(self._clock.sleep(ends - now))
+        short = asyncio.ensure_future(self._clock.sleep(min(SILENT_SECONDS, ends - now)))
+        awaited = set(tasks)
+        try:
+            while awaited and not limit.done() and not (short.done() and awaited <= silent):
+                clocks = {limit} if short.done() else {limit, short}
+                await asyncio.wait({*awaited, *clocks}, return_when=asyncio.FIRST_COMPLETED)
+                awaited = {task for task in awaited if not task.done()}
+        finally:
+            limit.cancel()
+            short.cancel()
+        return awaited
+
+    def _reported(
+        self, path: Path, checked: list[Checked], notes: list[str]
+    ) -> tuple[tuple[str, ...], Json]:
+        notes += [each.note for each in checked]
+        answered = [each for each in checked if each.found is not None]
+        details: Json = {}
+        if answered:
+            found = [one for each in answered for one in each.found or ()]
+            if self._settings.get("lsp.diagnosticsDeduplicate"):
+                found = without_repeats(found)
+            names = [each.server for each in answered]
+            notes.insert(0, report(self._name(path), names, found))
+            problems = [each for each in found if each.is_problem]
+            details["diagnostics"] = {
+                "servers": names,
+                "summary": count_text(problems),
+                "items": details_of(found),
+            }
+        return tuple(filter(None, notes)), details
+
+    async def _check(
+        self, launch: Launch, path: Path, text: str, stamp: tuple[int, int] | None
+    ) -> Checked:
+        """Send the new text to one server and wait for its diagnostics."""
+        name = launch.row.name
+        try:
+            server = await self._session.server(launch)
+            is_new = path not in server.documents
+            document = await server.sync(path, text)
+            document.stamp = stamp
+            if is_new:
+                await server.files_changed({path: 1})
+            await server.saved(document)
+            found = await fresh_diagnostics(server, path)
+        except ServerUnavailable as error:
+            first = self._session.first_time(launch.key, error.fault)
+            return Checked(server=name, note=error.message if first else "")
+        except Superseded:
+            return Checked(server=name)
+        except PiError as error:
+            await self._session.pool.record_end(launch)
+            first = self._session.first_time(launch.key, "crash")
+            note = f"{name} could not check the file: {error.message}"
+            return Checked(server=name, note=note if first else "")
+        self._silent.discard(launch.key)
+        return Checked(server=name, found=found)
+
+    def _silence_note(self, launch: Launch) -> str:
+        self._silent.add(launch.key)
+        if not self._session.first_time(launch.key, "silent"):
+            return ""
+        return (
+            f"{launch.row.name} has not answered within {WRITE_SECONDS:g} s."
+            " Its diagnostics follow when they arrive."
+        )
+
+    def _name(self, path: Path) -> str:
+        cwd = self._session.pi.context.cwd
+        return str(path.relative_to(cwd)) if path.is_relative_to(cwd) else str(path)
+
+    # Late results ---------------------------------------------------------------------------------
+
+    async def _await_late(
+        self, path: Path, text: str, tasks: dict[asyncio.Task[Checked], Launch]
+    ) -> None:
+        """Keep results that arrive later for the next turn."""
+        limit = asyncio.ensure_future(self._clock.sleep(LATE_SECONDS))
+        waiting = set(tasks)
+        try:
+            while waiting and not limit.done():
+                await asyncio.wait({*waiting, limit}, return_when=asyncio.FIRST_COMPLETED)
+                waiting = {task for task in waiting if not task.done()}
+        finally:
+            limit.cancel()
+            for task in waiting:
+                task.cancel()
+        checked = [task.result() for task in tasks if task.done() and not task.cancelled()]
+        notes, _ = self._reported(path, checked, [])
+        if notes:
+            self._late[path] = text, "\n".join(notes)
+
+    async def take_late(self) -> str:
+        """Late results, once, if the files still have the text that they are about."""
+        late, self._late = self._late, {}
+        reports = [
+            found for path, (text, found) in late.items() if await self._session.read(path) == text
+        ]
+        return "\n\n".join(reports)
+
+
+class LateNotes(Policy):
+    """Sends late diagnostics with the next request of the model."""
+
+    def __init__(self, writes: WriteThrough) -> None:
+        self._writes = writes
+
+    async def at_boundary(self, at: Boundary) -> Next:
+        """Between two turns, and before a prompt."""
+        goes_on = at.kind == "prompt" or (at.kind == "turn" and bool(at.results))
+        if not goes_on or not (text := await self._writes.take_late()):
+            return at.next
+        entry = CustomMessageEntry(custom_type=LATE_NOTE, content=text, display=True)
+        return replace(at.next, entries=(*at.next.entries, entry))
+
+
+def _text_of(change: FileChange) -> str | None:
+    if change.after is None or len(change.after) > MAX_TEXT:
+        return None
+    try:
+        return change.after.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def _changed_lines(before: str, after: str) -> str:
+    """The lines that formatting changed, as a short diff."""
+    rows = list(difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=0))[2:]
+    if len(rows) > MAX_DIFF_LINES:
+        rows = [*rows[:MAX_DIFF_LINES], f"… {len(rows) - MAX_DIFF_LINES} more lines"]
+    return "\n".join(rows)
