@@ -1,0 +1,168 @@
+"""Results of servers as results of tools: texts, pictures, links, structured data. Pure."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from typing import Any
+
+from pi.extension import Image, Json, Record, Text, ToolResult, sanitise
+
+PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+"""What models can see."""
+CHARACTERS_PER_TOKEN = 4
+
+
+class Limits(Record):
+    """What of a result reaches the model."""
+
+    characters: int
+    """Of all texts together; the rest is stored as an artifact."""
+    pictures: int = 20
+
+
+class Shown(Record):
+    """A result as it reaches the model."""
+
+    blocks: tuple[Text | Image, ...]
+    whole: str | None = None
+    """All texts, if they are longer than what is shown."""
+
+
+def call_result(result: Json, limits: Limits) -> tuple[Shown, bool]:
+    """The result of ``tools/call``, and whether it is an error."""
+    blocks = [block for each in _list(result.get("content")) for block in content_blocks(each)]
+    structured = result.get("structuredContent")
+    if structured is not None and not _repeats(blocks, structured):
+        blocks.append(Text(text=_json(structured)))
+    return limited(blocks, limits), result.get("isError") is True
+
+
+def content_blocks(block: Any) -> list[Text | Image]:
+    """A content block of a tool result or a prompt."""
+    match block:
+        case {"type": "text", "text": str(text)}:
+            return [Text(text=clean(text))]
+        case {"type": "image", "data": str(data), "mimeType": str(mime)}:
+            return [_picture(data, mime)]
+        case {"type": "audio", "data": str(data), "mimeType": str(mime)}:
+            return [Text(text=f"[audio, {mime}, {_size(data)}; it cannot be played here]")]
+        case {"type": "resource_link", "uri": str(uri)}:
+            return [Text(text=_link(block, uri))]
+        case {"type": "resource", "resource": dict(resource)}:
+            return resource_blocks(resource)
+        case _:
+            kind = block.get("type") if isinstance(block, dict) else None
+            return [Text(text=f"[content of the unknown type {kind!r} was left out]")]
+
+
+def resource_blocks(resource: Json) -> list[Text | Image]:
+    """The content of a resource."""
+    uri, mime = str(resource.get("uri", "")), str(resource.get("mimeType") or "")
+    match resource:
+        case {"text": str(text)}:
+            return [Text(text=clean(text))]
+        case {"blob": str(data)} if mime in PICTURES:
+            return [_picture(data, mime)]
+        case {"blob": str(data)}:
+            return [Text(text=f"[{uri}: binary data, {mime or 'unknown type'}, {_size(data)}]")]
+        case _:
+            return [Text(text=f"[{uri}: empty]")]
+
+
+def limited(blocks: list[Text | Image], limits: Limits) -> Shown:
+    """``blocks`` up to the limits."""
+    texts = [block.text for block in blocks if isinstance(block, Text)]
+    if sum(map(len, texts)) <= limits.characters and len(blocks) - len(texts) <= limits.pictures:
+        return Shown(blocks=tuple(blocks) or (Text(text="(no content)"),))
+    left, pictures, kept = limits.characters, 0, list[Text | Image]()
+    for block in blocks:
+        if isinstance(block, Image):
+            pictures += 1
+            if pictures <= limits.pictures:
+                kept.append(block)
+        elif left > 0:
+            kept.append(Text(text=block.text[:left]))
+            left -= len(block.text)
+    return Shown(blocks=tuple(kept), whole="\n".join(texts))
+
+
+def tool_result(shown: Shown, *, is_error: bool, stored_as: str, details: Json) -> ToolResult:
+    """The result of a tool call; ``stored_as`` is where the whole text is."""
+    blocks = shown.blocks
+    if shown.whole is not None:
+        where = f" The whole text is in {stored_as}; read it in parts." if stored_as else ""
+        size = len(shown.whole)
+        note = f"[The result has {size:,} characters and was cut.{where}]"
+        blocks = (*blocks, Text(text=note))
+    return ToolResult(content=blocks, is_error=is_error, details=details)
+
+
+def prompt_blocks(result: Json) -> list[Text | Image]:
+    """The messages of a prompt as content of one message of the user."""
+    blocks: list[Text | Image] = []
+    for message in _list(result.get("messages")):
+        if not isinstance(message, dict):
+            continue
+        found = content_blocks(message.get("content"))
+        if message.get("role") == "assistant" and found:
+            blocks.append(Text(text="[The prompt continues with an answer of the assistant:]"))
+        blocks += found
+    return blocks
+
+
+def clean(text: str) -> str:
+    """``text`` without control characters: it is written by a server."""
+    return sanitise(text)
+
+
+def _repeats(blocks: list[Text | Image], structured: Any) -> bool:
+    """Whether the texts are the structured content again, as servers send it for old clients."""
+    texts = [block.text for block in blocks if isinstance(block, Text)]
+    wrapped = isinstance(structured, dict) and structured.keys() == {"result"}
+    plain = structured["result"] if wrapped else structured  # as the Python SDK wraps values
+    if isinstance(plain, str) and "\n".join(texts).strip() == plain.strip():
+        return True
+    if isinstance(plain, list) and len(texts) > 1:
+        return [_parsed(text) for text in texts] == plain
+    return any(_parsed(text) in (plain, structured) for text in texts)
+
+
+def _parsed(text: str) -> Any:
+    """The text as JSON; the text itself if it is not JSON, or too long to try."""
+    if len(text) > 1_000_000:
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _json(value: Any) -> str:
+    return clean(json.dumps(value, ensure_ascii=False, indent=1))
+
+
+def _picture(data: str, mime: str) -> Text | Image:
+    if mime not in PICTURES:
+        return Text(text=f"[picture, {mime}, {_size(data)}; models cannot see this type]")
+    try:
+        base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError):
+        return Text(text="[a picture was left out: its data is not valid base64]")
+    return Image(data=data, mime_type=mime)
+
+
+def _link(block: Json, uri: str) -> str:
+    name = block.get("title") or block.get("name") or ""
+    about = block.get("description") or ""
+    words = " ".join(str(each) for each in (name, f"({about})" if about else "") if each)
+    return clean(f"[resource {uri}{': ' + words if words else ''}; read it with the read tool]")
+
+
+def _size(data: str) -> str:
+    return f"{len(data) * 3 // 4:,} bytes"
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,332 @@
+"""Definitions of servers, as the configuration files of pi and of other agents have them. Pure.
+
+``FILES`` lists the files, the highest priority first. The first definition of a name is used; a
+later one of the same name, or with the same content, is shadowed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from pi.extension import (
+    BadFormat,
+    BadResource,
+    Json,
+    Record,
+    Where,
+    field,
+    parse_jsonc,
+    parse_toml,
+    replace,
+)
+
+TransportKind: TypeAlias = Literal["stdio", "http", "sse"]
+
+
+class Definition(Record):
+    """A server as a file defines it; values are not expanded."""
+
+    name: str
+    transport: TransportKind = "stdio"
+    command: tuple[str, ...] = ()
+    env: dict[str, str] = field(default_factory=dict)
+    cwd: str = ""
+    url: str = ""
+    headers: dict[str, str] = field(default_factory=dict)
+    bearer_token_env: str = ""
+    """A variable with the access token."""
+    fallback_to_sse: bool = False
+    """Whether the older HTTP transport is tried too, since the file names none."""
+    enabled: bool = True
+    timeout: float | None = None
+    """Seconds of one request; 0 waits without end."""
+    start_timeout: float | None = None
+    only_tools: tuple[str, ...] | None = None
+    without_tools: tuple[str, ...] = ()
+    oauth: Json = field(default_factory=dict)
+    """``clientId``, ``clientSecret`` and ``scopes`` of a registered client."""
+    problem: str = ""
+    """Why it cannot be used."""
+
+    @property
+    def runs(self) -> Json:
+        """Everything that decides what is executed or contacted; consent is bound to it."""
+        known: Json = {
+            "command": list(self.command),
+            "env": self.env,
+            "cwd": self.cwd,
+            "url": self.url,
+            "headers": self.headers,
+            "bearerTokenEnv": self.bearer_token_env,
+            "oauth": self.oauth,
+        }
+        return {"transport": self.transport} | {key: each for key, each in known.items() if each}
+
+    @property
+    def digest(self) -> str:
+        """A hash of ``runs``: equal for equal servers, whatever their names."""
+        data = json.dumps(self.runs, sort_keys=True).encode("utf-8", "replace")
+        return hashlib.sha256(data).hexdigest()
+
+
+class ConfigFile(Record):
+    """The servers of one file."""
+
+    servers: tuple[Definition, ...] = ()
+    disabled: frozenset[str] = frozenset()
+    enabled: frozenset[str] | None = None
+
+
+class Configured(Record):
+    """A definition with where it comes from."""
+
+    definition: Definition
+    source: str
+    """The file, or ``settings``."""
+    is_own: bool
+    """Whether it is from the user's own configuration of pi, which needs no consent."""
+    is_project: bool
+    shadowed_by: str = ""
+    """The file of the definition that is used instead."""
+
+    @property
+    def name(self) -> str:
+        """The name of the server."""
+        return self.definition.name
+
+    @property
+    def is_same_everywhere(self) -> bool:
+        """Whether the working directory of a session does not change what is run or contacted."""
+        made = self.definition
+        values = (*made.command, *made.env.values(), made.cwd, made.url, *made.headers.values())
+        depends = any("${workspaceFolder}" in each or each.startswith("!") for each in values)
+        is_placed = made.transport != "stdio" or Path(made.cwd).is_absolute()
+        return is_placed and not depends and not self.is_project
+
+
+Read: TypeAlias = Callable[[Json, Where | None], ConfigFile]
+
+
+# Formats ------------------------------------------------------------------------------------------
+
+
+def _standard(raw: Json, key: str = "mcpServers") -> ConfigFile:
+    """``mcpServers`` as most agents write it."""
+    servers = tuple(_server(name, each) for name, each in _items(raw.get(key)))
+    enabled = raw.get("enabledServers")
+    return ConfigFile(
+        servers=servers,
+        disabled=frozenset(_texts(raw.get("disabledServers"))),
+        enabled=frozenset(_texts(enabled)) if isinstance(enabled, list) else None,
+    )
+
+
+def _server(name: str, raw: Json) -> Definition:
+    command = raw.get("command")
+    words = _texts(command) if isinstance(command, list) else [command] if command else []
+    url = _text(raw, "httpUrl") or _text(raw, "url") or _text(raw, "serverUrl")
+    kind = _text(raw, "type") or _text(raw, "transport")
+    transport: TransportKind = "stdio" if not url else "sse" if kind == "sse" else "http"
+    timeout, start = _number(raw, "timeout"), _number(raw, "startupTimeout")
+    included = raw.get("includeTools", raw.get("enabledTools"))
+    return _checked(
+        Definition(
+            name=name,
+            transport=transport,
+            command=(*map(str, words), *_texts(raw.get("args"))),
+            env=_strings(raw.get("env")),
+            cwd=_text(raw, "cwd"),
+            url=url,
+            headers=_strings(raw.get("headers")),
+            fallback_to_sse=transport == "http" and kind in ("", "remote") and "httpUrl" not in raw,
+            enabled=raw.get("disabled") is not True and raw.get("enabled") is not False,
+            timeout=None if timeout is None else timeout / 1000,
+            start_timeout=None if start is None else start / 1000,
+            only_tools=tuple(_texts(included)) if isinstance(included, list) else None,
+            without_tools=tuple(_texts(raw.get("excludeTools", raw.get("disabledTools")))),
+            oauth=raw["oauth"] if isinstance(raw.get("oauth"), dict) else {},
+        )
+    )
+
+
+def _claude_user(raw: Json, where: Where | None) -> ConfigFile:
+    """``~/.claude.json``: servers of the user, and those of single projects."""
+    found = _standard(raw).servers
+    projects = raw.get("projects")
+    if where is not None and isinstance(projects, dict):
+        own = projects.get(str(where.cwd))
+        found = (*(_standard(own).servers if isinstance(own, dict) else ()), *found)
+    return ConfigFile(servers=found)
+
+
+def _codex(raw: Json, where: Where | None) -> ConfigFile:
+    servers = []
+    for name, each in _items(raw.get("mcp_servers")):
+        made = _server(name, {**each, "timeout": None, "headers": each.get("http_headers")})
+        from_env = {
+            key: f"${{{name}}}" for key, name in _strings(each.get("env_http_headers")).items()
+        }
+        enabled = each.get("enabled_tools")
+        servers.append(
+            replace(
+                made,
+                headers={**made.headers, **from_env},
+                bearer_token_env=_text(each, "bearer_token_env_var"),
+                timeout=_number(each, "tool_timeout_sec"),
+                start_timeout=_number(each, "startup_timeout_sec"),
+                only_tools=tuple(_texts(enabled)) if isinstance(enabled, list) else None,
+                without_tools=tuple(_texts(each.get("disabled_tools"))),
+            )
+        )
+    return ConfigFile(servers=tuple(servers))
+
+
+def _opencode(raw: Json, where: Where | None) -> ConfigFile:
+    servers = (
+        _server(name, {**each, "env": each.get("environment"), "type": ""})
+        for name, each in _items(raw.get("mcp"))
+    )
+    return ConfigFile(servers=tuple(servers))
+
+
+def _gemini(raw: Json, where: Where | None) -> ConfigFile:
+    """``url`` is the older transport there, ``httpUrl`` the streamable one."""
+    servers = (
+        _server(name, {**each, "type": "http" if "httpUrl" in each else "sse"})
+        for name, each in _items(raw.get("mcpServers"))
+    )
+    return ConfigFile(servers=tuple(servers))
+
+
+def _vs_code(raw: Json, where: Where | None) -> ConfigFile:
+    return _standard(raw, "servers")
+
+
+def _plain(raw: Json, where: Where | None) -> ConfigFile:
+    return _standard(raw)
+
+
+class FileKind(Record):
+    """A configuration file: where it is, and how it is read."""
+
+    place: Literal["project", "home", "agent"]
+    path: str
+    read: Read = _plain
+    is_own: bool = False
+
+
+FILES = (
+    FileKind(place="project", path=".pi/mcp.json"),
+    FileKind(place="agent", path="mcp.json", is_own=True),
+    FileKind(place="home", path=".claude.json", read=_claude_user),
+    FileKind(place="project", path=".claude/mcp.json"),
+    FileKind(place="project", path=".codex/config.toml", read=_codex),
+    FileKind(place="home", path=".codex/config.toml", read=_codex),
+    FileKind(place="project", path=".gemini/settings.json", read=_gemini),
+    FileKind(place="home", path=".gemini/settings.json", read=_gemini),
+    FileKind(place="project", path="opencode.json", read=_opencode),
+    FileKind(place="home", path=".config/opencode/opencode.json", read=_opencode),
+    FileKind(place="project", path=".cursor/mcp.json"),
+    FileKind(place="home", path=".cursor/mcp.json"),
+    FileKind(place="home", path=".codeium/windsurf/mcp_config.json"),
+    FileKind(place="project", path=".vscode/mcp.json", read=_vs_code),
+    FileKind(place="project", path="mcp.json"),
+    FileKind(place="project", path=".mcp.json"),
+)
+"""The highest priority first."""
+
+
+def path_of(kind: FileKind, where: Where) -> Path:
+    """Where the file is."""
+    roots = {"project": where.cwd, "home": where.home, "agent": where.agent_dir}
+    return roots[kind.place] / kind.path
+
+
+def parse_file(text: str, path: Path) -> Json:
+    """The content of a configuration file. Raises ``BadResource``."""
+    try:
+        raw = parse_toml(text) if path.suffix == ".toml" else parse_jsonc(text)
+    except BadFormat as error:
+        raise BadResource(f"{path} {error.message}") from error
+    if not isinstance(raw, dict):
+        raise BadResource(f"{path} is not an object.")
+    return raw
+
+
+def merge(files: Sequence[tuple[ConfigFile, str, bool, bool]]) -> tuple[Configured, ...]:
+    """All servers of files in order of priority: content, path, whether own, whether of a project.
+
+    A disabled server that is used stays disabled; ``disabledServers`` of any file of the user
+    and of pi's project file count everywhere.
+    """
+    used: dict[str, str] = {}
+    contents: dict[str, str] = {}
+    off = frozenset[str]().union(*(file.disabled for file, *_ in files))
+    found: list[Configured] = []
+    for file, source, is_own, is_project in files:
+        for each in file.servers:
+            name = each.name
+            only = file.enabled is not None and name not in file.enabled
+            definition = replace(each, enabled=False) if name in off or only else each
+            by = used.get(name) or contents.get(definition.digest) or ""
+            if not by:
+                used[name] = contents[definition.digest] = source
+            found.append(
+                Configured(
+                    definition=definition,
+                    source=source,
+                    is_own=is_own,
+                    is_project=is_project,
+                    shadowed_by=by,
+                )
+            )
+    return tuple(found)
+
+
+def from_settings(raw: Any) -> ConfigFile:
+    """The servers of the setting ``mcp.servers``."""
+    return _standard({"mcpServers": raw})
+
+
+def _checked(made: Definition) -> Definition:
+    """``made`` with what is wrong with it."""
+    values = (*made.command, *made.env.values(), made.url, *made.headers.values())
+    if not made.command and not made.url:
+        return replace(made, problem="it has neither a command nor a url")
+    if made.url and not made.url.startswith(("http://", "https://", "$", "!")):
+        return replace(made, problem=f"its url {made.url!r} is not an http address")
+    if any("${input:" in value for value in values):
+        return replace(made, problem="it asks for ${input:…}, which only VS Code can fill in")
+    return made
+
+
+def _items(value: Any) -> Iterable[tuple[str, Json]]:
+    items = value.items() if isinstance(value, dict) else ()
+    return [(name, each) for name, each in items if isinstance(each, dict) and name]
+
+
+def _strings(value: Any) -> dict[str, str]:
+    items = value.items() if isinstance(value, dict) else ()
+    return {name: _plain_text(each) for name, each in items if each is not None}
+
+
+def _plain_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _texts(value: Any) -> list[str]:
+    return [str(each) for each in value] if isinstance(value, list) else []
+
+
+def _text(raw: Json, key: str) -> str:
+    value = raw.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _number(raw: Json, key: str) -> float | None:
+    value = raw.get(key)
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -1,0 +1,400 @@
+"""Messages over HTTP: the streamable transport of both eras, and the older one with two addresses.
+
+A request is a POST, and its answer is JSON or a stream of events. Servers of the handshake era send
+their own requests on a GET stream, and continue a broken stream after ``Last-Event-ID``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any, Protocol
+from urllib.parse import urljoin, urlsplit
+
+from pi.batteries.mcp import protocol
+from pi.batteries.mcp.client import Peer
+from pi.batteries.mcp.protocol import (
+    BadMessage,
+    Era,
+    HttpRefused,
+    LoginNeeded,
+    McpError,
+    ServerClosed,
+    ServerInfo,
+    SessionExpired,
+)
+from pi.extension import HttpError, Json, PiError, Scope, SseReader, Timeouts, one_line
+
+MAX_BODY = 64 * 1024 * 1024
+MAX_RESUMES = 5
+"""How often a broken stream is continued without any new message."""
+DEFAULT_RETRY_MS = 500
+CLOSE_SECONDS = 2.0
+_SESSION = "mcp-session-id"
+
+
+class HttpLink(Protocol):
+    """HTTP for a server, through a session that is open, with the credentials of the server."""
+
+    @property
+    def name(self) -> str:
+        """The name of the server."""
+
+    @property
+    def url(self) -> str:
+        """The address of the server."""
+
+    @property
+    def http(self) -> Any:
+        """``pi.http`` of an open session."""
+
+    async def headers(self) -> dict[str, str]:
+        """Configured headers, and the access token if there is one."""
+
+    async def renew(self) -> bool:
+        """Renew the access token after status 401. Returns whether there is another one."""
+
+
+class _Http:
+    """What both transports share: one exchange, and the errors of a response."""
+
+    def __init__(self, link: HttpLink, scope: Scope) -> None:
+        self._link = link
+        self._scope = scope
+        self._peer: Peer
+        self._running: dict[int, asyncio.Task[None]] = {}
+        self._streams: list[asyncio.Task[None]] = []
+        self._timeouts = Timeouts(connect=30.0, first_byte=None, idle=None)
+
+    def stream(self, url: str, method: str, headers: dict[str, str], body: bytes = b"") -> Any:
+        """A response as it arrives."""
+        return self._link.http.stream(
+            url, method=method, headers=headers, body=body, timeouts=self._timeouts
+        )
+
+    def lost(self, error: PiError) -> ServerClosed:
+        """A failure of the connection."""
+        return ServerClosed(
+            f"The connection to MCP server {self._link.name} failed: {error.message}",
+            hint=error.hint,
+        )
+
+    async def check(self, response: Any, *, has_session: bool = False) -> None:
+        """Raise the error of a response that is not a success."""
+        status, name = response.status, self._link.name
+        if 200 <= status < 300:
+            return
+        body = await response.read_prefix(64 * 1024)
+        said = one_line(body[:300].decode("utf-8", "replace")).strip()
+        challenge = response.headers.get("www-authenticate")
+        if status == 401 or (status == 403 and "insufficient_scope" in challenge):
+            raise LoginNeeded(
+                f"MCP server {name} needs a login (status {status}).",
+                status=status,
+                challenge=challenge,
+                hint=f"Use /mcp reauth {name}.",
+            )
+        if status == 404 and has_session:
+            raise SessionExpired(f"The session at MCP server {name} has expired.")
+        if (error := _rpc_error(body)) is not None:
+            raise protocol.response_error(name, error)
+        hint = {
+            403: "The server refuses these credentials; check its headers, or log in again.",
+            404: "Check the address of the server.",
+            429: "The server limits requests; wait, then retry.",
+        }.get(status, "")
+        if 300 <= status < 400:
+            hint = f"It redirects to {one_line(response.headers.get('location'))[:200]}."
+        text = f": {said}" if said else ""
+        raise HttpRefused(
+            f"MCP server {name} answered with status {status}{text}", status=status, hint=hint
+        )
+
+    def deliver(self, data: bytes) -> Any:
+        """Pass a message on. Returns it; ``None`` if it is not JSON."""
+        if not data.strip():
+            return None  # an event that has only an id, from which a stream can be continued
+        try:
+            message = json.loads(data)
+        except (ValueError, RecursionError):
+            self._peer.log(f"Not a message: {one_line(data[:200].decode('utf-8', 'replace'))}")
+            return None
+        self._peer.receive(message)
+        return message
+
+    async def stop(self) -> None:
+        """Cancel all exchanges."""
+        tasks = [*self._running.values(), *self._streams]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+
+class StreamableTransport(_Http):
+    """The streamable HTTP transport."""
+
+    era: Era | None = None
+
+    def __init__(self, link: HttpLink, scope: Scope) -> None:
+        super().__init__(link, scope)
+        self._version = ""
+        self._session = ""
+        self._retry_ms = DEFAULT_RETRY_MS
+
+    async def open(self, peer: Peer) -> None:
+        """Nothing is sent before the first message."""
+        self._peer = peer
+
+    def connected(self, info: ServerInfo) -> None:
+        """Send the version from now on."""
+        self._version = info.version
+
+    async def send(self, message: Json, *, schema: Json | None = None) -> None:
+        """Send a message. The answer to a request is received later."""
+        if "method" in message and "id" in message:
+            id = message["id"]
+            task = self._scope.spawn(self._exchange(id, message, schema), name=message["method"])
+            self._running[id] = task
+            task.add_done_callback(lambda _: self._running.pop(id, None))
+            return
+        try:
+            await self._post(None, message, None)
+        except HttpError as error:
+            raise self.lost(error) from error
+        if message.get("method") == "notifications/initialized":
+            self._streams.append(self._scope.spawn(self._listen(), name="GET stream"))
+
+    def abandon(self, id: int) -> bool:
+        """Close the stream of a request, which modern servers understand as its end."""
+        task = self._running.get(id)
+        if task is not None:
+            task.cancel()
+        return self._version == protocol.MODERN
+
+    async def close(self) -> None:
+        """End all streams, and the session."""
+        await self.stop()
+        if not self._session:
+            return
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS):
+                headers = await self._headers(None, None)
+                async with self.stream(self._link.url, "DELETE", headers):
+                    pass
+        except (PiError, TimeoutError):
+            pass  # the server forgets the session by itself
+
+    async def _headers(self, message: Json | None, schema: Json | None) -> dict[str, str]:
+        headers = await self._link.headers()
+        headers["Accept"] = "application/json, text/event-stream"
+        params = (message or {}).get("params") or {}
+        if f"{protocol.META}protocolVersion" in params.get("_meta", {}):
+            assert message is not None
+            headers["MCP-Protocol-Version"] = protocol.MODERN
+            headers |= protocol.routing_headers(message, schema)
+        elif self._version:
+            headers["MCP-Protocol-Version"] = self._version
+        if self._version == protocol.MODERN and message is not None and "method" in message:
+            headers.setdefault("Mcp-Method", message["method"])
+        if self._session:
+            headers["Mcp-Session-Id"] = self._session
+        return headers
+
+    async def _exchange(self, id: int, message: Json, schema: Json | None) -> None:
+        try:
+            await self._post(id, message, schema)
+        except McpError as error:
+            self._peer.fail(id, error)
+        except PiError as error:
+            self._peer.fail(id, self.lost(error))
+
+    async def _post(self, id: int | None, message: Json, schema: Json | None) -> None:
+        body = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
+        for attempt in range(2):
+            headers = await self._headers(message, schema)
+            headers["Content-Type"] = "application/json"
+            async with self.stream(self._link.url, "POST", headers, body) as response:
+                if response.status == 401 and attempt == 0 and await self._link.renew():
+                    continue
+                await self.check(response, has_session=bool(self._session))
+                if message.get("method") == "initialize":
+                    self._session = response.headers.get(_SESSION)
+                await self._read(id, response)
+                return
+
+    async def _read(self, id: int | None, response: Any) -> None:
+        kind = response.headers.get("content-type").partition(";")[0].strip().lower()
+        if kind != "text/event-stream":
+            data = await response.read(limit=MAX_BODY)
+            if id is None:
+                return
+            if kind != "application/json" or self.deliver(data) is None:
+                raise BadMessage(
+                    f"MCP server {self._link.name} answered with {kind or 'no content type'}"
+                    " instead of JSON.",
+                    hint="Check the address of the server.",
+                )
+            return
+        last, answered = await self._events(response, id)
+        if id is not None and not answered:
+            await self._resume(id, last)
+
+    async def _events(self, response: Any, id: int | None) -> tuple[str, bool]:
+        """Deliver the events of a stream. Returns the last id, and whether ``id`` was answered."""
+        reader = SseReader()
+        try:
+            async for chunk in response.chunks():
+                for _, data in reader.feed(chunk):
+                    message = self.deliver(data)
+                    if id is not None and _answers(message, id):
+                        return reader.last_event_id, True
+        except HttpError as error:
+            if not reader.last_event_id:
+                raise
+            self._peer.log(f"A stream broke: {error.message}")
+        if reader.retry is not None:
+            self._retry_ms = reader.retry
+        return reader.last_event_id, False
+
+    async def _resume(self, id: int, last: str) -> None:
+        """Continue a broken stream until the request is answered."""
+        left = MAX_RESUMES
+        while last and self._version != protocol.MODERN and left > 0:
+            left -= 1
+            await asyncio.sleep(self._retry_ms / 1000)
+            try:
+                async with self._get(last, await self._headers(None, None)) as response:
+                    await self.check(response, has_session=bool(self._session))
+                    newest, answered = await self._events(response, id)
+            except HttpError as error:
+                self._peer.log(f"A stream could not be continued: {error.message}")
+                continue
+            if answered:
+                return
+            if newest and newest != last:
+                last, left = newest, MAX_RESUMES
+        raise ServerClosed(
+            f"MCP server {self._link.name} closed the connection before it answered.",
+            hint="Retry; what the call has changed is unknown.",
+        )
+
+    def _get(self, last: str, headers: dict[str, str]) -> Any:
+        headers["Accept"] = "text/event-stream"
+        if last:
+            headers["Last-Event-ID"] = last
+        return self.stream(self._link.url, "GET", headers)
+
+    async def _listen(self) -> None:
+        """Receive what the server sends by itself; many servers have no such stream."""
+        last, failures = "", 0
+        while failures < MAX_RESUMES:
+            try:
+                async with self._get(last, await self._headers(None, None)) as response:
+                    kind = response.headers.get("content-type")
+                    if response.status != 200 or "text/event-stream" not in kind:
+                        return
+                    newest, _ = await self._events(response, None)
+                failures = 0 if newest != last else failures + 1
+                last = newest or last
+            except PiError as error:
+                failures += 1
+                self._peer.log(f"The GET stream broke: {error.message}")
+            await asyncio.sleep(self._retry_ms / 1000 * (failures + 1))
+
+
+class SseTransport(_Http):
+    """The HTTP transport of 2024-11-05: a GET stream, and the address that it names for POST."""
+
+    era: Era | None = "handshake"
+
+    def __init__(self, link: HttpLink, scope: Scope) -> None:
+        super().__init__(link, scope)
+        self._endpoint: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    async def open(self, peer: Peer) -> None:
+        """Open the stream and wait for the address."""
+        self._peer = peer
+        self._streams.append(self._scope.spawn(self._listen(), name="SSE stream"))
+        await self._endpoint
+
+    def connected(self, info: ServerInfo) -> None:
+        """Nothing depends on it."""
+
+    def abandon(self, id: int) -> bool:
+        """The server has to be notified."""
+        return False
+
+    async def send(self, message: Json, *, schema: Json | None = None) -> None:
+        """Send a message; every answer arrives on the stream."""
+        headers = await self._link.headers()
+        headers["Content-Type"] = "application/json"
+        body = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
+        try:
+            async with self.stream(await self._endpoint, "POST", headers, body) as response:
+                await self.check(response)
+        except HttpError as error:
+            raise self.lost(error) from error
+
+    async def close(self) -> None:
+        """End the stream."""
+        self._endpoint.cancel()
+        await self.stop()
+
+    async def _listen(self) -> None:
+        error: McpError
+        try:
+            for attempt in range(2):
+                headers = await self._link.headers()
+                headers["Accept"] = "text/event-stream"
+                async with self.stream(self._link.url, "GET", headers) as response:
+                    if response.status == 401 and attempt == 0 and await self._link.renew():
+                        continue
+                    await self.check(response)
+                    await self._events(response)
+                break
+            error = ServerClosed(f"MCP server {self._link.name} closed its stream.")
+        except McpError as failed:
+            error = failed
+        except PiError as failed:
+            error = self.lost(failed)
+        if self._endpoint.done():
+            self._peer.fail(None, error)
+        else:
+            self._endpoint.set_exception(error)
+
+    async def _events(self, response: Any) -> None:
+        reader = SseReader()
+        async for chunk in response.chunks():
+            for name, data in reader.feed(chunk):
+                if name == "endpoint":
+                    self._found(data.decode("utf-8", "replace"))
+                else:
+                    self.deliver(data)
+
+    def _found(self, path: str) -> None:
+        """Use the address for POST; credentials must not go to another server."""
+        url = urljoin(self._link.url, path)
+        if urlsplit(url)[:2] != urlsplit(self._link.url)[:2]:
+            raise BadMessage(
+                f"MCP server {self._link.name} names an address on another server: {one_line(url)}"
+            )
+        if not self._endpoint.done():
+            self._endpoint.set_result(url)
+
+
+def _answers(message: Any, id: int) -> bool:
+    """Whether a message, or one of a batch, answers the request."""
+    messages = message if isinstance(message, list) else [message]
+    return any(
+        isinstance(each, dict) and "method" not in each and str(each.get("id")) == str(id)
+        for each in messages
+    )
+
+
+def _rpc_error(body: bytes) -> Any:
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return message.get("error") if isinstance(message, dict) and "jsonrpc" in message else None

@@ -1,0 +1,293 @@
+"""What servers ask in return: roots, a model, and answers of the user. The user decides first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from pi.batteries.mcp import content
+from pi.batteries.mcp.protocol import URL_ELICITATION_REQUIRED, RpcError
+from pi.extension import (
+    AssistantMessage,
+    ExtensionAPI,
+    ExtensionUI,
+    Image,
+    Json,
+    Message,
+    Model,
+    Option,
+    StreamOptions,
+    Text,
+    UserMessage,
+    one_line,
+    sanitise,
+)
+
+REJECTED = -1
+"""The error code of the protocol for a request that the user rejected."""
+INVALID = -32602
+UNSUPPORTED = -32601
+MAX_SHOWN = 2000
+MAX_TOKENS = 8192
+ONCE, SESSION, DENY = "Allow once", "Allow for this session", "Deny"
+ANSWER, DECLINE = "Answer", "Decline"
+YES, NO = "Yes", "No"
+
+
+class Interaction:
+    """Answers the requests of servers for one session."""
+
+    def __init__(self, pi: ExtensionAPI) -> None:
+        self._pi = pi
+        self._may_sample: set[str] = set()
+        """Servers that may use the model in this session without a question."""
+
+    async def answer(self, server: str, method: str, params: Json) -> Json:
+        """The result of a request. Raises ``RpcError``."""
+        match method:
+            case "ping":
+                return {}
+            case "roots/list":
+                return {"roots": roots(self._pi.context.cwd)}
+            case "sampling/createMessage":
+                return await self._sample(server, params)
+            case "elicitation/create":
+                return await self._elicit(server, params)
+            case _:
+                raise RpcError(f"{method} is not supported.", code=UNSUPPORTED)
+
+    # Sampling -------------------------------------------------------------------------------------
+
+    async def _sample(self, server: str, params: Json) -> Json:
+        messages = sampling_messages(params, self._pi.scope.clock.now_ms())
+        model = self._model(params)
+        if model is None:
+            raise RpcError("No model is selected.", code=INVALID)
+        if server not in self._may_sample:
+            await self._confirm_sampling(server, params, model)
+        limit = params.get("maxTokens")
+        most = min(limit, MAX_TOKENS) if isinstance(limit, int) and limit > 0 else MAX_TOKENS
+        temperature = params.get("temperature")
+        answer = await self._pi.models.complete(
+            messages,
+            model=model,
+            system=str(params.get("systemPrompt") or ""),
+            options=StreamOptions(
+                max_tokens=most,
+                temperature=float(temperature) if isinstance(temperature, int | float) else None,
+            ),
+        )
+        if answer.stop_reason in ("error", "aborted"):
+            raise RpcError(f"The model failed: {answer.error_message}", code=REJECTED)
+        return {
+            "role": "assistant",
+            "content": {"type": "text", "text": answer.text},
+            "model": model.id,
+            "stopReason": "maxTokens" if answer.stop_reason == "length" else "endTurn",
+        }
+
+    def _model(self, params: Json) -> Model | None:
+        """The current model, or the first one that the server names and that has credentials."""
+        preferences = params.get("modelPreferences")
+        hints = preferences.get("hints") if isinstance(preferences, dict) else None
+        available = {model.id: model for model in self._pi.models.available()}
+        for hint in hints if isinstance(hints, list) else ():
+            name = hint.get("name") if isinstance(hint, dict) else None
+            if isinstance(name, str) and name in available:
+                return available[name]
+        return self._pi.context.model
+
+    async def _confirm_sampling(self, server: str, params: Json, model: Model) -> None:
+        ui = self._pi.context.ui
+        if not ui.has_ui:
+            raise RpcError("No user can allow the use of the model.", code=REJECTED)
+        asked = "\n".join(_shown(message) for message in params.get("messages") or [])
+        system = params.get("systemPrompt")
+        lines = [f"MCP server {server} wants to ask {model.id}:"]
+        if system:
+            lines.append(f"System: {_clip(str(system))}")
+        title = "\n".join((*lines, _clip(asked)))
+        choice = await ui.select(title, [Option(label=each) for each in (ONCE, SESSION, DENY)])
+        if choice == SESSION:
+            self._may_sample.add(server)
+        elif choice != ONCE:
+            raise RpcError("The user rejected the request.", code=REJECTED)
+
+    # Elicitation ----------------------------------------------------------------------------------
+
+    async def _elicit(self, server: str, params: Json) -> Json:
+        ui = self._pi.context.ui
+        if not ui.has_ui:
+            return {"action": "cancel"}
+        if params.get("mode") == "url" or ("url" in params and "requestedSchema" not in params):
+            return await self._elicit_page(server, params, ui)
+        message = _clip(str(params.get("message") or ""))
+        title = f"MCP server {server} asks:\n{message}"
+        schema = params.get("requestedSchema")
+        properties = schema.get("properties") if isinstance(schema, dict) else None
+        if not isinstance(properties, dict):
+            raise RpcError("The requested schema has no properties.", code=INVALID)
+        choice = await ui.select(title, [ANSWER, DECLINE])
+        if choice != ANSWER:
+            return {"action": "decline" if choice == DECLINE else "cancel"}
+        required = schema.get("required") if isinstance(schema, dict) else None
+        needed = set(map(str, required)) if isinstance(required, list) else set()
+        content: Json = {}
+        for name, each in properties.items():
+            about = each if isinstance(each, dict) else {}
+            answered, value = await ask_field(ui, name, about, required=name in needed)
+            if not answered:
+                return {"action": "cancel"}
+            if value is not None:
+                content[name] = value
+        return {"action": "accept", "content": content}
+
+    async def _elicit_page(self, server: str, params: Json, ui: ExtensionUI) -> Json:
+        url = str(params.get("url") or "")
+        parts = urlsplit(url)
+        if parts.scheme not in ("https", "http") or not parts.hostname:
+            raise RpcError("The address is not an http address.", code=INVALID)
+        message = _clip(str(params.get("message") or ""))
+        title = f"MCP server {server} asks you to open a page on {parts.hostname}:\n{message}"
+        choice = await ui.select(f"{title}\n{one_line(url)}", ["Open the page", DECLINE])
+        if choice != "Open the page":
+            return {"action": "decline" if choice == DECLINE else "cancel"}
+        ui.open_url(url)
+        return {"action": "accept"}
+
+
+def required_pages(error: RpcError) -> list[Json]:
+    """The pages that the user has to open before a call works."""
+    if error.code != URL_ELICITATION_REQUIRED or not isinstance(error.data, dict):
+        return []
+    found = error.data.get("elicitations")
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
+def roots(cwd: Path) -> list[Json]:
+    """The directories that servers may work in."""
+    return [{"uri": cwd.as_uri(), "name": cwd.name or str(cwd)}]
+
+
+def sampling_messages(params: Json, now_ms: int) -> list[Message]:
+    """The messages of a sampling request. Raises ``RpcError`` for content that cannot be sent."""
+    messages: list[Message] = []
+    given = params.get("messages")
+    for each in given if isinstance(given, list) else ():
+        if not isinstance(each, dict):
+            continue
+        raw = each.get("content")
+        blocks = [
+            block
+            for part in (raw if isinstance(raw, list) else [raw])
+            for block in content.content_blocks(part)
+        ]
+        if each.get("role") == "assistant":
+            texts = tuple(block for block in blocks if isinstance(block, Text))
+            messages.append(AssistantMessage(content=texts, timestamp=now_ms))
+        else:
+            messages.append(UserMessage(content=tuple(blocks), timestamp=now_ms))
+    if not messages:
+        raise RpcError("The request has no messages.", code=INVALID)
+    return messages
+
+
+async def ask_field(
+    ui: ExtensionUI, name: str, schema: Json, *, required: bool
+) -> tuple[bool, Any]:
+    """The value of one field, and whether it was answered; an empty optional one is ``None``."""
+    about = schema.get("title") or name
+    more = schema.get("description")
+    hint = "" if required else " (optional)"
+    title = sanitise(f"{about}{hint}" + (f"\n{more}" if more else ""))
+    choices = _choices(schema)
+    if schema.get("type") == "array":
+        items = _choices(schema.get("items") if isinstance(schema.get("items"), dict) else {})
+        picked = await ui.select(title, list(items), multi=True)
+        return picked is not None, [items[label] for label in picked or ()]
+    if schema.get("type") == "boolean":
+        answer = await ui.select(title, [YES, NO])
+        return answer is not None, answer == YES
+    if choices:
+        label = await ui.select(title, list(choices))
+        return label is not None, choices.get(label or "")
+    return await _ask_text(ui, title, schema, required=required)
+
+
+async def _ask_text(
+    ui: ExtensionUI, title: str, schema: Json, *, required: bool
+) -> tuple[bool, Any]:
+    default = schema.get("default")
+    problem = ""
+    while True:
+        shown = f"{title}\n{problem}" if problem else title
+        text = await ui.input(shown, "" if default is None else str(default))
+        if text is None:
+            return False, None
+        text = text or ("" if default is None else str(default))
+        if not text and not required:
+            return True, None
+        try:
+            return True, field_value(schema, text)
+        except ValueError as error:
+            problem = str(error)
+
+
+def field_value(schema: Json, text: str) -> Any:
+    """A typed text as a value of the schema. Raises ``ValueError`` with what is expected."""
+    kind = schema.get("type")
+    if kind in ("integer", "number"):
+        read: Callable[[str], float] = int if kind == "integer" else float
+        try:
+            number = read(text)
+        except ValueError:
+            raise ValueError(
+                f"Enter {'a whole number' if kind == 'integer' else 'a number'}."
+            ) from None
+        low, high = schema.get("minimum"), schema.get("maximum")
+        if isinstance(low, int | float) and number < low:
+            raise ValueError(f"Enter at least {low}.")
+        if isinstance(high, int | float) and number > high:
+            raise ValueError(f"Enter at most {high}.")
+        return number
+    shortest, longest = schema.get("minLength"), schema.get("maxLength")
+    if isinstance(shortest, int) and len(text) < shortest:
+        raise ValueError(f"Enter at least {shortest} characters.")
+    if isinstance(longest, int) and len(text) > longest:
+        raise ValueError(f"Enter at most {longest} characters.")
+    if schema.get("format") == "email" and "@" not in text:
+        raise ValueError("Enter an e-mail address.")
+    if schema.get("format") == "uri" and "://" not in text:
+        raise ValueError("Enter an address such as https://example.com.")
+    return text
+
+
+def _choices(schema: Json | None) -> dict[str, str]:
+    """The choices of a field by their labels: ``enum``, or ``oneOf`` with titles."""
+    schema = schema or {}
+    values = schema.get("enum")
+    if isinstance(values, list):
+        names = schema.get("enumNames")
+        labels = names if isinstance(names, list) and len(names) == len(values) else values
+        return {one_line(str(label)): value for label, value in zip(labels, values, strict=True)}
+    titled = schema.get("oneOf") or schema.get("anyOf")
+    return {
+        one_line(str(each.get("title") or each["const"])): each["const"]
+        for each in (titled if isinstance(titled, list) else ())
+        if isinstance(each, dict) and "const" in each
+    }
+
+
+def _shown(message: Any) -> str:
+    if not isinstance(message, dict):
+        return ""
+    blocks = content.content_blocks(message.get("content"))
+    words = ("[picture]" if isinstance(block, Image) else block.text for block in blocks)
+    return f"{message.get('role', 'user')}: {' '.join(words)}"
+
+
+def _clip(text: str) -> str:
+    text = sanitise(text)
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}… ({len(text):,} characters)"

@@ -1,0 +1,403 @@
+"""Messages of the Model Context Protocol in both eras. Pure.
+
+Servers of the modern era (2026-07-28) are stateless: every request has the version and the
+capabilities of the client in ``_meta``. Servers of the handshake era answer ``initialize`` first.
+
+McpError
+├── RpcError          the server answered with an error
+├── BadMessage        the server broke the protocol
+├── ServerTimeout     no answer in time
+└── ServerClosed      the program ended, or the connection was lost
+    ├── SessionExpired   the HTTP session is unknown to the server: connect again
+    └── HttpRefused      an HTTP status that is not a success
+        └── LoginNeeded  401, or 403 for a missing scope
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, TypeAlias
+
+from pi.extension import Json, PiError, Record, field
+
+Era: TypeAlias = Literal["modern", "handshake"]
+
+MODERN = "2026-07-28"
+HANDSHAKE = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+"""Versions that begin with ``initialize``, the newest first."""
+META = "io.modelcontextprotocol/"
+LOG_LEVEL = "info"
+UNSUPPORTED_VERSION = -32022
+METHOD_NOT_FOUND = -32601
+URL_ELICITATION_REQUIRED = -32042
+MAX_ROUNDS = 10
+"""How often one request may ask for further input."""
+MAX_PAGES = 100
+"""Pages of one list; a server whose cursor never ends must not hold us up."""
+
+
+class McpError(PiError):
+    """A failure of a server; the message names the server."""
+
+
+class RpcError(McpError):
+    """The server answered with an error."""
+
+    def __init__(self, message: str, *, code: int, data: Any = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.data = data
+
+
+class BadMessage(McpError):
+    """The server broke the protocol."""
+
+
+class ServerTimeout(McpError):
+    """The server did not answer in time."""
+
+
+class ServerClosed(McpError):
+    """The program ended, or the connection was lost."""
+
+
+class SessionExpired(ServerClosed):
+    """The server does not know the HTTP session any more."""
+
+
+class HttpRefused(ServerClosed):
+    """The server answered with an HTTP status that is not a success."""
+
+    def __init__(self, message: str, *, status: int, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
+
+
+class LoginNeeded(HttpRefused):
+    """The server wants an access token, or another one. ``challenge`` is ``WWW-Authenticate``."""
+
+    def __init__(self, message: str, *, status: int, challenge: str, hint: str = "") -> None:
+        super().__init__(message, status=status, hint=hint)
+        self.challenge = challenge
+
+
+class ServerInfo(Record):
+    """What a server said about itself."""
+
+    era: Era
+    version: str
+    name: str = ""
+    server_version: str = ""
+    capabilities: Json = field(default_factory=dict)
+    instructions: str = ""
+
+    def offers(self, kind: str) -> bool:
+        """Whether the server has a capability, such as ``completions``."""
+        return kind in self.capabilities
+
+
+class ToolInfo(Record):
+    """A tool of a server. All texts are written by the server and untrusted."""
+
+    name: str
+    description: str = ""
+    input_schema: Json = field(default_factory=dict)
+    title: str = ""
+
+
+class ResourceInfo(Record):
+    """A resource of a server, or a template of resources if ``uri`` has placeholders."""
+
+    uri: str
+    name: str = ""
+    description: str = ""
+    mime_type: str = ""
+    is_template: bool = False
+
+
+class PromptArgument(Record):
+    """An argument of a prompt."""
+
+    name: str
+    description: str = ""
+    required: bool = False
+
+
+class PromptInfo(Record):
+    """A prompt of a server."""
+
+    name: str
+    description: str = ""
+    arguments: tuple[PromptArgument, ...] = ()
+
+
+# Messages of the client ---------------------------------------------------------------------------
+
+
+def client_capabilities(*, has_ui: bool) -> Json:
+    """What the client offers; without a user no server may ask for input or for a model."""
+    known: Json = {"roots": {}}
+    if has_ui:
+        known |= {"sampling": {}, "elicitation": {"form": {}, "url": {}}}
+    return known
+
+
+def request(id: int, method: str, params: Json | None, *, meta: Json) -> Json:
+    """A request. ``meta`` is merged into the ``_meta`` of the parameters."""
+    given = dict(params or {})
+    if meta:
+        given["_meta"] = {**given.get("_meta", {}), **meta}
+    message: Json = {"jsonrpc": "2.0", "id": id, "method": method}
+    return message | {"params": given} if given else message
+
+
+def notification(method: str, params: Json | None = None) -> Json:
+    """A notification."""
+    message: Json = {"jsonrpc": "2.0", "method": method}
+    return message | {"params": params} if params else message
+
+
+def modern_meta(client_version: str, capabilities: Json) -> Json:
+    """The ``_meta`` of every request to a modern server."""
+    return {
+        f"{META}protocolVersion": MODERN,
+        f"{META}clientInfo": {"name": "pi", "version": client_version},
+        f"{META}clientCapabilities": capabilities,
+        f"{META}logLevel": LOG_LEVEL,
+    }
+
+
+def initialize_params(client_version: str, capabilities: Json) -> Json:
+    """The parameters of ``initialize``."""
+    return {
+        "protocolVersion": HANDSHAKE[0],
+        # 2026-07-28 has no notification for roots, so only the handshake announces it.
+        "capabilities": capabilities | {"roots": {"listChanged": True}},
+        "clientInfo": {"name": "pi", "version": client_version},
+    }
+
+
+_NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_PLAIN = re.compile(r"[\x20-\x7e]*")
+_ENCODED = re.compile(r"=\?base64\?.*\?=")
+_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+
+
+def routing_headers(message: Json, schema: Json | None = None) -> dict[str, str]:
+    """The HTTP headers of a request to a modern server; ``schema`` is that of the called tool."""
+    method, params = message["method"], message.get("params", {})
+    headers = {"Mcp-Method": method}
+    if (key := _NAMED.get(method)) is not None and isinstance(params.get(key), str):
+        headers["Mcp-Name"] = header_value(params[key])
+    if method == "tools/call" and schema:
+        arguments = params.get("arguments") or {}
+        for path, token in header_parameters(schema):
+            if (value := _scalar_at(arguments, path)) is not None:
+                headers[f"Mcp-Param-{token}"] = header_value(value)
+    return headers
+
+
+def header_value(text: str) -> str:
+    """``text``, encoded if an HTTP header would not carry it unchanged."""
+    if _PLAIN.fullmatch(text) and text == text.strip() and not _ENCODED.fullmatch(text):
+        return text
+    return f"=?base64?{base64.b64encode(text.encode()).decode()}?="
+
+
+def header_parameters(schema: Json, path: tuple[str, ...] = ()) -> Iterator[tuple[Any, str]]:
+    """Paths of the arguments that are also sent as headers, with the name of each header."""
+    properties = schema.get("properties")
+    for name, each in properties.items() if isinstance(properties, dict) else ():
+        if not isinstance(each, dict):
+            continue
+        token = each.get("x-mcp-header")
+        if isinstance(token, str) and _TOKEN.fullmatch(token):
+            yield (*path, name), token
+        yield from header_parameters(each, (*path, name))
+
+
+def header_problem(schema: Json) -> str:
+    """What is wrong with the headers that a schema names; empty if nothing is."""
+    seen: set[str] = set()
+    for each in _annotated(schema):
+        token = each["x-mcp-header"]
+        if not isinstance(token, str) or not _TOKEN.fullmatch(token):
+            return f"x-mcp-header {token!r} is not the name of a header"
+        if token.lower() in seen:
+            return f"x-mcp-header {token!r} is used twice"
+        if each.get("type") not in ("string", "integer", "boolean"):
+            return f"x-mcp-header {token!r} is not on a text, integer or boolean"
+        seen.add(token.lower())
+    return ""
+
+
+def _annotated(schema: Json) -> Iterator[Json]:
+    properties = schema.get("properties")
+    for each in properties.values() if isinstance(properties, dict) else ():
+        if isinstance(each, dict):
+            if "x-mcp-header" in each:
+                yield each
+            yield from _annotated(each)
+
+
+def _scalar_at(arguments: Mapping[str, Any], path: tuple[str, ...]) -> str | None:
+    found: Any = arguments
+    for name in path:
+        found = found.get(name) if isinstance(found, Mapping) else None
+    if isinstance(found, bool):
+        return "true" if found else "false"
+    return str(found) if isinstance(found, str | int) else None
+
+
+# Messages of the server ---------------------------------------------------------------------------
+
+
+def response_error(server: str, error: Any) -> RpcError:
+    """The error of a response."""
+    fields = error if isinstance(error, dict) else {}
+    code = fields.get("code")
+    text = str(fields.get("message") or "no reason given").strip()
+    return RpcError(
+        f"MCP server {server} refused the request: {text}",
+        code=code if isinstance(code, int) else 0,
+        data=fields.get("data"),
+    )
+
+
+def discovered(result: Json) -> ServerInfo | None:
+    """The server that answered ``server/discover``; ``None`` if it is not a modern one."""
+    versions = result.get("supportedVersions")
+    if not isinstance(versions, list) or MODERN not in versions:
+        return None
+    meta = _object(result.get("_meta"))
+    return _info("modern", MODERN, result, meta.get(f"{META}serverInfo"))
+
+
+def initialized(server: str, result: Json) -> ServerInfo:
+    """The server that answered ``initialize``. Raises ``BadMessage`` for an unknown version."""
+    version = result.get("protocolVersion")
+    if version not in HANDSHAKE:
+        raise BadMessage(
+            f"MCP server {server} speaks version {version!r} of the protocol, which is unknown.",
+            hint=f"Known versions: {', '.join((MODERN, *HANDSHAKE))}. Update pi or the server.",
+        )
+    return _info("handshake", version, result, result.get("serverInfo"))
+
+
+def _info(era: Era, version: str, result: Json, about: Any) -> ServerInfo:
+    about = _object(about)
+    return ServerInfo(
+        era=era,
+        version=version,
+        name=_text(about, "name"),
+        server_version=_text(about, "version"),
+        capabilities=_object(result.get("capabilities")),
+        instructions=_text(result, "instructions"),
+    )
+
+
+def tools_of(result: Json) -> list[ToolInfo]:
+    """The tools of a page; entries without a name are skipped."""
+    return [
+        ToolInfo(
+            name=each["name"],
+            description=_text(each, "description"),
+            input_schema=_object(each.get("inputSchema")),
+            title=_text(each, "title") or _text(_object(each.get("annotations")), "title"),
+        )
+        for each in _entries(result, "tools", "name")
+    ]
+
+
+def resources_of(result: Json) -> list[ResourceInfo]:
+    """The resources of a page."""
+    return [_resource(each, "uri") for each in _entries(result, "resources", "uri")]
+
+
+def templates_of(result: Json) -> list[ResourceInfo]:
+    """The resource templates of a page."""
+    found = _entries(result, "resourceTemplates", "uriTemplate")
+    return [_resource(each, "uriTemplate") for each in found]
+
+
+def _resource(entry: Json, key: str) -> ResourceInfo:
+    return ResourceInfo(
+        uri=entry[key],
+        name=_text(entry, "title") or _text(entry, "name"),
+        description=_text(entry, "description"),
+        mime_type=_text(entry, "mimeType"),
+        is_template=key == "uriTemplate",
+    )
+
+
+def prompts_of(result: Json) -> list[PromptInfo]:
+    """The prompts of a page."""
+    return [
+        PromptInfo(
+            name=each["name"],
+            description=_text(each, "description") or _text(each, "title"),
+            arguments=tuple(
+                PromptArgument(
+                    name=argument["name"],
+                    description=_text(argument, "description"),
+                    required=argument.get("required") is True,
+                )
+                for argument in _entries(each, "arguments", "name")
+            ),
+        )
+        for each in _entries(result, "prompts", "name")
+    ]
+
+
+def completions_of(result: Json) -> list[str]:
+    """The values of a completion."""
+    values = _object(result.get("completion")).get("values")
+    return [each for each in values if isinstance(each, str)] if isinstance(values, list) else []
+
+
+def input_requests(result: Json) -> tuple[dict[str, Json], str | None] | None:
+    """What a request needs before it can be answered: requests by key, and the server's state."""
+    if result.get("resultType") != "input_required":
+        return None
+    requests = {
+        key: each for key, each in _object(result.get("inputRequests")).items() if _object(each)
+    }
+    state = result.get("requestState")
+    return requests, state if isinstance(state, str) else None
+
+
+def matches_template(template: str, uri: str) -> bool:
+    """Whether a resource template can produce ``uri``."""
+    parts = re.split(r"(\{[^{}]*\})", template)
+    pattern = "".join(
+        (".*" if part[1:2] in "+#" else "[^?#]*") if part.startswith("{") else re.escape(part)
+        for part in parts
+    )
+    return re.fullmatch(pattern, uri) is not None
+
+
+def compact(value: Any) -> str:
+    """A JSON value in one line, for the log."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _entries(result: Json, key: str, required: str) -> list[Json]:
+    found = result.get(key)
+    entries = found if isinstance(found, list) else []
+    return [
+        each
+        for each in entries
+        if isinstance(each, dict) and isinstance(each.get(required), str) and each[required]
+    ]
+
+
+def _object(value: Any) -> Json:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(entry: Json, key: str) -> str:
+    value = entry.get(key)
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,129 @@
+"""Resources of servers as references: ``mcp://<server>/<uri>``, and the URIs themselves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Protocol
+
+from pi.batteries.mcp import content
+from pi.batteries.mcp.protocol import McpError, ResourceInfo, matches_template
+from pi.batteries.mcp.server import McpServer, ServerUser
+from pi.extension import (
+    Image,
+    Resource,
+    ResourceRef,
+    ResourceWindow,
+    Text,
+    ToolFailed,
+    one_line,
+)
+
+SCHEME = "mcp"
+_URI = re.compile(r"[a-z][a-z0-9+.-]*:[^\s]+", re.IGNORECASE)
+_NOT_OURS = ("file:", "artifact:", "agent:", "mcp:")
+
+
+class SessionServers(ServerUser, Protocol):
+    """The servers of a session."""
+
+    @property
+    def servers(self) -> Sequence[McpServer]:
+        """The servers that may run."""
+
+    def server(self, name: str) -> McpServer | None:
+        """The server of that name."""
+
+    async def watch(self, server: McpServer, uri: str) -> None:
+        """Subscribe to a resource that was read."""
+
+
+class ResourceReader:
+    """Reads resources of servers for the file tools."""
+
+    def __init__(self, session: SessionServers) -> None:
+        self._session = session
+
+    def parse_native(self, text: str) -> ResourceRef | None:
+        """A path that is the URI of a known resource, or that a template can produce."""
+        if not _URI.fullmatch(text) or text.lower().startswith(_NOT_OURS):
+            return None
+        server = self._owner(text)
+        return None if server is None else ResourceRef(text=text, rest=f"{server.name}/{text}")
+
+    async def read(self, ref: ResourceRef, window: ResourceWindow) -> Resource:
+        """The content of a resource; ``mcp://`` and ``mcp://<server>`` list what there is."""
+        name, _, uri = ref.rest.partition("/")
+        if not name:
+            return Resource(text=self._servers())
+        server = self._session.server(name)
+        if server is None:
+            raise ToolFailed(f"Unknown MCP server {name!r}.\n{self._servers()}")
+        try:
+            if not uri:
+                await server.complete_lists()
+                return Resource(text=listing(server))
+            result = await server.ask("resources/read", {"uri": uri}, self._session)
+            await self._session.watch(server, uri)
+        except McpError as error:
+            raise ToolFailed(error.explain()) from error
+        found = result.get("contents")
+        blocks = [
+            block
+            for each in (found if isinstance(found, list) else [])
+            if isinstance(each, dict)
+            for block in content.resource_blocks(each)
+        ]
+        if any(isinstance(block, Image) for block in blocks):
+            return Resource(content=tuple(blocks))
+        return Resource(text="\n".join(block.text for block in blocks if isinstance(block, Text)))
+
+    def list(self, ref: ResourceRef) -> Sequence[str]:
+        """The names below a reference."""
+        name = ref.rest.partition("/")[0]
+        if not name:
+            return [server.name for server in self._session.servers]
+        server = self._session.server(name)
+        return [] if server is None else [each.uri for each in server.offer.current.resources]
+
+    def complete(self, prefix: str) -> Sequence[str]:
+        """Completions of ``<server>/<uri>``."""
+        known = [f"{server.name}/" for server in self._session.servers]
+        for server in self._session.servers:
+            known += [f"{server.name}/{each.uri}" for each in server.offer.current.resources]
+        return [each for each in known if each.startswith(prefix)]
+
+    def _owner(self, uri: str) -> McpServer | None:
+        for server in self._session.servers:
+            if any(_is(each, uri) for each in server.offer.current.resources):
+                return server
+        return None
+
+    def _servers(self) -> str:
+        names = ", ".join(server.name for server in self._session.servers)
+        return f"MCP servers: {names or 'none'}. mcp://<server> lists the resources of one."
+
+
+def listing(server: McpServer) -> str:
+    """The resources of a server, one per line."""
+    resources = server.offer.current.resources
+    if not resources:
+        return f"MCP server {server.name} has no resources."
+    return "\n".join(
+        " ".join(
+            filter(
+                None,
+                (
+                    f"mcp://{server.name}/{each.uri}",
+                    "(template)" if each.is_template else "",
+                    one_line(each.name),
+                    one_line(each.description)[:120],
+                ),
+            )
+        )
+        for each in resources
+    )
+
+
+def _is(resource: ResourceInfo, uri: str) -> bool:
+    return matches_template(resource.uri, uri) if resource.is_template else resource.uri == uri

@@ -1,0 +1,259 @@
+"""The servers of one session: which are configured, which may run, and what they contribute."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import Any
+
+from pi.batteries.mcp.configuration import Configuration
+from pi.batteries.mcp.definitions import Configured, Definition
+from pi.batteries.mcp.interaction import Interaction
+from pi.batteries.mcp.lists import lists_from_json, lists_to_json
+from pi.batteries.mcp.prompts import SessionPrompts
+from pi.batteries.mcp.protocol import McpError
+from pi.batteries.mcp.resources import SCHEME, ResourceReader
+from pi.batteries.mcp.server import McpServer
+from pi.batteries.mcp.tools import SessionTools
+from pi.batteries.mcp.values import COMMAND_SECONDS, Values
+from pi.extension import (
+    ExtensionAPI,
+    Scope,
+    StaleSession,
+    one_line,
+)
+
+LINGER_SECONDS = 5.0
+"""How long a connection outlives its last session, so that ``/new`` does not end it."""
+WAIT_SECONDS = 3.0
+"""How long the first request waits for servers whose tools are not known yet."""
+WAIT_SECONDS_UNATTENDED = 20.0
+"""The same without a user, who could ask again."""
+
+
+class SessionMcp:
+    """All servers of one session."""
+
+    def __init__(self, pi: ExtensionAPI) -> None:
+        self.pi = pi
+        self.configured: tuple[Configured, ...] = ()
+        """Every definition that was found, shadowed ones included."""
+        self.configuration = Configuration(pi)
+        self.failures = Failures(pi)
+        self.denied: set[str] = set()
+        """Servers that wait for consent."""
+        self.tools = SessionTools(self)
+        self.prompts = SessionPrompts(self)
+        self.interaction = Interaction(pi)
+        self._logins: Any = None
+        self._servers: dict[str, McpServer] = {}
+        self._opening: asyncio.Task[Any] | None = None
+        self._starting: set[asyncio.Task[Any]] = set()
+        self._shown_lists: dict[str, Any] = {}
+        self._watched: dict[str, set[str]] = {}
+        reader = ResourceReader(self)
+        pi.add_scheme(SCHEME, reader)
+        pi.add_path_form(reader.parse_native, reader)
+
+    # Reading --------------------------------------------------------------------------------------
+
+    @property
+    def servers(self) -> list[McpServer]:
+        """The servers that may run, by name."""
+        return [self._servers[name] for name in sorted(self._servers)]
+
+    def server(self, name: str) -> McpServer | None:
+        """The server of that name; ``None`` if there is none that may run."""
+        return self._servers.get(name)
+
+    @property
+    def logins(self) -> Any:
+        """The access tokens; imported with the first HTTP server."""
+        if self._logins is None:
+            from pi.batteries.mcp.oauth import Logins
+
+            self._logins = Logins(self.pi)
+        return self._logins
+
+    @property
+    def opening(self) -> asyncio.Task[Any] | None:
+        """The task that reads the configuration; ``None`` before the session has started."""
+        return self._opening
+
+    # Configuration --------------------------------------------------------------------------------
+
+    def open(self) -> None:
+        """Read the configuration and start what it allows, without waiting."""
+        self._opening = self.pi.scope.spawn(self.load(), name="servers")
+
+    async def load(self, *, start: bool = True) -> None:
+        """Read the configuration and start servers whose tools are not known.
+
+        Servers that are gone or changed are not used any more.
+        """
+        self.configured = self.configuration.read()
+        usable = [
+            each for each in self.configured if not each.shadowed_by and each.definition.enabled
+        ]
+        for each in usable:
+            if each.definition.problem:
+                self.pi.warn(f"MCP server {each.name} is left out: {each.definition.problem}.")
+        usable = [each for each in usable if not each.definition.problem]
+        allowed = await self.configuration.allowed(usable)
+        self.denied = {each.name for each in usable if each not in allowed}
+        keep = {each.name: each for each in allowed}
+        for name in [*self._servers]:
+            if self._servers[name].configured != keep.get(name):
+                self._servers.pop(name)
+        for name, each in keep.items():
+            if name not in self._servers:
+                await self._add(each, start=start)
+        self.update()
+
+    async def _add(self, configured: Configured, *, start: bool) -> None:
+        pi, key = self.pi, configured.definition.digest
+        # One connection serves sessions in all folders, if no folder changes what it runs.
+        folder = "" if configured.is_same_everywhere else str(pi.context.cwd)
+        shared_key = ("mcp", configured.name, key, folder)
+
+        async def make(scope: Scope) -> McpServer:
+            return McpServer(configured, scope, pi.version)
+
+        linger = LINGER_SECONDS if pi.context.mode in ("tui", "rpc") else 0
+        server = await pi.shared(shared_key, make, linger=linger)
+        pi.scope.on_close(server.users.attach(self))
+        cached = pi.store("global").get(key)
+        if isinstance(cached, dict):
+            server.offer.use_cached(lists_from_json(cached))
+        self._servers[configured.name] = server
+        if start and not server.offer.is_known:
+            self._start(server)
+
+    def _start(self, server: McpServer) -> None:
+        """Connect in the background; a failure is shown."""
+        task = self.pi.scope.spawn(self._started(server), name=f"start {server.name}")
+        self._starting.add(task)
+        task.add_done_callback(self._starting.discard)
+
+    async def _started(self, server: McpServer) -> None:
+        with suppress(McpError):  # the server has it, and ``changed`` shows it
+            await server.ready()
+
+    async def wait(self) -> None:
+        """Wait for servers whose tools are not known yet, but not for long."""
+        unattended = not self.pi.context.has_ui
+        seconds = WAIT_SECONDS_UNATTENDED if unattended else WAIT_SECONDS
+        try:
+            async with asyncio.timeout(seconds):
+                if self._opening is None:
+                    self.open()
+                assert self._opening is not None
+                await asyncio.shield(self._opening)
+                if self._starting:
+                    await asyncio.wait(self._starting)
+        except TimeoutError:
+            slow = ", ".join(each.name for each in self.servers if each.state == "starting")
+            self.pi.warn(f"The request does not wait longer for MCP server {slow or 'consent'}.")
+        self.update()
+
+    async def shut_down(self) -> None:
+        """End HTTP sessions that only this session uses, while requests are still possible."""
+        ending = [each for each in self.servers if each.is_remote and each.users.are_only(self)]
+        await asyncio.gather(*(server.disconnect() for server in ending))
+
+    # ServerUser -----------------------------------------------------------------------------------
+
+    async def expand(self, configured: Configured) -> Definition:
+        """The definition with all values expanded. Raises ``McpError``."""
+        context = self.pi.context
+
+        async def run(command: str) -> str:
+            done = await self.pi.exec(["sh", "-c", command], timeout=COMMAND_SECONDS, kind="mcp")
+            if done.code != 0 or not done.stdout.strip():
+                why = "timed out" if done.killed else one_line(done.stderr)[:200] or "no output"
+                raise McpError(f"MCP server {configured.name}: `{command}` failed: {why}")
+            return done.stdout
+
+        values = Values(configured, environ=context.environ, cwd=context.cwd, run=run)
+        return await values.definition()
+
+    def changed(self, server: McpServer) -> None:
+        """The state or the lists of a server changed."""
+        try:
+            self.failures.show(server)
+            self.update()
+        except StaleSession:
+            pass  # the session is ending; its registrations are removed by its scope
+
+    def updated(self, server: McpServer, uri: str) -> None:
+        """A subscribed resource changed: let the model know, if the user wants that."""
+        if self.pi.settings.get("mcp.notifications") and uri in self._watched.get(server.name, ()):
+            self.pi.scope.spawn(self._notify_model(server, uri), name="resource update")
+
+    async def _notify_model(self, server: McpServer, uri: str) -> None:
+        await self.pi.send_message(
+            {
+                "custom_type": "mcp-notification",
+                "content": f"The resource {uri} of MCP server {server.name} has changed.",
+                "display": True,
+            },
+            deliver_as="next_turn",
+        )
+
+    async def watch(self, server: McpServer, uri: str) -> None:
+        """Subscribe to a resource that was read, if notifications are on."""
+        if self.pi.settings.get("mcp.notifications") and await server.subscribe(uri):
+            self._watched.setdefault(server.name, set()).add(uri)
+
+    async def store(self, server: McpServer) -> None:
+        """Store the lists of a server by the hash of its definition."""
+        store, key = self.pi.store("global"), server.configured.definition.digest
+        lists = lists_to_json(server.offer.current)
+        if store.get(key) != lists:
+            await store.set(key, lists)
+
+    # Showing --------------------------------------------------------------------------------------
+
+    def update(self) -> None:
+        """Register the tools and prompts of all servers, if they changed."""
+        lists = {server.name: server.offer.current for server in self.servers}
+        if lists != self._shown_lists:
+            self._shown_lists = lists
+            self.tools.update(self.servers)
+            self.prompts.update(self.servers)
+
+    def model_changed(self) -> None:
+        """Decide again whether models search: the context window may be another one."""
+        self.tools.update(self.servers)
+
+
+class Failures:
+    """Shows each failed server once, in the footer and as a notice, until it works again."""
+
+    def __init__(self, pi: ExtensionAPI) -> None:
+        self._pi = pi
+        self._shown: set[str] = set()
+        self._in_footer: set[str] = set()
+
+    def show(self, server: McpServer) -> None:
+        """Show the state of a server if it failed or works again."""
+        name, failed = server.name, server.state in ("failed", "login")
+        if failed and name not in self._shown and server.error is not None:
+            self._shown.add(name)
+            self._in_footer.add(name)
+            self._pi.warn(server.error.explain())
+        elif server.state == "ready" and name in self._shown:
+            self._shown.discard(name)
+            self._in_footer.discard(name)
+        else:
+            return
+        self._show_status()
+
+    def seen(self) -> None:
+        """The user has seen the failures, which leave the footer."""
+        self._in_footer.clear()
+        self._show_status()
+
+    def _show_status(self) -> None:
+        names = ", ".join(sorted(self._in_footer))
+        self._pi.context.ui.set_status("mcp", f"MCP {names} failed: /mcp" if names else None)

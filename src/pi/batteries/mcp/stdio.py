@@ -1,0 +1,163 @@
+"""Messages over the pipes of a program, one JSON object per line.
+
+A server may write anything to its output: lines that are not messages are logged, a few of them,
+and a line that is too long is skipped. Lines are split here, since ``readline`` has a limit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterator
+
+from pi.batteries.mcp.client import Peer
+from pi.batteries.mcp.protocol import Era, ServerClosed, ServerInfo
+from pi.extension import Child, Json, PiError, Scope, one_line
+
+MAX_LINE = 64 * 1024 * 1024
+"""Bytes of one message."""
+MAX_LOGGED_LINES = 20
+"""Lines of garbage that are logged."""
+EXIT_SECONDS = 2.0
+"""How long a server may take to end after its input was closed."""
+CHUNK = 256 * 1024
+
+
+class Lines:
+    """Splits bytes into lines; a line above the limit is dropped and counted."""
+
+    def __init__(self, limit: int = MAX_LINE) -> None:
+        self._limit = limit
+        self._held = list[bytes]()
+        self._size = 0
+        self.dropped = 0
+        """Lines that were too long."""
+
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
+        """The lines that ``chunk`` completes."""
+        *whole, rest = chunk.split(b"\n")
+        for piece in whole:
+            self._add(piece)
+            if self._size > self._limit:
+                self.dropped += 1
+            elif self._held:
+                yield b"".join(self._held)
+            self._held, self._size = [], 0
+        self._add(rest)
+
+    def _add(self, piece: bytes) -> None:
+        self._size += len(piece)
+        if self._size > self._limit:
+            self._held.clear()
+        elif piece:
+            self._held.append(piece)
+
+
+class StdioTransport:
+    """A server as a child process. It ends with its scope, and with pi even if pi is killed."""
+
+    era: Era | None = None
+
+    def __init__(self, name: str, start: Callable[[Scope], Awaitable[Child]], scope: Scope) -> None:
+        self._name = name
+        self._start = start
+        self._scope = scope
+        """Owned by the transport: the program and its readers, until ``close``."""
+        self._child: Child | None = None
+        self._peer: Peer
+        self._errors: deque[str] = deque(maxlen=5)
+        """The last lines of standard error, to explain the end of the program."""
+        self._garbage = 0
+        self._closing = False
+
+    async def open(self, peer: Peer) -> None:
+        """Start the program."""
+        self._peer = peer
+        try:
+            self._child = child = await self._start(self._scope)
+        except PiError as error:
+            raise ServerClosed(
+                f"MCP server {self._name} cannot start: {error.message}", hint=error.hint
+            ) from error
+        self._scope.spawn(self._read(child), name=f"{self._name}: output")
+        self._scope.spawn(self._read_errors(child), name=f"{self._name}: errors")
+
+    async def send(self, message: Json, *, schema: Json | None = None) -> None:
+        """Write a message. Raises ``ServerClosed``."""
+        data = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
+        try:
+            if self._child is None:
+                raise BrokenPipeError
+            await self._child.write(data.encode("utf-8", "replace") + b"\n")
+        except ConnectionError as error:
+            raise ServerClosed(f"MCP server {self._name} has ended.{self._last_words()}") from error
+
+    def connected(self, info: ServerInfo) -> None:
+        """Nothing depends on it."""
+
+    def abandon(self, id: int) -> bool:
+        """The server has to be notified."""
+        return False
+
+    async def close(self) -> None:
+        """Close the input, wait for the end, then end whatever is left of the program."""
+        self._closing = True
+        child, self._child = self._child, None
+        try:
+            if child is not None:
+                child.close_stdin()
+                async with asyncio.timeout(EXIT_SECONDS):
+                    await child.wait()
+        except TimeoutError:
+            pass
+        finally:
+            if child is not None:
+                # Also after its own end: a server may leave programs behind.
+                await child.terminate()
+            await self._scope.close()
+
+    async def _read(self, child: Child) -> None:
+        lines = Lines()
+        while chunk := await child.output.read(CHUNK):
+            dropped = lines.dropped
+            for line in lines.feed(chunk):
+                self._received(line)
+            if lines.dropped > dropped:
+                self._peer.log(f"Skipped a line of more than {MAX_LINE >> 20} MiB.")
+        end = await child.wait()
+        if self._closing:
+            return
+        how = f"signal {end.signal}" if end.signal is not None else f"exit code {end.exit_code}"
+        self._peer.fail(
+            None,
+            ServerClosed(
+                f"MCP server {self._name} ended with {how}.{self._last_words()}",
+                hint=f"/mcp reconnect {self._name} starts it again.",
+            ),
+        )
+
+    def _received(self, line: bytes) -> None:
+        if not line.strip():
+            return
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError):
+            self._garbage += 1
+            if self._garbage <= MAX_LOGGED_LINES:
+                text = one_line(line[:200].decode("utf-8", "replace"))
+                self._peer.log(f"Not a message: {text}")
+            return
+        self._peer.receive(message)
+
+    async def _read_errors(self, child: Child) -> None:
+        lines = Lines(limit=1024 * 1024)
+        while chunk := await child.errors.read(CHUNK):
+            for line in lines.feed(chunk):
+                text = one_line(line[:500].decode("utf-8", "replace")).strip()
+                if text:
+                    self._errors.append(text)
+                    self._peer.log(text)
+
+    def _last_words(self) -> str:
+        return f" Its last line: {self._errors[-1]}" if self._errors else ""

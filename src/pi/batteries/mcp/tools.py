@@ -1,0 +1,285 @@
+"""Tools of servers in a session. Above a share of the context window, models search for them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any
+
+from pi.batteries.mcp import content
+from pi.batteries.mcp.interaction import required_pages
+from pi.batteries.mcp.names import tool_alias, unique_names
+from pi.batteries.mcp.protocol import McpError, RpcError, ToolInfo
+from pi.batteries.mcp.server import McpServer, ServerUser
+from pi.extension import (
+    AgentTool,
+    Json,
+    Meta,
+    PiError,
+    Record,
+    Registration,
+    ToolContext,
+    ToolFailed,
+    ToolResult,
+    make_tool,
+    one_line,
+    sanitise,
+)
+
+SEARCH = "mcp_search"
+MAX_DESCRIPTION = 4000
+"""Characters; servers have been seen to write whole manuals."""
+MAX_FOUND = 8
+SHARE = 10
+"""Percent of the context window that definitions may take before the model has to search."""
+DEFAULT_WINDOW = 128_000
+
+Pair = tuple[str, str]
+
+
+class ToolSearchParams(Record):
+    """Arguments of the search tool."""
+
+    query: Annotated[
+        str, Meta(description="Words that describe the tool, or exact tool names with spaces")
+    ]
+
+
+class SessionTools:
+    """Registers the tools of all servers of a session, and replaces them when they change."""
+
+    def __init__(self, session: ServerUser) -> None:
+        self._session = session
+        self._pi = session.pi
+        self._registered: dict[str, tuple[Any, Registration]] = {}
+        """By name: what the tool was made from, and its registration."""
+        self._enabled: dict[str, Registration] = {}
+        self._search: tuple[str, Registration] | None = None
+        self.names: dict[Pair, str] = {}
+        self.is_searched = False
+        """Whether models search for tools."""
+
+    def update(self, servers: Iterable[McpServer]) -> None:
+        """Register what the servers offer now; unchanged tools stay as they are."""
+        offered = {
+            (server.name, tool.name): (server, tool)
+            for server in servers
+            for tool in _allowed(server)
+        }
+        self.names = unique_names(offered)
+        self.is_searched = self._needs_search([tool for _, tool in offered.values()])
+        offered_now: dict[str, Any] = {}
+        for pair, name in self.names.items():
+            server, tool = offered[pair]
+            offered_now[name] = (server, tool, name, "on_demand" if self.is_searched else "active")
+            alias = tool_alias(*pair)
+            if alias not in offered_now and alias != name:
+                offered_now[alias] = (server, tool, alias, "hidden")
+        for name in [*self._registered]:
+            if offered_now.get(name) != self._registered[name][0]:
+                self._registered.pop(name)[1].remove()
+        for name, made_from in offered_now.items():
+            if name not in self._registered:
+                self._register(name, made_from)
+        self._declare_search(offered)
+
+    def _register(self, name: str, made_from: Any) -> None:
+        server, tool, _, exposure = made_from
+        try:
+            made = self._make(server, tool, name)
+            registration = self._pi.add_tool(made, exposure=exposure)
+        except PiError as error:  # its schema is invalid
+            if exposure != "hidden":
+                server.log(f"The tool {tool.name} was left out: {error.message}")
+            return
+        self._registered[name] = (made_from, registration)
+
+    def _make(self, server: McpServer, tool: ToolInfo, name: str) -> AgentTool:
+        schema = {"properties": {}, **tool.input_schema, "type": "object"}
+
+        async def run(arguments: Json, ctx: ToolContext) -> ToolResult:
+            return await self._call(server, tool, arguments, ctx)
+
+        return make_tool(
+            name=name,
+            label=f"{server.name}: {one_line(tool.title or tool.name)}",
+            description=described(server, tool),
+            params=schema,
+            run=run,
+            # Hints of the server such as readOnlyHint are not trusted.
+            approval="exec",
+        )
+
+    async def _call(
+        self, server: McpServer, tool: ToolInfo, arguments: Json, ctx: ToolContext
+    ) -> ToolResult:
+        def progressed(done: float, total: float | None, message: str) -> None:
+            share = f"{done:g}" if total is None else f"{done:g} of {total:g}"
+            ctx.update(ToolResult.of(" ".join(filter(None, (share, sanitise(message))))))
+
+        try:
+            result = await server.call(tool, arguments, self._session, progressed)
+        except RpcError as error:
+            if (again := await self._after_pages(error, server, tool, arguments)) is None:
+                raise ToolFailed(error.explain()) from error
+            result = again
+        except McpError as error:
+            raise ToolFailed(error.explain()) from error
+        return self._shown(server, tool, result)
+
+    async def _after_pages(
+        self, error: RpcError, server: McpServer, tool: ToolInfo, arguments: Json
+    ) -> Json | None:
+        """The result after the user opened the pages that a server of 2025-11-25 asks for."""
+        pages = required_pages(error)
+        if not pages:
+            return None
+        for page in pages:
+            answer = await self._session.interaction.answer(server.name, "elicitation/create", page)
+            if answer.get("action") != "accept":
+                return None
+        await self._pi.context.ui.confirm(f"MCP server {server.name}", "Is the page completed?")
+        try:
+            return await server.call(tool, arguments, self._session, None)
+        except McpError as failed:
+            raise ToolFailed(failed.explain()) from failed
+
+    def _shown(self, server: McpServer, tool: ToolInfo, result: Json) -> ToolResult:
+        context = self._pi.context
+        default = self._pi.settings.get("mcp.maxOutputTokens")
+        characters = output_tokens(context.environ, default) * content.CHARACTERS_PER_TOKEN
+        shown, is_error = content.call_result(result, content.Limits(characters=characters))
+        stored = ""
+        if shown.whole is not None:
+            stored = f"artifact://{context.artifacts.save('mcp', shown.whole)}"
+        details = {"server": server.name, "tool": tool.name}
+        return content.tool_result(shown, is_error=is_error, stored_as=stored, details=details)
+
+    # Search ---------------------------------------------------------------------------------------
+
+    def _needs_search(self, tools: list[ToolInfo]) -> bool:
+        share = search_share(self._pi.context.environ)
+        if share is None or not tools:
+            return False
+        model = self._pi.context.model
+        window = model.context_window if model is not None else DEFAULT_WINDOW
+        return sum(map(tokens, tools)) > window * share / 100
+
+    def _declare_search(self, offered: Mapping[Pair, tuple[McpServer, ToolInfo]]) -> None:
+        description = search_description(offered) if self.is_searched else ""
+        if self._search is not None and self._search[0] != description:
+            self._search[1].remove()
+            self._search = None
+        for name in [*self._enabled]:
+            if not self.is_searched or name not in self._registered:
+                self._enabled.pop(name).remove()
+        if not description or self._search is not None:
+            return
+
+        async def run(params: ToolSearchParams, ctx: ToolContext) -> ToolResult:
+            return self._found(params.query)
+
+        made = make_tool(
+            name=SEARCH,
+            label="MCP search",
+            description=description,
+            params=ToolSearchParams,
+            run=run,
+            approval="read",
+        )
+        self._search = (description, self._pi.add_tool(made, exposure="active"))
+
+    def _found(self, query: str) -> ToolResult:
+        """Activate the tools that match best, and describe them."""
+        known = {
+            name: made_from[:2]
+            for name, (made_from, _) in self._registered.items()
+            if made_from[3] != "hidden"
+        }
+        names = ranked(query, {name: _searched(*each) for name, each in known.items()})
+        if not names:
+            raise ToolFailed(f"No tool matches {query!r}. Use other words, or fewer.")
+        for name in names:
+            if name not in self._enabled:
+                self._enabled[name] = self._pi.enable_tools([name])
+        lines = [f"- {name}: {one_line(known[name][1].description)[:200]}" for name in names]
+        text = "These tools can be called from now on:\n" + "\n".join(lines)
+        return ToolResult.of(text, details={"tools": names})
+
+
+def described(server: McpServer, tool: ToolInfo) -> str:
+    """The description for the model, which says where it comes from."""
+    text = sanitise(tool.description).strip() or tool.title or tool.name
+    if len(text) > MAX_DESCRIPTION:
+        text = f"{text[:MAX_DESCRIPTION]}…"
+    return f"{text}\n(tool of the MCP server {server.name})"
+
+
+def search_description(offered: Mapping[Pair, tuple[McpServer, ToolInfo]]) -> str:
+    """The description of the search tool: the servers, and how many tools they have."""
+    counts: dict[str, int] = {}
+    for server, _ in offered:
+        counts[server] = counts.get(server, 0) + 1
+    servers = {server.name: server for server, _ in offered.values()}
+    lines = []
+    for name, number in sorted(counts.items()):
+        about = one_line(servers[name].offer.current.instructions)[:120]
+        lines.append(f"- {name}: {number} tools" + (f". {about}" if about else ""))
+    return (
+        "Find tools of MCP servers and make them callable. Search before you say that something"
+        " cannot be done. Servers:\n" + "\n".join(lines[:40])
+    )
+
+
+def output_tokens(environ: Mapping[str, str], default: int) -> int:
+    """Tokens of one result that reach the model."""
+    text = environ.get("MAX_MCP_OUTPUT_TOKENS", "")
+    return int(text) if text.isdecimal() and int(text) > 0 else default
+
+
+def search_share(environ: Mapping[str, str]) -> float | None:
+    """Percent of the window above which models search; ``None`` if they never do."""
+    text = environ.get("ENABLE_TOOL_SEARCH", "auto").strip().lower()
+    if text in ("false", "0", "no", "off"):
+        return None
+    if text in ("true", "1", "yes", "on"):
+        return 0
+    number = text.removeprefix("auto").removeprefix(":")
+    return float(number) if re.fullmatch(r"\d+(\.\d+)?", number) else SHARE
+
+
+def tokens(tool: ToolInfo) -> int:
+    """About how many tokens the definition takes."""
+    size = len(tool.name) + len(tool.description[:MAX_DESCRIPTION])
+    return (size + len(json.dumps(tool.input_schema))) // content.CHARACTERS_PER_TOKEN + 20
+
+
+def ranked(query: str, texts: Mapping[str, tuple[str, str]]) -> list[str]:
+    """The names whose text matches best; exact names come first. Texts are name and description."""
+    words = [word for word in re.split(r"[^a-z0-9]+", query.lower()) if word]
+    exact = [name for name in query.replace(",", " ").split() if name in texts]
+    scores: dict[str, float] = {}
+    for name, (title, about) in texts.items():
+        parts = set(re.split(r"[^a-z0-9]+", title.lower()))
+        score = sum(
+            3.0 * (word in parts) + 1.5 * (word in title.lower()) + 1.0 * (word in about.lower())
+            for word in words
+        )
+        if score:
+            scores[name] = score
+    best = sorted(scores, key=lambda name: (-scores[name], name))
+    return [*dict.fromkeys((*exact, *best))][:MAX_FOUND]
+
+
+def _searched(server: McpServer, tool: ToolInfo) -> tuple[str, str]:
+    return f"{server.name} {tool.name} {tool.title}", tool.description
+
+
+def _allowed(server: McpServer) -> Iterable[ToolInfo]:
+    """The tools that the definition does not exclude."""
+    definition = server.configured.definition
+    for tool in server.offer.current.tools:
+        only = definition.only_tools
+        if (only is None or tool.name in only) and tool.name not in definition.without_tools:
+            yield tool

@@ -1,0 +1,309 @@
+"""Exchanges that the official SDK has read: we read them alike, and it accepts what we send."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pi.ai.messages import Image, Text
+from pi.batteries.mcp import protocol
+from pi.batteries.mcp.client import Client, Peer
+from pi.batteries.mcp.content import Limits, call_result, prompt_blocks, resource_blocks
+from pi.batteries.mcp.protocol import Era, ServerInfo
+
+HERE = Path(__file__).parent
+EXCHANGES = json.loads((HERE / "exchanges.json").read_text())
+REQUESTS = HERE / "requests.json"
+SDK = HERE.parents[2] / ".oracles" / "python" / "bin" / "python"
+needs_sdk = pytest.mark.skipif(
+    not SDK.exists(), reason="the SDK is not installed (scripts/oracles)"
+)
+
+
+def of(method: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    return [(each["raw"], each["read"]) for each in EXCHANGES if each["method"] == method]
+
+
+def test_there_are_exchanges_of_every_method_and_version() -> None:
+    assert len(EXCHANGES) >= 200
+    assert {each["version"] for each in EXCHANGES} == {protocol.MODERN, *protocol.HANDSHAKE}
+    assert len({each["method"] for each in EXCHANGES}) == 14
+
+
+def test_lists_are_read_alike() -> None:
+    for raw, read in of("tools/list"):
+        ours = [(t.name, t.description, t.input_schema, t.title) for t in protocol.tools_of(raw)]
+        assert ours == [
+            (t["name"], t["description"], t["inputSchema"], t["title"]) for t in read["tools"]
+        ]
+    for raw, read in of("prompts/list"):
+        ours_prompts = [
+            (p.name, p.description, [(a.name, a.required) for a in p.arguments])
+            for p in protocol.prompts_of(raw)
+        ]
+        assert ours_prompts == [
+            (
+                p["name"],
+                p["description"],
+                [(a["name"], a.get("required", False)) for a in p["arguments"]],
+            )
+            for p in read["prompts"]
+        ]
+    for raw, read in of("resources/list"):
+        assert [(r.uri, r.name, r.mime_type) for r in protocol.resources_of(raw)] == [
+            (r["uri"], r["name"], r["mimeType"]) for r in read["resources"]
+        ]
+    for raw, read in of("resources/templates/list"):
+        assert [(r.uri, r.name) for r in protocol.templates_of(raw)] == [
+            (r["uriTemplate"], r["name"]) for r in read["resourceTemplates"]
+        ]
+
+
+def shape(block: Text | Image) -> tuple[str, str]:
+    return ("image", block.data) if isinstance(block, Image) else ("text", block.text)
+
+
+def expected(content: dict[str, Any]) -> tuple[str, str]:
+    """What the model should get of a content block as the SDK read it."""
+    match content:
+        case {"type": "text", "text": text}:
+            return "text", text
+        case {"type": "image", "data": data}:
+            return "image", data
+        case {"type": "resource", "resource": {"text": text}}:
+            return "text", text
+        case {"type": "resource", "resource": {"blob": data, "mimeType": "image/png"}}:
+            return "image", data
+        case {"type": "audio"}:
+            return "text", "[audio, audio/wav, 3 bytes; it cannot be played here]"
+        case _:
+            return "text", f"[resource {content['uri']}: c (about); read it with the read tool]"
+
+
+def test_results_of_calls_and_prompts_are_read_alike() -> None:
+    limits = Limits(characters=1000)
+    for raw, read in of("tools/call"):
+        if protocol.input_requests(raw) is not None:
+            continue
+        shown, is_error = call_result(raw, limits)
+        filters = [expected(each) for each in read["content"]]
+        if "structuredContent" in read:
+            filters.append(("text", json.dumps(read["structuredContent"], indent=1)))
+        assert [shape(block) for block in shown.blocks] == filters
+        assert is_error == read.get("isError", False)
+    for raw, read in of("prompts/get"):
+        if protocol.input_requests(raw) is None:
+            found = [shape(block) for block in prompt_blocks(raw)]
+            note = ("text", "[The prompt continues with an answer of the assistant:]")
+            assert [each for each in found if each != note] == [
+                expected(each["content"]) for each in read["messages"]
+            ]
+    for raw, read in of("resources/read"):
+        if protocol.input_requests(raw) is None:
+            (block,) = resource_blocks(raw["contents"][0])
+            content = read["contents"][0]
+            assert content.get("text", "[a://1: binary data, unknown type, 3 bytes]") in str(block)
+
+
+def test_the_beginning_of_a_conversation_is_read_alike() -> None:
+    for raw, read in of("initialize"):
+        info = protocol.initialized("s", raw)
+        assert (info.version, info.name) == (read["protocolVersion"], read["serverInfo"]["name"])
+        assert info.capabilities == read["capabilities"]
+    for raw, read in of("server/discover"):
+        modern = protocol.discovered(raw)
+        assert modern is not None and modern.version in read["supportedVersions"]
+        assert (modern.capabilities, modern.instructions) == (
+            read["capabilities"],
+            read["instructions"],
+        )
+        assert modern.name == read["_meta"]["io.modelcontextprotocol/serverInfo"]["name"]
+
+
+def test_completions_are_read_alike() -> None:
+    for raw, read in of("completion/complete"):
+        assert protocol.completions_of(raw) == read["completion"]["values"]
+
+
+def test_requests_for_input_are_read_alike() -> None:
+    for method in ("tools/call", "prompts/get", "resources/read"):
+        for raw, read in of(method):
+            needed = protocol.input_requests(raw)
+            assert (needed is not None) == (read.get("resultType") == "input_required")
+            if needed is not None:
+                requests, state = needed
+                assert [each["method"] for each in requests.values()] == [
+                    each["method"] for each in read["inputRequests"].values()
+                ]
+                assert state == read.get("requestState")
+
+
+# What we send -------------------------------------------------------------------------------------
+
+
+class RecordingTransport:
+    """Records messages and answers requests."""
+
+    era: Era | None
+
+    def __init__(self, era: Era) -> None:
+        self.era = era
+        self.sent: list[dict[str, Any]] = []
+        self._peer: Peer
+        self._asked = 0
+
+    async def open(self, peer: Peer) -> None:
+        self._peer = peer
+
+    async def send(self, message: dict[str, Any], *, schema: Any = None) -> None:
+        self.sent.append(message)
+        if "id" in message and "method" in message:
+            reply = {"jsonrpc": "2.0", "id": message["id"], "result": self._result(message)}
+            asyncio.get_running_loop().call_soon(self._peer.receive, reply)
+
+    def _result(self, message: dict[str, Any]) -> dict[str, Any]:
+        capabilities: dict[str, Any] = {"logging": {}}
+        match message["method"]:
+            case "initialize":
+                return {"protocolVersion": protocol.HANDSHAKE[0], "capabilities": capabilities}
+            case "server/discover":
+                return {"supportedVersions": [protocol.MODERN], "capabilities": capabilities}
+            case "tools/call" if self.era == "modern" and not self._asked:
+                self._asked += 1
+                needed = {"inputRequests": {"r": {"method": "roots/list"}}, "requestState": "s"}
+                return {"resultType": "input_required", **needed}
+            case _:
+                return {}
+
+    def connected(self, info: ServerInfo) -> None:
+        pass
+
+    def abandon(self, id: int) -> bool:
+        return False
+
+    async def close(self) -> None:
+        pass
+
+
+class Host:
+    """Answers what servers ask in this test."""
+
+    name, version = "s", "1"
+
+    def __init__(self) -> None:
+        self.tasks: list[asyncio.Task[Any]] = []
+
+    def capabilities(self) -> dict[str, Any]:
+        return protocol.client_capabilities(has_ui=True)
+
+    async def answer(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        return {"roots": [{"uri": "file:///x", "name": "x"}]}
+
+    def notified(self, method: str, params: dict[str, Any]) -> None:
+        raise AssertionError(method)
+
+    def lost(self, error: Exception) -> None:
+        raise AssertionError(error)
+
+    def log(self, text: str) -> None:
+        raise AssertionError(text)
+
+    is_closed = False
+
+    def spawn(self, work: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
+        self.tasks.append(asyncio.get_running_loop().create_task(work))
+        return self.tasks[-1]
+
+
+async def our_requests(era: Era) -> list[dict[str, Any]]:
+    """The messages of one conversation that uses every method."""
+    host, transport = Host(), RecordingTransport(era)
+    client = Client(host, transport)
+    await client.connect(era, 5)
+    if host.tasks:
+        await asyncio.wait(host.tasks)
+    lists: tuple[tuple[str, Callable[[Any], list[Any]]], ...] = (
+        ("tools/list", protocol.tools_of),
+        ("prompts/list", protocol.prompts_of),
+        ("resources/list", protocol.resources_of),
+        ("resources/templates/list", protocol.templates_of),
+    )
+    for method, read in lists:
+        await client.pages(method, read)
+    how: dict[str, Any] = {"ask": host.answer}
+    await client.interactive(
+        "tools/call", {"name": "t", "arguments": {}}, progress=lambda *_: None, **how
+    )
+    await client.interactive("prompts/get", {"name": "p", "arguments": {"a": "1"}}, **how)
+    await client.interactive("resources/read", {"uri": "a://b"}, **how)
+    reference = {"type": "ref/prompt", "name": "p"}
+    argument = {"name": "a", "value": "x"}
+    await client.request("completion/complete", {"ref": reference, "argument": argument})
+    if era == "modern":
+        filters = {"toolsListChanged": True, "resourceSubscriptions": ["a://b"]}
+        await client.request("subscriptions/listen", {"notifications": filters})
+    else:
+        await client.request("resources/subscribe", {"uri": "a://b"})
+        await client.notify_roots()
+    await client.notify("notifications/cancelled", {"requestId": 1, "reason": "x"})
+    return transport.sent
+
+
+async def test_we_send_what_the_sdk_has_accepted() -> None:
+    made = {era: await our_requests(era) for era in ("handshake", "modern")}
+    assert made == json.loads(REQUESTS.read_text())
+
+
+CHECK = """
+import json, sys
+from mcp_types.methods import validate_client_notification, validate_client_request
+for era, version in (("handshake", "2025-11-25"), ("modern", "2026-07-28")):
+    for message in json.load(open(sys.argv[1]))[era]:
+        check = validate_client_request if "id" in message else validate_client_notification
+        check(message["method"], version, message.get("params"))
+"""
+
+
+@needs_sdk
+@pytest.mark.full
+def test_the_sdk_still_reads_and_accepts_the_records() -> None:
+    files = HERE / "record_exchanges.py", HERE / "exchanges.json"
+    record = [str(SDK), str(files[0]), "--check", str(files[1])]
+    subprocess.run(record, check=True, timeout=60)
+    subprocess.run([str(SDK), "-c", CHECK, str(REQUESTS)], check=True, timeout=60)
+
+
+class SilentTransport(RecordingTransport):
+    """Answers the handshake only."""
+
+    def __init__(self, era: Era) -> None:
+        super().__init__(era)
+        self.asked = asyncio.Event()
+
+    async def send(self, message: dict[str, Any], *, schema: Any = None) -> None:
+        if message.get("method") == "tools/list":
+            self.asked.set()
+        else:
+            await super().send(message, schema=schema)
+
+
+async def test_a_request_that_ends_with_its_session_starts_no_task() -> None:
+    host, transport = Host(), SilentTransport("handshake")
+    client = Client(host, transport)
+    await client.connect("handshake", 5)
+    request = asyncio.create_task(client.request("tools/list"))
+    await transport.asked.wait()
+    host.is_closed = True
+    before = len(host.tasks)
+
+    request.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await request
+
+    assert len(host.tasks) == before

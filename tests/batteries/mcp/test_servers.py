@@ -1,0 +1,254 @@
+"""Servers on pipes in real sessions: both eras, what they ask, and how they fail."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from pi.ai.providers.faux import calls, says
+from tests.batteries.mcp.mcp_session import (
+    HANDSHAKE,
+    Answers,
+    is_running,
+    mcp_session,
+    program,
+    text,
+    until,
+)
+
+ERAS = pytest.mark.parametrize("era", ["modern", HANDSHAKE, "2024-11-05"])
+
+
+@ERAS
+async def test_tools_of_both_eras_are_declared_and_called(tmp_path: Path, era: str) -> None:
+    async with mcp_session(tmp_path, {"s": program(era)}) as mcp:
+        assert "mcp__s_echo" in mcp.tools
+        first = mcp.hosted.session.messages[0]
+        assert "mcp__s_echo" in str(first), "declared with the first request"
+        said = await mcp.text("mcp__s_echo", text="hi")
+        assert said.startswith("You said hi.") and '"said": "hi"' in said
+        assert await mcp.text("mcp__s__echo", text="by its alias") != ""
+
+
+@ERAS
+async def test_results_have_pictures_links_and_errors(tmp_path: Path, era: str) -> None:
+    async with mcp_session(tmp_path, {"s": program(era)}) as mcp:
+        shown = await mcp.text("mcp__s_picture")
+        assert shown.startswith("[image]\n[resource note://1: first")
+        failed = await mcp.call("mcp__s_fail")
+        assert failed.is_error and text(failed) == "It does not work."
+
+
+@ERAS
+async def test_a_server_gets_roots_a_model_and_answers_of_the_user(
+    tmp_path: Path, era: str
+) -> None:
+    ui = Answers("Answer", "Ada", "36", "blue", "Yes", "Allow once", "Open the page")
+    async with mcp_session(tmp_path, {"s": program(era)}, ui=ui, steps=2) as mcp:
+        roots = json.loads(await mcp.text("mcp__s_ask", text="roots"))
+        assert roots["roots"][0]["uri"] == mcp.pi.context.cwd.as_uri()
+        form = json.loads(await mcp.text("mcp__s_ask", text="elicitation"))
+        assert form == {
+            "action": "accept",
+            "content": {"name": "Ada", "age": 36, "colour": "blue", "sure": True},
+        }
+        sampled = json.loads(await mcp.text("mcp__s_ask", text="sampling"))
+        assert sampled["content"] == {"type": "text", "text": "ok"}
+        assert "2+2?" in ui.titles[-1]
+        assert json.loads(await mcp.text("mcp__s_ask", text="page")) == {"action": "accept"}
+        assert ui.opened == ["https://pay.example/1"]
+
+
+async def test_without_a_user_nothing_is_sampled(tmp_path: Path) -> None:
+    async with mcp_session(tmp_path, {"s": program("modern")}) as mcp:
+        result = await mcp.call("mcp__s_ask", text="sampling")
+        assert result.is_error and "No user can allow" in text(result)
+
+
+async def test_a_user_who_denies_is_respected(tmp_path: Path) -> None:
+    ui = Answers("Deny", "Decline")
+    async with mcp_session(tmp_path, {"s": program(HANDSHAKE)}, ui=ui) as mcp:
+        assert "rejected" in await mcp.text("mcp__s_ask", text="sampling")
+        assert json.loads(await mcp.text("mcp__s_ask", text="elicitation")) == {"action": "decline"}
+
+
+async def test_a_server_cannot_ask_for_input_without_end(tmp_path: Path) -> None:
+    async with mcp_session(tmp_path, {"s": program("modern", "rounds")}) as mcp:
+        result = await mcp.call("mcp__s_ask", text="roots")
+        assert result.is_error and "more than 10 times" in text(result)
+
+
+@ERAS
+async def test_resources_are_read_by_both_kinds_of_address(tmp_path: Path, era: str) -> None:
+    async with mcp_session(tmp_path, {"s": program(era)}) as mcp:
+        listed = await mcp.text("read", path="mcp://s")
+        assert "mcp://s/note://{id}/page (template)" in listed
+        for path in ("mcp://s/note://1", "note://1", "note://7/page"):
+            uri = path.removeprefix("mcp://s/")
+            assert await mcp.text("read", path=path) == f"content of {uri}"
+        assert "Unknown MCP server 'x'" in await mcp.text("read", path="mcp://x/note://1")
+
+
+@ERAS
+async def test_progress_is_shown_while_a_call_runs(tmp_path: Path, era: str) -> None:
+    shown: list[str] = []
+    async with mcp_session(tmp_path, {"s": program(era)}) as mcp:
+        result = await mcp.pi.call_tool(
+            "mcp__s_progress", {}, update=lambda update: shown.append(text(update))
+        )
+        assert text(result) == "done" and shown == ["1 of 2", "2 of 2"]
+
+
+async def test_a_page_that_a_call_needs_is_opened_and_the_call_repeated(tmp_path: Path) -> None:
+    ui = Answers("Open the page")
+    async with mcp_session(tmp_path, {"s": program(HANDSHAKE)}, ui=ui) as mcp:
+        assert await mcp.text("mcp__s_pay") == "paid"
+        assert ui.opened == ["https://pay.example/1"]
+
+
+async def test_prompts_are_commands(tmp_path: Path) -> None:
+    ui = Answers("a topic")
+    async with mcp_session(tmp_path, {"s": program("modern")}, ui=ui, steps=3) as mcp:
+        await until(lambda: any(each.name == "s:write" for each in mcp.pi.get_commands()))
+        await mcp.hosted.session.prompt('/s:write "big whales" tone=dry')
+        await mcp.hosted.session.prompt("/s:write")
+        assert await mcp.mcp.prompts.complete("s:write", "wh") == ["whales", "whisky"]
+        assert await mcp.mcp.prompts.complete("s:write", "x tone=wi") == ["x tone=wine"]
+        sent = [str(each) for each in mcp.hosted.session.messages]
+        assert any('"tone": "dry", "topic": "big whales"' in each for each in sent)
+        assert any('"topic": "a topic"' in each for each in sent)
+
+
+async def test_a_list_of_several_pages_is_read_whole(tmp_path: Path) -> None:
+    async with mcp_session(tmp_path, {"s": program(HANDSHAKE, "pages")}) as mcp:
+        assert {"mcp__s_first", "mcp__s_echo"} <= {*mcp.tools}
+
+
+async def test_new_tools_of_a_running_server_are_registered(tmp_path: Path) -> None:
+    async with mcp_session(tmp_path, {"s": program(HANDSHAKE)}) as mcp:
+        assert await mcp.text("mcp__s_grow") == "grown"
+        await until(lambda: "mcp__s_grown" in mcp.tools)
+
+
+# Faults -------------------------------------------------------------------------------------------
+
+
+async def test_a_server_that_dies_in_a_call_is_explained_and_started_again(tmp_path: Path) -> None:
+    async with mcp_session(tmp_path, {"s": program("modern")}, ui=Answers()) as mcp:
+        result = await mcp.call("mcp__s_die")
+        assert result.is_error
+        assert "ended with exit code 3. Its last line: out of memory" in text(result)
+        assert "You said again" in await mcp.text("mcp__s_echo", text="again")
+        assert mcp.ui is not None and len(mcp.ui.notices) == 1
+
+
+@pytest.mark.behaviour("mcp-timeouts")
+async def test_a_call_without_an_answer_times_out(tmp_path: Path) -> None:
+    slow = {**program("modern"), "timeout": 100}
+    async with mcp_session(tmp_path, {"s": slow}) as mcp:
+        result = await mcp.call("mcp__s_hang")
+        assert result.is_error and "did not answer tools/call within 0.1 s" in text(result)
+        assert "You said still" in await mcp.text("mcp__s_echo", text="still")
+
+
+async def test_a_cancelled_call_is_cancelled_at_the_server(tmp_path: Path) -> None:
+    ui = Answers()
+    async with mcp_session(tmp_path, {"s": program(HANDSHAKE)}, ui=ui) as mcp:
+        task = asyncio.ensure_future(mcp.call("mcp__s_hang"))
+        await mcp.text("mcp__s_echo")
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await mcp.text("mcp__s_echo")
+        await mcp.hosted.session.prompt("/mcp log s")
+        assert "info: cancelled" in ui.notices[-1]
+
+
+async def test_a_silent_server_does_not_hold_up_the_conversation(tmp_path: Path) -> None:
+    silent = {**program("modern", "silent"), "startupTimeout": 200}
+    ui = Answers()
+    servers = {"bad": silent, "good": program("modern")}
+    async with mcp_session(tmp_path, servers, ui=ui) as mcp:
+        assert "mcp__good_echo" in mcp.tools
+        assert any("bad did not answer within 0.2 s of its start" in each for each in ui.notices)
+
+
+async def test_a_server_that_cannot_start_is_reported_once(tmp_path: Path) -> None:
+    ui = Answers()
+    servers = {"gone": {"command": "/no/such/program"}, "exits": program("modern", "exit")}
+    async with mcp_session(tmp_path, servers, ui=ui, steps=2) as mcp:
+        await mcp.hosted.session.prompt("again")
+        assert len(ui.notices) == 2
+        assert any("there is no such program" in each for each in ui.notices)
+        assert any("no configuration" in each for each in ui.notices)
+
+
+@pytest.mark.parametrize(
+    "fault", ["garbage", "flood", "strict", pytest.param("deluge", marks=pytest.mark.full)]
+)
+async def test_noise_and_a_strict_start_do_no_harm(tmp_path: Path, fault: str) -> None:
+    async with mcp_session(tmp_path, {"s": program(HANDSHAKE, fault)}) as mcp:
+        assert "You said x" in await mcp.text("mcp__s_echo", text="x")
+
+
+async def test_a_second_answer_is_ignored(tmp_path: Path) -> None:
+    async with mcp_session(tmp_path, {"s": program("modern")}) as mcp:
+        assert await mcp.text("mcp__s_twice") == "first"
+        assert "You said x" in await mcp.text("mcp__s_echo", text="x")
+
+
+@pytest.mark.parametrize("size", [1_000_000, pytest.param(20_000_000, marks=pytest.mark.full)])
+async def test_a_large_result_is_cut_and_stored(tmp_path: Path, size: int) -> None:
+    async with mcp_session(tmp_path, {"s": program("modern")}) as mcp:
+        shown = await mcp.text("mcp__s_big", text=str(size))
+        assert len(shown) < 101_000
+        assert f"{size:,} characters and was cut. The whole text is in artifact://" in shown
+
+
+async def test_an_unknown_version_is_refused(tmp_path: Path) -> None:
+    ui = Answers()
+    async with mcp_session(tmp_path, {"s": program(HANDSHAKE, "version")}, ui=ui):
+        assert any("'1999-01-01'" in each for each in ui.notices)
+
+
+@pytest.mark.parametrize("fault", ["orphan", "stubborn"])
+async def test_nothing_of_a_server_is_left_running(tmp_path: Path, fault: str) -> None:
+    async with mcp_session(tmp_path, {"s": program("modern", fault, "orphan")}) as mcp:
+        await mcp.text("mcp__s_echo")
+        server = mcp.server("s")
+        child = int(" ".join(server.lines).partition("child ")[2].split()[0])
+        assert is_running(child)
+    assert not is_running(child)
+
+
+async def test_models_search_when_there_are_many_tools(tmp_path: Path) -> None:
+    many = program("modern", "many")
+    async with mcp_session(tmp_path, {"s": many}) as mcp:
+        assert mcp.tools == ("mcp_search",)
+        declared = next(tool for tool in mcp.pi.get_all_tools() if tool.name == "mcp_search")
+        assert len(str(declared.declaration)) / 4 < 2000
+        found = await mcp.text("mcp_search", query="tool_17")
+        assert "mcp__s_tool_17" in found
+        assert "mcp__s_tool_17" in mcp.tools and len(mcp.tools) <= 9
+
+
+async def test_a_tool_that_was_found_can_be_called_in_the_same_run(tmp_path: Path) -> None:
+    steps = (calls("mcp_search", query="tool_17"), calls("mcp__s_tool_17"), says("done"))
+    async with mcp_session(tmp_path, {"s": program("modern", "many")}, steps=steps) as mcp:
+        results = [each for each in mcp.hosted.session.messages if "unknown tool" in str(each)]
+        assert len(results) == 1, "the server has answered"
+
+
+async def test_known_tools_are_declared_without_starting_the_server(tmp_path: Path) -> None:
+    servers = {"s": program("modern")}
+    async with mcp_session(tmp_path, servers) as mcp:
+        store = mcp.pi.store("global")
+        key = mcp.server("s").configured.definition.digest
+        await until(lambda: store.get(key) is not None)
+    async with mcp_session(tmp_path, servers, steps=2) as mcp:
+        assert "mcp__s_echo" in mcp.tools
+        assert mcp.server("s").state == "idle"
+        assert "You said x" in await mcp.text("mcp__s_echo", text="x")

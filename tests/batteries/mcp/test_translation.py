@@ -1,0 +1,416 @@
+"""Pure parts: names, contents, headers, definitions, values, search, arguments of prompts."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pi.ai.messages import Image, Text
+from pi.batteries.mcp import protocol
+from pi.batteries.mcp.commands import parse_added
+from pi.batteries.mcp.content import Limits, call_result, limited
+from pi.batteries.mcp.definitions import (
+    FILES,
+    ConfigFile,
+    Configured,
+    Definition,
+    FileKind,
+    from_settings,
+    merge,
+    parse_file,
+)
+from pi.batteries.mcp.interaction import field_value
+from pi.batteries.mcp.names import tool_alias, tool_name, unique_names
+from pi.batteries.mcp.oauth import authorization, challenge_parameters, is_same_resource, well_known
+from pi.batteries.mcp.prompts import prompt_arguments
+from pi.batteries.mcp.protocol import McpError, PromptArgument, PromptInfo
+from pi.batteries.mcp.server import request_timeout, start_timeout
+from pi.batteries.mcp.stdio import Lines
+from pi.batteries.mcp.tools import output_tokens, ranked, search_share
+from pi.batteries.mcp.values import Values
+
+# Names --------------------------------------------------------------------------------------------
+
+
+def test_names_are_valid_for_providers_and_not_too_long() -> None:
+    assert tool_name("git hub", "create.issue") == "mcp__git_hub_create_issue"
+    assert tool_alias("github", "search") == "mcp__github__search"
+    long = tool_name("s" * 50, "t" * 50)
+    assert len(long) == 64 and long != tool_name("s" * 50, "t" * 51)
+
+
+@pytest.mark.behaviour("mcp-names-and-servers")
+def test_the_winner_of_a_collision_does_not_depend_on_the_order() -> None:
+    pairs = [("a", "b_c"), ("a_b", "c")]
+    assert unique_names(pairs) == unique_names(pairs[::-1])
+    names = unique_names(pairs)
+    assert names["a", "b_c"] == "mcp__a_b_c"
+    assert names["a_b", "c"].startswith("mcp__a_b_c_")
+
+
+# Contents -----------------------------------------------------------------------------------------
+
+WIDE = Limits(characters=10_000)
+
+
+@pytest.mark.parametrize(
+    ("structured", "text", "repeated"),
+    [
+        ({"a": 1}, '{"a": 1}', True),
+        ({"result": 7}, "7", True),
+        ({"result": "x"}, "x", True),
+        ({"result": [1, 2]}, "[1, 2]", True),
+        ({"a": 1}, "something else", False),
+    ],
+)
+def test_structured_content_is_shown_unless_a_text_repeats_it(
+    structured: Any, text: str, *, repeated: bool
+) -> None:
+    result = {"content": [{"type": "text", "text": text}], "structuredContent": structured}
+    shown, _ = call_result(result, WIDE)
+    assert (len(shown.blocks) == 1) == repeated
+
+
+def test_every_kind_of_content_reaches_the_model() -> None:
+    result = {
+        "content": [
+            {"type": "text", "text": "a\x1b[31mred\x1b[0m"},
+            {"type": "image", "data": "aGk=", "mimeType": "image/png"},
+            {"type": "image", "data": "not base64!", "mimeType": "image/png"},
+            {"type": "image", "data": "aGk=", "mimeType": "image/tiff"},
+            {"type": "audio", "data": "aGk=", "mimeType": "audio/wav"},
+            {"type": "resource_link", "uri": "x://1", "name": "n"},
+            {"type": "resource", "resource": {"uri": "x://2", "text": "inside"}},
+            {"type": "resource", "resource": {"uri": "x://3", "blob": "aGk="}},
+            {"type": "hologram"},
+            "nonsense",
+        ]
+    }
+    shown, is_error = call_result(result, WIDE)
+    texts = [block.text for block in shown.blocks if isinstance(block, Text)]
+    assert not is_error and sum(isinstance(block, Image) for block in shown.blocks) == 1
+    assert "\x1b" not in texts[0] and "inside" in texts
+    assert any("hologram" in text for text in texts)
+
+
+def test_long_results_are_cut_and_kept_whole() -> None:
+    shown = limited([Text(text="x" * 30), Text(text="y" * 30)], Limits(characters=40))
+    assert [len(block.text) for block in shown.blocks if isinstance(block, Text)] == [30, 10]
+    assert shown.whole == "x" * 30 + "\n" + "y" * 30
+
+
+# Protocol -----------------------------------------------------------------------------------------
+
+
+def test_headers_of_modern_requests_are_encoded() -> None:
+    schema = {
+        "properties": {
+            "region": {"type": "string", "x-mcp-header": "Region"},
+            "deep": {"properties": {"on": {"type": "boolean", "x-mcp-header": "On"}}},
+            "bad": {"type": "string", "x-mcp-header": "not a token"},
+        }
+    }
+    arguments = {"region": " süd", "deep": {"on": True}, "bad": "x"}
+    params = {"name": "größe", "arguments": arguments}
+    headers = protocol.routing_headers({"method": "tools/call", "params": params}, schema)
+    assert headers == {
+        "Mcp-Method": "tools/call",
+        "Mcp-Name": "=?base64?Z3LDtsOfZQ==?=",
+        "Mcp-Param-Region": "=?base64?IHPDvGQ=?=",
+        "Mcp-Param-On": "true",
+    }
+
+
+@pytest.mark.parametrize(
+    ("annotation", "problem"),
+    [
+        ({"type": "string", "x-mcp-header": "Region"}, ""),
+        ({"type": "string", "x-mcp-header": "not a token"}, "not the name of a header"),
+        ({"type": "number", "x-mcp-header": "Region"}, "not on a text, integer or boolean"),
+    ],
+)
+def test_invalid_headers_of_arguments_are_found(annotation: dict[str, Any], problem: str) -> None:
+    assert problem in protocol.header_problem({"properties": {"a": annotation}})
+    twice = {"properties": {"a": annotation, "b": {"properties": {"c": annotation}}}}
+    assert protocol.header_problem(twice)
+
+
+@pytest.mark.parametrize(
+    ("template", "uri", "matches"),
+    [
+        ("note://{id}", "note://1", True),
+        ("note://{id}", "other://1", False),
+        ("file:///{+path}", "file:///a/b?c", True),
+        ("a://{x}/b", "a://1/b", True),
+        ("a://{x}/b", "a://1/c", False),
+    ],
+)
+def test_templates_match_addresses(template: str, uri: str, *, matches: bool) -> None:
+    assert protocol.matches_template(template, uri) == matches
+
+
+def test_lines_are_split_at_any_place_and_long_ones_dropped() -> None:
+    lines = Lines(limit=10)
+    data = b"one\ntwo\n" + b"x" * 50 + b"\nthree\n"
+    found = [line for n in range(len(data)) for line in lines.feed(data[n : n + 1])]
+    assert found == [b"one", b"two", b"three"] and lines.dropped == 1
+
+
+# Definitions --------------------------------------------------------------------------------------
+
+
+def read(path: str, text: str, place: str = "project") -> ConfigFile:
+    kind = next(each for each in FILES if each.path == path and each.place == place)
+    return kind.read(parse_file(text, Path(path)), None)
+
+
+SAMPLES: list[tuple[str, str, str, dict[str, Any]]] = [
+    (
+        "project",
+        ".pi/mcp.json",
+        '{"mcpServers": {"s": {"command": "npx", "args": ["-y", "x"], "timeout": 5000}}}',
+        {"command": ("npx", "-y", "x"), "timeout": 5.0},
+    ),
+    (
+        "project",
+        ".codex/config.toml",
+        '[mcp_servers.s]\nurl = "https://x.org/mcp"\nbearer_token_env_var = "T"\n'
+        'http_headers = { A = "1" }\nenv_http_headers = { B = "VB" }\nstartup_timeout_sec = 20\n'
+        'tool_timeout_sec = 7\nenabled_tools = ["a"]\n',
+        {
+            "url": "https://x.org/mcp",
+            "bearer_token_env": "T",
+            "headers": {"A": "1", "B": "${VB}"},
+            "start_timeout": 20.0,
+            "timeout": 7.0,
+            "only_tools": ("a",),
+        },
+    ),
+    (
+        "project",
+        ".gemini/settings.json",
+        '{"mcpServers": {"s": {"url": "http://x/sse", "includeTools": ["a"]}}}',
+        {"transport": "sse", "only_tools": ("a",)},
+    ),
+    (
+        "project",
+        "opencode.json",
+        '{"mcp": {"s": {"type": "local", "command": ["a", "b"], "environment": {"K": "1"}}}}',
+        {"command": ("a", "b"), "env": {"K": "1"}},
+    ),
+    (
+        "project",
+        ".vscode/mcp.json",
+        '{"servers": {"s": {"type": "http", "url": "https://x.org"}}, /* comment */ "inputs": []}',
+        {"transport": "http", "fallback_to_sse": False},
+    ),
+    (
+        "home",
+        ".codeium/windsurf/mcp_config.json",
+        '{"mcpServers": {"s": {"serverUrl": "https://x.org/sse", "disabled": true}}}',
+        {"url": "https://x.org/sse", "enabled": False, "fallback_to_sse": True},
+    ),
+]
+
+
+@pytest.mark.parametrize(("place", "path", "text", "expected"), SAMPLES)
+def test_files_of_all_agents_are_read(
+    place: str, path: str, text: str, expected: dict[str, Any]
+) -> None:
+    (server,) = read(path, text, place).servers
+    assert server.name == "s" and not server.problem
+    assert {key: getattr(server, key) for key in expected} == expected
+
+
+def test_servers_that_cannot_work_are_named_with_the_reason() -> None:
+    servers = {
+        "empty": {},
+        "ftp": {"url": "ftp://x"},
+        "asks": {"command": "x", "env": {"K": "${input:key}"}},
+    }
+    problems = {each.name: each.problem for each in from_settings(servers).servers}
+    assert all(problems.values()) and "${input:…}" in problems["asks"]
+
+
+@pytest.mark.behaviour("mcp-names-and-servers")
+def test_equal_names_and_equal_contents_are_shadowed_and_disabled_ones_stay_disabled() -> None:
+    first = from_settings({"a": {"command": "x", "disabled": True}, "b": {"command": "y"}})
+    second = from_settings(
+        {"a": {"command": "other"}, "c": {"command": "y"}, "d": {"command": "d"}}
+    )
+    off = ConfigFile(disabled=frozenset({"d"}))
+    found = merge([(first, "1", True, False), (second, "2", False, True), (off, "3", True, False)])
+    states = {(each.name, each.source): each.shadowed_by for each in found}
+    assert states == {
+        ("a", "1"): "",
+        ("b", "1"): "",
+        ("a", "2"): "1",
+        ("c", "2"): "1",
+        ("d", "2"): "",
+    }
+    assert {each.name for each in found if not each.definition.enabled} == {"a", "d"}
+
+
+def test_the_hash_covers_everything_that_is_executed() -> None:
+    base = Definition(name="a", command=("x",), env={"K": "1"})
+    assert base.digest == Definition(name="b", command=("x",), env={"K": "1"}).digest
+    assert base.digest != Definition(name="a", command=("x",), env={"K": "2"}).digest
+
+
+def test_files_are_ordered_as_documented() -> None:
+    assert [(each.place, each.path) for each in FILES][:3] == [
+        ("project", ".pi/mcp.json"),
+        ("agent", "mcp.json"),
+        ("home", ".claude.json"),
+    ]
+    assert [each for each in FILES if each.is_own] == [
+        FileKind(place="agent", path="mcp.json", is_own=True)
+    ]
+
+
+# Values -------------------------------------------------------------------------------------------
+
+
+def expanded(
+    definition: Definition, environ: dict[str, str], *, is_project: bool = False
+) -> Definition:
+    async def run(command: str) -> str:
+        return f"ran {command}\n"
+
+    where = Configured(definition=definition, source="f", is_own=True, is_project=is_project)
+    values = Values(where, environ=environ, cwd=Path("/work"), run=run)
+    return asyncio.run(values.definition())
+
+
+def test_values_are_expanded() -> None:
+    raw = Definition(
+        name="s",
+        command=("${A}", "${env:A}", "${B:-b}", "${workspaceFolder}/x", "!date"),
+        bearer_token_env="TOKEN",
+    )
+    done = expanded(raw, {"A": "1", "TOKEN": "t"})
+    assert done.command == ("1", "1", "b", "/work/x", "ran date")
+    assert done.headers == {"Authorization": "Bearer t"}
+
+
+def test_a_missing_variable_is_named() -> None:
+    with pytest.raises(McpError, match="the variable NOPE is not set"):
+        expanded(Definition(name="s", command=("${NOPE}",)), {})
+
+
+@pytest.mark.parametrize("name", ["GITHUB_TOKEN", "OPENAI_API_KEY", "DB_PASSWORD", "GH_PAT"])
+def test_files_of_a_project_do_not_get_credentials(name: str) -> None:
+    raw = Definition(name="s", url="https://evil.example", headers={"X": f"${{{name}}}"})
+    with pytest.raises(McpError, match="looks like a credential"):
+        expanded(raw, {name: "secret"}, is_project=True)
+    assert expanded(raw, {name: "secret"}).headers == {"X": "secret"}
+    plain = Definition(name="s", command=("${LANG}",))
+    assert expanded(plain, {"LANG": "C"}, is_project=True).command == ("C",)
+
+
+# Timeouts, search, arguments, forms ---------------------------------------------------------------
+
+
+def test_limits_come_from_the_environment_or_the_definition() -> None:
+    plain = Definition(name="s")
+    assert start_timeout(plain, {}) == 60 and start_timeout(plain, {"MCP_TIMEOUT": "500"}) == 0.5
+    assert request_timeout(plain, {}) == 300
+    assert request_timeout(Definition(name="s", timeout=0), {}) is None
+    assert request_timeout(plain, {"PI_MCP_TIMEOUT_MS": "1000"}) == 1
+    assert request_timeout(plain, {"OMP_MCP_TIMEOUT_MS": "0"}) is None
+    assert output_tokens({"MAX_MCP_OUTPUT_TOKENS": "7"}, 1) == 7 and output_tokens({}, 1) == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "share"), [("auto", 10), ("auto:5", 5), ("true", 0), ("0", None), ("odd", 10)]
+)
+def test_the_share_of_the_window_is_configurable(value: str, share: float | None) -> None:
+    assert search_share({"ENABLE_TOOL_SEARCH": value}) == share
+
+
+def test_exact_names_are_found_first() -> None:
+    texts = {
+        "mcp__a_list_issues": ("a list_issues", "lists issues"),
+        "mcp__a_close": ("a close", "closes an issue"),
+        "mcp__b_sum": ("b sum", "adds"),
+    }
+    assert ranked("issue", texts) == ["mcp__a_list_issues", "mcp__a_close"]
+    assert ranked("mcp__b_sum issues", texts)[0] == "mcp__b_sum"
+    assert ranked("nothing", texts) == []
+
+
+def test_arguments_of_prompts_are_taken_by_name_and_position() -> None:
+    prompt = PromptInfo(name="p", arguments=(PromptArgument(name="a"), PromptArgument(name="b")))
+    assert prompt_arguments(prompt, 'x "y z"') == {"a": "x", "b": "y z"}
+    assert prompt_arguments(prompt, "b=1 x") == {"a": "x", "b": "1"}
+    assert prompt_arguments(prompt, "x it's so") == {"a": "x", "b": "it's so"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "value"),
+    [
+        ({"type": "integer", "minimum": 2}, "3", 3),
+        ({"type": "integer", "minimum": 2}, "1", None),
+        ({"type": "number"}, "x", None),
+        ({"type": "string", "maxLength": 2}, "abc", None),
+        ({"type": "string", "format": "email"}, "a@b", "a@b"),
+    ],
+)
+def test_answers_to_forms_are_checked(schema: dict[str, Any], text: str, value: Any) -> None:
+    if value is None:
+        with pytest.raises(ValueError, match="Enter"):
+            field_value(schema, text)
+    else:
+        assert field_value(schema, text) == value
+
+
+def test_added_servers_are_parsed() -> None:
+    assert parse_added(["--env", "K=1", "npx", "-y", "x", "--header", "no"]) == {
+        "env": {"K": "1"},
+        "command": "npx",
+        "args": ["-y", "x", "--header", "no"],
+    }
+    assert parse_added(["https://x.org", "--transport", "sse", "--header", "A: b"]) == {
+        "url": "https://x.org",
+        "type": "sse",
+        "headers": {"A": "b"},
+    }
+
+
+# OAuth --------------------------------------------------------------------------------------------
+
+METADATA = {
+    "issuer": "https://auth.example",
+    "authorization_endpoint": "https://auth.example/a",
+    "token_endpoint": "https://auth.example/t",
+    "code_challenge_methods_supported": ["S256"],
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"issuer": "https://evil.example"}, "calls itself 'https://evil.example'"),
+        ({"code_challenge_methods_supported": ["plain"]}, "PKCE"),
+        ({"code_challenge_methods_supported": None}, "PKCE"),
+        ({"token_endpoint": ""}, "names no endpoints"),
+    ],
+)
+def test_unsafe_authorization_servers_are_refused(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(McpError, match=message):
+        authorization("s", "https://auth.example", METADATA | change, resource="r", scope="")
+
+
+def test_metadata_is_searched_where_the_protocol_says() -> None:
+    assert [*well_known("https://x.org/a/mcp", "oauth-protected-resource")] == [
+        "https://x.org/.well-known/oauth-protected-resource/a/mcp",
+        "https://x.org/.well-known/oauth-protected-resource",
+    ]
+    header = 'Bearer error="x", resource_metadata="https://x.org/m", scope="a b"'
+    assert challenge_parameters(header)["resource_metadata"] == "https://x.org/m"
+    assert is_same_resource("https://x.org/a", "https://x.org/a/mcp")
+    assert not is_same_resource("https://x.org/a", "https://x.org/ab")
+    assert not is_same_resource("https://evil.org/a", "https://x.org/a")
