@@ -1,0 +1,316 @@
+"""Guards the tool calls of a session: rules, grants, dialogs, ``/permissions``."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pi.batteries.permissions.decisions import Decision, ToolRequest, decide
+from pi.batteries.permissions.paths import Places, TouchedPath, is_protected, rule_matches
+from pi.batteries.permissions.questions import (
+    DENY_WITH_REASON,
+    ONCE,
+    PROJECT,
+    SESSION,
+    options,
+    question,
+    visible,
+)
+from pi.batteries.permissions.rules import (
+    EFFECTS,
+    MODES,
+    Effect,
+    Mode,
+    Rule,
+    RuleSet,
+    parse_claude_settings,
+    parse_rules,
+)
+from pi.extension import (
+    Block,
+    CommandContext,
+    ConsentRequest,
+    ExtensionAPI,
+    ExtensionContext,
+    FileChange,
+    FileFailed,
+    FileWrite,
+    FileWritten,
+    SessionStartEvent,
+    ToolCallEvent,
+    ToolFailed,
+    Where,
+)
+
+SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
+    ("permissions.mode", str, "off", "which tool calls need consent"),
+    ("permissions.allow", tuple[str, ...], (), "rules for calls that run without a question"),
+    ("permissions.ask", tuple[str, ...], (), "rules for calls that always ask"),
+    ("permissions.deny", tuple[str, ...], (), "rules for calls that are refused"),
+)
+KIND = "permission rules"
+FLAG = "permission-mode"
+RESTRICTING: tuple[Effect, ...] = ("deny", "ask")
+MOST_COMPARED = 1_000_000
+"""Bytes of a file that is compared with its new content."""
+
+
+def extension(pi: ExtensionAPI) -> None:
+    """Guard every tool call, in nested sessions, too."""
+    for name, kind, default, help in SETTINGS:
+        pi.settings.declare(name, kind, default, help)
+    pi.register_flag(FLAG, type="string", description="off, ask, auto-edit or read-only")
+    guard = Guard(pi)
+    pi.context.resources.add_kind(KIND, parse_claude_settings, lambda file: file.path)
+    pi.context.resources.add_source(KIND, guard.find)
+    pi.on("session_start", guard.start)
+    # Last: other handlers may still change the arguments.
+    pi.on("tool_call", guard.call, at="last")
+    pi.wrap_files(guard.write, at="first")
+    pi.register_command("permissions", guard.command, description="show or switch permissions")
+
+
+class Guard:
+    """Decides about the tool calls of one session."""
+
+    def __init__(self, pi: ExtensionAPI) -> None:
+        self._pi = pi
+        self._switched: Mode | None = None
+        self._of_files: tuple[Rule, ...] | None = None
+        self._problems: tuple[str, ...] = ()
+        self._granted: list[Rule] = []
+        """Granted for this session."""
+        self._consented: set[str] = set()
+        """Calls that the user has allowed; their writes do not ask again."""
+        self._agent_dir = ""
+        self._dialog = asyncio.Lock()
+        """One dialog at a time, so that an answer counts for the calls that wait."""
+
+    # Mode and rules -------------------------------------------------------------------------------
+
+    @property
+    def mode(self) -> Mode:
+        """The current mode. A mode that does not exist asks: a typo must not switch it off."""
+        return next((mode for mode in MODES if mode == self._written_mode), "ask")
+
+    @property
+    def _written_mode(self) -> object:
+        flag, setting = self._pi.get_flag(FLAG), self._pi.settings.get("permissions.mode")
+        return self._switched or flag or setting
+
+    @property
+    def _mode_problem(self) -> str:
+        written = self._written_mode
+        if written in MODES:
+            return ""
+        return f"Unknown permission mode {written!r}: use one of {', '.join(MODES)}."
+
+    def find(self, where: Where) -> Iterator[Path]:
+        """The settings files of Claude Code, of the project and of the user."""
+        self._agent_dir = str(where.agent_dir)
+        yield where.cwd / ".claude" / "settings.local.json"
+        yield where.cwd / ".claude" / "settings.json"
+        if where.cwd != where.home:
+            yield where.home / ".claude" / "settings.json"
+
+    async def start(self, event: SessionStartEvent, ctx: ExtensionContext) -> None:
+        """Read the rules, if there is something to guard."""
+        if problem := self._mode_problem:
+            self._complain(problem, ctx)
+        self._show_mode(ctx)
+        if self.mode != "off":
+            await self._load(ctx)
+
+    def _complain(self, text: str, ctx: ExtensionContext) -> None:
+        self._pi.log.error("%s", text)
+        ctx.ui.notify(text, "error")
+
+    def _show_mode(self, ctx: ExtensionContext) -> None:
+        ctx.ui.set_fact("approval", None if self.mode == "off" else self.mode)
+
+    async def _load(self, ctx: ExtensionContext) -> None:
+        rules: list[Rule] = []
+        problems: list[str] = []
+        for item in ctx.resources.load(KIND):
+            lists, source = item.value.permissions, str(item.path)
+            effects = RESTRICTING if item.scope == "project" else EFFECTS
+            found, wrong = parse_rules(lists, source, effects=effects)
+            if item.scope != "project":
+                found = await self._accepted(found, source, ctx)
+            rules += found
+            problems += wrong
+        # A project may forbid more, and never allow anything.
+        project = self._pi.settings.get_project("permissions")
+        found, wrong = parse_rules(project, "project settings", effects=RESTRICTING)
+        self._of_files, self._problems = (*rules, *found), (*problems, *wrong)
+        for problem in (*self._problems, *self._own()[1]):
+            self._complain(f"A permission rule was not used. {problem}", ctx)
+
+    async def _accepted(
+        self, rules: tuple[Rule, ...], source: str, ctx: ExtensionContext
+    ) -> tuple[Rule, ...]:
+        """The rules of another agent's user file; what it allows counts after consent."""
+        allowing = [rule.text for rule in rules if rule.effect == "allow"]
+        if not allowing:
+            return rules
+        request = ConsentRequest(
+            kind="allow rules", name="Claude Code", source=source, definition={"allow": allowing}
+        )
+        if await ctx.consent.allowed([request]):
+            return rules
+        return tuple(rule for rule in rules if rule.effect != "allow")
+
+    def _own(self) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
+        get = self._pi.settings.get
+        lists = {effect: list(get(f"permissions.{effect}")) for effect in EFFECTS}
+        return parse_rules(lists, "your settings")
+
+    def rules(self) -> RuleSet:
+        """All rules that apply now."""
+        own, problems = self._own()
+        stored = {"allow": self._pi.store("global").get(self._project, [])}
+        grants, _ = parse_rules(stored, "granted for this project")
+        everything = (*own, *(self._of_files or ()), *grants, *self._granted)
+        return RuleSet(rules=everything, problems=(*problems, *self._problems))
+
+    @property
+    def _project(self) -> str:
+        return str(self._pi.context.cwd.resolve())
+
+    def _places(self, ctx: ExtensionContext) -> Places:
+        home = ctx.environ.get("HOME") or str(Path.home())
+        get = self._pi.settings.get
+        keeps_folder = get("bash.extended") is True and get("bash.session") is not False
+        return Places(
+            cwd=str(ctx.cwd), home=home, agent_dir=self._agent_dir, keeps_folder=keeps_folder
+        )
+
+    # Calls ----------------------------------------------------------------------------------------
+
+    async def call(self, event: ToolCallEvent, ctx: ExtensionContext) -> Block | None:
+        """Let a call run, ask the user, or refuse it."""
+        if self.mode == "off":
+            return None
+        if self._of_files is None:
+            await self._load(ctx)
+        request = ToolRequest(tool=event.tool_name, input=event.input, approval=event.approval)
+        decision = decide(request, self.rules(), self.mode, self._places(ctx))
+        if decision.action == "ask":
+            async with self._dialog:
+                # The answer to the previous question may cover this call.
+                decision = decide(request, self.rules(), self.mode, self._places(ctx))
+                if decision.action == "ask":
+                    refusal = await self._ask(request, decision, ctx)
+                    if refusal is None:
+                        self._consented.add(event.tool_call_id)
+                    return refusal
+        if decision.action == "deny":
+            return Block(reason=f"Refused by the user's permissions. {decision.reason}")
+        return None
+
+    async def _ask(
+        self, request: ToolRequest, decision: Decision, ctx: ExtensionContext
+    ) -> Block | None:
+        if not ctx.has_ui:
+            return Block(reason=_without_user(request, decision, self._mode_problem))
+        text = question(request, decision, await self._before(request, ctx))
+        answer = await ctx.ui.select(text, options(decision))
+        if answer == DENY_WITH_REASON:
+            reason = await ctx.ui.input("Why not? The model sees your answer.")
+            return Block(reason=f"The user denied this call. {reason or ''}".rstrip())
+        if answer in (SESSION, PROJECT):
+            await self._grant(decision.grants, lasting=answer == PROJECT)
+        elif answer != ONCE:
+            return Block(reason="The user denied this call.")
+        return None
+
+    async def _grant(self, texts: tuple[str, ...], *, lasting: bool) -> None:
+        if lasting:
+            store = self._pi.store("global")
+            known = store.get(self._project, [])
+            await store.set(self._project, list(dict.fromkeys((*known, *texts))))
+        else:
+            granted, _ = parse_rules({"allow": list(texts)}, "granted for this session")
+            self._granted += granted
+
+    async def _before(self, request: ToolRequest, ctx: ExtensionContext) -> str | None:
+        path = request.input.get("path")
+        if not isinstance(path, str) or not isinstance(request.input.get("content"), str):
+            return None
+        try:
+            return (await ctx.files.read_file(path, most=MOST_COMPARED)).decode("utf-8", "replace")
+        except FileFailed:  # it is new, or no text: all of the content is shown
+            return None
+
+    # Writes ---------------------------------------------------------------------------------------
+
+    async def write(self, change: FileChange, write: FileWrite) -> FileWritten:
+        """Check what a tool really writes: its arguments may not name the file."""
+        if self.mode == "off":
+            return await write(change)
+        ctx = self._pi.context
+        places = self._places(ctx)
+        real = str(change.path.resolve())
+        path = TouchedPath(written=str(change.path), lexical=str(change.path), real=real)
+        for rule in self.rules().of("deny", "edit", "read"):
+            if rule_matches(rule, path, places):
+                raise ToolFailed(
+                    f"{change.path} was not written: the deny rule {rule.text} applies."
+                )
+        if is_protected(path, places) and change.call_id not in self._consented:
+            await self._ask_about(change.path, ctx)
+        return await write(change)
+
+    async def _ask_about(self, path: Path, ctx: ExtensionContext) -> None:
+        if ctx.has_ui:
+            text = visible(f"Allow a change of {path}?\nIt decides what runs later.")
+            async with self._dialog:
+                if await ctx.ui.select(text, [ONCE, "Deny"]) == ONCE:
+                    return
+        raise ToolFailed(f"{path} was not written: it decides what runs later, and needs consent.")
+
+    # ``/permissions`` -----------------------------------------------------------------------------
+
+    async def command(self, arguments: str, ctx: CommandContext) -> None:
+        """Show mode and rules, switch the mode for this session, or forget grants."""
+        word = arguments.strip()
+        if word == "forget":
+            self._granted.clear()
+            await self._pi.store("global").delete(self._project)
+            ctx.write("All grants of this session and this project were removed.\n")
+        elif word in MODES:
+            self._switched = next(mode for mode in MODES if mode == word)
+            self._show_mode(ctx)
+            if self.mode != "off":
+                await self._load(ctx)
+            ctx.write(f"Permission mode of this session: {self.mode}\n")
+        elif word:
+            ctx.write(f"Unknown mode {word}. Use one of {', '.join(MODES)}, or forget.\n")
+        else:
+            if self._of_files is None:
+                await self._load(ctx)
+            ctx.write("\n".join(self._report()) + "\n")
+
+    def _report(self) -> Iterator[str]:
+        yield f"Permission mode: {self.mode}"
+        if self._mode_problem:
+            yield f"  {self._mode_problem}"
+        rules = self.rules()
+        for effect in EFFECTS:
+            for rule in rules.of(effect):
+                yield f"  {effect}: {rule.text} ({rule.source})"
+        if not rules.rules:
+            yield "  no rules"
+        for problem in rules.problems:
+            yield f"  not used: {problem}"
+        if not self._pi.context.is_project_trusted():
+            yield "The project is not trusted: its rules are not read. See /trust."
+
+
+def _without_user(request: ToolRequest, decision: Decision, problem: str) -> str:
+    reason = "".join(f" {each}" for each in (decision.reason, problem) if each)
+    rules = ", ".join(f'"{rule}"' for rule in decision.grants)
+    hint = f" The user can allow it with permissions.allow: {rules}." if rules else ""
+    return f"{request.tool} needs the consent of the user, and no user can answer.{reason}{hint}"

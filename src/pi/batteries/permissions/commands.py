@@ -1,0 +1,276 @@
+"""Rules about commands. A line is parsed, and every part of it is compared. Pure.
+
+An allow rule must match a part exactly as it is written. A deny or ask rule also matches other
+spellings of the same program; where only the program is certain, the user is asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import PurePath
+
+from pi.batteries.permissions.rules import Rule
+from pi.extension import CommandLine, CommandPart, CommandWord, Record, parse_command, replace
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+READERS = _names(
+    "cat ls head tail wc stat file less more grep egrep fgrep rg diff cmp du tree pwd echo "
+    "printf test [ true false : which type sort uniq cut tr nl od xxd md5sum sha1sum "
+    "sha256sum"
+)
+"""Programs that change no file that they are given."""
+RUNNERS = _names(
+    "ssh docker podman kubectl nerdctl lxc vagrant npx bunx uvx pipx make just rake gradle "
+    "mvn cmd powershell pwsh wsl osascript"
+)
+"""Programs whose arguments may be a command for another shell."""
+SCHEDULERS = _names(
+    "tmux screen at batch crontab systemd-run nsenter machinectl flatpak-spawn dtach abduco"
+)
+"""Programs that run commands elsewhere: never allowed by a rule."""
+INTERPRETERS = _names(
+    "python python2 python3 node deno bun ruby perl php lua bash sh dash zsh fish ksh tclsh"
+)
+SYSTEM_FOLDERS = ("/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/")
+HARMLESS_VARIABLES = re.compile(
+    r"LANG|LC_\w+|TZ|TERM|COLUMNS|LINES|NO_COLOR|FORCE_COLOR|CI|DEBUG|NODE_ENV|RUST_BACKTRACE"
+    r"|PYTHONUNBUFFERED|PYTHONDONTWRITEBYTECODE"
+)
+_BUILT_INS_OF_GIT = _names(
+    "add am annotate apply archive bisect blame branch bundle cat-file check-ignore checkout "
+    "cherry cherry-pick clean clone commit config count-objects describe diff diff-files "
+    "diff-index diff-tree difftool fetch for-each-ref format-patch fsck gc grep gui help init "
+    "log ls-files ls-remote ls-tree maintenance merge merge-base merge-file mergetool mv "
+    "name-rev notes pull push range-diff rebase reflog remote repack replace request-pull "
+    "reset restore rev-list rev-parse revert rm shortlog show show-branch show-ref "
+    "sparse-checkout stash status submodule switch symbolic-ref tag update-index update-ref "
+    "var verify-commit verify-tag version whatchanged worktree write-tree"
+)
+_SUBCOMMANDS = _names(
+    "git npm pnpm yarn bun cargo go docker podman kubectl pip pip3 uv poetry make just brew "
+    "apt apt-get systemctl terraform helm gh dotnet mvn gradle rustup conda"
+)
+"""Programs whose first word says what they do; a grant is about that word."""
+
+
+class Verdict(Record):
+    """How rules with one effect apply to a command line."""
+
+    rule: Rule | None = None
+    certain: bool = False
+    """Whether the rule matches; else it may."""
+
+
+@lru_cache(maxsize=64)
+def parsed(command: str) -> CommandLine:
+    """The parts of a command line."""
+    return parse_command(command)
+
+
+def base_name(name: str) -> str:
+    """A program without its folder, in lower case: some file systems ignore the case."""
+    return PurePath(name).name.casefold()
+
+
+def _plain(word: CommandWord) -> str:
+    return word.literal if word.literal is not None else word.raw
+
+
+def words_of(part: CommandPart) -> list[str]:
+    """The words of a part; what is only known at run time is as written."""
+    return [_plain(word) for word in part.words]
+
+
+# Restricting --------------------------------------------------------------------------------------
+
+
+def restricting(line: CommandLine, rules: Sequence[Rule]) -> Verdict:
+    """The first rule that matches a part, else one that may match."""
+    possible = Verdict()
+    for rule in rules:
+        for part in line.parts:
+            found = _restricts(rule, part)
+            if found:
+                return Verdict(rule=rule, certain=True)
+            if found is None and possible.rule is None:
+                possible = Verdict(rule=rule)
+    return possible
+
+
+def _restricts(rule: Rule, part: CommandPart) -> bool | None:
+    """Whether a rule matches a part; ``None`` if it may."""
+    words = words_of(part)
+    if not rule.what or not words:
+        return not rule.what
+    if part.name is None:
+        return None
+    expected = rule.what.removesuffix(":*").replace("*", " * ").split()
+    program = base_name(expected[0]) if expected else ""
+    if program == "*":
+        return _text_matches(rule.what, words) or None
+    if base_name(part.name) != program:
+        is_runner = base_name(part.name) in RUNNERS
+        return None if is_runner and any(base_name(w) == program for w in words[1:]) else False
+    if _text_matches(rule.what, [expected[0], *words[1:]]):
+        return True
+    return None if _may_match(expected[1:], part) else False
+
+
+def _may_match(expected: Sequence[str], part: CommandPart) -> bool:
+    """Whether the arguments may mean the same: other order, other spelling, unknown values."""
+    if part.more_arguments or any(word.literal is None for word in part.arguments):
+        return True
+    given = [word.literal or "" for word in part.arguments]
+    options = [word for word in expected if word.startswith("-")]
+    if options:
+        return any(word.startswith("-") for word in given)
+    plain = [word.casefold() for word in expected if not word.startswith("-") and word != "*"]
+    rest = iter(word.casefold() for word in given)
+    if plain and all(word in rest for word in plain):
+        return True
+    if base_name(part.name or "") == "git":
+        first = next((word for word in given if not word.startswith("-")), "")
+        return bool(first) and first not in _BUILT_INS_OF_GIT  # it may be an alias
+    return False
+
+
+def _text_matches(what: str, words: Sequence[str]) -> bool:
+    """Whether a specifier matches a command: exactly, as a prefix of words, or with ``*``."""
+    text = " ".join(words)
+    if what.endswith(":*"):
+        prefix = " ".join(what[:-2].split())
+        return text == prefix or text.startswith(f"{prefix} ")
+    if "*" in what:
+        pattern = ".*".join(map(re.escape, " ".join(what.split()).split("*")))
+        return re.fullmatch(pattern, text, re.DOTALL) is not None
+    return text == " ".join(what.split())
+
+
+# Allowing -----------------------------------------------------------------------------------------
+
+
+def not_allowed(line: CommandLine, rules: Sequence[Rule], *, strict: bool) -> list[CommandPart]:
+    """The parts that no rule allows. ``strict``: there are deny or ask rules about commands.
+
+    Then a rule that allows everything does not allow scripts: what they run is not known.
+    """
+    return [part for part in line.parts if not _is_allowed(part, rules, strict=strict)]
+
+
+def _is_allowed(part: CommandPart, rules: Sequence[Rule], *, strict: bool) -> bool:
+    if part.unresolved or any(
+        not HARMLESS_VARIABLES.fullmatch(each.name) for each in part.assignments
+    ):
+        return False
+    if not part.words:  # only sets harmless variables, or opens files, which are checked as such
+        return True
+    if part.name is None or base_name(part.name) in SCHEDULERS:
+        return False
+    words = words_of(part)
+    specific = [rule for rule in rules if rule.what]
+    if any(_allows(rule, part, words) for rule in specific):
+        return True
+    everything = any(not rule.what for rule in rules)
+    return everything and not (strict and _runs_script(part))
+
+
+def _allows(rule: Rule, part: CommandPart, words: Sequence[str]) -> bool:
+    if not _text_matches(rule.what, words):
+        return False
+    # What is only known at run time may stand behind the words of the rule, never in them.
+    count = len(rule.what.removesuffix(":*").split())
+    exact = not rule.what.endswith(":*") and "*" not in rule.what
+    checked = part.words if exact else part.words[:count]
+    if exact and part.more_arguments:
+        return False
+    # A word with blanks could look like several words of the rule.
+    return all(word.literal is not None and not re.search(r"\s", word.literal) for word in checked)
+
+
+def _runs_script(part: CommandPart) -> bool:
+    name = part.name or ""
+    if "/" in name and not name.startswith(SYSTEM_FOLDERS):
+        return True
+    base = base_name(name)
+    return base in RUNNERS or (base in INTERPRETERS and bool(part.arguments))
+
+
+# Files of commands --------------------------------------------------------------------------------
+
+
+class NamedFile(Record):
+    """A word of a command that may be a file."""
+
+    text: str
+    """The path, or the beginning of it that is known."""
+    is_known: bool = True
+    may_write: bool = True
+    opened: bool = False
+    """Whether the shell itself opens it, in a redirection."""
+
+
+def named_files(line: CommandLine) -> Iterator[NamedFile]:
+    """Every word that may name a file, and the files of redirections."""
+    for part in line.parts:
+        reads = part.name is not None and base_name(part.name) in READERS
+        for word in part.arguments:
+            yield from _files_of(word, may_write=not reads)
+        for each in part.redirections:
+            if each.document is not None or each.operator.startswith("<<"):
+                continue
+            if each.writes or each.operator == "<":
+                found = _files_of(each.target, may_write=each.writes)
+                yield from (replace(file, opened=True) for file in found)
+
+
+def _files_of(word: CommandWord, *, may_write: bool) -> Iterator[NamedFile]:
+    text = word.text if word.text is not None else word.prefix
+    known = word.text is not None and not set(word.expands) - {"tilde"}
+    yield NamedFile(text=text, is_known=known, may_write=may_write)
+    # ``--file=x``, ``if=x``, ``@x``, ``-fx``, ``host:x``
+    for mark in ("=", "@", ":"):
+        if mark in text:
+            yield NamedFile(text=text.partition(mark)[2], is_known=known, may_write=may_write)
+    if re.match(r"-[A-Za-z].", text):
+        yield NamedFile(text=text[2:], is_known=known, may_write=may_write)
+
+
+def folders_of(line: CommandLine, start: str) -> list[str] | None:
+    """The folders in which parts may run, because of ``cd``; ``None`` if they are not known."""
+    found = [start]
+    for part in line.parts:
+        if part.name in ("cd", "pushd", "popd"):
+            targets = [word for word in part.arguments if not (word.literal or "").startswith("-")]
+            if len(targets) != 1 or part.name == "popd":
+                return None
+            text = targets[0].text
+            if text is None or set(targets[0].expands) - {"tilde"}:
+                return None
+            found.append(text)
+    return found
+
+
+# Grants -------------------------------------------------------------------------------------------
+
+
+def grant_for(part: CommandPart) -> str | None:
+    """The rule that would allow a part; ``None`` if no rule can."""
+    words = [word.literal for word in part.words]
+    if part.unresolved or not words or part.name is None or base_name(part.name) in SCHEDULERS:
+        return None
+    if any(not HARMLESS_VARIABLES.fullmatch(each.name) for each in part.assignments):
+        return None
+    second = words[1] if len(words) > 1 else None
+    if base_name(part.name) in _SUBCOMMANDS and second and re.fullmatch(r"[a-z][\w:-]*", second):
+        return f"Bash({part.name} {second}:*)"
+    if any(word is None or "*" in word or word.endswith(":") for word in words):
+        return None
+    text = " ".join(word for word in words if word)
+    # A rule is split at blanks: a word with blanks cannot be written.
+    return f"Bash({text})" if text.split() == words else None

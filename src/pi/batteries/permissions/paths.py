@@ -1,0 +1,183 @@
+"""Rules about files: patterns, protected files, and paths that lead to the same file."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path, PurePath
+
+from pi.batteries.permissions.rules import Rule
+from pi.extension import Record
+
+PROTECTED_FOLDERS = (".pi", ".claude", ".git/hooks", ".git/config", ".git/modules", ".mcp.json")
+START_UP_FILES = frozenset(
+    {
+        *(".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile"),
+        *(".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc"),
+        *(".login", ".envrc", "config.fish", ".gitconfig", ".gitmodules", "authorized_keys"),
+    }
+)
+"""Files that run commands later: of shells, git and ssh."""
+
+
+class TouchedPath(Record):
+    """A file that a call names."""
+
+    written: str
+    """As the model wrote it."""
+    lexical: str
+    """Absolute, without ``..``; links are not followed."""
+    real: str
+    """With all links followed."""
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """Every path that a rule may be about."""
+        return tuple(dict.fromkeys((self.lexical, self.real)))
+
+
+class Places(Record):
+    """Folders that patterns are relative to."""
+
+    cwd: str
+    home: str
+    agent_dir: str = ""
+    keeps_folder: bool = False
+    """Whether commands begin where the previous one ended; then their folder is not known."""
+
+
+def touched(written: str, base: str, places: Places) -> TouchedPath:
+    """The file that a text names, seen from a folder."""
+    plain = written.removeprefix("file://")
+    if plain == "~" or plain.startswith("~/"):
+        plain = places.home + plain[1:]
+    lexical = os.path.normpath(os.path.join(base, plain))  # noqa: PTH118
+    return TouchedPath(written=written, lexical=lexical, real=os.path.realpath(lexical))
+
+
+def is_below(path: str, folder: str) -> bool:
+    """Whether a path is a folder or inside of it."""
+    return PurePath(path).is_relative_to(folder)
+
+
+def is_protected(path: TouchedPath, places: Places) -> bool:
+    """Whether a file decides what runs later, whatever case its name is written in."""
+    for form in path.forms:
+        parts = [part.casefold() for part in PurePath(form).parts]
+        whole = f"/{'/'.join(parts[1:])}/"
+        if any(f"/{name}/" in whole for name in PROTECTED_FOLDERS):
+            return True
+        if parts and parts[-1] in START_UP_FILES:
+            return True
+        if places.agent_dir and is_below(form, places.agent_dir):
+            return True
+    return False
+
+
+# Patterns -----------------------------------------------------------------------------------------
+
+
+def root_of(rule: Rule, places: Places) -> tuple[str, str]:
+    """The folder that a pattern is relative to, and the rest of it.
+
+    ``//x`` is absolute, ``~/x`` below the home folder, all others below the project. A name without
+    a slash matches in every folder below.
+    """
+    what = rule.what
+    if what.startswith("//"):
+        return "/", what[2:]
+    if what.startswith("~/") or what == "~":
+        return places.home, what[2:]
+    if what.startswith("/"):
+        return places.cwd, what[1:]
+    plain = what.removeprefix("./")
+    if "/" not in plain.rstrip("/") and what == plain:
+        return places.cwd, f"**/{plain}"
+    return places.cwd, plain
+
+
+@lru_cache(maxsize=1024)
+def _compiled(pattern: str, *, ignores_case: bool) -> re.Pattern[str]:
+    # A folder covers everything inside of it: with ``/**`` and without.
+    pattern = pattern.removesuffix("/**").rstrip("/")
+    out, place = [], 0
+    while place < len(pattern):
+        if pattern.startswith("**/", place):
+            out.append("(?:[^/]+/)*")
+            place += 3
+        elif pattern.startswith("**", place):
+            out.append(".*")
+            place += 2
+        else:
+            letter = pattern[place]
+            out.append({"*": "[^/]*", "?": "[^/]"}.get(letter, re.escape(letter)))
+            place += 1
+    text = "".join(out) + "(?:/.*)?"
+    return re.compile(text, re.DOTALL | (re.IGNORECASE if ignores_case else 0))
+
+
+def rule_matches(rule: Rule, path: TouchedPath, places: Places) -> bool:
+    """Whether a rule is about a file.
+
+    A rule that restricts matches any form of the path, in any case; one that allows must match all
+    of them exactly, so that a link does not lead out.
+    """
+    if not rule.what:
+        return True
+    restricts = rule.effect != "allow"
+    root, pattern = root_of(rule, places)
+    roots = dict.fromkeys((root, os.path.realpath(root)))
+    compiled = _compiled(pattern, ignores_case=restricts)
+
+    def matches(form: str) -> bool:
+        for each in roots:
+            below = _below(form, each, ignores_case=restricts)
+            if below is not None and compiled.fullmatch(below):
+                return True
+        return False
+
+    return (any if restricts else all)(map(matches, path.forms))
+
+
+def _below(path: str, root: str, *, ignores_case: bool) -> str | None:
+    one, other = (path.casefold(), root.casefold()) if ignores_case else (path, root)
+    prefix = other.rstrip("/") + "/"
+    if one == other.rstrip("/"):
+        return ""
+    return path[len(prefix) :] if one.startswith(prefix) else None
+
+
+MAX_ENTRIES = 5000
+"""Files below a folder that are compared with a pattern that matches everywhere."""
+
+
+def covers_restricted(path: TouchedPath, rules: Sequence[Rule], places: Places) -> Rule | None:
+    """The first rule about something that exists inside a folder, for calls that read all of it."""
+    for rule in rules:
+        if rule.what and any(_contains(form, rule, places) for form in path.forms):
+            return rule
+    return None
+
+
+def _contains(folder: str, rule: Rule, places: Places) -> bool:
+    root, pattern = root_of(rule, places)
+    # Up to the first wildcard the place is known.
+    fixed = pattern if not re.search(r"[*?]", pattern) else re.split(r"[^/]*[*?]", pattern)[0]
+    place = os.path.normpath(os.path.join(root, fixed))  # noqa: PTH118
+    if not pattern.startswith("**/"):
+        return place != folder and is_below(place, folder) and Path(place).exists()
+    if not (is_below(place, folder) or is_below(folder, place)) or not Path(folder).is_dir():
+        return False
+    count = 0
+    for here, folders, files in os.walk(folder):
+        count += len(folders) + len(files)
+        if count > MAX_ENTRIES:  # too many to know: the user decides
+            return True
+        names = (os.path.join(here, name) for name in (*folders, *files))  # noqa: PTH118
+        if any(
+            rule_matches(rule, TouchedPath(written=n, lexical=n, real=n), places) for n in names
+        ):
+            return True
+    return False

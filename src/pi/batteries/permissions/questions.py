@@ -1,0 +1,102 @@
+"""What the user sees before a call runs: the whole command, the change, the address. Pure."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import unicodedata
+from collections.abc import Iterator
+from typing import Any
+
+from pi.batteries.permissions.decisions import Decision, ToolRequest
+from pi.extension import Option
+
+ONCE = "Allow once"
+DENY = "Deny"
+DENY_WITH_REASON = "Deny with a reason"
+SESSION = "Allow for this session"
+PROJECT = "Always allow in this project"
+MAX_LINES = 400
+"""Lines of a change that are shown; commands and addresses are always shown whole."""
+
+
+def options(decision: Decision) -> list[Option]:
+    """The answers to a question. What no rule can cover is allowed once or not at all."""
+    rules = ", ".join(decision.grants)
+    lasting = [Option(label=SESSION, description=rules), Option(label=PROJECT, description=rules)]
+    return [
+        Option(label=ONCE),
+        *(lasting if decision.grants else ()),
+        Option(label=DENY),
+        Option(label=DENY_WITH_REASON),
+    ]
+
+
+def question(request: ToolRequest, decision: Decision, before: str | None) -> str:
+    """The text of the dialog; ``before`` is the current content of a file that is replaced."""
+    lines = [f"Allow {request.tool}?"]
+    if decision.reason:
+        lines.append(decision.reason)
+    lines += ("", *_subject(request, before))
+    is_shown = request.command is not None or "path" in request.input
+    if request.approval.details and not is_shown:
+        lines += ("", *request.approval.details)
+    return visible("\n".join(lines))
+
+
+def _subject(request: ToolRequest, before: str | None) -> Iterator[str]:
+    given = request.input
+    if request.command is not None:
+        yield request.command
+        for name in ("cwd", "env"):
+            if given.get(name):
+                yield f"{name}: {json.dumps(given[name], ensure_ascii=False)}"
+        return
+    yield from request.urls
+    path, content = given.get("path"), given.get("content")
+    if isinstance(path, str) and isinstance(content, str):
+        yield path
+        yield from _limited(_unified(before or "", content))
+    elif isinstance(path, str) and (edits := _edits(given)):
+        yield path
+        yield from _limited(line for edit in edits for line in _unified(*edit))
+    elif not request.urls or len(given) > 1:
+        yield json.dumps(given, indent=2, ensure_ascii=False, default=str)
+
+
+def _edits(given: dict[str, Any]) -> list[tuple[str, str]]:
+    listed = given.get("edits") if isinstance(given.get("edits"), list) else [given]
+    found = []
+    for edit in listed or []:
+        if isinstance(edit, dict):
+            old = edit.get("oldText", edit.get("old_text"))
+            new = edit.get("newText", edit.get("new_text"))
+            if isinstance(old, str) and isinstance(new, str):
+                found.append((old, new))
+    return found
+
+
+def _unified(before: str, after: str) -> Iterator[str]:
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=3)
+    return (line for line in lines if not line.startswith(("---", "+++")))
+
+
+def _limited(lines: Iterator[str]) -> Iterator[str]:
+    shown = list(lines)
+    yield from shown[:MAX_LINES]
+    if len(shown) > MAX_LINES:
+        yield f"… {len(shown) - MAX_LINES} more lines"
+
+
+def visible(text: str) -> str:
+    """``text`` with every character that is not seen written as an escape.
+
+    A command must not look different from what runs: control sequences, marks that change the
+    direction of text, and characters without width are shown.
+    """
+    return "".join(
+        letter
+        if letter in "\n\t" or unicodedata.category(letter) not in ("Cc", "Cf", "Co", "Cs", "Cn")
+        else letter.encode("unicode_escape", "backslashreplace").decode()
+        for letter in text
+    )

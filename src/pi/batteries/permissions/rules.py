@@ -1,0 +1,143 @@
+"""Permission rules in the syntax of Claude Code, as ``Bash(git status:*)``. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from pi.extension import BadResource, Record
+
+Mode: TypeAlias = Literal["off", "ask", "auto-edit", "read-only"]
+MODES: tuple[Mode, ...] = ("off", "ask", "auto-edit", "read-only")
+Effect: TypeAlias = Literal["deny", "ask", "allow"]
+EFFECTS: tuple[Effect, ...] = ("deny", "ask", "allow")
+Subject: TypeAlias = Literal["command", "edit", "read", "url", "tool"]
+
+_RULE = re.compile(r"\s*(?P<tool>[^\s()]+)\s*(?:\((?P<what>.*)\))?\s*", re.DOTALL)
+_SUBJECTS: dict[str, Subject] = {
+    "bash": "command",
+    "edit": "edit",
+    "write": "edit",
+    "multiedit": "edit",
+    "notebookedit": "edit",
+    "read": "read",
+    "grep": "read",
+    "glob": "read",
+    "find": "read",
+    "ls": "read",
+    "webfetch": "url",
+}
+"""What the specifier of a rule is compared with. ``Edit`` and ``Read`` cover all such tools."""
+_TOOLS = {"websearch": "web_search", "task": "task", "webfetch": "web_fetch"}
+
+
+class BadRule(ValueError):
+    """A rule that cannot be understood."""
+
+
+class Rule(Record):
+    """One rule."""
+
+    effect: Effect
+    tool: str
+    """The name as written."""
+    subject: Subject
+    what: str = ""
+    """The specifier; empty means every call."""
+    source: str = ""
+
+    @property
+    def text(self) -> str:
+        """The rule as it is written."""
+        return f"{self.tool}({self.what})" if self.what else self.tool
+
+    @property
+    def name_pattern(self) -> str:
+        """The tool of pi that a rule without a subject is about; ``*`` matches anything."""
+        name = _TOOLS.get(self.tool.lower(), self.tool)
+        # ``mcp__server`` covers all tools of a server.
+        is_server = name.startswith("mcp__") and name.count("__") == 1
+        return f"{name}__*" if is_server else name
+
+
+class RuleSet(Record):
+    """All rules that apply, and what was wrong with others."""
+
+    rules: tuple[Rule, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    def of(self, effect: Effect, *subjects: Subject) -> tuple[Rule, ...]:
+        """The rules with an effect, about some subjects or all."""
+        return tuple(
+            rule
+            for rule in self.rules
+            if rule.effect == effect and (not subjects or rule.subject in subjects)
+        )
+
+
+def parse_rule(text: str, effect: Effect, source: str = "") -> Rule:
+    """One rule; raises ``BadRule``."""
+    found = _RULE.fullmatch(text)
+    if found is None:
+        raise BadRule(f"{text!r} is not a rule. Write Tool or Tool(specifier).")
+    tool, what = found["tool"], (found["what"] or "").strip()
+    subject = _SUBJECTS.get(tool.lower(), "tool")
+    if subject == "url" and what and not what.startswith("domain:"):
+        raise BadRule(f"{text!r}: write WebFetch(domain:example.com).")
+    if subject == "tool" and what and effect == "allow":
+        raise BadRule(f"{text!r}: arguments of {tool} cannot be matched. Write {tool}.")
+    everything = subject in ("command", "edit", "read") and what in ("*", "**", ":*")
+    return Rule(
+        effect=effect,
+        tool=tool,
+        subject=subject,
+        what="" if everything else what,
+        source=source,
+    )
+
+
+def parse_rules(
+    lists: Any, source: str, *, effects: Iterable[Effect] = EFFECTS
+) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
+    """The rules of ``{"allow": […], "ask": […], "deny": […]}``, and what is wrong with others.
+
+    A deny or ask rule that cannot be read is a problem that the user must see; it is never ignored
+    silently.
+    """
+    rules: list[Rule] = []
+    problems: list[str] = []
+    if lists is None:
+        return (), ()
+    if not isinstance(lists, dict):
+        return (), (f"{source}: permissions must be an object with allow, ask and deny.",)
+    for effect in effects:
+        written = lists.get(effect) or []
+        if not isinstance(written, list):
+            problems.append(f"{source}: permissions.{effect} must be a list of rules.")
+            continue
+        for text in written:
+            try:
+                rules.append(parse_rule(str(text), effect, source))
+            except BadRule as error:
+                problems.append(f"{source}: {error}")
+    return tuple(rules), tuple(problems)
+
+
+class ClaudeSettings(Record):
+    """``permissions`` of a settings file of Claude Code."""
+
+    path: str
+    permissions: dict[str, Any] | None = None
+
+
+def parse_claude_settings(text: str, path: Path) -> ClaudeSettings:
+    """Parse ``.claude/settings.json``; raises ``BadResource``."""
+    try:
+        document = json.loads(text)
+    except ValueError as error:
+        raise BadResource(f"It is not valid JSON: {error}") from error
+    found = document.get("permissions") if isinstance(document, dict) else None
+    return ClaudeSettings(path=str(path), permissions=found if isinstance(found, dict) else None)

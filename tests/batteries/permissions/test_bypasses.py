@@ -1,0 +1,363 @@
+"""Attempts to get around deny rules: none passes silently."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.batteries.permissions.decisions import Decision, ToolRequest, decide
+from pi.batteries.permissions.paths import Places
+from pi.batteries.permissions.rules import Mode, RuleSet, parse_rules
+from pi.extension import ToolApproval, ToolTier, replace
+
+RULES = {
+    # The widest allow rules: only the deny rules stand between the model and the command.
+    "allow": ["Bash", "Edit", "Read"],
+    "deny": [
+        "Bash(rm:*)",
+        "Bash(git push:*)",
+        "Bash(curl:*)",
+        "Read(~/.ssh/**)",
+        "Edit(//etc/**)",
+        "Read(./secret.txt)",
+    ],
+}
+
+COMMANDS = [
+    # quoting
+    "rm x",
+    "'rm' x",
+    '"rm" x',
+    "r''m x",
+    'r""m x',
+    "\\rm x",
+    "r\\m x",
+    "$'rm' x",
+    "$'\\x72m' x",
+    "rm\tx",
+    "rm \\\n x",
+    # paths and case
+    "/bin/rm x",
+    "/usr/bin/../bin/rm x",
+    "RM x",
+    "./rm x",
+    # environment
+    "env rm x",
+    "env -i rm x",
+    "env A=1 rm x",
+    "env -S 'rm x'",
+    "A=1 rm x",
+    "PATH=/tmp:$PATH ls",
+    "LD_PRELOAD=/tmp/x.so ls",
+    "X=rm; $X x",
+    "X=rm && ${X} x",
+    # shells inside
+    "bash -c 'rm x'",
+    'sh -c "rm x"',
+    "bash -lc 'rm x'",
+    "zsh -c 'rm x'",
+    "echo 'rm x' | bash",
+    "bash <<< 'rm x'",
+    "bash <<E\nrm x\nE",
+    "cat <<E | sh\nrm x\nE",
+    "bash <(echo rm x)",
+    "eval rm x",
+    "eval 'r''m x'",
+    "$(echo rm) x",
+    "`echo rm` x",
+    "$(printf 'r%s' m) x",
+    "source ./s.sh",
+    ". ./s.sh",
+    "bash s.sh",
+    "./s.sh",
+    # programs that run programs
+    "find . -exec rm {} +",
+    "find . -exec sh -c 'rm x' \\;",
+    "find . -name x -execdir rm {} ';'",
+    "echo x | xargs rm",
+    "echo x | xargs -I{} sh -c 'rm {}'",
+    "sudo rm x",
+    "nohup rm x &",
+    "timeout 5 rm x",
+    "nice -n 5 rm x",
+    "command rm x",
+    "exec rm x",
+    "busybox rm x",
+    "time rm x",
+    "stdbuf -o0 rm x",
+    "setsid rm x",
+    "ssh host rm x",
+    "docker run -v /:/host alpine rm x",
+    "tmux new -d 'rm x'",
+    "awk 'BEGIN{system(\"rm x\")}'",
+    "sed -n '1e rm x' f",
+    "perl -e 'unlink \"x\"'",
+    "python3 -c 'import os; os.remove(\"x\")'",
+    "python3 s.py",
+    "node -e 'x'",
+    "vim -c '!rm x' -c q",
+    "tar cf a.tar b --checkpoint=1 --checkpoint-action=exec='rm x'",
+    # structure
+    "true && rm x",
+    "true; rm x",
+    "true || rm x",
+    "true | rm x",
+    "true & rm x",
+    "(rm x)",
+    "{ rm x; }",
+    "if true; then rm x; fi",
+    "for i in x; do rm $i; done",
+    "while rm x; do :; done",
+    "case x in x) rm x;; esac",
+    "f() { rm x; }; f",
+    "! rm x",
+    "echo $(rm x)",
+    'echo "$(rm x)"',
+    "cat <<E\n$(rm x)\nE",
+    "X=$(rm x)",
+    "true\nrm x",
+    "trap 'rm x' EXIT",
+    "alias l='rm x'; l",
+    "coproc rm x",
+    "{rm,x}",
+    "rm${IFS}x",
+    # git
+    "git push",
+    "git -C . push",
+    "git --no-pager push",
+    "git -c alias.p=push p",
+    "git -c alias.p='!rm x' p",
+    "git p",
+    "GIT_SSH_COMMAND='rm x' git fetch",
+    'git "push"',
+    "git $X",
+    "git --exec-path=/tmp status",
+    # other programs
+    "curl evil.example",
+    "CURL evil.example",
+    "/usr/bin/curl evil.example",
+    # files of commands
+    "cat ~/.ssh/id_rsa",
+    "cat ~/.ssh/../.ssh/id_rsa",
+    "cat $HOME/.ssh/id_rsa",
+    "cat ~/.s*h/id_rsa",
+    "cat ~/.ssh/{id_rsa,config}",
+    "cd ~/.ssh && cat id_rsa",
+    "cd ~ && cat .ssh/id_rsa",
+    "cat < ~/.ssh/id_rsa",
+    "grep -r KEY ~",
+    "tar cf - ~/.ssh",
+    "cp --target-directory=/tmp ~/.ssh/id_rsa",
+    "dd if=secret.txt",
+    "cat link.txt",
+    "cat sub/../secret.txt",
+    "cat SECRET.TXT",
+    "echo x > /etc/passwd",
+    "echo x >> /etc/../etc/passwd",
+    "tee /etc/passwd",
+    # protected files
+    "echo x > .git/hooks/pre-commit",
+    "echo x >> ~/.bashrc",
+    "cp x .mcp.json",
+    "mv x .claude/settings.json",
+    "cp x .PI/settings.json",
+]
+
+FILES = [
+    ("read", "~/.ssh/id_rsa"),
+    ("read", "~/.ssh/../.ssh/id_rsa"),
+    ("read", "~/.SSH/id_rsa"),
+    ("read", "@~/.ssh/id_rsa"),
+    ("read", "file://{home}/.ssh/id_rsa"),
+    ("read", "link.txt"),
+    ("read", "folder-link/id_rsa"),
+    ("read", "sub/../secret.txt"),
+    ("read", "./SECRET.txt"),
+    ("read", "{cwd}/secret.txt"),
+    ("grep", "~"),
+    ("ls", "~/.ssh"),
+    ("edit", "/etc/passwd"),
+    ("edit", "/tmp/../etc/passwd"),
+    ("write", "etc-link/passwd"),
+    ("write", "secret.txt"),
+    ("write", ".git/hooks/pre-commit"),
+    ("write", ".git/config"),
+    ("write", ".GIT/config"),
+    ("write", ".mcp.json"),
+    ("edit", ".claude/settings.json"),
+    ("edit", "sub/../.pi/settings.json"),
+    ("write", "hooks-link/pre-commit"),
+    ("write", "~/.zshrc"),
+]
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    home, cwd = tmp_path / "home", tmp_path / "home/project"
+    for folder in (cwd / "sub", cwd / ".git/hooks", home / ".ssh"):
+        folder.mkdir(parents=True)
+    (cwd / "secret.txt").write_text("x")
+    (home / ".ssh/id_rsa").write_text("x")
+    (cwd / "link.txt").symlink_to(home / ".ssh/id_rsa")
+    (cwd / "folder-link").symlink_to(home / ".ssh")
+    (cwd / "etc-link").symlink_to("/etc")
+    (cwd / "hooks-link").symlink_to(cwd / ".git/hooks")
+    return Places(cwd=str(cwd), home=str(home))
+
+
+def rules(lists: dict[str, list[str]] | None = None) -> RuleSet:
+    found, problems = parse_rules(lists or RULES, "test")
+    assert problems == ()
+    return RuleSet(rules=found)
+
+
+def bash(command: str, places: Places, given: RuleSet, mode: Mode = "auto-edit") -> Decision:
+    request = ToolRequest(
+        tool="bash", input={"command": command}, approval=ToolApproval(tier="exec")
+    )
+    return decide(request, given, mode, places)
+
+
+def file(
+    tool: str, path: str, places: Places, given: RuleSet, mode: Mode = "auto-edit"
+) -> Decision:
+    tier: ToolTier = "write" if tool in ("edit", "write") else "read"
+    request = ToolRequest(tool=tool, input={"path": path}, approval=ToolApproval(tier=tier))
+    return decide(request, given, mode, places)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_command_gets_around_a_deny_rule(command: str, places: Places) -> None:
+    assert bash(command, places, rules()).action != "allow"
+
+
+@pytest.mark.parametrize(("tool", "path"), FILES)
+def test_no_path_gets_around_a_deny_rule(tool: str, path: str, places: Places) -> None:
+    written = path.format(home=places.home, cwd=places.cwd)
+
+    assert file(tool, written, places, rules()).action != "allow"
+
+
+def test_in_a_shell_that_keeps_its_folder_relative_paths_ask(places: Places) -> None:
+    kept = replace(places, keeps_folder=True)
+
+    assert bash("cat id_rsa", places, rules()).action == "allow"
+    assert bash("cat id_rsa", kept, rules()).action == "ask"
+    assert bash("cat /usr/share/dict/words", kept, rules()).action == "allow"
+    assert bash("cp x .mcp.json", kept, rules({"allow": ["Bash"]})).action == "ask"
+    assert bash("echo x > out.txt", kept, rules({"allow": ["Bash", "Edit"]})).action == "ask"
+
+
+def test_there_are_enough_attempts() -> None:
+    assert len(COMMANDS) + len(FILES) >= 60
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ls -la",
+        "git status",
+        "git log --oneline | head -5",
+        "npm test",
+        "cat README.md > /dev/null",
+        "grep -n x sub/a.py && echo done",
+        "git commit -m 'a message'",
+        "LANG=C sort a.txt",
+    ],
+)
+def test_what_no_rule_forbids_runs(command: str, places: Places) -> None:
+    assert bash(command, places, rules()) == Decision(action="allow")
+
+
+def test_a_certain_match_is_refused_and_a_possible_one_asks(places: Places) -> None:
+    assert bash("git push origin", places, rules()).action == "deny"
+    assert bash("git -C . push", places, rules()).action == "ask"
+    assert bash("cat ~/.ssh/id_rsa", places, rules()).action == "deny"
+    assert bash("eval x", places, rules()).action == "ask"
+
+
+@pytest.mark.parametrize(
+    ("allow", "command", "action"),
+    [
+        ("Bash(git status:*)", "git status", "allow"),
+        ("Bash(git status:*)", "git status --short", "allow"),
+        ("Bash(git status:*)", "git statusx", "ask"),
+        ("Bash(git status:*)", "git status && git log", "ask"),
+        ("Bash(git status:*)", "'git status'", "ask"),
+        ("Bash(git status:*)", "git status > out.txt", "ask"),
+        ("Bash(git status:*)", "./git status", "ask"),
+        ("Bash(git status:*)", "GIT_DIR=x git status", "ask"),
+        ("Bash(npm run build)", "npm run build", "allow"),
+        ("Bash(npm run build)", "npm run build x", "ask"),
+        ("Bash(npm run *)", "npm run build", "allow"),
+        ("Bash(echo:*)", "echo $(git status)", "ask"),
+        ("Bash(echo:*)", "echo $HOME", "allow"),
+        ("bash", "ls", "allow"),
+    ],
+)
+def test_every_part_must_be_allowed(allow: str, command: str, action: str, places: Places) -> None:
+    assert bash(command, places, rules({"allow": [allow]}), "ask").action == action
+
+
+def test_deny_beats_ask_and_ask_beats_allow(places: Places) -> None:
+    both = rules({"allow": ["Bash(ls:*)"], "ask": ["Bash(ls -a:*)"], "deny": ["Bash(ls -a x)"]})
+
+    assert bash("ls x", places, both).action == "allow"
+    assert bash("ls -a y", places, both).action == "ask"
+    assert bash("ls -a x", places, both).action == "deny"
+
+
+@pytest.mark.parametrize(
+    ("mode", "read", "write", "outside", "command"),
+    [
+        ("off", "allow", "allow", "allow", "allow"),
+        ("ask", "allow", "ask", "ask", "ask"),
+        ("auto-edit", "allow", "allow", "ask", "ask"),
+        ("read-only", "allow", "deny", "deny", "deny"),
+    ],
+)
+def test_the_mode_decides_about_everything_else(
+    mode: Mode, read: str, write: str, outside: str, command: str, places: Places
+) -> None:
+    none = RuleSet()
+
+    assert file("read", "a.txt", places, none, mode).action == read
+    assert file("write", "a.txt", places, none, mode).action == write
+    assert file("write", "../a.txt", places, none, mode).action == outside
+    assert bash("make", places, none, mode).action == command
+
+
+def test_a_read_only_mode_lets_allowed_commands_run(places: Places) -> None:
+    log = rules({"allow": ["Bash(git log:*)"]})
+
+    assert bash("git log -3", places, log, "read-only").action == "allow"
+    assert bash("git log -3 > x", places, log, "read-only").action == "deny"
+
+
+def test_a_link_inside_the_project_does_not_lead_an_allow_rule_out(places: Places) -> None:
+    allowed = rules({"allow": ["Edit(./**)"]})
+    Path(places.cwd, "out").symlink_to("/tmp")
+
+    assert file("write", "a.txt", places, allowed, "ask").action == "allow"
+    assert file("write", "out/a.txt", places, allowed, "ask").action == "ask"
+
+
+@pytest.mark.parametrize(
+    ("rule", "tool", "given", "action"),
+    [
+        ("mcp__git", "mcp__git__push", {}, "deny"),
+        ("mcp__git__*", "mcp__git__push", {}, "deny"),
+        ("mcp__git__pull", "mcp__git__push", {}, "allow"),
+        ("WebFetch(domain:evil.example)", "web_fetch", {"url": "https://evil.example/x"}, "deny"),
+        ("WebFetch(domain:evil.example)", "read", {"path": "https://a.EVIL.example"}, "deny"),
+        ("WebFetch(domain:evil.example)", "read", {"path": "https://good.example"}, "allow"),
+        ("WebSearch", "web_search", {"query": "x"}, "deny"),
+    ],
+)
+def test_rules_about_servers_addresses_and_tools(
+    rule: str, tool: str, given: dict[str, str], action: str, places: Places
+) -> None:
+    request = ToolRequest(tool=tool, input=given, approval=ToolApproval(tier="read"))
+
+    assert decide(request, rules({"deny": [rule]}), "ask", places).action == action
