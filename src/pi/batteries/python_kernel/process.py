@@ -1,0 +1,247 @@
+"""A kernel that is a child process of pi: the Python or the JavaScript runner."""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import json
+import logging
+import re
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeAlias
+
+from pi.batteries.python_kernel.kernel import Frame, KernelDied, KernelUnavailable, OnFrame
+from pi.extension import BadFrame, Child, PiError, Scope
+
+log = logging.getLogger(__name__)
+
+FOLDER = Path(__file__).parent
+PYTHON_RUNNER, JAVASCRIPT_RUNNER = FOLDER / "runner.py", FOLDER / "runner.js"
+LAST_WORDS = 1.0
+"""Seconds that the end of a kernel and its last words may take."""
+MAX_ERRORS = 4000
+"""Bytes kept of the end of what an interpreter writes about its own crash."""
+MAX_UNREAD = 64 * 1024
+"""Bytes kept of what is written between two cells, by timers of an earlier one."""
+MARK_DIGITS = 16
+
+Start: TypeAlias = Callable[[Scope], Awaitable[Child]]
+
+
+class ProcessConnection:
+    """One runner process. Frames come from its standard output.
+
+    The Python runner sends text as frames, too. Node cannot duplicate descriptors: its runner
+    writes text to standard error, where child processes write as well, and marks in it the places
+    at which frames were sent (``MarkedText``).
+    """
+
+    def __init__(self, start: Start, scope: Scope, *, label: str, traced: bool = False) -> None:
+        self._start = start
+        self._scope = scope
+        self._label = label
+        self._traced = traced
+        self._child: Child | None = None
+        self._cells = 0
+        self._text = MarkedText()
+        self._error_reader: asyncio.Task[None] | None = None
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process exists."""
+        return self._child is not None and not self._child.is_gone
+
+    @property
+    def pid(self) -> int | None:
+        """The process id of the runner."""
+        return None if self._child is None else self._child.pid
+
+    async def open(self) -> None:
+        """Start the process and wait until it takes cells."""
+        try:
+            child = self._child = await self._start(self._scope)
+        except KernelUnavailable:
+            raise
+        except PiError as error:
+            raise KernelUnavailable(error.message, hint=error.hint) from error
+        self._error_reader = self._scope.spawn(self._text.forward(child), name="kernel text")
+        ready = await self._next(child)
+        if ready is None or ready["type"] != "ready":
+            raise await self._died()
+        self._text.begin(str(ready.get("marker", "")).encode(), ready.get("mark", 0))
+
+    async def execute(self, code: str, name: str, on_frame: OnFrame) -> str:
+        """Run code and return its status."""
+        child = self._child
+        assert child is not None
+        self._cells += 1
+        request: Frame = {"id": self._cells, "code": code}
+        try:
+            await child.write_frame(self._trace("to", request | ({"name": name} if name else {})))
+        except ConnectionError as error:
+            raise await self._died() from error
+        with self._text.read_by(on_frame):
+            while (frame := await self._next(child)) is not None:
+                if "mark" in frame:
+                    await self._text.wait_for(frame["mark"])
+                if frame["type"] == "done" and frame["id"] == request["id"]:
+                    return str(frame["status"])
+                on_frame(frame)
+                self._text.resume()
+            raise await self._died()
+
+    async def interrupt(self) -> None:
+        """Send SIGINT to the process and what it has started.
+
+        Node ignores the signal while a cell is busy; its runner gets a request in addition.
+        """
+        if self._child is None:
+            return
+        self._child.interrupt()
+        if self._text.marker:
+            with suppress(ConnectionError):
+                await self._child.write_frame(b'{"interrupt": true}')
+
+    async def close(self) -> None:
+        """End the process and what it has started, also what a dead one has left."""
+        child, self._child = self._child, None
+        if child is not None:
+            await child.terminate()
+
+    async def _died(self) -> KernelDied:
+        reason, said = "it has ended", b""
+        if self._child is not None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LAST_WORDS):
+                    ended = await self._child.wait()
+                    how = ended.signal and f"signal {ended.signal}"
+                    reason = how or f"exit code {ended.exit_code}"
+                    if self._error_reader is not None:
+                        await asyncio.wait([self._error_reader])
+            said = self._text.last_words
+        text = said.decode("utf-8", "replace").strip()
+        return KernelDied(
+            f"The {self._label} kernel died ({reason}); its variables are lost."
+            + (f"\n{text}" if text else "")
+        )
+
+    async def _next(self, child: Child) -> Frame | None:
+        try:
+            data = await child.read_frame()
+            if data is None:
+                return None
+            frame: Frame = json.loads(data)
+        except (BadFrame, ValueError):
+            return None  # it died inside a frame, or something else wrote to its output
+        self._trace("from", frame)
+        return frame
+
+    def _trace(self, direction: str, frame: Frame) -> bytes:
+        data = json.dumps(frame).encode()
+        if self._traced:
+            log.warning("%s kernel %s: %s", self._label, direction, data[:2000].decode())
+        return data
+
+
+class MarkedText:
+    """Standard error of a runner. With a marker it is the text of the cells, in order."""
+
+    def __init__(self) -> None:
+        self.marker = b""
+        """What precedes the number of a mark; empty if standard error has no text of cells."""
+        self._held = b""
+        self._reached = self._passed = 0
+        self._has_ended = False
+        self._changed = asyncio.Event()
+        self._on_frame: OnFrame | None = None
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    @property
+    def last_words(self) -> bytes:
+        """The end of what was written and belongs to no cell."""
+        marks = re.escape(self.marker) + b"[0-9a-f]{%d}" % MARK_DIGITS
+        return (re.sub(marks, b"", self._held) if self.marker else self._held)[-MAX_ERRORS:]
+
+    def begin(self, marker: bytes, mark: int) -> None:
+        """Set what precedes the number of a mark, and the number of the first one."""
+        self.marker, self._passed = marker, mark
+
+    def read_by(self, on_frame: OnFrame) -> _Reading:
+        """Pass text to ``on_frame`` within a ``with`` block."""
+        return _Reading(self, on_frame)
+
+    async def forward(self, child: Child) -> None:
+        """Read until the process closes the stream."""
+        while data := await child.errors.read(MAX_UNREAD):
+            self._held += data
+            if not self.marker or self._on_frame is None:
+                self._held = self._held[-MAX_UNREAD:]
+            self._split()
+        self._has_ended = True
+        self._split()
+        self._changed.set()
+
+    async def wait_for(self, mark: int) -> None:
+        """Wait until everything before a mark was passed on. What follows it waits for ``resume``.
+
+        So a frame is shown between the texts that were written before and after it.
+        """
+        self._split()
+        while self._reached < mark and not self._has_ended:
+            self._changed.clear()
+            await self._changed.wait()
+        self._passed = mark
+
+    def resume(self) -> None:
+        """Pass on what follows the last mark that was waited for."""
+        self._split()
+
+    def attach(self, on_frame: OnFrame | None) -> None:
+        """Pass text to a cell from now on, or to none."""
+        self._on_frame = on_frame
+        self._split()
+
+    def _split(self) -> None:
+        """Pass on what was read, up to the first mark whose frame was not shown yet."""
+        if not self.marker or self._on_frame is None:
+            return
+        size = len(self.marker) + MARK_DIGITS
+        while (at := self._held.find(self.marker)) >= 0 and len(self._held) >= at + size:
+            self._emit(self._held[:at])
+            self._held = self._held[at:]
+            self._reached = int(self._held[len(self.marker) : size], 16)
+            self._changed.set()
+            if self._reached > self._passed:
+                return
+            self._held = self._held[size:]
+        # The rest may end inside a mark.
+        rest = len(self._held) if at < 0 else at
+        keep = 0 if self._has_ended else _overlap(self._held[:rest], self.marker)
+        self._emit(self._held[: rest - keep])
+        self._held = self._held[rest - keep :]
+
+    def _emit(self, data: bytes) -> None:
+        if self._on_frame is not None and (text := self._decoder.decode(data)):
+            self._on_frame({"type": "stream", "text": text})
+
+
+class _Reading:
+    """The time in which text belongs to one cell."""
+
+    def __init__(self, text: MarkedText, on_frame: OnFrame) -> None:
+        self._text = text
+        self._on_frame = on_frame
+
+    def __enter__(self) -> None:
+        self._text.attach(self._on_frame)
+
+    def __exit__(self, *_: object) -> None:
+        self._text.attach(None)
+
+
+def _overlap(data: bytes, marker: bytes) -> int:
+    """The length of the beginning of ``marker`` at the end of ``data``."""
+    sizes = range(min(len(marker) - 1, len(data)), 0, -1)
+    return next((size for size in sizes if marker.startswith(data[-size:])), 0)

@@ -1,0 +1,117 @@
+"""A Jupyter gateway: its messages as frames, its failures, and the real thing."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pi.ai.messages import Image
+from pi.ai.providers.faux import says
+from pi.batteries.python_kernel.gateway import frame_of
+from tests.batteries.python_kernel.kernel_session import cells, details, results, session_of, texts
+
+ORACLE = Path(__file__).parents[3] / ".oracles" / "python" / "bin" / "jupyter-kernelgateway"
+ON = {"eval": {"py": True}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "frame"),
+    [
+        ("stream", {"name": "stdout", "text": "a"}, {"type": "stream", "text": "a"}),
+        (
+            "execute_result",
+            {"data": {"text/plain": "1"}},
+            {"type": "display", "data": {"text/plain": "1"}},
+        ),
+        (
+            "error",
+            {"traceback": ["\x1b[31mone\x1b[0m", "two"]},
+            {"type": "error", "traceback": "one\ntwo\n"},
+        ),
+        ("input_request", {"prompt": "?"}, {"type": "input", "prompt": "?"}),
+        ("execute_input", {"code": "1"}, None),
+    ],
+)
+def test_messages_of_jupyter_become_frames(
+    kind: str, content: dict[str, object], frame: dict[str, object] | None
+) -> None:
+    assert frame_of(kind, content) == frame
+
+
+async def test_a_gateway_that_is_not_there_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("websockets")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+    environ = {"PI_PYTHON_GATEWAY_URL": url}
+    async with session_of(tmp_path, cells("1"), says("."), settings=ON, environ=environ) as session:
+        await session.prompt("go")
+
+        assert texts(session)[0].startswith(f"The Python gateway {url} cannot be reached")
+        assert "Check PI_PYTHON_GATEWAY_URL" in texts(session)[0]
+
+
+@pytest.fixture
+def gateway(tmp_path: Path) -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    home = tmp_path / "gateway"
+    home.mkdir()
+    environ = {"PATH": os.environ["PATH"], "HOME": str(home), "KG_AUTH_TOKEN": "secret"}
+    words = [str(ORACLE), f"--KernelGatewayApp.port={port}", "--KernelGatewayApp.ip=127.0.0.1"]
+    server = subprocess.Popen(words, env=environ, cwd=home, stderr=subprocess.PIPE)
+    assert server.stderr is not None
+    for line in server.stderr:
+        if b"available at" in line:
+            break
+    yield f"http://127.0.0.1:{port}"
+    server.terminate()
+    server.communicate(timeout=30)
+
+
+@pytest.mark.full
+@pytest.mark.skipif(not ORACLE.exists(), reason="scripts/oracles installs a kernel gateway")
+async def test_cells_run_in_a_real_gateway(tmp_path: Path, gateway: str) -> None:
+    pytest.importorskip("websockets")
+    steps = (
+        cells("x = 41", "x + 1", "status('train', epoch=1)"),
+        cells("import time\nx = 7\nwhile True: time.sleep(0.01)", timeout=3),
+        cells("x"),
+        cells("1/0"),
+        cells("input('name? ')"),
+        cells("from IPython.display import Image\nimport matplotlib; matplotlib.use('agg')"),
+        cells("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", timeout=60),
+        cells("globals().get('x', 'fresh')", reset=True, timeout=60),
+    )
+    environ = {"PI_PYTHON_GATEWAY_URL": gateway, "PI_PYTHON_GATEWAY_TOKEN": "secret"}
+    async with session_of(tmp_path, *steps, says("."), settings=ON, environ=environ) as session:
+        await session.prompt("go")
+
+        found = texts(session)
+        assert found[0] == "[1/3]\n[2/3]\n42\n[3/3]"
+        assert details(session, 0)["cells"][2]["statusEvents"] == [{"op": "train", "epoch": 1}]
+        assert found[1].endswith("Command timed out after 3 seconds")
+        assert found[2] == "7"
+        assert "ZeroDivisionError" in found[3]
+        assert "input() is not supported" in found[4]
+        assert results(session)[4].is_error
+        assert found[6] == "The Python kernel of the gateway died; its variables are lost."
+        assert found[7] == "'fresh'"
+        assert not [part for part in results(session)[7].content if isinstance(part, Image)]
+
+
+@pytest.mark.full
+@pytest.mark.skipif(not ORACLE.exists(), reason="scripts/oracles installs a kernel gateway")
+async def test_a_refused_token_is_explained(tmp_path: Path, gateway: str) -> None:
+    pytest.importorskip("websockets")
+    environ = {"PI_PYTHON_GATEWAY_URL": gateway, "PI_PYTHON_GATEWAY_TOKEN": "wrong"}
+    async with session_of(tmp_path, cells("1"), says("."), settings=ON, environ=environ) as session:
+        await session.prompt("go")
+
+        assert "Set PI_PYTHON_GATEWAY_TOKEN" in texts(session)[0]
