@@ -1,0 +1,215 @@
+"""The tool on the stack of pending actions, and the policy that makes the model use it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, Literal
+
+from pi.extension import (
+    UNSET,
+    Custom,
+    Entry,
+    ExtensionAPI,
+    ExtensionContext,
+    Json,
+    Meta,
+    PendingAction,
+    PendingActions,
+    Policy,
+    Record,
+    Request,
+    SessionStartEvent,
+    SessionTreeEvent,
+    ToolContext,
+    ToolFailed,
+    ToolResult,
+    ToolTier,
+    UserMessage,
+    make_tool,
+    replace,
+)
+
+NAME = "resolve"
+SETTINGS: tuple[tuple[str, type[Any], Any, str], ...] = (
+    ("resolve.toolChoice", str, "auto", "how a model is made to resolve"),
+)
+ENTRY = "pending_actions"
+"""Custom type of the entries that list the pending actions after every change."""
+DESCRIPTION = """\
+Apply or discard the change that a tool has previewed last.
+- action "apply": make the change
+- action "discard": drop it; nothing is changed
+Call it after every preview, before anything else. If several previews are pending, the newest is \
+resolved first."""
+REMINDER = """\
+<system-reminder>
+This is an automatic reminder of the resolve tool, not a message of the user.
+A previewed change is pending: {label}. Call resolve with "apply" or "discard" before anything else.
+</system-reminder>"""
+LOST = (
+    "Pending actions do not survive a reload, a resumed session or a move to another branch, so "
+    "this preview is gone: {labels}. Nothing was changed. Run the tool again for a new preview."
+)
+
+
+class ResolveParams(Record):
+    """Arguments of a call."""
+
+    action: Annotated[
+        Literal["apply", "discard"], Meta(description="Make the previewed change, or drop it")
+    ]
+    reason: Annotated[str, Meta(description="Why, in one sentence")]
+
+
+def extension(pi: ExtensionAPI) -> None:
+    """Register the tool and the policy."""
+    for name, kind, default, help in SETTINGS:
+        pi.settings.declare(name, kind, default, help)
+    resolver = Resolver(pi)
+    pi.scope.on_close(pi.pending_actions.add_resolver())
+    pi.scope.on_close(pi.pending_actions.on_change(resolver.changed))
+    pi.add_policy(ResolveFirst(pi.pending_actions, lambda: pi.settings.get("resolve.toolChoice")))
+    pi.add_view("tool", NAME, "pi.batteries.resolve.views:resolve")
+    pi.on("session_start", resolver.session_start)
+    pi.on("session_tree", resolver.session_tree)
+    tool = make_tool(
+        name=NAME,
+        label=NAME,
+        description=DESCRIPTION,
+        params=ResolveParams,
+        run=resolver.run,
+        execution_mode="sequential",  # after the previews of the same answer
+        approval=tier,
+        format_approval_details=resolver.approval_details,
+    )
+    # Declared with every request while a tool that previews is active: a tool that comes and goes
+    # with the previews would break the prompt cache each time.
+    pi.add_tool(tool, exposure="resolver")
+
+
+def tier(arguments: Json) -> ToolTier:
+    """What a call may do: dropping a preview changes nothing."""
+    return "read" if arguments.get("action") == "discard" else "write"
+
+
+class Resolver:
+    """The pending actions of one session, as the model sees them."""
+
+    def __init__(self, pi: ExtensionAPI) -> None:
+        self._pi = pi
+        self._actions: PendingActions = pi.pending_actions
+        self._recorded: tuple[str, ...] = ()
+        """The labels in the last entry of the branch."""
+        self._lost: tuple[str, ...] = ()
+        """The labels of actions that ended with a reload, a resume or a branch."""
+
+    async def run(self, params: ResolveParams, ctx: ToolContext) -> ToolResult:
+        """Resolve the newest action. It is removed first, so a failure is not repeated."""
+        pending = self._actions.peek()
+        try:
+            result = await self._actions.resolve(params.action, params.reason)
+        except ToolFailed as error:
+            if pending is not None or not self._lost:
+                raise
+            labels, self._lost = ", ".join(self._lost), ()
+            raise ToolFailed(f"{error.message} {LOST.format(labels=labels)}") from error
+        finally:
+            self._record()
+        return replace(result, details=self._details(params, pending, result))
+
+    def _details(
+        self, params: ResolveParams, pending: PendingAction | None, result: ToolResult
+    ) -> Json:
+        assert pending is not None  # without one, ``resolve`` has raised
+        details = {
+            "action": params.action,
+            "reason": params.reason,
+            "label": pending.label,
+            "sourceToolName": pending.source_tool_name,
+            "remaining": [each.label for each in self._actions.all],
+        }
+        if result.details is not UNSET:
+            details["sourceDetails"] = result.details
+        return details
+
+    def approval_details(self, arguments: Json) -> list[str]:
+        """The lines of a permission dialog: what would be applied."""
+        pending = self._actions.peek()
+        label = "no pending action" if pending is None else pending.label
+        return [f"{arguments.get('action', '')}: {label}"]
+
+    # Actions that are gone ------------------------------------------------------------------------
+
+    def changed(self) -> None:
+        """Record a new action.
+
+        Actions that vanish without the tool are not recorded: their extension is being unloaded,
+        and the session that follows has to know that they are gone.
+        """
+        if len(self._actions.all) > len(self._recorded):
+            self._record()
+
+    def _record(self) -> None:
+        labels = tuple(each.label for each in self._actions.all)
+        if labels == self._recorded:
+            return
+        self._recorded = labels
+        if labels:
+            self._lost = ()
+        self._pi.append_entry(ENTRY, {"pending": [*labels]})
+
+    def session_start(self, event: SessionStartEvent, ctx: ExtensionContext) -> None:
+        """Remember the actions that the session had before it was reloaded or resumed."""
+        self._recorded = self._lost = recorded_labels(ctx.session_manager.get_branch())
+
+    def session_tree(self, event: SessionTreeEvent, ctx: ExtensionContext) -> None:
+        """Drop all actions: the previews may belong to another branch."""
+        while self._actions.pop() is not None:
+            pass
+        self._recorded = self._lost = recorded_labels(ctx.session_manager.get_branch())
+
+
+def recorded_labels(branch: Iterable[Entry]) -> tuple[str, ...]:
+    """The labels of the actions that were pending at the end of a branch."""
+    for entry in reversed([*branch]):
+        match entry:
+            case Custom(custom_type="pending_actions", data={"pending": [*labels]}):
+                return tuple(map(str, labels))
+            case _:
+                continue
+    return ()
+
+
+class ResolveFirst(Policy):
+    """Forces ``resolve`` while an action is pending; models that cannot be forced are reminded."""
+
+    def __init__(self, actions: PendingActions, choice: Callable[[], str]) -> None:
+        self._actions = actions
+        self._choice = choice
+
+    async def before_request(self, request: Request) -> Request:
+        """Add the choice of the tool, or a reminder that is not stored."""
+        pending = self._actions.peek()
+        if pending is None or request.purpose != "turn":
+            return request
+        if not any(tool.name == NAME for tool in request.tools):
+            return request  # another extension limits the tools
+        choice = self._choice()
+        if choice == "force" or (choice != "remind" and can_be_forced(request)):
+            return replace(request, tool_choice={"type": "tool", "name": NAME})
+        reminder = UserMessage(content=REMINDER.format(label=pending.label))
+        return replace(request, messages=[*request.messages, reminder])
+
+
+def can_be_forced(request: Request) -> bool:
+    """Whether the provider accepts a forced tool for this model.
+
+    Servers with the API of OpenAI's Chat Completions reject it for models that think (DeepSeek,
+    Qwen, Kimi). Bedrock accepts it for models of Anthropic and for Nova alone.
+    """
+    model: Any = request.model
+    if model.api == "openai-completions":
+        return request.thinking == "off" or model.provider == "openai"
+    if model.api.startswith("bedrock"):
+        return "anthropic" in model.id or "nova" in model.id
+    return True
