@@ -21,7 +21,7 @@ from pi.batteries.rich_files import archives
 from pi.batteries.rich_files.adapter import extension
 from pi.extension import ExtensionAPI, FileChange, FileWrite, FileWritten, ToolCall
 from pi.testing import Reply
-from tests.coding.extension_host.stage import playing
+from tests.coding.extension_host.extension_session import extension_session
 
 ON = {"richFiles": {"enabled": True}}
 Prepare = Callable[[Path], None]
@@ -30,11 +30,11 @@ Prepare = Callable[[Path], None]
 async def outputs(tmp_path: Path, prepare: Prepare, *steps: Step, more: Any = ()) -> list[Any]:
     """The results as texts, in the order of the calls; errors with a mark before."""
     script = (*steps, says("done"))
-    async with playing(tmp_path, extension, *more, steps=script, settings=ON) as play:
-        prepare(Path(play.session.workspace.cwd))
-        await play.session.prompt("go")
-        results = [m for m in play.session.messages if isinstance(m, ToolResultMessage)]
-        assert play.failures == []
+    async with extension_session(tmp_path, extension, *more, steps=script, settings=ON) as hosted:
+        prepare(Path(hosted.session.workspace.cwd))
+        await hosted.session.prompt("go")
+        results = [m for m in hosted.session.messages if isinstance(m, ToolResultMessage)]
+        assert hosted.failures == []
     return [
         ("! " if m.is_error else "") + "\n".join(p.text for p in m.content if isinstance(p, Text))
         for m in results

@@ -1,4 +1,6 @@
-"""``read`` and ``write`` for archives, SQLite databases, documents and merge conflicts.
+"""Archives, SQLite databases, documents and merge conflicts for ``read`` and ``write``.
 
-``archives``, ``databases`` and ``conflicts`` know the formats; ``adapter`` connects them to pi.
+``archives``, ``databases`` and ``conflicts`` know the formats and no session. Each has a handler
+that connects it to paths of a session; ``documents`` and ``guards`` wrap the tools and all writes,
+and ``views`` draws tables and lists.
 """

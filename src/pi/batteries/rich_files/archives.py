@@ -15,9 +15,9 @@ import time
 import zipfile
 import zlib
 from collections.abc import Iterator
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from pi.extension import Record, ToolFailed
+from pi.extension import Record, ToolFailed, one_line
 
 Kind: TypeAlias = Literal["tar", "tgz", "zip"]
 
@@ -30,6 +30,8 @@ SMALL = 1024**2
 """Unpacked sizes up to this are never a bomb: a file of zeros compresses a thousandfold."""
 SUFFIXES: dict[str, Kind] = {".tar.gz": "tgz", ".tgz": "tgz", ".tar": "tar", ".zip": "zip"}
 _NAMES = re.compile(r"\.(?:tar\.gz|tgz|tar|zip)(?=:|$)", re.IGNORECASE)
+MAX_SHOWN = 200
+"""Characters of a name in a message."""
 _CHUNK = 1024**2
 _EPOCH_OF_ZIP = (1980, 1, 1, 0, 0, 0)
 _ENCRYPTED = 0x1
@@ -102,20 +104,20 @@ def read_member(data: bytes, kind: Kind, name: str) -> bytes:
             return _read_zip(data, name)
         with _open_tar(data, kind) as tar:
             # Of several members with one name the last one counts, as when unpacking.
-            found = [info for info in _tar_infos(tar) if _plain(info.name) == name]
+            found = [info for info in _tar_infos(tar) if clean_name(info.name) == name]
             if not found:
                 raise ToolFailed(_missing(name, [info.name for info in tar.getmembers()]))
             info = found[-1]
             if info.issym() or info.islnk():
-                raise ToolFailed(f"{name} is a link to {info.linkname}; read its target instead.")
+                raise ToolFailed(_is_link(name, info.linkname))
             if not info.isfile():
-                raise ToolFailed(f"{name} is not a file.")
+                raise ToolFailed(f"{_shown(name)} is not a file.")
             _check_size(info.size, name)
             source = tar.extractfile(info)
             assert source is not None
             content = source.read(MAX_MEMBER + 1)
             if len(content) != info.size:
-                raise ToolFailed(f"The archive is truncated: {name} is incomplete.")
+                raise ToolFailed(f"The archive is truncated: {_shown(name)} is incomplete.")
             return content
 
 
@@ -164,16 +166,15 @@ def _zip_member(info: zipfile.ZipInfo) -> ArchiveMember:
 def _read_zip(data: bytes, name: str) -> bytes:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         infos = _zip_infos(archive)
-        found = [info for info in infos if _plain(info.filename) == name]
+        found = [info for info in infos if clean_name(info.filename) == name]
         if not found:
             raise ToolFailed(_missing(name, [info.filename for info in infos]))
         info = found[-1]
         if info.is_dir():
-            raise ToolFailed(f"{name} is not a file.")
+            raise ToolFailed(f"{_shown(name)} is not a file.")
         content = _unpacked(archive, info)
         if stat.S_ISLNK(info.external_attr >> 16):
-            target = content.decode("utf-8", "replace")
-            raise ToolFailed(f"{name} is a link to {target}; read its target instead.")
+            raise ToolFailed(_is_link(name, content.decode("utf-8", "replace")))
         return content
 
 
@@ -199,9 +200,16 @@ def _write_zip(data: bytes | None, name: str, content: bytes, now: int) -> bytes
             with zipfile.ZipFile(io.BytesIO(data)) as old:
                 made.comment = old.comment
                 infos = _zip_infos(old)
+                if infos and min(info.header_offset for info in infos) > 0:
+                    raise ToolFailed(
+                        "The archive begins with other data, like a program that unpacks itself;"
+                        " a write would lose it."
+                    )
                 _check_total(sum(info.file_size for info in infos))
                 for info in infos:
-                    if _plain(info.filename) != name or info.is_dir():
+                    if clean_name(info.filename) != name or info.is_dir():
+                        # Archives may have a name twice; the library would print a warning.
+                        made.NameToInfo.pop(info.filename, None)
                         made.writestr(info, _unpacked(old, info), info.compress_type)
                     elif not replaced:
                         if not stat.S_ISLNK(info.external_attr >> 16):
@@ -218,22 +226,44 @@ def _write_zip(data: bytes | None, name: str, content: bytes, now: int) -> bytes
 # Tar ----------------------------------------------------------------------------------------------
 
 
+class _BoundedGzip:
+    """Unpacks while it is read, in bounded memory, and refuses a bomb before it is unpacked."""
+
+    def __init__(self, data: bytes) -> None:
+        self._packed = len(data)
+        self._source = gzip.GzipFile(fileobj=io.BytesIO(data))
+        self._place = 0
+        self.mode = "rb"
+
+    def read(self, size: int) -> bytes:
+        """The next bytes."""
+        piece = self._source.read(size)
+        self._place += len(piece)
+        _check_ratio(self._place, self._packed)
+        _check_total(self._place)
+        return piece
+
+    def seek(self, place: int) -> int:
+        """Unpack up to a place; a place before the current one begins again."""
+        if place < self._place:
+            self._source.rewind()
+            self._place = 0
+        while self._place < place and self.read(min(place - self._place, _CHUNK)):
+            pass
+        return self._place
+
+    def tell(self) -> int:
+        """The current place."""
+        return self._place
+
+    def close(self) -> None:
+        """Release the memory."""
+        self._source.close()
+
+
 def _open_tar(data: bytes, kind: Kind) -> tarfile.TarFile:
-    if kind == "tgz":
-        data = _gunzipped(data)
-    return tarfile.open(fileobj=io.BytesIO(data), mode="r:", errorlevel=1)
-
-
-def _gunzipped(data: bytes) -> bytes:
-    """Unpack piece by piece, so that a bomb is noticed before it fills the memory."""
-    out, size = [], 0
-    with gzip.GzipFile(fileobj=io.BytesIO(data)) as source:
-        while piece := source.read(_CHUNK):
-            size += len(piece)
-            _check_ratio(size, len(data))
-            _check_total(size)
-            out.append(piece)
-    return b"".join(out)
+    source: Any = _BoundedGzip(data) if kind == "tgz" else io.BytesIO(data)
+    return tarfile.open(fileobj=source, mode="r:", errorlevel=1)
 
 
 def _tar_infos(tar: tarfile.TarFile) -> list[tarfile.TarInfo]:
@@ -241,6 +271,14 @@ def _tar_infos(tar: tarfile.TarFile) -> list[tarfile.TarInfo]:
     for info in tar:
         infos.append(info)
         _check_count(len(infos))
+    # The library takes a damaged header for the end. A write would lose all members after it.
+    source: Any = tar.fileobj
+    source.seek(tar.offset)
+    while piece := source.read(_CHUNK):
+        if piece.strip(b"\0"):
+            raise ToolFailed(
+                f"The archive is damaged: there is no valid member at byte {tar.offset:,}."
+            )
     return infos
 
 
@@ -261,14 +299,16 @@ def _write_tar(data: bytes | None, kind: Kind, name: str, content: bytes, now: i
     out = io.BytesIO()
     fresh = tarfile.TarInfo(name)
     fresh.size, fresh.mtime, fresh.mode = len(content), now, 0o644
-    with tarfile.open(fileobj=out, mode="w:", format=tarfile.PAX_FORMAT) as made:
+    # Packed while it is written. A fixed time in the header: equal contents are equal bytes.
+    packing = gzip.GzipFile(filename="", mode="wb", fileobj=out, mtime=0) if kind == "tgz" else out
+    with tarfile.open(fileobj=packing, mode="w:", format=tarfile.PAX_FORMAT) as made:
         replaced = False
         if data is not None:
             with _open_tar(data, kind) as old:
                 infos = _tar_infos(old)
                 made.pax_headers = dict(old.pax_headers)
                 for info in infos:
-                    if _plain(info.name) == name and not info.isdir():
+                    if clean_name(info.name) == name and not info.isdir():
                         if not replaced:
                             made.addfile(_succeeding(fresh, info), io.BytesIO(content))
                             replaced = True
@@ -277,9 +317,9 @@ def _write_tar(data: bytes | None, kind: Kind, name: str, content: bytes, now: i
                     made.addfile(info, source)
         if not replaced:
             made.addfile(fresh, io.BytesIO(content))
-    plain = out.getvalue()
-    # A fixed time in the header: the same content gives the same bytes.
-    return gzip.compress(plain, mtime=0) if kind == "tgz" else plain
+    if packing is not out:
+        packing.close()
+    return out.getvalue()
 
 
 def _succeeding(fresh: tarfile.TarInfo, old: tarfile.TarInfo) -> tarfile.TarInfo:
@@ -294,19 +334,31 @@ def _succeeding(fresh: tarfile.TarInfo, old: tarfile.TarInfo) -> tarfile.TarInfo
 # Limits and errors --------------------------------------------------------------------------------
 
 
-def _plain(name: str) -> str:
+def clean_name(name: str) -> str:
+    """The name of a member without empty and ``.`` parts, as paths address it."""
     return "/".join(part for part in name.replace("\\", "/").split("/") if part not in ("", "."))
 
 
+def _is_link(name: str, target: str) -> str:
+    # Names come from the archive: they may hold anything, of any length.
+    return f"{_shown(name)} is a link to {_shown(target)}; read its target instead."
+
+
+def _shown(name: str) -> str:
+    return one_line(name)[:MAX_SHOWN]
+
+
 def _missing(name: str, names: list[str]) -> str:
-    shown = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
-    return f"There is no {name} in the archive. It has: {shown or 'no members'}."
+    shown = ", ".join(map(_shown, names[:20])) + (
+        f" and {len(names) - 20} more" if len(names) > 20 else ""
+    )
+    return f"There is no {_shown(name)} in the archive. It has: {shown or 'no members'}."
 
 
 def _check_size(size: int, name: str) -> None:
     if size > MAX_MEMBER:
         raise ToolFailed(
-            f"{name} is too large: {size >> 20} MiB;"
+            f"{_shown(name)} is too large: {size >> 20} MiB;"
             f" the limit is {MAX_MEMBER >> 20} MiB per member."
         )
 
@@ -345,7 +397,7 @@ class _readable:
             case ToolFailed() | None:
                 return
             case NotImplementedError():
-                raise ToolFailed(f"The archive cannot be read: {error}.") from error
+                raise ToolFailed(f"The archive cannot be read: {_shown(str(error))}.") from error
             case RuntimeError() if "password" in str(error) or "encrypted" in str(error):
                 raise ToolFailed(
                     "The archive is encrypted; encrypted archives are not supported."
@@ -364,5 +416,5 @@ class _readable:
             ):
                 name = {"zip": "zip", "tar": "tar", "tgz": "tar.gz"}[self._kind]
                 raise ToolFailed(
-                    f"The archive is damaged or not a {name} archive: {error}."
+                    f"The archive is damaged or not a {name} archive: {_shown(str(error))}."
                 ) from error

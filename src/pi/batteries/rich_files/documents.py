@@ -1,0 +1,100 @@
+"""PDFs and notebooks as text, through the document conversion of pi."""
+
+from __future__ import annotations
+
+import base64
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+from pi.batteries.rich_files import archives
+from pi.batteries.rich_files.session_files import read_file
+from pi.extension import (
+    ConversionFailed,
+    ConversionOptions,
+    ExtensionAPI,
+    Image,
+    Text,
+    ToolContext,
+    ToolFailed,
+    ToolResult,
+    convert_document,
+    replace,
+)
+
+DOCUMENTS = {".pdf": "pdf", ".ipynb": "notebook"}
+_ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
+"""Of the converter: a document must not reach credentials."""
+
+
+class DocumentReader:
+    """PDFs and notebooks as text, or the pages of a PDF as pictures."""
+
+    def __init__(self, pi: ExtensionAPI) -> None:
+        self._pi = pi
+
+    async def read(self, params: Any, ctx: ToolContext, inner: Any) -> Any:
+        """Convert documents; other files are read as usual."""
+        plain, _, query = params.path.partition("?")
+        kind = DOCUMENTS.get(Path(plain).suffix.lower())
+        files = self._pi.context.files
+        if kind is None or "://" in plain or not files.resolve(plain).is_file():
+            return await inner(params)
+        if query and files.resolve(params.path).exists():
+            return await inner(params)
+        data = await read_file(self._pi, plain, archives.MAX_MEMBER)
+        options = dict(parse_qsl(query, keep_blank_values=True))
+        found = await converted(data, kind, options)
+        if any(isinstance(part, Image) for part in found.content):
+            return found
+        (text,) = found.content
+        assert isinstance(text, Text)
+        return replace(found, content=(Text(text=_window(text.text, params)),))
+
+
+async def converted(data: bytes, kind: str, options: dict[str, str]) -> ToolResult:
+    """A document as text or pictures. Raises ``ToolFailed``."""
+    if unknown := options.keys() - {"pages", "images"}:
+        raise ToolFailed(f"Unknown parameter {min(unknown)}; there are pages and images.")
+    pages = re.fullmatch(r"(\d{1,6})(?:-(\d{1,6}))?", options.get("pages", "1-999999"))
+    if pages is None:
+        raise ToolFailed("pages must be a number or a range, such as 3 or 3-5.")
+    last = int(pages[2] or pages[1])
+    chosen = ConversionOptions(
+        kind="pdf" if kind == "pdf" else "notebook",
+        first_page=int(pages[1]),
+        last_page=last if "pages" in options else None,
+        as_images="images" in options,
+    )
+    try:
+        found = await convert_document(data, chosen, environ=_ENVIRONMENT)
+    except ConversionFailed as error:
+        raise ToolFailed(error.explain()) from error
+    details = {"pages": found.pages, "truncated": found.truncated}
+    if found.images:
+        pictures = (
+            Image(data=base64.b64encode(each).decode(), mime_type="image/png")
+            for each in found.images
+        )
+        return ToolResult(
+            content=(Text(text=f"{len(found.images)} of {found.pages} pages"), *pictures),
+            details=details,
+        )
+    plural = "" if found.pages == 1 else "s"
+    notes = [f"[{found.pages} page{plural}]"] if found.pages is not None else []
+    if found.truncated:
+        notes.append("[The text was cut; use ?pages=A-B for a part of the document.]")
+    return ToolResult.of("\n\n".join((found.text or "(no text)", *notes)), details=details)
+
+
+def _window(text: str, params: Any) -> str:
+    """The lines that a call of ``read`` asks for, 2,000 at most."""
+    lines = text.split("\n")
+    first = max(int(params.offset) - 1, 0) if params.offset else 0
+    count = int(params.limit) if params.limit else 2000
+    shown = "\n".join(lines[first : first + count])[:50_000]
+    last = first + shown.count("\n") + 1
+    if last >= len(lines):
+        return shown
+    return f"{shown}\n\n[Showing lines {first + 1}-{last} of {len(lines)}. Use offset={last + 1}.]"
