@@ -1,0 +1,263 @@
+"""Applies the vault to model requests and their answers.
+
+Requests are masked whole: prompt, tools, messages, arguments and results. Of answers only the
+arguments of tool calls are restored; text stays as the model wrote it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from pi.batteries.secrets.images import clean_image
+from pi.batteries.secrets.vault import LONGEST, OPENING, PLACEHOLDER, Vault
+from pi.extension import (
+    UNSET,
+    AssistantMessage,
+    Done,
+    Failed,
+    Image,
+    Json,
+    Message,
+    Model,
+    ModelRequest,
+    Record,
+    StreamEvent,
+    StreamOptions,
+    SystemMessage,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+    ToolResultMessage,
+    UserMessage,
+    replace,
+)
+
+NOT_RESTORED = ("web_search", "mcp__*")
+"""Tools whose arguments leave the machine."""
+URLS = "urls"
+"""In ``secrets.restoreInto``: restore placeholders in addresses, too."""
+_URL = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*://")
+_LOCAL = re.compile(r"(?i)\s*(file|artifact|agent|skill|rule|local|memory)://")
+
+
+def mask_json(value: Any, vault: Vault) -> Any:
+    """A JSON value without secrets, also in the names of members."""
+    match value:
+        case str():
+            return vault.mask(value)
+        case dict():
+            return {
+                vault.mask(key) if isinstance(key, str) else key: mask_json(member, vault)
+                for key, member in value.items()
+            }
+        case list() | tuple():
+            return type(value)(mask_json(member, vault) for member in value)
+        case _:
+            return value
+
+
+class Masking:
+    """Masks requests. Pictures are remembered, because they are sent with every request."""
+
+    def __init__(self, vault: Vault) -> None:
+        self._vault = vault
+        self._images: dict[str, str] = {}
+        self._generation: tuple[object, ...] = ()
+
+    def request(self, request: ModelRequest) -> ModelRequest:
+        """The request as it may leave the process."""
+        if self._generation is not self._vault.entries:
+            self._images, self._generation = {}, self._vault.entries
+        messages = tuple(map(self._message, request.messages))
+        return replace(request, messages=messages, options=self._options(request.options))
+
+    def _options(self, options: StreamOptions) -> StreamOptions:
+        changed = options
+        if options.metadata is not None:
+            changed = replace(changed, metadata=mask_json(options.metadata, self._vault))
+        inner = options.on_payload
+        if inner is not None:
+            # Handlers of extensions see the encoded request last, and may add to it.
+            async def on_payload(payload: Json, model: Model) -> Json | None:
+                return self._payload(await inner(payload, model) or payload)
+
+            changed = replace(changed, on_payload=on_payload)
+        return changed
+
+    def _payload(self, payload: Json) -> Json:
+        masked: Json = mask_json(payload, self._vault)
+        return masked
+
+    def _message(self, message: Message) -> Message:
+        match message:
+            case SystemMessage():
+                return self._system(message)
+            case UserMessage():
+                return replace(message, content=self._content(message.content))
+            case ToolResultMessage():
+                return replace(message, content=self._content(message.content))
+            case AssistantMessage():
+                blocks = (self._block(block) for block in message.content)
+                return replace(message, content=tuple(b for b in blocks if b is not None))
+
+    def _content(self, content: Any) -> Any:
+        if isinstance(content, str):
+            return self._vault.mask(content)
+        return tuple(map(self._part, content))
+
+    def _part(self, part: Text | Image) -> Text | Image:
+        if isinstance(part, Text):
+            return replace(part, text=self._vault.mask(part.text))
+        clean = self._images.get(part.data)
+        if clean is None:
+            clean = self._images[part.data] = clean_image(part.data, self._vault)
+        return replace(part, data=clean, mime_type=self._vault.mask(part.mime_type))
+
+    def _block(self, block: Text | Thinking | ToolCall) -> Text | Thinking | ToolCall | None:
+        mask = self._vault.mask
+        match block:
+            case Text():
+                signature = block.text_signature
+                if isinstance(signature, str) and mask(signature) != signature:
+                    signature = UNSET
+                return replace(block, text=mask(block.text), text_signature=signature)
+            case Thinking():
+                # A provider rejects thinking that differs from its signature.
+                signed = block.thinking_signature
+                texts = (block.thinking, signed if isinstance(signed, str) else "")
+                return block if all(mask(text) == text for text in texts) else None
+            case ToolCall():
+                return replace(block, arguments=mask_json(block.arguments, self._vault))
+
+    def _system(self, message: SystemMessage) -> SystemMessage:
+        mask, tools, sections = self._vault.mask, message.tools_added, message.sections
+        if isinstance(tools, tuple):
+            tools = tuple(
+                replace(
+                    tool,
+                    description=mask(tool.description),
+                    parameters=mask_json(tool.parameters, self._vault),
+                    constrained_sampling=mask_json(tool.constrained_sampling, self._vault),
+                )
+                for tool in tools
+            )
+        if isinstance(sections, dict):
+            sections = mask_json(sections, self._vault)
+        content = self._content(message.content)
+        return replace(message, content=content, sections=sections, tools_added=tools)
+
+
+# Answers ------------------------------------------------------------------------------------------
+
+
+class RestoreRules(Record):
+    """Where placeholders are restored."""
+
+    into: tuple[str, ...] = ()
+    """``secrets.restoreInto``: names or patterns of tools, and ``urls``."""
+
+    def tool(self, name: str) -> bool:
+        """Whether arguments of a tool are restored."""
+        if not any(fnmatchcase(name, pattern) for pattern in NOT_RESTORED):
+            return True
+        return any(fnmatchcase(name, pattern) for pattern in self.into)
+
+    def text(self, text: str) -> bool:
+        """Whether a text is restored: an address is not, because its server would receive it."""
+        return URLS in self.into or not _URL.match(text) or _LOCAL.match(text) is not None
+
+
+def restored_arguments(name: str, value: Any, vault: Vault, rules: RestoreRules) -> Any:
+    """Arguments of a tool with the values of placeholders, where that is allowed."""
+    return _restored(value, vault, rules) if rules.tool(name) else value
+
+
+def _restored(value: Any, vault: Vault, rules: RestoreRules) -> Any:
+    match value:
+        case str():
+            return vault.restore(value) if rules.text(value) else value
+        case dict():
+            return {
+                vault.restore(key): _restored(member, vault, rules) for key, member in value.items()
+            }
+        case list() | tuple():
+            return type(value)(_restored(member, vault, rules) for member in value)
+        case _:
+            return value
+
+
+class Restoring:
+    """Restores the tool calls of one answer while it streams."""
+
+    def __init__(self, vault: Vault, rules: RestoreRules) -> None:
+        self._vault = vault
+        self._rules = rules
+        self._names: dict[int, str] = {}
+        self._held: dict[int, str] = {}
+        """The end of the arguments so far, if it may be the beginning of a placeholder."""
+
+    async def events(self, answer: AsyncIterator[StreamEvent]) -> AsyncIterator[StreamEvent]:
+        """The events of the answer."""
+        async for event in answer:
+            for changed in self._event(event):
+                yield changed
+
+    def _event(self, event: StreamEvent) -> Sequence[StreamEvent]:
+        match event:
+            case ToolCallStart():
+                self._names[event.content_index] = event.tool_name
+            case ToolCallDelta() if self._rules.tool(self._names.get(event.content_index, "")):
+                return self._delta(event)
+            case ToolCallEnd():
+                held = self._held.pop(event.content_index, "")
+                rest = (
+                    [ToolCallDelta(content_index=event.content_index, delta=held)] if held else []
+                )
+                return (*rest, replace(event, tool_call=self._call(event.tool_call)))
+            case Done():
+                return (replace(event, message=self._message(event.message)),)
+            case Failed():
+                return (replace(event, error=self._message(event.error)),)
+        return (event,)
+
+    def _delta(self, event: ToolCallDelta) -> Sequence[StreamEvent]:
+        index = event.content_index
+        text = self._held.pop(index, "") + event.delta
+        text = PLACEHOLDER.sub(self._as_json, text)
+        if begun := _begun(text):
+            self._held[index] = text[-begun:]
+            text = text[:-begun]
+        return (ToolCallDelta(content_index=index, delta=text),) if text else ()
+
+    def _as_json(self, found: re.Match[str]) -> str:
+        # Deltas are pieces of JSON: quotes and line breaks of the value are escaped.
+        value = self._vault.restore(found[0])
+        return json.dumps(value, ensure_ascii=False)[1:-1]
+
+    def _call(self, call: ToolCall) -> ToolCall:
+        arguments = restored_arguments(call.name, call.arguments, self._vault, self._rules)
+        return replace(call, arguments=arguments)
+
+    def _message(self, message: AssistantMessage) -> AssistantMessage:
+        if not message.tool_calls:
+            return message
+        content = (self._call(b) if isinstance(b, ToolCall) else b for b in message.content)
+        return replace(message, content=tuple(content))
+
+
+def _begun(text: str) -> int:
+    """How many characters at the end may be the beginning of a placeholder."""
+    start = text.rfind("<<", max(len(text) - LONGEST, 0))
+    if start >= 0:
+        tail = text[start:]
+        is_open = OPENING.startswith(tail) or re.fullmatch(r"<<\$env:S[0-9a-f]*>?", tail)
+        if is_open:
+            return len(tail)
+    return 1 if text.endswith("<") else 0

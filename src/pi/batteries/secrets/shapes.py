@@ -1,0 +1,107 @@
+"""What keys, tokens and connection URLs look like. Pure.
+
+The patterns are valid for ``re`` and for RE2: no look-around, no back references.
+"""
+
+from __future__ import annotations
+
+import re
+
+from pi.extension import Record
+
+
+class Shape(Record):
+    """A kind of credential. The groups ``before`` and ``after`` of the pattern are not secret."""
+
+    name: str
+    needle: str
+    """A text that every match contains."""
+    pattern: str
+
+
+def _shape(name: str, needle: str, pattern: str) -> Shape:
+    return Shape(name=name, needle=needle, pattern=pattern)
+
+
+PRIVATE_KEY = _shape(
+    "private key",
+    "PRIVATE KEY-----",
+    r"(?P<before>-----BEGIN [A-Z ]*PRIVATE KEY-----)(?:[^-]|-[^-])+",
+)
+"""Up to the last line of the key; of a key that was cut, up to the end of the text."""
+
+_VALUE = r"=[\"']?)[^\s\"'$<>(){}\[\]|&;]{8,}"
+"""The end of ``NAME=value``; an expression of a shell or of code is no value."""
+
+SHAPES = (
+    _shape("OpenAI, Anthropic and similar", "sk-", r"\bsk-[A-Za-z0-9_-]{16,}"),
+    _shape("Stripe", "k_live_", r"\b[rs]k_live_[A-Za-z0-9]{16,}"),
+    _shape("Stripe", "k_test_", r"\b[rs]k_test_[A-Za-z0-9]{16,}"),
+    _shape("Groq", "gsk_", r"\bgsk_[A-Za-z0-9]{20,}"),
+    _shape("xAI", "xai-", r"\bxai-[A-Za-z0-9]{20,}"),
+    _shape("Perplexity", "pplx-", r"\bpplx-[A-Za-z0-9]{20,}"),
+    _shape("Hugging Face", "hf_", r"\bhf_[A-Za-z0-9]{30,}"),
+    _shape("Replicate", "r8_", r"\br8_[A-Za-z0-9]{30,}"),
+    _shape("GitHub", "ghp_", r"\bghp_[A-Za-z0-9]{30,}"),
+    _shape("GitHub", "gho_", r"\bgho_[A-Za-z0-9]{30,}"),
+    _shape("GitHub", "ghu_", r"\bghu_[A-Za-z0-9]{30,}"),
+    _shape("GitHub", "ghs_", r"\bghs_[A-Za-z0-9]{30,}"),
+    _shape("GitHub", "ghr_", r"\bghr_[A-Za-z0-9]{30,}"),
+    _shape("GitHub", "github_pat_", r"\bgithub_pat_[A-Za-z0-9_]{22,}"),
+    _shape("GitLab", "glpat-", r"\bglpat-[A-Za-z0-9_-]{20,}"),
+    _shape("npm", "npm_", r"\bnpm_[A-Za-z0-9]{36}"),
+    _shape("PyPI", "pypi-", r"\bpypi-[A-Za-z0-9_-]{40,}"),
+    _shape("AWS", "AKIA", r"\bAKIA[0-9A-Z]{16}\b"),
+    _shape("AWS", "ASIA", r"\bASIA[0-9A-Z]{16}\b"),
+    _shape("Google", "AIza", r"\bAIza[0-9A-Za-z_-]{35}"),
+    _shape("Google", "ya29.", r"\bya29\.[0-9A-Za-z_-]{20,}"),
+    _shape("Google", "GOCSPX-", r"\bGOCSPX-[0-9A-Za-z_-]{20,}"),
+    _shape("Slack", "xox", r"\bxox[abeoprs]-[0-9A-Za-z-]{10,}"),
+    _shape(
+        "Slack",
+        "hooks.slack.com/",
+        r"(?P<before>hooks\.slack\.com/services/)[A-Za-z0-9/_-]+",
+    ),
+    _shape("SendGrid", "SG.", r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
+    _shape("DigitalOcean", "dop_v1_", r"\bdop_v1_[a-f0-9]{32,}"),
+    _shape("Telegram", ":AA", r"\b[0-9]{8,10}:AA[A-Za-z0-9_-]{30,}"),
+    _shape("JSON web token", "eyJ", r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+"),
+    _shape(
+        "Authorization header",
+        "uthorization",
+        r"(?P<before>uthorization[^\w\n]{1,6}(?:[Bb]earer|[Bb]asic|[Tt]oken)[ \t]+)"
+        r"[^\s\"'\\,;<]{6,}",
+    ),
+    _shape(
+        "connection URL",
+        "://",
+        r"(?P<before>\b[a-z][a-z0-9+.-]{0,20}://[^\s/:@\"'<>]*:)[^\s/@\"'<>$]+(?P<after>@)",
+    ),
+    _shape("variable", "KEY=", r"(?P<before>\b[A-Z][A-Z0-9_]*KEY" + _VALUE),
+    _shape("variable", "SECRET=", r"(?P<before>\b[A-Z][A-Z0-9_]*SECRET" + _VALUE),
+    _shape("variable", "TOKEN=", r"(?P<before>\b[A-Z][A-Z0-9_]*TOKEN" + _VALUE),
+    _shape("variable", "PASSWORD=", r"(?P<before>\b[A-Z][A-Z0-9_]*PASSWORD" + _VALUE),
+    _shape("variable", "PASSWD=", r"(?P<before>\b[A-Z][A-Z0-9_]*PASSWD" + _VALUE),
+)
+
+
+def without_groups(pattern: str) -> str:
+    """The pattern for a search that needs no groups."""
+    return re.sub(r"\(\?P<\w+>", "(?:", pattern)
+
+
+def secret_part(found: re.Match[str]) -> tuple[int, int]:
+    """Where the secret is in the text: the match without ``before`` and ``after``."""
+    groups = found.groupdict()
+    start = found.end("before") if groups.get("before") is not None else found.start()
+    end = found.start("after") if groups.get("after") is not None else found.end()
+    return start, end
+
+
+def looks_secret(value: str) -> bool:
+    """Whether a whole value is a known credential, whatever its variable is called."""
+    return any(
+        shape.needle in value and re.fullmatch(shape.pattern, value.strip())
+        for shape in SHAPES
+        if "(?P<" not in shape.pattern
+    )

@@ -1,0 +1,171 @@
+"""Where secrets come from: the environment, ``secrets.yml``, and pi's own credentials. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+from urllib.parse import quote, unquote, urlsplit
+
+from pi.batteries.secrets.shapes import looks_secret
+from pi.extension import BadFormat, BadResource, Record, parse_yaml
+
+Mode: TypeAlias = Literal["obfuscate", "replace"]
+
+SHORTEST = 8
+"""Characters of a value in the environment; shorter ones occur in ordinary text."""
+SHORTEST_LINE = 16
+"""Characters of one line of a longer secret that is hidden on its own."""
+NAMES = re.compile(
+    r"(?i)(^|.*[_-])(api_?)?(key|keys|secret|secrets|token|tokens|password|passwd|pass|pwd|"
+    r"passphrase|credential|credentials|auth|cookie|dsn|connection_string|private_key|pat)$"
+)
+"""Variables that hold a secret: ``*_KEY``, ``*_SECRET``, ``*_TOKEN``, ``*_PASSWORD`` and so on."""
+NOT_SECRET = frozenset({"PWD", "OLDPWD", "SSH_AUTH_SOCK"})
+
+
+class Entry(Record):
+    """One secret: a value, or a pattern of values."""
+
+    content: str
+    is_pattern: bool = False
+    mode: Mode = "obfuscate"
+    replacement: str = ""
+    """With ``replace``; empty means a text of the same length."""
+    flags: str = ""
+    source: str = ""
+    """Where it comes from, for ``/secrets``."""
+
+
+# ``secrets.yml`` ----------------------------------------------------------------------------------
+
+
+class SecretsFile(Record):
+    """One ``secrets.yml``."""
+
+    path: str
+    entries: tuple[Entry, ...] = ()
+
+
+def parse_file(text: str, path: Path) -> SecretsFile:
+    """Parse ``secrets.yml``; raises ``BadResource`` with the place of the first mistake."""
+    try:
+        document = parse_yaml(text)
+    except BadFormat as error:
+        raise BadResource(f"It is not valid YAML: {error.message}") from error
+    if document is None:
+        return SecretsFile(path=str(path))
+    if not isinstance(document, list):
+        raise BadResource("It must be a list of entries with type and content.")
+    entries = (_entry(value, number) for number, value in enumerate(document, 1))
+    return SecretsFile(path=str(path), entries=tuple(entries))
+
+
+def _entry(value: Any, number: int) -> Entry:
+    where = f"Entry {number}"
+    if not isinstance(value, dict):
+        raise BadResource(f"{where} is not a mapping with type and content.")
+    kind, content, mode = value.get("type"), value.get("content"), value.get("mode", "obfuscate")
+    if kind not in ("plain", "regex"):
+        raise BadResource(f'{where}: type must be "plain" or "regex".')
+    if not isinstance(content, str) or not content:
+        raise BadResource(f"{where}: content must be a text that is not empty.")
+    if mode not in ("obfuscate", "replace"):
+        raise BadResource(f'{where}: mode must be "obfuscate" or "replace".')
+    flags, replacement = value.get("flags", ""), value.get("replacement", "")
+    if not isinstance(flags, str) or not isinstance(replacement, str):
+        raise BadResource(f"{where}: flags and replacement must be texts.")
+    entry = Entry(
+        content=content,
+        is_pattern=kind == "regex",
+        mode=mode,
+        replacement=replacement,
+        flags=flags,
+    )
+    if entry.is_pattern:
+        try:
+            compiled(entry)
+        except ValueError as error:
+            raise BadResource(f"{where}: {error}") from error
+    return entry
+
+
+_LITERAL = re.compile(r"/((?:[^/\\\n]|\\.)+)/([a-z]*)", re.DOTALL)
+_FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL}
+_IGNORED_FLAGS = frozenset("gudvy")
+"""Flags of JavaScript that have no meaning here; all occurrences are always replaced."""
+
+
+def compiled(entry: Entry) -> re.Pattern[str]:
+    """The pattern of an entry, also as ``/pattern/flags``; raises ``ValueError``."""
+    source, flags = entry.content, entry.flags
+    if literal := _LITERAL.fullmatch(source):
+        source, flags = literal[1].replace("\\/", "/"), flags + literal[2]
+    options = re.NOFLAG
+    for flag in flags:
+        if flag not in _FLAGS and flag not in _IGNORED_FLAGS:
+            raise ValueError(f'unknown flag "{flag}" of a regular expression.')
+        options |= _FLAGS.get(flag, re.NOFLAG)
+    try:
+        return re.compile(re.sub(r"\(\?<(?=[A-Za-z_])", "(?P<", source), options)
+    except re.error as error:
+        raise ValueError(f"the regular expression is invalid: {error}.") from error
+
+
+# The environment ----------------------------------------------------------------------------------
+
+
+def from_environment(environ: Mapping[str, str]) -> Iterator[Entry]:
+    """The secrets of the environment: by the name of the variable, or by what the value is."""
+    for name, value in environ.items():
+        if len(value) < SHORTEST or name in NOT_SECRET:
+            continue
+        source = f"variable {name}"
+        if NAMES.match(name) or looks_secret(value):
+            yield Entry(content=value, source=source)
+        for password in url_passwords(value):
+            yield Entry(content=password, source=f"{source} (password)")
+
+
+def url_passwords(value: str) -> Iterator[str]:
+    """The password of a connection URL, as written and percent-decoded."""
+    if "://" not in value or "@" not in value:
+        return
+    try:
+        password = urlsplit(value.strip()).password
+    except ValueError:
+        return
+    if password:
+        forms = dict.fromkeys((password, unquote(password)))
+        yield from (form for form in forms if len(form) >= SHORTEST)
+
+
+# Merging ------------------------------------------------------------------------------------------
+
+
+def merged(
+    environment: Iterable[Entry], user: Iterable[Entry], project: Iterable[Entry]
+) -> tuple[Entry, ...]:
+    """All entries; of the same content a project overrides the user, and files the environment."""
+    found: dict[tuple[str, bool], Entry] = {}
+    for entry in (*environment, *user, *project):
+        found[entry.content, entry.is_pattern] = entry
+    return tuple(found.values())
+
+
+def written_forms(value: str) -> Iterator[str]:
+    """A value as it occurs in texts: literal, escaped in JSON and URLs, and line by line."""
+    yield value
+    yield json.dumps(value)[1:-1]
+    yield json.dumps(value, ensure_ascii=False)[1:-1]
+    yield quote(value, safe="", errors="replace")
+    yield from url_passwords(value)
+    if "\n" in value:
+        yield value.strip()
+        yield value.strip().replace("\r\n", "\n")
+        # Tools number, indent and cut lines.
+        for line in value.splitlines():
+            if len(line.strip()) >= SHORTEST_LINE and not line.startswith("-----"):
+                yield line.strip()

@@ -1,0 +1,314 @@
+"""The vault: replaces secrets in texts by placeholders, and placeholders by secrets.
+
+A placeholder is derived from the value by a keyed hash, not from its place in a list: it stays the
+same when secrets are added, so that the provider's cache and older messages stay valid. Only
+placeholders that were issued, that is sent to a model in place of a value, are restored.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any
+
+from pi.batteries.secrets.shapes import PRIVATE_KEY, SHAPES, Shape, secret_part, without_groups
+from pi.batteries.secrets.sources import Entry, compiled, written_forms
+from pi.extension import Record
+
+OPENING = "<<$env:S"
+CLOSING = ">>"
+DIGITS = 12
+PLACEHOLDER = re.compile(r"<<\$env:S[0-9a-f]{12,}>>")
+LONGEST = len(OPENING) + 64 + len(CLOSING)
+"""Characters of the longest possible placeholder."""
+REDACTED = "[redacted]"
+CACHED_CHARACTERS = 16_000_000
+_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+
+class Hidden(Record):
+    """What stands for one value."""
+
+    text: str
+    is_reversible: bool = True
+
+
+class Vault:
+    """All secrets of a session. ``update`` replaces them; placeholders stay valid."""
+
+    def __init__(self, key: bytes, *, shapes: bool = True, re2: Any = None) -> None:
+        self._key = key
+        self._re2 = re2
+        self._uses_shapes = shapes
+        self._issued: dict[str, str] = {}
+        """Values by placeholder, of those that a model has seen."""
+        self._hidden: dict[str, Hidden] = {}
+        """What stands for each known value, by every form in which it is written."""
+        self._patterns: tuple[tuple[re.Pattern[str], Entry], ...] = ()
+        self._known: _Search | None = None
+        self._keys = _Search.of_shapes((PRIVATE_KEY,), None) if shapes else None
+        self._shapes = _Search.of_shapes(SHAPES, re2) if shapes else None
+        self._cache: OrderedDict[str, str] = OrderedDict()
+        self._cached = 0
+        self.entries: tuple[Entry, ...] = ()
+
+    def update(self, entries: Iterable[Entry]) -> None:
+        """Use these secrets from now on."""
+        self.entries = tuple(entries)
+        hidden: dict[str, Hidden] = {}
+        for entry in self.entries:
+            if not entry.is_pattern:
+                for form in written_forms(entry.content):
+                    hidden.setdefault(form, self._stand_in(form, entry))
+        # The key itself would let a reader compute which value a placeholder stands for.
+        key = self._key.hex()
+        hidden[key] = self._stand_in(key, Entry(content=key, mode="replace"))
+        self._hidden = hidden
+        self._patterns = tuple((compiled(e), e) for e in self.entries if e.is_pattern)
+        self._known = _Search.of_values(sorted(hidden, key=len, reverse=True), self._re2)
+        self._cache.clear()
+        self._cached = 0
+
+    # Masking --------------------------------------------------------------------------------------
+
+    def mask(self, text: str) -> str:
+        """``text`` for a model; reversible placeholders in it count as issued."""
+        known = self._cache.get(text)
+        if known is None:
+            known = self._replaced(text, self._issue)
+            self._remember(text, known)
+        else:
+            self._cache.move_to_end(text)
+        return known
+
+    def redact(self, text: str) -> str:
+        """``text`` for a log, an export or a guest: nothing in it can be restored."""
+        return self._replaced(text, lambda value, hidden: REDACTED)
+
+    def _remember(self, text: str, masked: str) -> None:
+        self._cache[text] = masked
+        self._cached += len(text)
+        while self._cached > CACHED_CHARACTERS and len(self._cache) > 1:
+            dropped, _ = self._cache.popitem(last=False)
+            self._cached -= len(dropped)
+
+    def _replaced(self, text: str, stand_in: Callable[[str, Hidden], str]) -> str:
+        shaped = partial(self._of_shape, stand_in)
+        # A private key that was cut has lines that are no known value.
+        if self._keys is not None and PRIVATE_KEY.needle in text:
+            text = _outside(text, partial(self._keys.sub, replace=shaped))
+        # Values before other shapes: one could match a part of a value, and leave the rest.
+        known = partial(self._of_value, stand_in)
+        if self._is_fast:
+            return self._replaced_at_once(text, known, shaped)
+        if self._known is not None:
+            text = _outside(text, partial(self._known.sub, replace=known))
+        for pattern, entry in self._patterns:
+            matched = partial(self._of_match, entry, stand_in)
+            text = _outside(text, partial(pattern.sub, matched))
+        if self._shapes is not None:
+            # No shape has a ``<``: none matches a placeholder.
+            text = self._shapes.sub(text, replace=shaped)
+        return text
+
+    @property
+    def _is_fast(self) -> bool:
+        searches = (self._known, self._shapes)
+        return not self._patterns and all(s is not None and s.is_fast for s in searches)
+
+    def _replaced_at_once(
+        self, text: str, known: Callable[[str], str], shaped: Callable[[str], str]
+    ) -> str:
+        """Both searches on the same bytes: encoding a long text takes as long as half a search."""
+        assert self._known is not None
+        assert self._shapes is not None
+        data = text.encode("utf-8", "surrogatepass")
+        changed = self._shapes.sub_bytes(self._known.sub_bytes(data, known), shaped)
+        return text if changed is data else changed.decode("utf-8", "surrogatepass")
+
+    def _of_value(self, stand_in: Callable[[str, Hidden], str], value: str) -> str:
+        return stand_in(value, self._hidden[value])
+
+    def _of_match(
+        self, entry: Entry, stand_in: Callable[[str, Hidden], str], found: re.Match[str]
+    ) -> str:
+        value = found[0]
+        return stand_in(value, self._stand_in(value, entry)) if value else value
+
+    def _of_shape(self, stand_in: Callable[[str, Hidden], str], value: str) -> str:
+        return stand_in(value, Hidden(text=self._placeholder(value)))
+
+    def _issue(self, value: str, hidden: Hidden) -> str:
+        if hidden.is_reversible:
+            self._issued[hidden.text] = value
+        return hidden.text
+
+    def _stand_in(self, value: str, entry: Entry) -> Hidden:
+        if entry.mode == "obfuscate":
+            return Hidden(text=self._placeholder(value))
+        text = entry.replacement or self._same_length(value)
+        return Hidden(text=text, is_reversible=False)
+
+    def _placeholder(self, value: str) -> str:
+        digest = self._digest(value).hex()
+        size = DIGITS
+        # Two values with the same beginning of the hash must not be mixed up.
+        while self._issued.get(name := f"{OPENING}{digest[:size]}{CLOSING}", value) != value:
+            size += DIGITS
+        return name
+
+    def _same_length(self, value: str) -> str:
+        digits = self._digest(value)
+        while len(digits) < len(value):
+            digits += self._digest(digits.hex())
+        return "".join(_ALPHABET[digit % len(_ALPHABET)] for digit in digits[: len(value)])
+
+    def _digest(self, value: str) -> bytes:
+        return hmac.digest(self._key, value.encode("utf-8", "surrogatepass"), "sha256")
+
+    # Restoring ------------------------------------------------------------------------------------
+
+    def restore(self, text: str) -> str:
+        """``text`` with the values of all issued placeholders; others stay as they are."""
+        if OPENING not in text:
+            return text
+        return PLACEHOLDER.sub(lambda found: self._issued.get(found[0], found[0]), text)
+
+    @property
+    def issued_count(self) -> int:
+        """How many values have a placeholder that a model has seen."""
+        return len(self._issued)
+
+    def contains_known(self, data: bytes) -> bool:
+        """Whether bytes that are no text, as of a picture, contain a known value."""
+        return any(value.encode("utf-8", "surrogatepass") in data for value in self._hidden)
+
+    def blanked(self, data: bytes) -> bytes:
+        """Bytes with every known value overwritten by as many ``x``."""
+        for value in sorted(self._hidden, key=len, reverse=True):
+            raw = value.encode("utf-8", "surrogatepass")
+            if raw in data:
+                data = data.replace(raw, b"x" * len(raw))
+        return data
+
+
+def _outside(text: str, change: Callable[[str], str]) -> str:
+    """``change`` applied to what is not a placeholder."""
+    if OPENING not in text:
+        return change(text)
+    pieces: list[str] = []
+    last = 0
+    for found in PLACEHOLDER.finditer(text):
+        pieces += (change(text[last : found.start()]), found[0])
+        last = found.end()
+    return "".join((*pieces, change(text[last:])))
+
+
+class _Search:
+    """Finds many texts in one pass with RE2, which takes 2 ms for 1 MB; else one after another."""
+
+    def __init__(
+        self,
+        fast: Any,
+        needles: tuple[tuple[str, re.Pattern[str] | None], ...],
+    ) -> None:
+        self._fast = fast
+        self._needles = needles
+        """A text that every match contains, and the pattern; a value is its own pattern."""
+        self._of_whole_values = all(pattern is None for _, pattern in needles)
+
+    @classmethod
+    def of_values(cls, values: Iterable[str], re2: Any) -> _Search:
+        values = tuple(values)
+        escaped = (_escaped(value) for value in values)
+        return cls(_compile(re2, b"|".join(escaped)), tuple((value, None) for value in values))
+
+    @classmethod
+    def of_shapes(cls, shapes: Sequence[Shape], re2: Any) -> _Search:
+        patterns = (without_groups(shape.pattern).encode() for shape in shapes)
+        needles = tuple((shape.needle, re.compile(shape.pattern, re.ASCII)) for shape in shapes)
+        return cls(_compile(re2, b"|".join(patterns)), needles)
+
+    def sub(self, text: str, replace: Callable[[str], str]) -> str:
+        """``text`` with every match replaced."""
+        if self._fast is None:
+            return self._slow(text, replace)
+        data = text.encode("utf-8", "surrogatepass")
+        changed = self.sub_bytes(data, replace)
+        return text if changed is data else changed.decode("utf-8", "surrogatepass")
+
+    @property
+    def is_fast(self) -> bool:
+        """Whether ``sub_bytes`` works."""
+        return self._fast is not None
+
+    def sub_bytes(self, data: bytes, replace: Callable[[str], str]) -> bytes:
+        """The same for UTF-8; returns ``data`` itself if nothing matches."""
+        pieces: list[bytes] = []
+        last = 0
+        for found in self._fast.finditer(data):
+            start, end = found.span()
+            match = data[start:end].decode("utf-8", "surrogatepass")
+            changed = replace(match) if self._of_whole_values else self._slow(match, replace)
+            pieces += (data[last:start], changed.encode("utf-8", "surrogatepass"))
+            last = end
+        return b"".join((*pieces, data[last:])) if pieces else data
+
+    def _slow(self, text: str, replace: Callable[[str], str]) -> str:
+        for needle, pattern in self._needles:
+            if needle not in text:
+                continue
+            if pattern is None:
+                change = partial(_replace_value, value=needle, replace=replace)
+            else:
+                changed = partial(pattern.sub, partial(_replace_secret, replace))
+                change = partial(_in_lines, needle, changed)
+            text = _outside(text, change)
+        return text
+
+
+def _replace_value(text: str, *, value: str, replace: Callable[[str], str]) -> str:
+    return text.replace(value, replace(value)) if value in text else text
+
+
+def _in_lines(needle: str, change: Callable[[str], str], text: str) -> str:
+    """``change`` applied to the lines with ``needle``: patterns are slow, searching is not."""
+    if needle == PRIVATE_KEY.needle:
+        return change(text)
+    pieces: list[str] = []
+    last = 0
+    while (place := text.find(needle, last)) >= 0:
+        start = text.rfind("\n", last, place) + 1 or last
+        end = text.find("\n", place)
+        end = len(text) if end < 0 else end
+        pieces += (text[last:start], change(text[start:end]))
+        last = end
+    return "".join((*pieces, text[last:]))
+
+
+def _replace_secret(replace: Callable[[str], str], found: re.Match[str]) -> str:
+    start, end = secret_part(found)
+    text = found.string
+    return text[found.start() : start] + replace(text[start:end]) + text[end : found.end()]
+
+
+def _escaped(value: str) -> bytes:
+    raw = value.encode("utf-8", "surrogatepass")
+    # Byte by byte: RE2 works on Latin-1 here, so that offsets and surrogates do not matter.
+    return b"".join(b"\\x%02x" % byte for byte in raw)
+
+
+def _compile(re2: Any, pattern: bytes) -> Any:
+    if re2 is None or not pattern:
+        return None
+    options = re2.Options()
+    options.log_errors = False
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.max_mem = 64 << 20
+    try:
+        return re2.compile(pattern, options)
+    except re2.error:  # too many values for its memory: the slow way finds the same
+        return None
