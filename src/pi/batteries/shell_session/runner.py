@@ -1,0 +1,354 @@
+"""Keeps the shell of a session and runs commands in it, or in a terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeAlias
+
+from pi.batteries.shell_session.session import (
+    ARGUMENTS,
+    LOGIN_ARGUMENTS,
+    ShellEnd,
+    ShellGone,
+    ShellSession,
+)
+from pi.batteries.shell_session.snapshot import take_snapshot
+from pi.extension import (
+    ExtensionAPI,
+    Json,
+    OutputSink,
+    PiError,
+    Record,
+    Scope,
+    ShellSetup,
+    SpawnRequest,
+    ToolContext,
+    ToolFailed,
+    ToolResult,
+)
+
+NO_OUTPUT = "(no output)"
+MAX_SEEN_BYTES = 2 * 1024 * 1024
+"""Output that is kept whole, for condensing; a longer one is only cut."""
+MAX_LINE_CHARACTERS = 100_000
+"""A longer command line is given to programs without the snapshot: Linux allows 128 KiB."""
+SNAPSHOT_LINGER_SECONDS = 3600.0
+VOLATILE = "PI_"
+"""Variables that describe the session: they change while the shell runs."""
+
+AUTOMATED = {
+    "CI": "true",
+    "EDITOR": "true",
+    "VISUAL": "true",
+    "SSH_ASKPASS": "/usr/bin/false",
+    "NPM_CONFIG_YES": "true",
+    "NPM_CONFIG_UPDATE_NOTIFIER": "false",
+    "YARN_ENABLE_INTERACTIVE": "false",
+    "HOMEBREW_NO_AUTO_UPDATE": "1",
+}
+"""Programs behave as on a build server."""
+
+
+def automation_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of ``AUTOMATED``; without ``CI`` if ``PI_BASH_NO_CI`` is set."""
+    no_ci = environ.get("PI_BASH_NO_CI") or environ.get("CLAUDE_BASH_NO_CI")
+    return {name: value for name, value in AUTOMATED.items() if not (no_ci and name == "CI")}
+
+
+class BashCall(Record):
+    """A command after clean-up and validation."""
+
+    command: str
+    cwd: Path | None
+    env: dict[str, str]
+    timeout: float | None
+
+
+Minimise: TypeAlias = Callable[[BashCall, ToolResult, str], ToolResult]
+"""Condenses the result of a command that succeeded, given its whole output."""
+
+
+class SessionRunner:
+    """The shell of a session: started with the first command, again after its end."""
+
+    def __init__(self, pi: ExtensionAPI) -> None:
+        self._pi = pi
+        self._running: RunningShell | None = None
+        self._starting = asyncio.Lock()
+        self._lost = ""
+        """Why the last shell ended, if the model does not know it yet."""
+
+    @property
+    def cwd(self) -> Path | None:
+        """The working directory of the shell; ``None`` without one."""
+        return Path(self._running.session.cwd) if self._running else None
+
+    @property
+    def has_terminals(self) -> bool:
+        """Whether this system supports pseudo-terminals; Windows does not."""
+        return hasattr(os, "openpty")
+
+    async def open(self, call: BashCall) -> RunningShell | None:
+        """The shell for a command; ``None`` if it is busy, or not a bash.
+
+        Asks the spawn wraps about every command, as if it had a process of its own. If they want
+        the shell started differently than it was, it is started again.
+        """
+        setup = self._setup()
+        if Path(setup.path).stem != "bash":
+            return None
+        async with self._starting:
+            request = await self._request(setup, call.command)
+            running = self._running
+            if running is not None and running.session.is_open:
+                if running.session.is_busy:
+                    return None
+                if running.is_for(request):
+                    running.update(setup.env)
+                    return running
+                self._lost = "how commands are started has changed"
+                await running.close()
+            elif running is not None:
+                self._lost = "it was killed"
+            self._running = await self._start(setup, request)
+            return self._running
+
+    def ended(self, why: str) -> str:
+        """The shell has ended with a command; returns the notice for the model."""
+        return f"[The shell session ended ({why}). {self._fresh}]"
+
+    def take_notice(self) -> str:
+        """The notice about a new shell, once; empty if the state is what the model expects."""
+        why, self._lost = self._lost, ""
+        return f"[The shell session was started again ({why}). {self._fresh}]\n" if why else ""
+
+    @property
+    def _fresh(self) -> str:
+        return f"Commands start in {self._pi.context.cwd} again; variables and functions are gone."
+
+    def forget(self) -> None:
+        """Drop a shell whose end the model knows of."""
+        self._running = None
+
+    async def run_in_terminal(self, call: BashCall, ctx: ToolContext) -> ToolResult:
+        """Run a command in a terminal, from the folder of the shell."""
+        from pi.batteries.shell_session.terminals import TerminalRun  # deferred: few calls
+
+        setup = self._setup()
+        line = _joined(setup.options.prefix, call.command)
+        snapshot = await self._snapshot(setup)
+        if snapshot and len(snapshot) + len(line) < MAX_LINE_CHARACTERS:
+            line = f"{snapshot}\nshopt -s expand_aliases\n{line}"
+        request = await self._prepare(
+            [setup.path, "-c", line],
+            env={**setup.env, **automation_environment(self._pi.context.environ), **call.env},
+            cwd=call.cwd or self.cwd,
+            command=call.command,
+        )
+        with self._pi.context.artifacts.sink("bash", update=ctx.update, harmless=True) as sink:
+            try:
+                end = await TerminalRun(self._pi, request, sink).run(
+                    call.command, ctx, call.timeout
+                )
+            except asyncio.CancelledError:
+                sink.close()
+                raise failed_with_output(sink, "Command aborted") from None
+        if end.stopped:
+            raise failed_with_output(sink, "The user ended the program")
+        text = sink.text if end.screen is None else end.screen
+        return result_of(end.exit_code, text, sink, call, timed_out=end.timed_out)
+
+    # Starting -------------------------------------------------------------------------------------
+
+    def _setup(self) -> ShellSetup:
+        try:
+            return self._pi.context.shell_setup()
+        except PiError as error:
+            raise ToolFailed(error.explain()) from error
+
+    async def _request(self, setup: ShellSetup, command: str) -> SpawnRequest:
+        arguments = LOGIN_ARGUMENTS if setup.options.login else ARGUMENTS
+        words = [setup.path, *arguments]
+        if setup.options.wrapper:
+            words = [setup.path, "-c", f"exec {setup.options.wrapper} {shlex.join(words)}"]
+        env = {**setup.env, **automation_environment(self._pi.context.environ), "HISTFILE": ""}
+        return await self._prepare(words, env=env, cwd=None, command=command)
+
+    async def _prepare(
+        self, words: list[str], *, env: dict[str, str], cwd: Path | None, command: str
+    ) -> SpawnRequest:
+        try:
+            return await self._pi.prepare_spawn(
+                words, env=env, environment=None, cwd=cwd, kind="bash", command=command
+            )
+        except PiError as error:
+            raise ToolFailed(error.explain()) from error
+
+    async def _start(self, setup: ShellSetup, request: SpawnRequest) -> RunningShell:
+        scope = self._pi.scope.inner("shell session")
+        code = await self._snapshot(setup)
+        if setup.options.unset:
+            code = _joined(code, f"unset -v {' '.join(setup.options.unset)}")
+        try:
+            child = await self._pi.spawn(request, scope=scope)
+        except PiError as error:
+            await scope.close()
+            raise ToolFailed(error.explain()) from error
+        session = ShellSession(child, scope, cwd=str(request.cwd))
+        try:
+            await session.start(code)
+        except ShellGone as error:
+            await scope.close()
+            raise ToolFailed(f"Cannot start {setup.path}: it ended at once.") from error
+        return RunningShell(self._pi, self, session, scope, setup, request)
+
+    async def _snapshot(self, setup: ShellSetup) -> str:
+        if not self._pi.settings.get("bash.rcSnapshot") or Path(setup.path).stem != "bash":
+            return ""
+
+        async def make(scope: Scope) -> str:
+            return await take_snapshot(self._pi, setup)
+
+        key = f"shell-snapshot {setup.path} {setup.env.get('HOME', '')}"
+        return await self._pi.shared(key, make, linger=SNAPSHOT_LINGER_SECONDS)
+
+
+class RunningShell:
+    """A shell with what it was started from."""
+
+    def __init__(
+        self,
+        pi: ExtensionAPI,
+        runner: SessionRunner,
+        session: ShellSession,
+        scope: Scope,
+        setup: ShellSetup,
+        request: SpawnRequest,
+    ) -> None:
+        self.session = session
+        self._pi = pi
+        self._runner = runner
+        self._scope = scope
+        self._setup = setup
+        self._key = _key(request)
+        self._changed: dict[str, str] = {}
+        """Variables of pi that differ from those that the shell has."""
+
+    def is_for(self, request: SpawnRequest) -> bool:
+        """Whether the spawn wraps would start the shell as it was started."""
+        return self._key == _key(request)
+
+    def update(self, env: Mapping[str, str]) -> None:
+        """Pass on variables of pi that have changed, such as the model."""
+        known = self._setup.env
+        for name, value in env.items():
+            if name.startswith(VOLATILE) and known.get(name) != value:
+                self._changed[name] = value
+                known[name] = value
+
+    async def close(self) -> None:
+        """End the shell."""
+        await self._scope.close()
+
+    async def run(self, call: BashCall, ctx: ToolContext, minimise: Minimise) -> ToolResult:
+        """Run a command; the model learns of a shell that has ended."""
+        seen = bytearray()
+        with self._pi.context.artifacts.sink("bash", update=ctx.update) as sink:
+
+            def write(data: bytes) -> None:
+                sink.write(data)
+                if len(seen) <= MAX_SEEN_BYTES:
+                    seen.extend(data)
+
+            started_again = self._runner.take_notice()
+            sink.write(started_again)
+            try:
+                end = await self._run(call, write)
+            except asyncio.CancelledError:
+                # Not re-raised: the output so far would be lost; see the plain tool.
+                sink.close()
+                raise failed_with_output(sink, "Command aborted", self._notice()) from None
+        notice = self._notice(end)
+        result = result_of(
+            end.exit_code, sink.text, sink, call, timed_out=end.timed_out, notice=notice
+        )
+        if not started_again and not notice and len(seen) <= MAX_SEEN_BYTES:
+            result = minimise(call, result, seen.decode("utf-8", "replace"))
+        return self._with_folder(result)
+
+    async def _run(self, call: BashCall, write: Callable[[bytes], None]) -> ShellEnd:
+        setup = self._setup.options
+        exports = "".join(f"export {n}={shlex.quote(v)}; " for n, v in self._changed.items())
+        self._changed.clear()
+        try:
+            return await self.session.run(
+                exports + _joined(setup.prefix, call.command),
+                write=write,
+                env=call.env,
+                cwd=None if call.cwd is None else str(call.cwd),
+                timeout=call.timeout,
+            )
+        except ShellGone as error:
+            self._runner.forget()
+            raise ToolFailed(
+                f"The shell ended before the command could start. {self._runner.ended('killed')}"
+            ) from error
+
+    def _notice(self, end: ShellEnd | None = None) -> str:
+        if self.session.is_open:
+            return ""
+        self._runner.forget()
+        if end is None or end.timed_out:
+            why = "the command ignored the interrupt"
+        else:
+            why = f"exit code {end.exit_code}"
+        return self._runner.ended(why)
+
+    def _with_folder(self, result: ToolResult) -> ToolResult:
+        """The result with the folder in its details if the shell has left that of the session."""
+        if self.session.cwd == str(self._pi.context.cwd):
+            return result
+        known = result.details if isinstance(result.details, dict) else {}
+        return ToolResult(content=result.content, details={**known, "cwd": self.session.cwd})
+
+
+def result_of(
+    exit_code: int,
+    text: str,
+    sink: OutputSink,
+    call: BashCall,
+    *,
+    timed_out: bool = False,
+    notice: str = "",
+) -> ToolResult:
+    """The result of an ended command. Raises ``ToolFailed`` if it failed or timed out."""
+    failure: Json = {**sink.details, "exitCode": exit_code}
+    if timed_out:
+        remark = f"Command timed out after {call.timeout:g} seconds"
+        raise ToolFailed(_paragraphs(text, notice, remark), details=failure)
+    text = _paragraphs(text or NO_OUTPUT, notice)
+    if exit_code != 0:
+        raise ToolFailed(f"{text}\n\nCommand exited with code {exit_code}", details=failure)
+    return ToolResult.of(text, details=sink.details)
+
+
+def failed_with_output(sink: OutputSink, remark: str, notice: str = "") -> ToolFailed:
+    """The failure of a command that was stopped, with its output so far."""
+    return ToolFailed(_paragraphs(sink.text, notice, remark), details=sink.details)
+
+
+def _paragraphs(*texts: str) -> str:
+    return "\n\n".join(text for text in texts if text)
+
+
+def _key(request: SpawnRequest) -> tuple[object, ...]:
+    stable = {k: v for k, v in request.env.items() if not k.startswith(VOLATILE)}
+    return request.arguments, request.cwd, request.limits, tuple(sorted(stable.items()))
+
+
+def _joined(*lines: str) -> str:
+    return "\n".join(line for line in lines if line)

@@ -1,0 +1,267 @@
+"""A bash process that runs one command after the other, so that its state survives.
+
+The shell reads its commands from a pipe and has a mode of its own for each of these problems:
+
+- It is interactive (``-i``), although it has no terminal. Only an interactive shell abandons the
+  whole command line on SIGINT and then reads the next one; others die, or continue the line.
+- Every command is one ``eval`` in a group with redirections. ``cd``, variables and functions take
+  effect in the shell itself; its input and output are restored afterwards. A syntax error ends the
+  ``eval`` only.
+- The end of a command is a marker with a random name on the output pipe, behind everything that
+  the command wrote. Background processes may write after it: that output is kept for the next call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import secrets
+import shlex
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+from pi.extension import Child, PiError, Record, Scope
+
+READ_SIZE = 65536
+GRACE_SECONDS = 1.0
+"""Time between SIGTERM and SIGKILL; short, because the user waits for an abort."""
+MAX_LATE_BYTES = 8192
+"""Output of background processes that is kept between two commands."""
+LATE_TITLE = b"[output of background processes since the last command]\n"
+
+CONTROL = 250
+"""Descriptor of the output pipe in the shell; scripts use small numbers, bash those from 10."""
+START = (
+    "set +m +H +o history; unset HISTFILE MAILCHECK; PS1= PS2=; shopt -s expand_aliases;"
+    f" exec {CONTROL}>&1 2>/dev/null\n"
+)
+"""Without job control, so that SIGINT reaches the commands; prompts are discarded."""
+ARGUMENTS = ("--norc", "--noprofile", "--noediting", "-i")
+LOGIN_ARGUMENTS = ("--noediting", "-l", "-i")
+
+
+INTERRUPTS, INTERRUPT_SECONDS = 4, 0.5
+"""How often a command is interrupted before its shell is ended, and the time in between."""
+INTERRUPTED = 130
+"""Exit code after SIGINT."""
+
+
+class ShellEnd(Record):
+    """How a command in the session ended."""
+
+    exit_code: int
+    timed_out: bool = False
+    ended_shell: bool = False
+    """Whether the shell ended with the command, as after ``exit``."""
+
+
+class ShellGone(PiError):
+    """The shell has ended before a command could be sent to it."""
+
+
+class _Call:
+    """The running command: where its output goes, and how it is recognised that it has ended."""
+
+    def __init__(self, write: Callable[[bytes], None]) -> None:
+        self.write = write
+        self.name = secrets.token_hex(8)
+        self.ended: asyncio.Future[tuple[int, str]] = asyncio.get_running_loop().create_future()
+        self._held = b""
+
+    @property
+    def epilogue(self) -> str:
+        """The shell code that reports the end."""
+        return (
+            f'\\builtin printf \'\\036%s %s %s %s\\036\' {self.name} "$?" "${{PWD-}}"'
+            # After a syntax error in an eval, bash ignores the next line of its input.
+            f" {self.name} >&{CONTROL} 2>/dev/null\n\n"
+        )
+
+    def take(self, data: bytes) -> bytes:
+        """Handle output; returns what follows the marker, which is not of this command."""
+        data = self._held + data
+        name = self.name.encode()
+        found = re.search(_marker(name), data)
+        if found is None:
+            # The marker may be torn: hold back what could be its beginning.
+            start = data.rfind(b"\x1e")
+            maybe = start >= 0 and _may_begin(data[start:], name)
+            self._held = data[start:] if maybe else b""
+            data = data[:start] if maybe else data
+            if data:
+                self.write(data)
+            return b""
+        self._held = b""
+        if found.start():
+            self.write(data[: found.start()])
+        if not self.ended.done():
+            self.ended.set_result((int(found[1]), found[2].decode("utf-8", "surrogateescape")))
+        return data[found.end() :]
+
+    def flush(self) -> None:
+        """Pass on what was held back, because no marker will follow."""
+        if self._held:
+            self.write(self._held)
+            self._held = b""
+
+
+def _marker(name: bytes) -> bytes:
+    """The pattern of a marker: exit code and working directory."""
+    return rb"(?s)\x1e" + name + rb" (\d+) (.*?) " + name + rb"\x1e"
+
+
+def _may_begin(text: bytes, name: bytes) -> bool:
+    head = b"\x1e" + name + b" "
+    return text.startswith(head) or head.startswith(text)
+
+
+def _discard(_rest: bytes) -> None:
+    """Ignore what a finished command would pass on."""
+
+
+class ShellSession:
+    """One shell. Only one command runs at a time; see ``is_busy``."""
+
+    def __init__(self, child: Child, scope: Scope, *, cwd: str) -> None:
+        self._child = child
+        self.cwd = cwd
+        """The working directory after the last command."""
+        self._status = 0
+        self._call: _Call | None = None
+        self._late = b""
+        self._stale = b""
+        """Name of the marker of the last interrupt, which may arrive several times."""
+        self._is_open = True
+        scope.spawn(self._pump(), name="output of the shell session")
+        scope.on_close(self.close)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a command is running."""
+        return self._call is not None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it can run commands."""
+        return self._is_open
+
+    async def start(self, setup: str) -> None:
+        """Prepare the shell; ``setup`` is shell code without output. Raises ``ShellGone``."""
+        code = (
+            f"{{ \\builtin eval {shlex.quote(setup)}; }} </dev/null >/dev/null\n" if setup else ""
+        )
+        await self._send(START + code)
+
+    async def run(
+        self,
+        command: str,
+        *,
+        write: Callable[[bytes], None],
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        timeout: float | None = None,
+    ) -> ShellEnd:
+        """Run a command; ``env`` and ``cwd`` are for this command alone.
+
+        After ``timeout`` seconds and on cancellation it is interrupted; the state of the shell
+        survives unless the command ignores that. Raises ``ShellGone``.
+        """
+        call = _Call(write)
+        self._call = call
+        try:
+            if self._late:
+                write(LATE_TITLE + self._late.removesuffix(b"\n") + b"\n")
+                self._late = b""
+            await self._send(self._line(command, env or {}, cwd) + call.epilogue)
+            if cwd is not None:
+                await self._send(f"\\builtin cd -- {shlex.quote(self.cwd)} >/dev/null\n")
+            return await self._wait(call, timeout, keeps_cwd=cwd is not None)
+        finally:
+            self._call = None
+
+    async def close(self) -> None:
+        """End the shell and everything that it has started."""
+        self._is_open = False
+        # An interactive shell ignores SIGTERM; without input it ends at once if it is idle.
+        self._child.close_stdin()
+        if self._call is None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(GRACE_SECONDS):
+                    await self._child.wait()
+        if not self._child.is_gone:
+            await self._child.terminate(grace=GRACE_SECONDS)
+        await self._child.__aexit__(None)
+
+    def _line(self, command: str, env: Mapping[str, str], cwd: str | None) -> str:
+        move = f"\\builtin cd -- {shlex.quote(cwd)} >/dev/null; " if cwd is not None else ""
+        # With || a failure neither ends a shell with ``set -e`` nor runs a trap on ERR.
+        status = f"(exit {self._status}) || " if self._status else ""
+        assigned = "".join(f"{name}={shlex.quote(value)} " for name, value in env.items())
+        return (
+            f"{move}{{ {status}{assigned}\\builtin eval {shlex.quote(command)}; }}"
+            f" </dev/null >&{CONTROL} 2>&1 {CONTROL}>&-; "
+        )
+
+    async def _wait(self, call: _Call, timeout: float | None, *, keeps_cwd: bool) -> ShellEnd:
+        timed_out = False
+        try:
+            async with asyncio.timeout(timeout):
+                code, cwd = await asyncio.shield(call.ended)
+        except TimeoutError:
+            timed_out = True
+            code, cwd = await self._stop(call)
+        except asyncio.CancelledError:
+            await self._stop(call)
+            raise
+        self._status = code
+        if not keeps_cwd and self._is_open:
+            self.cwd = cwd
+        return ShellEnd(exit_code=code, timed_out=timed_out, ended_shell=not self._is_open)
+
+    async def _stop(self, call: _Call) -> tuple[int, str]:
+        """Interrupt the command; if it does not end in time, end the shell."""
+        # The interrupt drops the rest of the line, and the marker with it: ask for another one. The
+        # first may still arrive if the command ended just now, so its parser stays in between.
+        stop = _Call(lambda data: _discard(call.take(data)))
+        self._call = stop
+        self._stale = stop.name.encode()
+        for _ in range(INTERRUPTS):
+            # Several, because bash ignores one that arrives while a program ends by itself.
+            self._child.interrupt()
+            with suppress(TimeoutError, ShellGone):
+                await self._send(stop.epilogue)
+                async with asyncio.timeout(INTERRUPT_SECONDS):
+                    code, cwd = await asyncio.shield(stop.ended)
+                call.flush()
+                self._status, self.cwd = code, cwd or self.cwd
+                return code, self.cwd
+        await self.close()
+        stop.flush()
+        call.flush()
+        return INTERRUPTED, self.cwd
+
+    async def _send(self, text: str) -> None:
+        try:
+            await self._child.write(text.encode("utf-8", "surrogateescape"))
+        except ConnectionError as error:
+            raise ShellGone("The shell has ended.") from error
+
+    async def _pump(self) -> None:
+        """Read the output until the shell has ended; an unread pipe would block its programs."""
+        while data := await self._child.output.read(READ_SIZE):
+            if self._stale and (self._call is None or self._call.name.encode() != self._stale):
+                data = re.sub(_marker(self._stale), b"", data)
+            if (call := self._call) is not None:
+                try:
+                    data = call.take(data)
+                except Exception as error:
+                    # For the caller of ``run``: here it would end the reader of all commands.
+                    if not call.ended.done():
+                        call.ended.set_exception(error)
+            self._late = (self._late + data)[-MAX_LATE_BYTES:]
+        end = await self._child.wait()
+        self._is_open = False
+        if (call := self._call) is not None and not call.ended.done():
+            call.flush()
+            code = 128 + (end.signal or 0) if end.exit_code is None else end.exit_code
+            call.ended.set_result((code, self.cwd))

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.batteries.shell_session.command_lines import (
+    DEFAULT_RULES,
+    InterceptionRule,
+    find_interception,
+)
+
+ALL = {"read", "grep", "find", "edit", "write"}
+
+
+@pytest.mark.parametrize(
+    ("command", "tool"),
+    [
+        ("cat file.txt", "read"),
+        ("head -20 a.py", "read"),
+        ("grep -rn x .", "grep"),
+        ("rg x", "grep"),
+        ("find . -name '*.py'", "find"),
+        ("sed -i 's/a/b/' f", "edit"),
+        ("sed -e x -i f", "edit"),
+        ("perl -pi -e x f", "edit"),
+        ("awk -i inplace x f", "edit"),
+        ("echo hi > f", "write"),
+        ("cat > f <<EOF\nx\nEOF", "write"),
+        ("cat <<EOF > f\nx\nEOF", "write"),
+    ],
+)
+def test_commands_for_which_there_is_a_tool_are_refused(command: str, tool: str) -> None:
+    said = find_interception(command, DEFAULT_RULES, ALL)
+
+    assert said is not None
+    assert said.startswith(f"Blocked: Use the {tool} tool")
+    assert said.endswith(f"Original command: {command}")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "make",
+        "cat a | wc -l",
+        "tail -f log",
+        "ps aux | grep x",
+        "find . -name x -delete",
+        "sed -n 1,5p f",
+        "echo hi",
+        "echo hi 2>&1",
+        "catalog x",
+    ],
+)
+def test_other_commands_are_not(command: str) -> None:
+    assert find_interception(command, DEFAULT_RULES, ALL) is None
+
+
+def test_a_rule_holds_only_while_the_model_has_its_tool() -> None:
+    assert find_interception("cat f", DEFAULT_RULES, {"grep"}) is None
+
+
+def test_a_rule_that_is_no_expression_never_matches() -> None:
+    rule = InterceptionRule(pattern="(", tool="read", message="x")
+
+    assert find_interception("(", [rule], ALL) is None

@@ -1,0 +1,280 @@
+"""The state of the shell survives between calls of the model."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pi.agent.tools.tool import ToolContext
+from pi.base.records import replace
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.shell.spawns import SpawnRefused, SpawnRequest
+from tests.base.processes.children import needs_posix_shell
+from tests.batteries.shell_session.bash_session import TIMEOUT_SECONDS, shell, text
+from tests.modes.pipes import until
+
+pytestmark = needs_posix_shell
+
+
+async def test_folder_variables_and_functions_survive(tmp_path: Path) -> None:
+    async with shell(tmp_path) as bash:
+        said = await bash.texts(
+            "x=5; f() { echo f $x $1; }; alias up='echo UP'; mkdir -p d; cd d; export Y=1; false",
+            "echo $?; pwd; f z; up; sh -c 'echo $Y'",
+        )
+
+        assert said[1] == f"1\n{bash.cwd}/d\nf 5 z\nUP\n1\n"
+
+
+async def test_env_and_cwd_are_for_one_call(tmp_path: Path) -> None:
+    async with shell(tmp_path) as bash:
+        (bash.cwd / "below").mkdir()
+        call = {"command": 'echo "$A"; pwd', "env": {"A": "a 'b"}, "cwd": "below"}
+
+        assert await bash.texts(call, "echo [$A]; pwd") == [
+            f"a 'b\n{bash.cwd}/below\n",
+            f"[]\n{bash.cwd}\n",
+        ]
+
+
+async def test_a_timeout_ends_the_command_and_keeps_the_state(tmp_path: Path) -> None:
+    async with shell(tmp_path) as bash:
+        [_, slow, after] = await bash.run(
+            "x=kept", {"command": "echo part; sleep 60; echo no", "timeout": 1}, "echo $x"
+        )
+
+        assert text(slow) == "part\n\n\nCommand timed out after 1 seconds"
+        assert slow.details == {"exitCode": 130}
+        assert text(after) == "kept\n"
+
+
+async def test_an_abort_keeps_the_output_and_the_state(tmp_path: Path) -> None:
+    async with shell(tmp_path) as bash:
+        await bash.run("x=kept")
+        begun = bash.cwd / "begun"
+        running = asyncio.create_task(bash.run(f"echo part; touch {begun}; while :; do :; done"))
+        async with asyncio.timeout(TIMEOUT_SECONDS):
+            await until(begun.exists)
+            await bash.hosted.session.abort()
+            [aborted] = await running
+
+        await bash.hosted.session.prompt("the step that the aborted run left over")
+        assert text(aborted) == "part\n\n\nCommand aborted"
+        assert await bash.texts("echo $x") == ["kept\n"]
+
+
+async def test_a_shell_that_ends_is_started_again_with_a_notice(tmp_path: Path) -> None:
+    async with shell(tmp_path) as bash:
+        [_, ended, after] = await bash.run("x=1; cd /", "exit 3", "echo [$x]; pwd")
+
+        assert "[The shell session ended (exit code 3)." in text(ended)
+        assert text(ended).endswith("Command exited with code 3")
+        assert text(after) == f"[]\n{bash.cwd}\n"
+
+
+async def test_a_shell_that_is_killed_between_calls_is_started_again_with_a_notice(
+    tmp_path: Path,
+) -> None:
+    async with shell(tmp_path) as bash:
+        [pid] = await bash.texts("echo $$")
+        os.kill(int(pid), signal.SIGKILL)
+        async with asyncio.timeout(TIMEOUT_SECONDS):
+            [first, second] = await bash.texts("echo new", "echo new")
+
+        # The end of the shell is noticed before, at, or during the next command.
+        assert "The shell session " in first
+        assert second == "new\n"
+
+
+async def test_a_command_that_ignores_interrupts_ends_the_shell(tmp_path: Path) -> None:
+    async with shell(tmp_path) as bash:
+        [slow, after] = await bash.run(
+            {"command": "x=1; trap '' INT; sleep 60", "timeout": 1}, "echo [$x]"
+        )
+
+        assert "(the command ignored the interrupt)" in text(slow)
+        assert text(after) == "[]\n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["echo 'open", "for", "if true; then", "echo )", "cat <<EOF\nx", "$(", "break", "return 3"],
+)
+async def test_a_faulty_command_leaves_the_shell_usable(tmp_path: Path, command: str) -> None:
+    async with shell(tmp_path) as bash, asyncio.timeout(TIMEOUT_SECONDS):
+        said = await bash.texts("x=1", command, "echo $x")
+
+        assert said[-1] == "1\n"
+
+
+async def test_late_output_of_a_background_process_is_shown_with_the_next_command(
+    tmp_path: Path,
+) -> None:
+    async with shell(tmp_path) as bash:
+        go = bash.cwd / "go"
+        wait = f"(until [ -e {go} ]; do sleep 0.02; done; echo late; touch {go}.done) & echo now"
+        [first] = await bash.texts(wait)
+        go.touch()
+        async with asyncio.timeout(TIMEOUT_SECONDS):
+            await until(go.with_name("go.done").exists)
+        [second] = await bash.texts("echo next")
+
+        assert first.endswith("now\n")
+        assert second == "[output of background processes since the last command]\nlate\nnext\n"
+
+
+async def test_output_may_look_like_anything(tmp_path: Path) -> None:
+    async with shell(tmp_path) as bash:
+        said = await bash.texts(r"printf '\036abc 0 / abc\036'; printf '\036'", "echo ok")
+
+        assert said == ["\x1eabc 0 / abc\x1e\x1e", "ok\n"]
+
+
+async def test_redirecting_the_shell_itself_ends_with_the_call(tmp_path: Path) -> None:
+    async with shell(tmp_path) as bash:
+        said = await bash.texts("exec >file 2>&1 </dev/null; echo hidden", "cat file")
+
+        assert said == ["(no output)", "hidden\n"]
+
+
+async def test_a_second_call_at_the_same_time_has_its_own_shell(tmp_path: Path) -> None:
+    async with shell(tmp_path) as bash, asyncio.timeout(TIMEOUT_SECONDS):
+        await bash.run("cd /; x=1")
+        [tool] = [each for each in bash.hosted.session.tools.listed() if each.name == "bash"]
+        begun, go = bash.cwd / "begun", bash.cwd / "go"
+        ctx = ToolContext("call", lambda result: None)
+
+        async def call(command: str) -> str:
+            result = await tool.run({"command": command}, ctx)
+            return str(result.content[0].text)
+
+        waiting = f"touch {begun}; until [ -e {go} ]; do sleep 0.02; done; echo $x"
+        slow = asyncio.create_task(call(waiting))
+        await until(begun.exists)
+        other = await call("pwd; echo [$x]")
+        go.touch()
+
+        assert other == "/\n[]\n"
+        assert await slow == "1\n"
+
+
+async def test_guards_are_asked_about_every_command(tmp_path: Path) -> None:
+    def guard(pi: ExtensionAPI) -> None:
+        def refuse(request: SpawnRequest) -> SpawnRequest:
+            if request.command.startswith("rm"):
+                raise SpawnRefused("Only plan: nothing is removed.")
+            return request
+
+        pi.wrap_spawn(refuse, {"bash"})
+
+    async with shell(tmp_path, guard) as bash:
+        said = await bash.texts("x=1; touch file", "rm file", "ls; echo $x")
+
+        assert said[1:] == ["Only plan: nothing is removed.", "file\n1\n"]
+
+
+async def test_a_guard_that_changes_its_mind_gets_a_new_shell(tmp_path: Path) -> None:
+    env: dict[str, str] = {}
+
+    def guard(pi: ExtensionAPI) -> None:
+        def change(request: SpawnRequest) -> SpawnRequest:
+            return replace(request, env={**request.env, **env})
+
+        pi.wrap_spawn(change, {"bash"})
+
+    async with shell(tmp_path, guard) as bash:
+        await bash.run("x=1")
+        env["SANDBOX"] = "on"
+        [said] = await bash.texts("echo $SANDBOX [$x]")
+
+        assert said.startswith("[The shell session was started again (how commands are started")
+        assert said.endswith("on []\n")
+
+
+async def test_without_a_session_every_command_has_its_own_shell(tmp_path: Path) -> None:
+    async with shell(tmp_path, settings={"session": False}) as bash:
+        (bash.cwd / "below").mkdir()
+        call: dict[str, Any] = {"command": "echo $A $CI", "env": {"A": "1"}}
+        said = await bash.texts("x=1; cd /", "echo [$x]; pwd", call, "cd below && pwd | head -5")
+
+        assert said[1:] == [f"[]\n{bash.cwd}\n", "1 true\n", f"{bash.cwd}/below\n"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"cwd": "gone"}, "Working directory does not exist: {}/gone"),
+        ({"cwd": "file"}, "Working directory is not a directory: {}/file"),
+        ({"env": {"a-b": "1"}}, "'a-b' cannot be the name of a variable: use letters, digits, _."),
+        ({"async": True}, "Jobs are switched off (async.enabled), so async cannot be used here."),
+        ({"timeout": -1}, "Invalid timeout -1: give seconds, 1 to 3600, or leave it out."),
+    ],
+)
+async def test_invalid_arguments_are_rejected(
+    tmp_path: Path, arguments: dict[str, Any], message: str
+) -> None:
+    async with shell(tmp_path) as bash:
+        (bash.cwd / "file").touch()
+        [result] = await bash.run({"command": "true", **arguments})
+
+        assert result.is_error
+        assert text(result) == message.format(bash.cwd)
+
+
+async def test_long_output_is_truncated_and_kept_as_an_artifact(tmp_path: Path) -> None:
+    async with shell(tmp_path) as bash:
+        [result] = await bash.run("seq 1 3000")
+
+        details = result.details
+        assert isinstance(details, dict)
+        assert details["artifactId"] == "0"
+        assert Path(details["fullOutputPath"]).read_text().count("\n") == 3000
+        assert f"[Showing lines 1001-3000 of 3000. Full output: {details['fullOutputPath']}]" in (
+            text(result)
+        )
+
+
+async def test_a_command_for_which_the_model_has_a_tool_is_rejected(tmp_path: Path) -> None:
+    more = {"bashInterceptor": {"enabled": True}}
+    async with shell(tmp_path, more=more) as bash:
+        [refused, allowed] = await bash.run("cat file | tail -3", "grep x /dev/null || echo none")
+
+        assert text(refused).startswith("Blocked: Use the read tool")
+        assert text(allowed) == "none\n"
+
+
+async def test_variables_of_the_session_and_of_automation_reach_commands(tmp_path: Path) -> None:
+    async with shell(tmp_path) as bash:
+        [said] = await bash.texts("echo $PI_MODEL $CI $EDITOR $PI_SESSION_ID")
+
+        assert said == f"faux true true {bash.hosted.session.entries.log.header.id}\n"
+
+
+async def test_aliases_and_functions_of_the_rc_file_are_there_but_not_its_variables(
+    tmp_path: Path,
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir(parents=True, exist_ok=True)
+    (home / ".bashrc").write_text(
+        "echo noise\ncase $- in *i*) ;; *) return ;; esac\nalias hello='echo hello'\n"
+        "greet() { echo greet $1; }\n_hidden() { :; }\nTOKEN=secret\nshopt -s globstar\n"
+        'echo x >> "$HOME/rc-runs"\n'
+    )
+    async with shell(tmp_path) as bash:
+        said = await bash.texts("hello; greet you; echo [$TOKEN]; shopt globstar", "exit", "hello")
+
+        assert said[0] == "hello\ngreet you\n[]\nglobstar       \ton\n"
+        assert said[2] == "hello\n"
+        assert (home / "rc-runs").read_text() == "x\n"
+
+
+async def test_an_rc_file_that_ends_the_shell_is_ignored(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir(parents=True, exist_ok=True)
+    (tmp_path / "home" / ".bashrc").write_text("exit 1\n")
+    async with shell(tmp_path) as bash:
+        assert await bash.texts("echo ok") == ["ok\n"]
