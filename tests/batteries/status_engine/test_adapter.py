@@ -7,28 +7,28 @@ from typing import Any, get_args
 
 import pytest
 
-from pi.coding.extension_host.api.messages import ExtensionEvent
 from pi.coding.extension_host.discovery.manifest import read_manifest, supports_mode
+from pi.coding.extension_host.events.session import ExtensionEvent
 from pi.coding.port.ui import Mode
 from pi.testing import says
 from tests.batteries.status_engine.git.repository import git, make_repository
-from tests.batteries.status_engine.stage import PATIENT, Show, showing
+from tests.batteries.status_engine.status_session import PATIENT, StatusSession, status_session
 
 LINE_2 = "faux | medium | project"
 
 
 async def test_the_lines_are_there_when_the_session_begins(tmp_path: Path) -> None:
-    async with showing(tmp_path, True) as show:
+    async with status_session(tmp_path, True) as show:
         assert show.panel.screen() == [LINE_2]
 
 
 async def test_in_print_mode_nothing_is_shown_or_run(tmp_path: Path) -> None:
     ran = tmp_path / "ran"
     setting = {"provider": "command", "command": f"touch {ran}"}
-    async with showing(tmp_path, setting, says("Hello."), mode="print") as show:
+    async with status_session(tmp_path, setting, says("Hello."), mode="print") as show:
         published = publications(show)
         await show.session.prompt("hi")
-        await show.stage.clock.advance(10)
+        await show.fixture.clock.advance(10)
 
         assert (show.panel.rows, ran.exists(), published) == ({}, False, [])
 
@@ -42,10 +42,10 @@ async def test_for_clients_the_lines_are_published_when_they_change(
         "command": "printf '\\033[31mred\\033[0m\\033[2J'",
         "commandTimeoutMs": PATIENT,
     }
-    async with showing(tmp_path, setting, mode=mode) as show:
+    async with status_session(tmp_path, setting, mode=mode) as show:
         published = publications(show)
         await show.until(lambda: len(published) == 2)
-        await show.stage.clock.advance(5)
+        await show.fixture.clock.advance(5)
         await show.session.set_thinking_level("low")
         await show.until(lambda: len(published) == 3)
 
@@ -59,7 +59,7 @@ async def test_for_clients_the_lines_are_published_when_they_change(
 
 
 async def test_a_run_begins_with_the_lines_although_they_are_the_same(tmp_path: Path) -> None:
-    async with showing(tmp_path, True, says("Hello."), says("Again."), mode="rpc") as show:
+    async with status_session(tmp_path, True, says("Hello."), says("Again."), mode="rpc") as show:
         published = publications(show)
         await show.until(lambda: len(published) == 1)
         await show.session.prompt("hi")
@@ -70,17 +70,17 @@ async def test_a_run_begins_with_the_lines_although_they_are_the_same(tmp_path: 
 
 
 async def test_lines_that_are_switched_off_are_published_as_none(tmp_path: Path) -> None:
-    async with showing(tmp_path, {"items": ["model"]}, mode="rpc") as show:
+    async with status_session(tmp_path, {"items": ["model"]}, mode="rpc") as show:
         published = publications(show)
         await show.until(lambda: len(published) == 1)
         show.session.settings.override({"tui.statusEngine": False})
         await show.until(lambda: len(published) == 2)
-        await show.stage.clock.advance(5)
+        await show.fixture.clock.advance(5)
 
         assert published == [{"line2": "faux", "line3": None}, {"line2": "", "line3": None}]
 
 
-def publications(show: Show) -> list[Any]:
+def publications(show: StatusSession) -> list[Any]:
     """What is published from now on."""
     found: list[Any] = []
 
@@ -94,25 +94,25 @@ def publications(show: Show) -> list[Any]:
 
 @pytest.mark.parametrize("setting", [False, None, {"enabled": False}])
 async def test_nothing_is_shown_unless_enabled(tmp_path: Path, setting: object) -> None:
-    async with showing(tmp_path, setting) as show:
+    async with status_session(tmp_path, setting) as show:
         assert show.panel.rows == {}
 
 
 async def test_settings_count_as_soon_as_they_change(tmp_path: Path) -> None:
-    async with showing(tmp_path, False) as show:
+    async with status_session(tmp_path, False) as show:
         seen = [show.panel.screen()]
         for changed in ({"items": ["model"]}, {"items": ["effort"]}, False):
             show.session.settings.override({"tui.statusEngine": changed})
             seen.append(show.panel.screen())
         await show.session.set_thinking_level("high")
-        await show.stage.clock.advance(1)
+        await show.fixture.clock.advance(1)
 
         assert seen == [[], ["faux"], ["medium"], []]
         assert show.panel.rows == {}
 
 
 async def test_settings_that_cannot_be_used_are_named(tmp_path: Path) -> None:
-    async with showing(tmp_path, {"provider": "oracle"}) as show:
+    async with status_session(tmp_path, {"provider": "oracle"}) as show:
         assert show.panel.notices == [
             (
                 "tui.statusEngine.provider is 'oracle'; expected one of command, file, builtin.",
@@ -122,7 +122,7 @@ async def test_settings_that_cannot_be_used_are_named(tmp_path: Path) -> None:
 
 
 async def test_the_model_and_its_effort_are_seen_at_once(tmp_path: Path) -> None:
-    async with showing(tmp_path, True) as show:
+    async with status_session(tmp_path, True) as show:
         show.panel.screen()
         await show.session.set_thinking_level("low")
 
@@ -132,7 +132,7 @@ async def test_the_model_and_its_effort_are_seen_at_once(tmp_path: Path) -> None
 
 async def test_the_branch_and_its_changes_are_seen(tmp_path: Path) -> None:
     project = make_repository(tmp_path / "home" / "project")
-    async with showing(tmp_path, True) as show:
+    async with status_session(tmp_path, True) as show:
         await show.sees(f"{LINE_2} | main +0 -0")
         (project / "poem").write_text("one\n")
         await show.sees(f"{LINE_2} | main +0 -2")
@@ -142,27 +142,27 @@ async def test_the_branch_and_its_changes_are_seen(tmp_path: Path) -> None:
 
 async def test_in_a_directory_that_is_not_trusted_only_the_branch_is_seen(tmp_path: Path) -> None:
     make_repository(tmp_path / "home" / "project")
-    async with showing(tmp_path, True, approve=False) as show:
+    async with status_session(tmp_path, True, approve=False) as show:
         await show.sees(f"{LINE_2} | main")
-        await show.stage.clock.advance(60)
+        await show.fixture.clock.advance(60)
 
         assert show.panel.screen() == [f"{LINE_2} | main"]
 
 
 async def test_a_new_session_begins_at_zero_and_a_reload_goes_on(tmp_path: Path) -> None:
-    async with showing(tmp_path, {"items": ["duration"]}) as show:
+    async with status_session(tmp_path, {"items": ["duration"]}) as show:
         seen = []
         for act in (None, show.session.sessions.reload, show.session.sessions.new):
             if act is not None:
                 await act()
-            await show.stage.clock.advance(5)
+            await show.fixture.clock.advance(5)
             seen += show.panel.screen()
 
         assert seen == ["5s", "10s", "5s"]
 
 
 async def test_nothing_stays_when_the_session_ends(tmp_path: Path) -> None:
-    async with showing(tmp_path, True) as show:
+    async with status_session(tmp_path, True) as show:
         panel = show.panel
 
     assert panel.rows == {}

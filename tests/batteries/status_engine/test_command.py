@@ -17,7 +17,7 @@ from pi.batteries.status_engine.sources import (
 )
 from pi.extension import ExtensionAPI
 from tests.batteries.status_engine.samples import FULL
-from tests.coding.extension_host.stage import playing
+from tests.coding.extension_host.extension_session import extension_session
 
 PATIENCE_MS = 60_000
 """Longer than any script here takes on a busy machine."""
@@ -56,7 +56,7 @@ sed -n 's/.*"display_name": *"\\([^"]*\\)".*/\\1/p'
 @pytest.fixture
 async def run(tmp_path: Path) -> AsyncIterator[Run]:
     apis: list[ExtensionAPI] = []
-    async with playing(tmp_path, apis.append):
+    async with extension_session(tmp_path, apis.append):
         yield apis[0].exec
 
 
@@ -132,8 +132,8 @@ async def test_bytes_that_are_no_text_do_no_harm(run: Run) -> None:
 
 async def test_the_command_sees_no_credentials(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
-    async with playing(tmp_path, apis.append) as play:
-        environ = play.stage.host.environ
+    async with extension_session(tmp_path, apis.append) as hosted:
+        environ = hosted.fixture.host.environ
         assert isinstance(environ, dict)
         environ["OPENAI_API_KEY"] = "secret"
 

@@ -8,7 +8,7 @@ from pi import __version__
 from pi.batteries.status_engine.engine import StatusEngine
 from pi.extension import ExtensionAPI
 from pi.testing import says
-from tests.batteries.status_engine.stage import PATIENT, showing
+from tests.batteries.status_engine.status_session import PATIENT, status_session
 
 LINE_2 = "faux | medium | project"
 
@@ -19,19 +19,19 @@ def asking(command: str, **more: Any) -> dict[str, Any]:
 
 
 async def test_line_3_is_what_the_command_says(tmp_path: Path) -> None:
-    async with showing(tmp_path, asking("echo hello; echo more")) as show:
+    async with status_session(tmp_path, asking("echo hello; echo more")) as show:
         await show.sees(LINE_2, "hello")
 
 
 async def test_the_command_gets_the_session_as_json(tmp_path: Path) -> None:
     payload_file = tmp_path / "payload_file"
-    async with showing(tmp_path, asking(f"cat > {payload_file}; echo done")) as show:
+    async with status_session(tmp_path, asking(f"cat > {payload_file}; echo done")) as show:
         await show.sees(LINE_2, "done")
 
         payload = json.loads(payload_file.read_text())
         assert payload["session_id"] == show.session.session_id
         assert payload["transcript_path"] == str(show.session.session_file)
-        assert payload["cwd"] == payload["workspace"]["current_dir"] == str(show.stage.cwd)
+        assert payload["cwd"] == payload["workspace"]["current_dir"] == str(show.fixture.cwd)
         assert payload["version"] == __version__
         assert payload["model"] == {"id": "faux", "display_name": "Faux"}
 
@@ -39,7 +39,7 @@ async def test_the_command_gets_the_session_as_json(tmp_path: Path) -> None:
 async def test_the_command_is_asked_again_when_something_happens(tmp_path: Path) -> None:
     count = tmp_path / "count"
     command = f"echo x >> {count}; wc -l < {count}"
-    async with showing(tmp_path, asking(command), says("Hello.")) as show:
+    async with status_session(tmp_path, asking(command), says("Hello.")) as show:
         await show.until(lambda: len(show.panel.screen()) == 2)
         before = int(show.panel.screen()[1])
 
@@ -53,7 +53,7 @@ async def test_a_file_is_shown_until_the_command_has_said_something(tmp_path: Pa
     file.write_text("from the file\n")
     command = f"test -e {gate} && echo from the command || exit 1"
     setting = asking(command, file=str(file), refreshMs=300)
-    async with showing(tmp_path, setting) as show:
+    async with status_session(tmp_path, setting) as show:
         await show.sees(LINE_2, "from the file")
         gate.touch()
         await show.sees(LINE_2, "from the command")
@@ -66,7 +66,7 @@ async def test_a_file_is_shown_until_the_command_has_said_something(tmp_path: Pa
 
 async def test_a_file_that_comes_changes_and_goes_is_followed(tmp_path: Path) -> None:
     file = tmp_path / "line"
-    async with showing(tmp_path, {"file": str(file)}) as show:
+    async with status_session(tmp_path, {"file": str(file)}) as show:
         await show.sees(LINE_2)
         file.write_text("one\ntwo\n")
         await show.sees(LINE_2, "one")
@@ -76,11 +76,11 @@ async def test_a_file_that_comes_changes_and_goes_is_followed(tmp_path: Path) ->
 
 async def test_a_command_that_fails_is_reported_once(tmp_path: Path) -> None:
     command = "echo no network >&2; exit 2"
-    async with showing(tmp_path, asking(command, refreshMs=300)) as show:
+    async with status_session(tmp_path, asking(command, refreshMs=300)) as show:
         show.panel.screen()
         await show.until(lambda: bool(show.panel.notices))
         for _ in range(10):
-            await show.stage.clock.advance(0.3)
+            await show.fixture.clock.advance(0.3)
 
         assert show.panel.notices == [
             (f"The status command {command!r} failed with exit code 2: no network", "warning")
@@ -89,9 +89,9 @@ async def test_a_command_that_fails_is_reported_once(tmp_path: Path) -> None:
 
 
 async def test_rows_are_painted_only_when_they_are_others(tmp_path: Path) -> None:
-    async with showing(tmp_path, True) as show:
+    async with status_session(tmp_path, True) as show:
         await show.sees(LINE_2)
-        await show.stage.clock.advance(30)
+        await show.fixture.clock.advance(30)
         before = show.panel.painted
 
         await show.session.set_thinking_level("high")
@@ -102,7 +102,7 @@ async def test_rows_are_painted_only_when_they_are_others(tmp_path: Path) -> Non
 
 async def test_other_extensions_can_choose_the_items(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
-    async with showing(tmp_path, True, beside=(apis.append,)) as show:
+    async with status_session(tmp_path, True, beside=(apis.append,)) as show:
         engine = apis[0].service("status_engine")
         assert isinstance(engine, StatusEngine)
 
@@ -113,7 +113,7 @@ async def test_other_extensions_can_choose_the_items(tmp_path: Path) -> None:
 
 async def test_facts_of_other_extensions_are_seen(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
-    async with showing(tmp_path, True, beside=(apis.append,)) as show:
+    async with status_session(tmp_path, True, beside=(apis.append,)) as show:
         await show.sees(LINE_2)
 
         apis[0].context.ui.set_fact("sandbox", "read-only")
@@ -124,9 +124,9 @@ async def test_facts_of_other_extensions_are_seen(tmp_path: Path) -> None:
 
 
 async def test_a_duration_ticks(tmp_path: Path) -> None:
-    async with showing(tmp_path, {"items": ["duration"]}) as show:
+    async with status_session(tmp_path, {"items": ["duration"]}) as show:
         seen = show.panel.screen()
-        await show.stage.clock.advance(61)
+        await show.fixture.clock.advance(61)
         seen += show.panel.screen()
 
         assert seen == ["0s", "1m 01s"]

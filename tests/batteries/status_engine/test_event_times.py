@@ -18,7 +18,7 @@ from pi.modes.headless import PromptInput, run_json
 from pi.modes.rpc.server import RpcServer
 from pi.testing import calls, says, thinks
 from tests.base.processes.children import passing_of
-from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.session_fixture import SessionFixture
 from tests.modes.pipes import piped
 
 SCRIPT = (
@@ -32,12 +32,12 @@ SECONDS = 60.0
 
 
 @asynccontextmanager
-async def passing(stage: Stage) -> AsyncIterator[None]:
+async def passing(fixture: SessionFixture) -> AsyncIterator[None]:
     """Time passes, a few milliseconds at a time."""
 
     async def pass_on() -> None:
         while True:
-            await stage.clock.advance(0.007)
+            await fixture.clock.advance(0.007)
             await asyncio.sleep(0)
 
     time = asyncio.create_task(pass_on())
@@ -58,9 +58,9 @@ def never_go_back(times: list[int]) -> bool:
 
 
 async def test_every_event_of_json_mode_has_a_time(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, *SCRIPT)
-    session = await stage.open()
-    async with piped() as reader, asyncio.timeout(SECONDS), passing(stage):
+    fixture = SessionFixture(tmp_path, *SCRIPT)
+    session = await fixture.open()
+    async with piped() as reader, asyncio.timeout(SECONDS), passing(fixture):
         await run_json(
             session, [PromptInput(text="a"), PromptInput(text="b")], reader.output, print
         )
@@ -107,14 +107,14 @@ async def events_over_rpc(
 async def test_every_event_of_rpc_mode_has_a_time_and_a_new_session_restarts_it(
     tmp_path: Path,
 ) -> None:
-    stage = Stage(tmp_path, says("Hello."))
-    session = await stage.open()
-    settled = stage.seen(session, AgentSettled)
+    fixture = SessionFixture(tmp_path, says("Hello."))
+    session = await fixture.open()
+    settled = fixture.seen(session, AgentSettled)
 
     async def drive(client: Client) -> None:
         client.send(type="prompt", message="hi")
         await settled.wait()
-        await stage.clock.advance(5)
+        await fixture.clock.advance(5)
         client.send(type="set_session_name", name="one")
         client.send(type="new_session")
         client.send(type="set_session_name", name="another")
@@ -128,14 +128,14 @@ async def test_every_event_of_rpc_mode_has_a_time_and_a_new_session_restarts_it(
 
 
 async def test_the_output_of_a_user_command_has_a_time(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    session = await stage.open()
-    await stage.clock.advance(3)
+    fixture = SessionFixture(tmp_path)
+    session = await fixture.open()
+    await fixture.clock.advance(3)
 
     async def drive(client: Client) -> None:
         client.send(type="bash", command="echo two")
         # End of input would end the command, whose end has no event.
-        while not any(isinstance(each, BashExecution) for each in session.facts.messages()):
+        while not any(isinstance(each, BashExecution) for each in session.info.messages()):
             await passing_of(0.01)
 
     events = await events_over_rpc(session, drive)

@@ -8,7 +8,7 @@ from typing import Any
 from pi.batteries.status_engine.sources import SourceFailed, ThrottledSource
 
 
-class Desk:
+class LineSourceFixture:
     """Answers questions when the test wants it to."""
 
     def __init__(self, **options: Any) -> None:
@@ -53,116 +53,116 @@ class Desk:
 
 
 async def test_it_asks_at_once_and_shows_the_answer_when_there_is_one() -> None:
-    desk = Desk()
+    kit = LineSourceFixture()
 
-    desk.poll(7.0)
-    assert (await desk.asks(), desk.source.line) == ([b"7000"], "")
-    await desk.answer("here")
+    kit.poll(7.0)
+    assert (await kit.asks(), kit.source.line) == ([b"7000"], "")
+    await kit.answer("here")
 
-    assert (desk.source.line, desk.lines) == ("here", ["here"])
+    assert (kit.source.line, kit.lines) == ("here", ["here"])
 
 
 async def test_it_asks_at_most_every_300_ms_however_much_happens() -> None:
-    desk = Desk()
+    kit = LineSourceFixture()
 
     for hundredth in range(100):
-        desk.source.stir()
-        desk.poll(hundredth / 100)
-        await desk.asks()
-        if desk.is_asked:
-            await desk.answer("x")
+        kit.source.stir()
+        kit.poll(hundredth / 100)
+        await kit.asks()
+        if kit.is_asked:
+            await kit.answer("x")
 
-    assert desk.asked == [b"0", b"300", b"600", b"900"]
+    assert kit.asked == [b"0", b"300", b"600", b"900"]
 
 
 async def test_it_never_asks_twice_at_once_and_then_asks_about_the_latest() -> None:
-    desk = Desk()
-    desk.poll(0.0)
-    await desk.asks()
+    kit = LineSourceFixture()
+    kit.poll(0.0)
+    await kit.asks()
 
     for now in (0.4, 0.8, 1.2):
-        desk.source.stir()
-        desk.poll(now)
-    assert await desk.asks() == [b"0"]
-    await desk.answer("late")
-    desk.poll(1.3)
+        kit.source.stir()
+        kit.poll(now)
+    assert await kit.asks() == [b"0"]
+    await kit.answer("late")
+    kit.poll(1.3)
 
-    assert await desk.asks() == [b"0", b"1300"]
-    await desk.answer("latest")
-    assert desk.lines == ["late", "latest"]
+    assert await kit.asks() == [b"0", b"1300"]
+    await kit.answer("latest")
+    assert kit.lines == ["late", "latest"]
 
 
 async def test_without_events_nothing_is_requested() -> None:
-    desk = Desk()
-    desk.poll(0.0)
-    await desk.asks()
-    await desk.answer("x")
+    kit = LineSourceFixture()
+    kit.poll(0.0)
+    await kit.asks()
+    await kit.answer("x")
 
-    desk.poll(100.0)
+    kit.poll(100.0)
 
-    assert await desk.asks() == [b"0"]
+    assert await kit.asks() == [b"0"]
 
 
 async def test_a_refresh_asks_although_nothing_happens() -> None:
-    desk = Desk(refresh=1.0)
+    kit = LineSourceFixture(refresh=1.0)
 
     for now in (0.0, 0.5, 1.0, 1.5, 2.0):
-        desk.poll(now)
-        await desk.asks()
-        if desk.is_asked:
-            await desk.answer("x")
+        kit.poll(now)
+        await kit.asks()
+        if kit.is_asked:
+            await kit.answer("x")
 
-    assert desk.asked == [b"0", b"1000", b"2000"]
+    assert kit.asked == [b"0", b"1000", b"2000"]
 
 
 async def test_a_refresh_does_not_get_below_the_300_ms() -> None:
-    desk = Desk(refresh=0.01)
+    kit = LineSourceFixture(refresh=0.01)
 
     for now in (0.0, 0.1, 0.2, 0.31):
-        desk.poll(now)
-        await desk.asks()
-        if desk.is_asked:
-            await desk.answer("x")
+        kit.poll(now)
+        await kit.asks()
+        if kit.is_asked:
+            await kit.answer("x")
 
-    assert desk.asked == [b"0", b"310"]
+    assert kit.asked == [b"0", b"310"]
 
 
 async def test_failures_keep_the_last_good_line_and_the_first_is_reported() -> None:
-    desk = Desk(refresh=0.3)
+    kit = LineSourceFixture(refresh=0.3)
 
     answers: list[str | SourceFailed] = ["good", *map(SourceFailed, ("slow", "slow", "broken"))]
     for number, answer in enumerate(answers):
-        desk.poll(number * 10)
-        await desk.asks()
-        await desk.answer(answer)
+        kit.poll(number * 10)
+        await kit.asks()
+        await kit.answer(answer)
 
-    assert (desk.source.line, desk.lines) == ("good", ["good"])
-    assert desk.problems == ["slow"]
+    assert (kit.source.line, kit.lines) == ("good", ["good"])
+    assert kit.problems == ["slow"]
 
 
 async def test_the_same_line_again_is_no_news() -> None:
-    desk = Desk(refresh=0.3)
+    kit = LineSourceFixture(refresh=0.3)
 
     for now, line in enumerate(("a", "a", "b", "")):
-        desk.poll(now)
-        await desk.asks()
-        await desk.answer(line)
+        kit.poll(now)
+        await kit.asks()
+        await kit.answer(line)
 
-    assert desk.lines == ["a", "b", ""]
+    assert kit.lines == ["a", "b", ""]
 
 
 async def test_who_fails_again_and_again_is_asked_less_and_less_until_an_answer_comes() -> None:
-    desk = Desk(refresh=0.3)
+    kit = LineSourceFixture(refresh=0.3)
     answers: list[str | SourceFailed] = [*[SourceFailed("no")] * 8, "good", "good"]
     asked = []
 
     for hundredth in range(8000):
-        desk.poll(hundredth / 100)
-        await desk.asks()
-        if desk.is_asked and answers:
+        kit.poll(hundredth / 100)
+        await kit.asks()
+        if kit.is_asked and answers:
             asked.append(hundredth / 100)
-            await desk.answer(answers.pop(0))
+            await kit.answer(answers.pop(0))
 
     waits = [round(then - now, 1) for now, then in pairwise(asked)]
     assert waits == [0.6, 1.2, 2.4, 4.8, 9.6, 19.2, 19.2, 19.2, 0.3]
-    await desk.answer("")
+    await kit.answer("")

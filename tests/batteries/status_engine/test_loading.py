@@ -12,8 +12,8 @@ from pi.coding.port.ui import Mode
 from pi.coding.runtime.assemble import assemble
 from pi.coding.runtime.options import SessionOptions, SessionOverrides
 from pi.extension import replace
-from tests.batteries.status_engine.stage import Panel
-from tests.coding.runtime.stage import Stage
+from tests.batteries.status_engine.status_session import Panel
+from tests.coding.runtime.session_fixture import SessionFixture
 
 ENTRY = "[pi.extensions]\nstatus-engine = pi.batteries.status_engine.adapter:extension\n"
 
@@ -41,13 +41,15 @@ def installed(folder: Path) -> str:
 async def test_it_is_loaded_where_lines_are_seen_when_the_setting_is_there(
     tmp_path: Path, root: Path, mode: Mode, setting: object, shown: list[str]
 ) -> None:
-    stage, panel = Stage(tmp_path), Panel()
-    stage.write(".pi/agent/settings.json", json.dumps({"tui": {"statusEngine": setting}}))
-    machine = replace(stage.host, import_path=(installed(tmp_path / "site"), str(root / "src")))
+    fixture, panel = SessionFixture(tmp_path), Panel()
+    fixture.write(".pi/agent/settings.json", json.dumps({"tui": {"statusEngine": setting}}))
+    machine = replace(fixture.host, import_path=(installed(tmp_path / "site"), str(root / "src")))
     options = SessionOptions(model="faux/faux", extensions=ExtensionOptions())
-    parts = SessionOverrides(registry=stage.registry, mode=mode, bus=stage.bus, persistent=False)
+    parts = SessionOverrides(
+        registry=fixture.registry, mode=mode, bus=fixture.bus, persistent=False
+    )
 
-    async with (await assemble(stage.cwd, machine, options, parts)).session as session:
+    async with (await assemble(fixture.cwd, machine, options, parts)).session as session:
         # As if all had a screen: it is shown only if it was loaded.
         session.extensions.attach(panel, "tui")
         await session.start()

@@ -10,20 +10,20 @@ from typing import Any
 from pi.batteries.status_engine.adapter import extension
 from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from tests.batteries.status_engine.git.repository import make_repository
-from tests.batteries.status_engine.stage import PATIENT, SECONDS, with_all_items
-from tests.modes.interactive.theatre import Theatre
+from tests.batteries.status_engine.status_session import PATIENT, SECONDS, with_all_items
+from tests.modes.interactive.app_fixture import AppFixture
 
 LINE_2 = "faux | medium | project"
 
 
-class StatusTheatre(Theatre):
+class StatusAppFixture(AppFixture):
     """The application with the status engine."""
 
     def __init__(self, tmp_path: Path, setting: Any, **options: Any) -> None:
         requested = ExtensionOptions(discover=False, inline=(extension,))
         super().__init__(tmp_path, extensions=requested, **options)
         settings = json.dumps({"tui": {"statusEngine": with_all_items(setting)}})
-        self.stage.write(".pi/agent/settings.json", settings)
+        self.fixture.write(".pi/agent/settings.json", settings)
         self.begin = self._begin
 
     async def ends_with(self, *rows: str) -> None:
@@ -47,46 +47,46 @@ def asking(command: str) -> dict[str, Any]:
 
 async def test_the_lines_stand_below_the_footer(tmp_path: Path) -> None:
     make_repository(tmp_path / "home" / "project")
-    theatre = StatusTheatre(tmp_path, asking("printf '\\033[32mnetwork\\033[0m ok'"))
-    async with theatre.playing():
-        await theatre.ends_with(f"{LINE_2} | main +0 -0", "network ok")
+    app_fixture = StatusAppFixture(tmp_path, asking("printf '\\033[32mnetwork\\033[0m ok'"))
+    async with app_fixture.running():
+        await app_fixture.ends_with(f"{LINE_2} | main +0 -0", "network ok")
 
-        line1 = theatre.screen.splitlines()[-3]
+        line1 = app_fixture.screen.splitlines()[-3]
         assert line1.endswith("(faux) faux • medium")
 
 
 async def test_with_hardly_a_row_to_spare_only_the_footer_is_shown(tmp_path: Path) -> None:
-    theatre = StatusTheatre(tmp_path, True, rows=7)
-    async with theatre.playing():
-        await theatre.sees("(faux) faux • medium")
-        await theatre.clock.advance(1)
-        await theatre.quiet()
+    app_fixture = StatusAppFixture(tmp_path, True, rows=7)
+    async with app_fixture.running():
+        await app_fixture.sees("(faux) faux • medium")
+        await app_fixture.clock.advance(1)
+        await app_fixture.quiet()
 
-        assert LINE_2 not in theatre.screen
+        assert LINE_2 not in app_fixture.screen
 
 
 async def test_another_line_3_paints_its_row_and_nothing_else(tmp_path: Path) -> None:
     file = tmp_path / "line"
     file.write_text("before")
-    theatre = StatusTheatre(tmp_path, {"file": str(file)})
-    async with theatre.playing():
-        await theatre.ends_with(LINE_2, "before")
-        await theatre.quiet()
-        written = len(theatre.terminal.output)
+    app_fixture = StatusAppFixture(tmp_path, {"file": str(file)})
+    async with app_fixture.running():
+        await app_fixture.ends_with(LINE_2, "before")
+        await app_fixture.quiet()
+        written = len(app_fixture.terminal.output)
 
         file.write_text("after")
-        await theatre.ends_with(LINE_2, "after")
+        await app_fixture.ends_with(LINE_2, "after")
 
-        painted = "".join(theatre.terminal.output[written:])
+        painted = "".join(app_fixture.terminal.output[written:])
         assert "after" in painted
         assert [text for text in (LINE_2, "faux •", "\x1b[2J", "\x1b[J") if text in painted] == []
 
 
 async def test_typing_works_while_a_command_hangs(tmp_path: Path) -> None:
-    theatre = StatusTheatre(tmp_path, asking("cat gate"))
-    gate = theatre.gate()
-    async with theatre.playing():
-        theatre.type("typed meanwhile")
-        await theatre.sees("typed meanwhile")
+    app_fixture = StatusAppFixture(tmp_path, asking("cat gate"))
+    gate = app_fixture.gate()
+    async with app_fixture.running():
+        app_fixture.type("typed meanwhile")
+        await app_fixture.sees("typed meanwhile")
         await gate.open("at last")
-        await theatre.ends_with(LINE_2, "at last")
+        await app_fixture.ends_with(LINE_2, "at last")

@@ -16,8 +16,8 @@ from pi.extension import (
 )
 from pi.testing import Reply, ScriptedProvider
 from tests.batteries.status_engine.samples import GIT
-from tests.coding.extension_host.stage import playing
-from tests.coding.runtime.stage import Stage
+from tests.coding.extension_host.extension_session import extension_session
+from tests.coding.runtime.session_fixture import SessionFixture
 
 ANSWER = Reply(
     blocks=(Text(text="Hello."),),
@@ -29,18 +29,18 @@ PRICED = replace(FAUX_MODEL, cost=ModelCost(output=2500))
 
 async def test_the_state_is_what_the_session_and_other_extensions_say(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
-    async with playing(tmp_path, apis.append, apis.append) as play:
+    async with extension_session(tmp_path, apis.append, apis.append) as hosted:
         [pi, other] = apis
         facts = SessionFacts(pi.context)
         other.context.ui.set_fact("sandbox", "workspace-write")
         other.context.ui.set_fact("approval", "on-request")
         await pi.set_thinking_level("high")
-        await play.stage.clock.advance(2)
+        await hosted.fixture.clock.advance(2)
 
         assert facts.state(GIT) == StatusEngineState(
-            session_id=play.session.session_id,
-            transcript_path=str(play.session.session_file),
-            cwd=str(play.stage.cwd),
+            session_id=hosted.session.session_id,
+            transcript_path=str(hosted.session.session_file),
+            cwd=str(hosted.fixture.cwd),
             model="faux",
             model_name="Faux",
             effort="high",
@@ -54,18 +54,18 @@ async def test_the_state_is_what_the_session_and_other_extensions_say(tmp_path: 
 
 async def test_without_a_model_and_a_file_little_is_known(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
-    async with playing(tmp_path, apis.append, model=None, persistent=False) as play:
+    async with extension_session(tmp_path, apis.append, model=None, persistent=False) as hosted:
         [pi] = apis
         facts = SessionFacts(pi.context)
 
         assert facts.state(GitState()) == StatusEngineState(
-            session_id=play.session.session_id, cwd=str(play.stage.cwd)
+            session_id=hosted.session.session_id, cwd=str(hosted.fixture.cwd)
         )
 
 
 async def test_what_a_session_costs_adds_up_from_its_beginning(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    stage.registry.models.register(ScriptedProvider(ANSWER, ANSWER, models=(PRICED,)))
+    fixture = SessionFixture(tmp_path)
+    fixture.registry.models.register(ScriptedProvider(ANSWER, ANSWER, models=(PRICED,)))
     listening: list[SessionFacts] = []
     apis: list[ExtensionAPI] = []
     states = []
@@ -74,7 +74,7 @@ async def test_what_a_session_costs_adds_up_from_its_beginning(tmp_path: Path) -
         apis.append(pi)
         pi.on("turn_end", lambda event, ctx: listening[-1].handle_event(event))
 
-    async with await stage.open(
+    async with await fixture.open(
         extensions=ExtensionOptions(discover=False, inline=(watch,))
     ) as session:
         await session.start()

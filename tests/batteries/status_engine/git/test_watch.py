@@ -13,7 +13,7 @@ from pi.coding.files.local import LocalFiles
 from pi.extension import ExecResult
 
 
-class Yard:
+class WatchedRepository:
     """A repository that consists of nothing but a HEAD, and a git that says what the test wants."""
 
     def __init__(self, folder: Path, head: str | None = "ref: refs/heads/main") -> None:
@@ -64,7 +64,7 @@ class Yard:
 
 
 async def test_the_branch_is_known_before_its_lines_are_counted(tmp_path: Path) -> None:
-    yard = Yard(tmp_path)
+    yard = WatchedRepository(tmp_path)
 
     await yard.look(0.0)
 
@@ -72,7 +72,7 @@ async def test_the_branch_is_known_before_its_lines_are_counted(tmp_path: Path) 
 
 
 async def test_git_never_runs_in_a_directory_that_is_not_trusted(tmp_path: Path) -> None:
-    yard = Yard(tmp_path)
+    yard = WatchedRepository(tmp_path)
     yard.trusted = False
 
     assert (await yard.look(0.0), yard.asked) == (GitState(branch="main"), [])
@@ -81,26 +81,26 @@ async def test_git_never_runs_in_a_directory_that_is_not_trusted(tmp_path: Path)
 
 
 async def test_git_never_runs_where_the_repository_names_filters(tmp_path: Path) -> None:
-    yard = Yard(tmp_path)
+    yard = WatchedRepository(tmp_path)
     (tmp_path / ".git" / "config").write_text('[filter "x"]\nclean = evil\n')
 
     assert (await yard.look(0.0), yard.asked) == (GitState(branch="main"), [])
 
 
 async def test_a_table_of_references_is_asked_of_git(tmp_path: Path) -> None:
-    yard = Yard(tmp_path, "ref: refs/heads/.invalid")
+    yard = WatchedRepository(tmp_path, "ref: refs/heads/.invalid")
 
     assert await yard.look(0.0) == GitState(branch="table", added=2, removed=1)
 
 
 async def test_outside_of_a_repository_nothing_is_known(tmp_path: Path) -> None:
-    yard = Yard(tmp_path, None)
+    yard = WatchedRepository(tmp_path, None)
 
     assert (await yard.look(0.0), yard.states, yard.asked) == (GitState(), [], [])
 
 
 async def test_a_repository_that_goes_away_is_forgotten(tmp_path: Path) -> None:
-    yard = Yard(tmp_path)
+    yard = WatchedRepository(tmp_path)
     await yard.look(0.0)
 
     (tmp_path / ".git" / "HEAD").unlink()
@@ -111,7 +111,7 @@ async def test_a_repository_that_goes_away_is_forgotten(tmp_path: Path) -> None:
 async def test_it_looks_seldom_and_a_little_more_often_while_something_happens(
     tmp_path: Path,
 ) -> None:
-    yard = Yard(tmp_path)
+    yard = WatchedRepository(tmp_path)
     looks = []
 
     for now, happens in ((0, True), (1, True), (BUSY, True), (BUSY + 14, False), (17, False)):
@@ -127,7 +127,7 @@ async def test_it_looks_seldom_and_a_little_more_often_while_something_happens(
 async def test_while_a_look_takes_long_no_other_is_begun_and_what_was_known_stays(
     tmp_path: Path,
 ) -> None:
-    yard = Yard(tmp_path)
+    yard = WatchedRepository(tmp_path)
     await yard.look(0.0)
     yard.held = asyncio.Event()
 
@@ -143,7 +143,7 @@ async def test_while_a_look_takes_long_no_other_is_begun_and_what_was_known_stay
 async def test_a_huge_repository_loses_its_counts_and_is_left_alone_for_a_while(
     tmp_path: Path,
 ) -> None:
-    yard = Yard(tmp_path)
+    yard = WatchedRepository(tmp_path)
     yard.killed = True
 
     given_up = await yard.look(0.0)

@@ -16,7 +16,7 @@ from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.port.ui import ExtensionUI, Mode
 from pi.coding.runtime.session.agent_session import AgentSession
 from pi.extension import Drawable, ExtensionAPI
-from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.session_fixture import SessionFixture
 
 SECONDS = 60.0
 """Longer than anything here takes; a test that waits so long has failed."""
@@ -66,11 +66,11 @@ class PanelRows:
         self._panel.rows.pop(self._key, None)
 
 
-class Show:
+class StatusSession:
     """A session that runs with the status engine."""
 
-    def __init__(self, stage: Stage, session: AgentSession, panel: Panel) -> None:
-        self.stage = stage
+    def __init__(self, fixture: SessionFixture, session: AgentSession, panel: Panel) -> None:
+        self.fixture = fixture
         self.session = session
         self.panel = panel
 
@@ -83,7 +83,7 @@ class Show:
         try:
             async with asyncio.timeout(SECONDS):
                 while not happened():
-                    await self.stage.clock.advance(0.3)
+                    await self.fixture.clock.advance(0.3)
                     await asyncio.sleep(0.002)  # threads and programs take real time
         except TimeoutError:
             raise AssertionError(f"it never happened; there are {self.panel.screen()}") from None
@@ -97,24 +97,24 @@ def with_all_items(setting: Any) -> Any:
 
 
 @asynccontextmanager
-async def showing(
+async def status_session(
     tmp_path: Path,
     setting: Any,
     *steps: Step,
     beside: tuple[Callable[[ExtensionAPI], Any], ...] = (),
     mode: Mode = "tui",
     **options: Any,
-) -> AsyncIterator[Show]:
+) -> AsyncIterator[StatusSession]:
     """A session that has begun, with ``setting`` as ``tui.statusEngine``."""
-    stage = Stage(tmp_path, *steps)
+    fixture = SessionFixture(tmp_path, *steps)
     named = with_all_items(setting)
-    stage.write(".pi/agent/settings.json", json.dumps({"tui": {"statusEngine": named}}))
+    fixture.write(".pi/agent/settings.json", json.dumps({"tui": {"statusEngine": named}}))
     requested = ExtensionOptions(discover=False, inline=(extension, *beside))
-    session = await stage.open(extensions=requested, **options)
+    session = await fixture.open(extensions=requested, **options)
     panel = Panel()
     try:
         session.extensions.attach(panel, mode)
         await session.start()
-        yield Show(stage, session, panel)
+        yield StatusSession(fixture, session, panel)
     finally:
         await session.close()
