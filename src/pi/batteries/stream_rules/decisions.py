@@ -1,0 +1,146 @@
+"""Decides what follows a match: an interrupt, a message after the answer, or a reminder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pi.batteries.stream_rules.injections import (
+    NoiseLimit,
+    RepeatState,
+    injection,
+    record,
+    reminder_text,
+)
+from pi.batteries.stream_rules.rules import ContextMode, Source, StreamRule
+from pi.extension import Boundary, Interrupt, Next, Record, Text, replace
+
+
+class RuleMatch(Record):
+    """A rule that a part of an answer breaks."""
+
+    rule: StreamRule
+    source: Source
+    call_id: str = ""
+    """Of the tool call, if it is one."""
+
+
+class Decisions:
+    """The matches of an answer, and the rules that were injected so far."""
+
+    def __init__(
+        self,
+        repeat: RepeatState,
+        *,
+        paths: dict[str, str],
+        context_mode: Callable[[], ContextMode],
+        triggered: Callable[[Sequence[StreamRule], str], None],
+        reminded: Callable[[Sequence[StreamRule]], None],
+        silenced: Callable[[Sequence[str]], None],
+    ) -> None:
+        self._repeat = repeat
+        self._paths = paths
+        """Of rules, as the model sees them."""
+        self._context_mode = context_mode
+        self._triggered = triggered
+        """Called with the rules of an interrupt, and its reason."""
+        self._reminded = reminded
+        """Called with rules that matched and do not interrupt."""
+        self._silenced = silenced
+        self._noise = NoiseLimit()
+        self._consumed: list[str] = []
+        """Rules that were added to tool results in this turn."""
+        self.begin_answer()
+
+    def begin_answer(self) -> None:
+        """Forget the matches of the last answer."""
+        self._pending: dict[str, StreamRule] = {}
+        """Rules to send after the answer, or with the interrupt."""
+        self._by_call: dict[str, list[StreamRule]] = {}
+        """Rules to add to the results of calls."""
+        self._seen: set[str] = set()
+        """Rules that matched this answer: each counts once."""
+
+    def may_match(self, rule: StreamRule) -> bool:
+        """Whether a match of the rule would count now."""
+        used = rule.name in self._seen or rule.name in self._noise.silenced
+        return not used and self._repeat.allows(rule)
+
+    def decide(self, matches: Sequence[RuleMatch]) -> Interrupt | None:
+        """Record matches; returns the interrupt if one of the rules demands it."""
+        new = [each for each in matches if self.may_match(each.rule)]
+        if not new:
+            return None
+        self._seen.update(each.rule.name for each in new)
+        cuts = any(each.rule.interrupts(each.source) for each in new) and self._noise.may_cut()
+        for each in new:
+            if cuts or each.source != "tool":
+                self._pending[each.rule.name] = each.rule
+            else:
+                # Of several calls that break a rule, one result carries the reminder.
+                self._by_call.setdefault(each.call_id, []).append(each.rule)
+        rules = [each.rule for each in new]
+        if not cuts:
+            self._reminded(rules)
+            return None
+        return self._cut()
+
+    def answer_failed(self) -> None:
+        """Its calls do not run, and nothing is sent about it: the rules may match again."""
+        self._by_call.clear()
+        self._pending.clear()
+
+    def answer_complete(self) -> None:
+        """The whole answer was matched, and not interrupted."""
+        if not self._pending:
+            self._noise.complete()
+
+    def reminder(self, call_id: str) -> Text | None:
+        """The text in front of the result of a call that breaks rules."""
+        rules = self._by_call.pop(call_id, None)
+        if not rules:
+            return None
+        names = [rule.name for rule in rules]
+        self._repeat.mark(names)
+        self._consumed += names
+        return Text(text=reminder_text(rules, self._paths))
+
+    def end_turn(self, at: Boundary) -> Next:
+        """Record what was injected in this turn, and send rules that did not interrupt."""
+        entries: tuple[Any, ...] = at.next.entries
+        consumed, self._consumed = self._consumed, []
+        if consumed:
+            entries += (record(consumed),)
+        after = at.next
+        if at.outcome == "completed" and self._pending and after.action != "stop":
+            rules = self._inject(by_cut=False)
+            entries += (injection(rules, self._paths), record([rule.name for rule in rules]))
+            after = replace(after, action="again")
+        self._repeat.end_turn()
+        return replace(after, entries=entries)
+
+    def _cut(self) -> Interrupt:
+        """The interrupt with the text of all pending rules."""
+        rules = self._inject(by_cut=True)
+        names = [rule.name for rule in rules]
+        reason = f"{_listed(names)} interrupted the answer; the model answers again."
+        self._triggered(rules, reason)
+        return Interrupt(
+            reason,
+            keep=self._context_mode() == "keep",
+            entries=(injection(rules, self._paths), record(names)),
+            by="stream_rules",
+        )
+
+    def _inject(self, *, by_cut: bool) -> list[StreamRule]:
+        rules = [*self._pending.values()]
+        self._pending.clear()
+        names = [rule.name for rule in rules]
+        self._repeat.mark(names)
+        if noisy := self._noise.injected(names, by_cut=by_cut):
+            self._silenced(noisy)
+        return rules
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"Rule {names[0]}" if len(names) == 1 else f"Rules {', '.join(names)}"

@@ -1,0 +1,298 @@
+"""Conditions of rules: JavaScript regular expressions as RE2 and Python patterns. Pure.
+
+Rules are written for an engine of JavaScript, and RE2 and Python read some of its syntax
+differently. RE2 has no look-around and no back references, but never backtracks: what it accepts
+is matched while the text streams, everything else at the end of a block in another process.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from pi.extension import PiError, Record
+
+_LITERAL = re.compile(r"/(?P<source>.+)/(?P<flags>[dgimsuvy]+)", re.DOTALL)
+"""``/pattern/flags``. Without flags the slashes are characters of the pattern."""
+_LEADING_FLAGS = re.compile(r"\(\?(?P<flags>[ims]+)\)")
+_QUANTIFIER = re.compile(r"\{\d+(?:,\d*)?\}")
+_GROUP_NAME = re.compile(r"\(\?<(?P<name>[^=!>][^>]*)>")
+_SPACES = (
+    r"\t\n\x0b\f\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}"
+)
+_LINE_ENDS = r"\n\r\x{2028}\x{2029}"
+_PROPERTIES = {
+    "Letter": "L",
+    "Uppercase_Letter": "Lu",
+    "Lowercase_Letter": "Ll",
+    "Number": "N",
+    "Decimal_Number": "Nd",
+    "Punctuation": "P",
+    "Symbol": "S",
+    "Separator": "Z",
+    "Alphabetic": "L",
+    "Uppercase": "Lu",
+    "Lowercase": "Ll",
+}
+"""Long names of JavaScript; RE2 knows the short ones, and scripts."""
+
+
+_SIMPLE_ESCAPES = {"0": r"\x00", "v": r"\x0b", **{char: f"\\{char}" for char in "dDwWnrtf"}}
+
+
+class BadCondition(PiError):
+    """A condition is not a valid regular expression."""
+
+
+class Condition(Record):
+    """One compiled condition."""
+
+    source: str
+    """As written in the rule."""
+    fast: Any = None
+    """The compiled RE2 pattern; ``None`` if RE2 rejects it or is not installed."""
+    re2: str = ""
+    python: str = ""
+    """The pattern for Python's ``re``, always with ``re.ASCII``."""
+    looks_ahead: bool = False
+    """Whether a match at the end of the text may be none once more text has arrived."""
+
+
+def load_re2() -> Any:
+    """The module of RE2; ``None`` if it is not installed."""
+    try:
+        import re2  # deferred: 3 ms, and the extra may be missing
+    except ImportError:
+        return None
+    return re2
+
+
+def re2_options(re2: Any) -> Any:
+    """The options of all patterns: errors are raised, not written to standard error."""
+    options = re2.Options()
+    options.log_errors = False
+    options.never_capture = True
+    return options
+
+
+def compile_condition(source: str, re2: Any) -> Condition:
+    """Compile a condition. Raises ``BadCondition`` if neither engine accepts it."""
+    text, flags = source, ""
+    if literal := _LITERAL.fullmatch(source):
+        text, flags = literal["source"], literal["flags"]
+    if leading := _LEADING_FLAGS.match(text):
+        text, flags = text[leading.end() :], flags + leading["flags"]
+    translated = _Translation(text, dots_match_all="s" in flags, lines="m" in flags)
+    prefix = "(?i)" if "i" in flags else ""
+    for_re2, for_python = prefix + translated.re2, prefix + translated.python
+    fast = None
+    if re2 is not None and not translated.needs_python:
+        try:
+            fast = re2.compile(for_re2, re2_options(re2))
+        except re2.error:
+            fast = None  # a limit of RE2, such as a{1001}; Python may accept it
+    if fast is None:
+        _check_python(for_python, source)
+    return Condition(
+        source=source,
+        fast=fast,
+        re2=for_re2,
+        python=for_python,
+        looks_ahead=translated.looks_ahead,
+    )
+
+
+def _check_python(pattern: str, source: str) -> None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            re.compile(pattern, re.ASCII)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise BadCondition(f"the regular expression {source!r} is invalid: {error}") from error
+
+
+class _Translation:
+    """A JavaScript pattern in the syntax of both engines."""
+
+    def __init__(self, source: str, *, dots_match_all: bool, lines: bool) -> None:
+        self.needs_python = False
+        self.looks_ahead = False
+        self._dots_match_all = dots_match_all
+        self._lines = lines
+        names = _group_names(source)
+        self._names = {name: f"g{number}" for number, name in enumerate(names)}
+        self._re2: list[str] = []
+        self._python: list[str] = []
+        at = 0
+        while at < len(source):
+            at = self._step(source, at)
+        self.re2, self.python = "".join(self._re2), "".join(self._python)
+
+    def _put(self, re2: str, python: str | None = None) -> None:
+        self._re2.append(re2)
+        self._python.append(_for_python(re2) if python is None else python)
+
+    def _step(self, source: str, at: int) -> int:
+        """Translate what begins at ``at``; returns where the next part begins."""
+        match source[at]:
+            case "\\":
+                return self._escape(source, at)
+            case "[":
+                return self._class(source, at)
+            case "(":
+                return self._group(source, at)
+            case ".":
+                self._put("(?s:.)" if self._dots_match_all else f"[^{_LINE_ENDS}]")
+            case "^":
+                self._put("(?m:^)" if self._lines else r"\A")
+            case "$":
+                self.looks_ahead = True
+                if self._lines:
+                    self._put("(?m:$)")
+                else:
+                    self._put(r"\z", r"\Z")
+            case "{" if (found := _QUANTIFIER.match(source, at)) is not None:
+                self._put(found[0])
+                return found.end()
+            case "{" | "}" | "]" as literal:
+                self._put(f"\\{literal}")
+            case plain:
+                self._put(plain)
+        return at + 1
+
+    def _group(self, source: str, at: int) -> int:
+        if (named := _GROUP_NAME.match(source, at)) is not None:
+            self._put(f"(?P<{self._names[named['name']]}>")
+            return named.end()
+        for start in ("(?=", "(?!", "(?<=", "(?<!"):
+            if source.startswith(start, at):
+                self.needs_python = True
+                self._put(start)
+                return at + len(start)
+        self._put("(")
+        return at + 1
+
+    def _escape(self, source: str, at: int) -> int:
+        """Translate an escape outside of a class."""
+        char = source[at + 1 : at + 2]
+        if char in ("b", "B"):
+            self.looks_ahead = True
+            self._put(f"\\{char}")
+            return at + 2
+        if char == "s" or char == "S":
+            self._put(f"[{'^' if char == 'S' else ''}{_SPACES}]")
+            return at + 2
+        if char == "k" and (name := re.compile(r"\\k<([^>]+)>").match(source, at)) is not None:
+            self.needs_python = True
+            group = self._names.get(name[1])
+            if group is None:
+                raise BadCondition(f"the regular expression refers to an unknown group {name[1]!r}")
+            self._put("", f"(?({group})(?P={group}))")
+            return name.end()
+        if char.isdigit() and char != "0":
+            number = re.compile(r"\d+").match(source, at + 1)
+            assert number is not None
+            self.needs_python = True
+            # In JavaScript a reference to a group without a match matches the empty text.
+            self._put("", f"(?({number[0]})\\{number[0]})")
+            return number.end()
+        text, end = _character(source, at)
+        self._put(text)
+        return end
+
+    def _class(self, source: str, at: int) -> int:
+        """Translate ``[…]``."""
+        end = at + 1
+        negated = source.startswith("^", end)
+        end += negated
+        if source.startswith("]", end):  # ``[]`` matches nothing, ``[^]`` everything
+            if negated:
+                self._put("(?s:.)")
+            else:
+                self._put(r"[^\x00-\x{10FFFF}]", "(?!)")
+            return end + 1
+        parts: list[str] = []
+        while end < len(source) and source[end] != "]":
+            part, end = _member(source, end)
+            parts.append(part)
+        if end >= len(source):
+            raise BadCondition(f"the regular expression {source!r} has an unclosed [")
+        self._put(f"[{'^' if negated else ''}{''.join(_members(parts))}]")
+        return end + 1
+
+
+def _group_names(source: str) -> list[str]:
+    names = [found["name"] for found in _GROUP_NAME.finditer(source)]
+    return [*dict.fromkeys(names)]
+
+
+def _members(parts: list[str]) -> Iterator[str]:
+    """Yield the members of a class; ``-`` beside a set such as ``\\d`` is a character."""
+    for number, part in enumerate(parts):
+        if part == "-" and 0 < number < len(parts) - 1:
+            beside = (parts[number - 1], parts[number + 1])
+            yield "\\-" if any(_is_set(each) for each in beside) else "-"
+        elif part == "-":
+            yield "\\-"
+        else:
+            yield part
+
+
+def _is_set(part: str) -> bool:
+    return part == _SPACES or part[:2] in (r"\d", r"\D", r"\w", r"\W", r"\S", r"\p", r"\P")
+
+
+def _member(source: str, at: int) -> tuple[str, int]:
+    if source[at] != "\\":
+        plain = source[at]
+        return (f"\\{plain}" if plain in "[&~|^" else plain), at + 1
+    match source[at + 1 : at + 2]:
+        case "b":
+            return r"\x08", at + 2
+        case "s":
+            return _SPACES, at + 2
+        case "S":
+            return r"\S", at + 2
+        case "-":
+            return r"\-", at + 2
+        case _:
+            return _character(source, at)
+
+
+def _character(source: str, at: int) -> tuple[str, int]:
+    """Translate an escape that stands for one character or a set of them."""
+    char = source[at + 1 : at + 2]
+    if not char:
+        raise BadCondition(f"the regular expression {source!r} ends with a backslash")
+    if char == "u" and (code := _code_point(source, at)) is not None:
+        return code
+    if char == "x" and re.compile(r"\\x[0-9a-fA-F]{2}").match(source, at):
+        return source[at : at + 4], at + 4
+    if char == "c" and source[at + 2 : at + 3].isalpha():
+        return f"\\x{ord(source[at + 2]) % 32:02x}", at + 3
+    if char in ("p", "P") and (named := re.compile(r"\\[pP]\{([^}]+)\}").match(source, at)):
+        name = named[1].rpartition("=")[2]
+        return f"\\{char}{{{_PROPERTIES.get(name, name)}}}", named.end()
+    # Any other escaped character stands for itself: ``\\/``, but also ``\\A`` and ``\\z``.
+    itself = char if char.isalnum() or not char.isascii() or char == "_" else f"\\{char}"
+    return _SIMPLE_ESCAPES.get(char, itself), at + 2
+
+
+def _code_point(source: str, at: int) -> tuple[str, int] | None:
+    r"""Translate ``\uXXXX``, pairs of them, and ``\u{…}``."""
+    if braced := re.compile(r"\\u\{([0-9a-fA-F]{1,6})\}").match(source, at):
+        return f"\\x{{{braced[1]}}}", braced.end()
+    pair = re.compile(r"\\u([dD][89abAB]\w\w)\\u([dD][c-fC-F]\w\w)").match(source, at)
+    if pair:
+        high, low = int(pair[1], 16), int(pair[2], 16)
+        return f"\\x{{{0x10000 + ((high - 0xD800) << 10) + low - 0xDC00:x}}}", pair.end()
+    if plain := re.compile(r"\\u([0-9a-fA-F]{4})").match(source, at):
+        return f"\\x{{{plain[1]}}}", plain.end()
+    return None
+
+
+def _for_python(text: str) -> str:
+    """Replace ``\\x{…}``, which Python does not know."""
+    return re.sub(r"\\x\{([0-9a-fA-F]+)\}", lambda found: f"\\U{int(found[1], 16):08x}", text)
