@@ -22,7 +22,11 @@ from pi.coding.retry import AutoRetryStart
 from pi.extension import AssistantMessage, ExtensionAPI, SubSession, Usage, replace
 from pi.testing import Reply, ScriptedProvider, calls, says
 from tests.base.processes.children import exists
-from tests.coding.extension_host.stage import FakeUI, Play, playing
+from tests.coding.extension_host.extension_session import (
+    ExtensionFixture,
+    FakeUI,
+    extension_session,
+)
 
 GOES_ON = "The agent stops for this turn. The chat continues."
 
@@ -30,14 +34,16 @@ GOES_ON = "The agent stops for this turn. The chat continues."
 @asynccontextmanager
 async def boxed(
     tmp_path: Path, *steps: Any, more: tuple[Any, ...] = (), **options: Any
-) -> AsyncIterator[tuple[Play, FakeUI]]:
+) -> AsyncIterator[tuple[ExtensionFixture, FakeUI]]:
     """A session with the timebox, and a fake user."""
     small = {"compaction": {"keepRecentTokens": 1}}
     extensions = (extension, *more)
-    async with playing(tmp_path, *extensions, steps=steps, settings=small, **options) as play:
+    async with extension_session(
+        tmp_path, *extensions, steps=steps, settings=small, **options
+    ) as hosted:
         ui = FakeUI()
-        play.host.attach(ui, "tui")
-        yield play, ui
+        hosted.host.attach(ui, "tui")
+        yield hosted, ui
 
 
 def notices(ui: FakeUI) -> list[str]:
@@ -50,14 +56,14 @@ def long(text: str) -> Reply:
 
 
 async def test_the_fifth_prompt_is_nudged_and_the_sixth_is_never_sent(tmp_path: Path) -> None:
-    async with boxed(tmp_path, *[says(f"answer {n}") for n in range(6)]) as (play, ui):
-        await play.session.prompt("/timebox turns:5")
+    async with boxed(tmp_path, *[says(f"answer {n}") for n in range(6)]) as (hosted, ui):
+        await hosted.session.prompt("/timebox turns:5")
         for number in range(7):
-            await play.session.prompt(f"question {number}")
-        requests = play.stage.provider.requests
-        last = play.session.messages[-3]
+            await hosted.session.prompt(f"question {number}")
+        requests = hosted.fixture.provider.requests
+        last = hosted.session.messages[-3]
 
-    assert play.failures == []
+    assert hosted.failures == []
     assert notices(ui) == [
         "Timebox set: 5 turns.",
         "Timebox nearly spent: this turn is the last.",
@@ -77,12 +83,12 @@ async def test_the_fifth_prompt_is_nudged_and_the_sixth_is_never_sent(tmp_path: 
 async def test_the_next_prompts_of_a_nudged_session_have_the_warning_in_front(
     tmp_path: Path,
 ) -> None:
-    async with boxed(tmp_path, says("one"), says("two")) as (play, _):
-        await play.session.prompt("/timebox 10m")
-        await play.stage.clock.advance(8 * 60)
-        await play.session.prompt("first")
-        await play.session.prompt("second")
-        first, second = play.stage.provider.requests
+    async with boxed(tmp_path, says("one"), says("two")) as (hosted, _):
+        await hosted.session.prompt("/timebox 10m")
+        await hosted.fixture.clock.advance(8 * 60)
+        await hosted.session.prompt("first")
+        await hosted.session.prompt("second")
+        first, second = hosted.fixture.provider.requests
 
     assert "IMPORTANT TIMEBOX WARNING" not in str(first.messages[0])
     assert "IMPORTANT TIMEBOX WARNING" in str(second.messages[0])
@@ -90,8 +96,8 @@ async def test_the_next_prompts_of_a_nudged_session_have_the_warning_in_front(
 
 
 async def test_a_session_is_reloaded_and_resumed_with_its_budget(tmp_path: Path) -> None:
-    async with boxed(tmp_path, says("one"), says("two")) as (play, ui):
-        session = play.session
+    async with boxed(tmp_path, says("one"), says("two")) as (hosted, ui):
+        session = hosted.session
         await session.prompt("/timebox turns:2")
         await session.prompt("first")
         await session.sessions.reload()
@@ -103,7 +109,7 @@ async def test_a_session_is_reloaded_and_resumed_with_its_budget(tmp_path: Path)
         await session.prompt("second")
         await session.prompt("third")
 
-    assert play.failures == []
+    assert hosted.failures == []
     restored = "Restored. Timebox: no time limit | 1 turn left (1/2)"
     assert [text.partition(" Usage")[0] for text in notices(ui)] == [
         "Timebox set: 2 turns.",
@@ -113,15 +119,15 @@ async def test_a_session_is_reloaded_and_resumed_with_its_budget(tmp_path: Path)
         "Timebox nearly spent: this turn is the last.",
         f"Timebox budget spent. Used 2 turns, 0s. {GOES_ON}",
     ]
-    assert len(play.stage.provider.requests) == 2
+    assert len(hosted.fixture.provider.requests) == 2
 
 
 async def test_the_status_is_shown_again_every_second_and_taken_away_in_the_end(
     tmp_path: Path,
 ) -> None:
-    async with boxed(tmp_path) as (play, ui):
-        await play.session.prompt("/timebox 5s")
-        await play.stage.clock.advance(2)
+    async with boxed(tmp_path) as (hosted, ui):
+        await hosted.session.prompt("/timebox 5s")
+        await hosted.fixture.clock.advance(2)
     shown = [seen[2].partition(" |")[0] for seen in ui.seen if seen[0] == "status"]
 
     assert shown == [
@@ -134,45 +140,45 @@ async def test_the_status_is_shown_again_every_second_and_taken_away_in_the_end(
 
 async def test_a_retry_is_no_turn(tmp_path: Path) -> None:
     busy = ProviderUnavailable("503: overloaded", status=503)
-    async with boxed(tmp_path, busy, says("after all")) as (play, ui):
-        await play.session.prompt("/timebox turns:1")
-        waiting = play.stage.seen(play.session, AutoRetryStart)
-        asking = asyncio.create_task(play.session.prompt("first"))
+    async with boxed(tmp_path, busy, says("after all")) as (hosted, ui):
+        await hosted.session.prompt("/timebox turns:1")
+        waiting = hosted.fixture.seen(hosted.session, AutoRetryStart)
+        asking = asyncio.create_task(hosted.session.prompt("first"))
         await waiting.wait()
-        await play.stage.clock.advance(60)
+        await hosted.fixture.clock.advance(60)
         await asking
 
-    assert play.session.messages[-1].content == (Text(text="after all"),)  # type: ignore[union-attr]
+    assert hosted.session.messages[-1].content == (Text(text="after all"),)  # type: ignore[union-attr]
     assert notices(ui) == ["Timebox set: 1 turn."]
 
 
 async def test_the_command_for_the_end_runs_and_outlives_the_session(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    async with boxed(tmp_path) as (play, _):
-        await play.session.prompt(f"/timebox turns:0 -- echo $$ > '{pipe}'")
-        await play.session.prompt("first")
+    async with boxed(tmp_path) as (hosted, _):
+        await hosted.session.prompt(f"/timebox turns:0 -- echo $$ > '{pipe}'")
+        await hosted.session.prompt("first")
         async with asyncio.timeout(30):
             pid = int(await asyncio.to_thread(pipe.read_text))
             while exists(pid):  # noqa: ASYNC110 - the process that started it must reap it
                 await asyncio.sleep(0.01)
 
-    assert play.failures == []
+    assert hosted.failures == []
 
 
 async def test_a_run_is_stopped_before_the_request_that_there_are_no_tokens_for(
     tmp_path: Path,
 ) -> None:
     work = replace(calls("bash", command="true"), usage=Usage(input=900, output=100))
-    async with boxed(tmp_path, work, work, says("never"), says("later")) as (play, ui):
-        await play.session.prompt("/timebox tokens:2k")
-        await play.session.prompt("first")
-        requests = len(play.stage.provider.requests)
-        await play.session.prompt("second")
+    async with boxed(tmp_path, work, work, says("never"), says("later")) as (hosted, ui):
+        await hosted.session.prompt("/timebox tokens:2k")
+        await hosted.session.prompt("first")
+        requests = len(hosted.fixture.provider.requests)
+        await hosted.session.prompt("second")
 
-    assert (requests, len(play.stage.provider.requests)) == (2, 3)
+    assert (requests, len(hosted.fixture.provider.requests)) == (2, 3)
     assert notices(ui)[1:] == [f"Timebox budget spent. Used 1 turn, 0s, 2k tokens. {GOES_ON}"]
-    assert play.failures == []
+    assert hosted.failures == []
 
 
 async def test_money_is_what_the_models_price_says(tmp_path: Path) -> None:
@@ -185,10 +191,10 @@ async def test_money_is_what_the_models_price_says(tmp_path: Path) -> None:
         models=(replace(FAUX_MODEL, id="paid", provider="paid", cost=price),),
     )
     more = (lambda pi: pi.register_provider(paid),)
-    async with boxed(tmp_path, more=more, model="paid/paid") as (play, ui):
-        await play.session.prompt("/timebox cost:2.00")
+    async with boxed(tmp_path, more=more, model="paid/paid") as (hosted, ui):
+        await hosted.session.prompt("/timebox cost:2.00")
         for text in ("first", "second", "third"):
-            await play.session.prompt(text)
+            await hosted.session.prompt(text)
 
     assert len(paid.requests) == 2
     assert notices(ui)[1:] == [f"Timebox budget spent. Used 2 turns, 0s, $2.00. {GOES_ON}"]
@@ -197,30 +203,30 @@ async def test_money_is_what_the_models_price_says(tmp_path: Path) -> None:
 async def test_a_compaction_spends_tokens_and_is_refused_when_none_are_left(
     tmp_path: Path,
 ) -> None:
-    async with boxed(tmp_path, says("one"), says("two")) as (play, ui):
-        session = play.session
+    async with boxed(tmp_path, says("one"), says("two")) as (hosted, ui):
+        session = hosted.session
         await session.prompt("first")
         await session.prompt("second")
         await session.prompt("/timebox tokens:1k")
-        play.stage.provider.add(long("a summary"), says("never"))
+        hosted.fixture.provider.add(long("a summary"), says("never"))
 
         with pytest.raises(CompactionFailed, match="Timebox budget spent"):
             await session.compact()  # asks twice
 
-    assert len(play.stage.provider.requests) == 3
+    assert len(hosted.fixture.provider.requests) == 3
     assert notices(ui)[1:] == [f"Timebox budget spent. Used 0 turns, 0s, 1k tokens. {GOES_ON}"]
 
 
 async def test_a_sub_agent_spends_of_the_same_budget(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     more = (apis.append,)
-    async with boxed(tmp_path, long("found it"), says("never"), more=more) as (play, ui):
-        await play.session.prompt("/timebox tokens:1k")
+    async with boxed(tmp_path, long("found it"), says("never"), more=more) as (hosted, ui):
+        await hosted.session.prompt("/timebox tokens:1k")
         answers = []
         for _ in range(2):
             handle = await apis[0].sub_session(SubSession(prompt="look"))
             answers.append(await handle.result())
 
     assert [answer and answer.stop_reason for answer in answers] == ["stop", "error"]
-    assert len(play.stage.provider.requests) == 1
+    assert len(hosted.fixture.provider.requests) == 1
     assert notices(ui)[1:] == [f"Timebox budget spent. Used 0 turns, 0s, 1k tokens. {GOES_ON}"]
