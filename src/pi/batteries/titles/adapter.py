@@ -1,0 +1,117 @@
+"""Asks a small model for the title of a session, beside its first run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pi.batteries.titles.naming import SYSTEM, question, title_of
+from pi.extension import (
+    BeforeAgentStartEvent,
+    ExtensionAPI,
+    ExtensionContext,
+    MessageEntry,
+    RoleModel,
+    RoleSettings,
+    StreamOptions,
+    UserMessage,
+    Where,
+    resolve_role,
+    role_overrides,
+)
+
+SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
+    ("titles.enabled", bool, False, "name sessions after their first message"),
+    ("providers.tinyModel", str, "", "the model for titles, if no role is set"),
+    ("modelRoles", dict, {}, "models by role"),
+)
+FILE = "TITLE_SYSTEM.md"
+KIND = "title prompts"
+_FOLDERS = (".claude", ".codex", ".gemini")
+_OFF = frozenset({"", "0", "false", "no", "off"})
+MAX_TOKENS = 200
+
+
+def extension(pi: ExtensionAPI) -> None:
+    """Watch for the first message, if titles are on."""
+    for name, kind, default, help in SETTINGS:
+        pi.settings.declare(name, kind, default, help)
+    titles = SessionTitles(pi)
+    pi.on("before_agent_start", titles.begun)
+
+
+class SessionTitles:
+    """Names one session. A name that the user sets at any time wins."""
+
+    def __init__(self, pi: ExtensionAPI) -> None:
+        self._pi = pi
+        self._is_asked = False
+        pi.context.resources.add_kind(KIND, lambda text, path: text.strip() or None, str)
+        pi.context.resources.add_source(KIND, _files)
+
+    def begun(self, event: BeforeAgentStartEvent, ctx: ExtensionContext) -> None:
+        """Ask for a title in the background when the first message is sent."""
+        if self._is_asked or not event.prompt.strip() or not self._is_enabled(ctx):
+            return
+        self._is_asked = True
+        self._pi.scope.spawn(self._name(event.prompt, ctx), name="title")
+
+    def _is_enabled(self, ctx: ExtensionContext) -> bool:
+        environ = ctx.environ
+        if self._pi.settings.get("titles.enabled") is not True or ctx.depth > 0:
+            return False
+        if environ.get("PI_NO_TITLE") or self._pi.get_flag("no-title") is True:
+            return False
+        emits = environ.get("PI_RPC_EMIT_TITLE", "").strip().lower() not in _OFF
+        if ctx.mode != "tui" and not (ctx.mode == "rpc" and emits):
+            return False
+        return self._pi.get_session_name() is None and not _has_messages(ctx)
+
+    async def _name(self, prompt: str, ctx: ExtensionContext) -> None:
+        """Ask the models of the role in order until one answers with a title."""
+        found = ctx.resources.load(KIND)
+        system = str(found[0].value) if found else SYSTEM
+        for each in self._models(ctx):
+            answer = await self._pi.models.complete(
+                question(prompt),
+                model=each.model,
+                system=system,
+                options=StreamOptions(max_tokens=MAX_TOKENS),
+            )
+            title = title_of(answer.text)
+            if answer.stop_reason == "error" or not title:
+                self._pi.log.info("no title from %s: %s", each.model.id, answer.error_message)
+                continue
+            if self._pi.get_session_name() is None:  # the user may have named it meanwhile
+                await self._pi.set_session_name(title)
+            return
+
+    def _models(self, ctx: ExtensionContext) -> tuple[RoleModel, ...]:
+        """Return the models of the role ``tiny``, best first; the last is that of the session."""
+        get = self._pi.settings.get
+        roles = {name: value for name, value in get("modelRoles").items() if value}
+        if tiny := get("providers.tinyModel"):
+            roles.setdefault("tiny", tiny)
+        settings = RoleSettings(roles=roles, overrides=role_overrides({}, ctx.environ))
+        find, current = ctx.model_registry.resolve, ctx.model
+        session = None if current is None else find(current.id, current.provider)
+        resolved = resolve_role("tiny", settings, find, current=session)
+        return tuple(
+            each for each in resolved.models if ctx.model_registry.has_configured_auth(each.model)
+        )
+
+
+def _has_messages(ctx: ExtensionContext) -> bool:
+    return any(
+        isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)
+        for entry in ctx.session_manager.get_branch()
+    )
+
+
+def _files(where: Where) -> Iterator[Path]:
+    """Yield the files that replace the prompt, those of the project first."""
+    yield where.cwd / ".pi" / FILE
+    yield from (where.cwd / folder / FILE for folder in _FOLDERS)
+    yield where.agent_dir / FILE
+    yield from (where.home / folder / FILE for folder in _FOLDERS)
