@@ -15,7 +15,11 @@ from pi.coding.extension_host.control import SessionControl
 from pi.coding.port.drawing import PlainTheme
 from pi.coding.runtime.options import ToolFilter
 from pi.coding.session.entries import CustomMessage
-from tests.coding.extension_host.stage import FakeUI, Play, playing
+from tests.coding.extension_host.extension_session import (
+    ExtensionFixture,
+    FakeUI,
+    extension_session,
+)
 
 ON = {"todo": {"enabled": True, "reminders": 0}}
 INIT = {"op": "init", "list": [{"phase": "Build", "items": ["a", "b"]}]}
@@ -46,12 +50,12 @@ def todo(*ops: dict[str, Any]) -> Any:
     return calls("todo", ops=[*ops])
 
 
-def results(play: Play) -> list[ToolResultMessage]:
-    return [m for m in play.session.messages if isinstance(m, ToolResultMessage)]
+def results(hosted: ExtensionFixture) -> list[ToolResultMessage]:
+    return [m for m in hosted.session.messages if isinstance(m, ToolResultMessage)]
 
 
-def customs(play: Play, kind: str) -> list[str]:
-    said = [m for m in play.session.messages if isinstance(m, CustomMessage)]
+def customs(hosted: ExtensionFixture, kind: str) -> list[str]:
+    said = [m for m in hosted.session.messages if isinstance(m, CustomMessage)]
     return [str(m.content) for m in said if m.custom_type == kind]
 
 
@@ -65,12 +69,14 @@ def text(message: ToolResultMessage) -> str:
 
 
 async def test_off_by_default_and_on_by_setting_or_by_name(tmp_path: Path) -> None:
-    async with playing(tmp_path / "a", extension) as play:
-        assert "todo" not in play.session.tools.active_names
-    async with playing(tmp_path / "b", extension, settings=ON) as play:
-        assert "todo" in play.session.tools.active_names
-    async with playing(tmp_path / "c", extension, tools=ToolFilter(only=("read", "todo"))) as play:
-        assert play.session.tools.active_names == ("read", "todo")
+    async with extension_session(tmp_path / "a", extension) as hosted:
+        assert "todo" not in hosted.session.tools.active_names
+    async with extension_session(tmp_path / "b", extension, settings=ON) as hosted:
+        assert "todo" in hosted.session.tools.active_names
+    async with extension_session(
+        tmp_path / "c", extension, tools=ToolFilter(only=("read", "todo"))
+    ) as hosted:
+        assert hosted.session.tools.active_names == ("read", "todo")
 
 
 async def test_the_panel_follows_the_tool_and_a_failed_batch_changes_nothing(
@@ -83,29 +89,31 @@ async def test_the_panel_follows_the_tool_and_a_failed_batch_changes_nothing(
         todo({"op": "done", "task": "a"}),
         says("done"),
     )
-    async with playing(tmp_path, extension, steps=steps, settings=ON, ui=ui) as play:
-        await play.session.prompt("go")
+    async with extension_session(tmp_path, extension, steps=steps, settings=ON, ui=ui) as hosted:
+        await hosted.session.prompt("go")
 
-        made, failed, done = results(play)
+        made, failed, done = results(hosted)
         assert details(made)["phases"] == details(failed)["phases"]
         assert failed.is_error
         assert text(failed).startswith('Errors: Task "nothing" not found')
         assert details(done)["completedTasks"] == [{"phase": "Build", "content": "a"}]
         assert ui.panel == ["Todo Build · 1/2", "  ✔ a", "  ▶ b"]
         assert ("notify", "Todo update failed; the list may be out of date.") in ui.seen
-        assert play.failures == []
+        assert hosted.failures == []
 
 
 async def test_closed_tasks_leave_the_panel_after_the_delay(tmp_path: Path) -> None:
     ui = ScreenUI()
     settings = {"todo": ON["todo"], "tasks": {"todoClearDelay": 0}}
     steps = (todo(INIT, {"op": "done", "task": "a"}), todo({"op": "done"}), says("done"))
-    async with playing(tmp_path, extension, steps=steps, settings=settings, ui=ui) as play:
-        await play.session.prompt("go")
+    async with extension_session(
+        tmp_path, extension, steps=steps, settings=settings, ui=ui
+    ) as hosted:
+        await hosted.session.prompt("go")
 
         assert ui.panel is None
         # Only the display is cleared.
-        assert [t["status"] for t in details(results(play)[-1])["phases"][0]["tasks"]] == [
+        assert [t["status"] for t in details(results(hosted)[-1])["phases"][0]["tasks"]] == [
             "completed",
             "completed",
         ]
@@ -114,14 +122,14 @@ async def test_closed_tasks_leave_the_panel_after_the_delay(tmp_path: Path) -> N
 async def test_the_state_comes_from_the_branch(tmp_path: Path) -> None:
     steps = (todo(INIT), says("one"), todo({"op": "done", "task": "a"}), says("two"))
     ui = ScreenUI()
-    async with playing(tmp_path, extension, steps=steps, settings=ON, ui=ui) as play:
-        await play.session.prompt("first")
-        leaf = play.session.entries.log.leaf_id
+    async with extension_session(tmp_path, extension, steps=steps, settings=ON, ui=ui) as hosted:
+        await hosted.session.prompt("first")
+        leaf = hosted.session.entries.log.leaf_id
         assert leaf is not None
-        await play.session.prompt("second")
+        await hosted.session.prompt("second")
         assert ui.panel == ["Todo Build · 1/2", "  ✔ a", "  ▶ b"]
 
-        await SessionControl(play.session).navigate_tree(leaf)
+        await SessionControl(hosted.session).navigate_tree(leaf)
 
         assert ui.panel == ["Todo Build · 0/2", "  ▶ a", "  ☐ b"]
 
@@ -129,25 +137,25 @@ async def test_the_state_comes_from_the_branch(tmp_path: Path) -> None:
 async def test_a_new_session_does_not_inherit_the_list(tmp_path: Path) -> None:
     ui = ScreenUI()
     steps = (todo(INIT), says("one"), todo({"op": "view"}), says("two"))
-    async with playing(tmp_path, extension, steps=steps, settings=ON, ui=ui) as play:
-        await play.session.prompt("first")
-        await play.session.new_session()
-        await play.session.prompt("second")
+    async with extension_session(tmp_path, extension, steps=steps, settings=ON, ui=ui) as hosted:
+        await hosted.session.prompt("first")
+        await hosted.session.new_session()
+        await hosted.session.prompt("second")
 
         assert ui.panel is None
-        assert text(results(play)[-1]) == "Todo list is empty."
+        assert text(results(hosted)[-1]) == "Todo list is empty."
 
 
 async def test_a_failed_update_is_reported_with_the_next_prompt_and_not_as_the_user(
     tmp_path: Path,
 ) -> None:
     steps = (todo({"op": "start", "task": "a"}), says("one"), says("two"), says("three"))
-    async with playing(tmp_path, extension, steps=steps, settings=ON) as play:
-        await play.session.prompt("first")
-        await play.session.prompt("second")
-        await play.session.prompt("third")
+    async with extension_session(tmp_path, extension, steps=steps, settings=ON) as hosted:
+        await hosted.session.prompt("first")
+        await hosted.session.prompt("second")
+        await hosted.session.prompt("third")
 
-        (reminder,) = customs(play, "todo-error-reminder")
+        (reminder,) = customs(hosted, "todo-error-reminder")
         assert "not a message of the user" in reminder
         assert "changed nothing" in reminder
 
@@ -155,41 +163,43 @@ async def test_a_failed_update_is_reported_with_the_next_prompt_and_not_as_the_u
 async def test_open_tasks_are_reminded_of_once_per_prompt(tmp_path: Path) -> None:
     settings = {"todo": {"enabled": True}}
     steps = (todo(INIT), says("I stop here"), says("still"), says("next"), says("again"))
-    async with playing(tmp_path, extension, steps=steps, settings=settings) as play:
-        await play.session.prompt("first")
+    async with extension_session(tmp_path, extension, steps=steps, settings=settings) as hosted:
+        await hosted.session.prompt("first")
 
-        (reminder,) = customs(play, "todo-reminder")
+        (reminder,) = customs(hosted, "todo-reminder")
         assert "not a message of the user" in reminder
         assert "- a [in_progress]\n- b [pending]" in reminder
-        (event,) = [e for e in play.emitted("ExtensionEvent") if e.name == "todo_reminder"]
+        (event,) = [e for e in hosted.emitted("ExtensionEvent") if e.name == "todo_reminder"]
         assert (event.data["attempt"], event.data["maxAttempts"]) == (1, 1)
         assert [todo["content"] for todo in event.data["todos"]] == ["a", "b"]
-        assert len([m for m in play.session.messages if isinstance(m, UserMessage)]) == 1
+        assert len([m for m in hosted.session.messages if isinstance(m, UserMessage)]) == 1
 
-        await play.session.prompt("second")
-        assert len(customs(play, "todo-reminder")) == 2
+        await hosted.session.prompt("second")
+        assert len(customs(hosted, "todo-reminder")) == 2
 
 
 async def test_a_finished_list_is_not_reminded_of(tmp_path: Path) -> None:
     settings = {"todo": {"enabled": True}}
     steps = (todo(INIT, {"op": "done"}), says("done"))
-    async with playing(tmp_path, extension, steps=steps, settings=settings) as play:
-        await play.session.prompt("first")
+    async with extension_session(tmp_path, extension, steps=steps, settings=settings) as hosted:
+        await hosted.session.prompt("first")
 
-        assert customs(play, "todo-reminder") == []
+        assert customs(hosted, "todo-reminder") == []
 
 
 async def test_the_user_edits_the_list_and_the_model_is_informed(tmp_path: Path) -> None:
     ui = ScreenUI("# Mine\n- [x] old\n- [ ] new\n")
-    async with playing(tmp_path, extension, steps=(todo({"op": "view"}), says("x")), ui=ui) as play:
-        await play.session.prompt("/todo edit")
+    async with extension_session(
+        tmp_path, extension, steps=(todo({"op": "view"}), says("x")), ui=ui
+    ) as hosted:
+        await hosted.session.prompt("/todo edit")
 
         assert ui.panel == ["Todo Mine · 1/2", "  ✔ old", "  ▶ new"]
-        assert "todo" in play.session.tools.active_names  # the user asked for it
-        (note,) = customs(play, "todo-user-edit")
+        assert "todo" in hosted.session.tools.active_names  # the user asked for it
+        (note,) = customs(hosted, "todo-user-edit")
         assert "not a message of the user" in note
         assert "- [/] new" in note
-        stored = [msgspec.json.decode(entry) for entry in play.session.facts.entries()]
+        stored = [msgspec.json.decode(entry) for entry in hosted.session.info.entries()]
         (entry,) = [e for e in stored if e.get("customType") == "user_todo_edit"]
         assert entry["data"]["phases"][0]["name"] == "Mine"
 
@@ -208,34 +218,34 @@ async def test_the_user_edits_the_list_and_the_model_is_informed(tmp_path: Path)
 )
 async def test_the_words_of_the_command(tmp_path: Path, command: str, expected: str) -> None:
     ui = ScreenUI("# P\n- [ ] alpha\n- [ ] beta\n")
-    async with playing(tmp_path, extension, ui=ui) as play:
-        await play.session.prompt("/todo edit")
-        await play.session.prompt(command)
-        await play.session.prompt("/todo")
+    async with extension_session(tmp_path, extension, ui=ui) as hosted:
+        await hosted.session.prompt("/todo edit")
+        await hosted.session.prompt(command)
+        await hosted.session.prompt("/todo")
 
         assert ui.seen[-1] == ("notify", expected)
-        assert play.failures == []
+        assert hosted.failures == []
 
 
 async def test_a_list_goes_to_a_file_and_comes_back(tmp_path: Path) -> None:
     ui = ScreenUI("# P\n- [ ] alpha\n")
-    async with playing(tmp_path, extension, ui=ui) as play:
-        await play.session.prompt("/todo edit")
-        await play.session.prompt("/todo export list.md")
-        await play.session.prompt("/todo clear")
+    async with extension_session(tmp_path, extension, ui=ui) as hosted:
+        await hosted.session.prompt("/todo edit")
+        await hosted.session.prompt("/todo export list.md")
+        await hosted.session.prompt("/todo clear")
         assert ("notify", "Exported the todo list to list.md.") in ui.seen
-        await play.session.prompt("/todo import list.md")
+        await hosted.session.prompt("/todo import list.md")
 
         assert ui.panel == ["Todo P · 0/1", "  ▶ alpha"]
-        await play.session.prompt("/todo import missing.md")
+        await hosted.session.prompt("/todo import missing.md")
         assert ui.seen[-1][1].startswith("Cannot import a todo list: ")
 
 
 async def test_an_invalid_edit_changes_nothing_and_says_where(tmp_path: Path) -> None:
     ui = ScreenUI("# P\n- [ ] alpha\n", "# P\nnonsense\n")
-    async with playing(tmp_path, extension, ui=ui) as play:
-        await play.session.prompt("/todo edit")
-        await play.session.prompt("/todo edit")
+    async with extension_session(tmp_path, extension, ui=ui) as hosted:
+        await hosted.session.prompt("/todo edit")
+        await hosted.session.prompt("/todo edit")
 
         assert ui.prefilled[1] == "# P\n- [/] alpha\n"
         assert ui.seen[-1][1].startswith("The todo list is unchanged. Line 2: expected")

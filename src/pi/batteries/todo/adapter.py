@@ -139,6 +139,7 @@ class SessionTodo:
             description=DESCRIPTION,
             params=TodoParams,
             run=self._run,
+            strict=True,
             execution_mode="sequential",  # two batches at once would each discard the other
         )
 
