@@ -1,0 +1,42 @@
+"""Pages of many shapes as Markdown, compared with reviewed snapshots.
+
+``WRITE_SNAPSHOTS=1 ./test tests/batteries/web_pages/test_page_shapes.py`` rewrites them.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pi.coding.files.documents.converter import convert_html
+from tests.batteries.web_pages.page_shapes import SHAPES
+
+FOLDER = Path(__file__).parent / "snapshots"
+ADDRESS = "https://site.example/docs/page"
+
+
+def converted(data: bytes) -> str:
+    options = {"url": ADDRESS, "characters": 20_000}
+    result = convert_html(data, options)
+    cut = "\n(truncated)\n" if result["truncated"] else ""
+    return f"{result['text']}{cut}"
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_page_becomes_the_markdown_that_was_reviewed(name: str) -> None:
+    file = FOLDER / f"{name}.txt"
+    shown = converted(SHAPES[name])
+    if len(shown) > 2000:
+        shown = f"{shown[:1000]}\n({len(shown)} characters)\n{shown[-200:]}"
+    if os.environ.get("WRITE_SNAPSHOTS"):
+        FOLDER.mkdir(exist_ok=True)
+        file.write_text(shown, encoding="utf-8")
+
+    assert shown == file.read_text(encoding="utf-8")
+
+
+def test_there_are_at_least_fifty_shapes_and_no_other_snapshots() -> None:
+    assert len(SHAPES) >= 50
+    assert {file.stem for file in FOLDER.glob("*.txt")} == set(SHAPES)
