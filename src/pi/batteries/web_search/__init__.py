@@ -1,0 +1,5 @@
+"""Web search with fourteen providers: the ``web_search`` tool and its automatic chain.
+
+``search`` has the values and the text for the model; ``providers`` build requests and parse
+answers, pure; ``accounts`` finds credentials; ``chain`` sends; ``adapter`` connects it to pi.
+"""

@@ -1,0 +1,26 @@
+"""All providers, in the order in which they are tried."""
+
+from __future__ import annotations
+
+from pi.batteries.web_search.providers.model_answers import ANTHROPIC, CODEX, GEMINI
+from pi.batteries.web_search.providers.perplexity import PERPLEXITY
+from pi.batteries.web_search.providers.remote_tools import EXA, ZAI
+from pi.batteries.web_search.providers.result_lists import (
+    BRAVE,
+    JINA,
+    KAGI,
+    KIMI,
+    PARALLEL,
+    SEARXNG,
+    SYNTHETIC,
+    TAVILY,
+)
+from pi.batteries.web_search.search import Provider
+
+PROVIDERS: dict[str, Provider] = {
+    each.name: each
+    for each in (
+        *(TAVILY, PERPLEXITY, BRAVE, JINA, KIMI, ANTHROPIC, GEMINI, CODEX, ZAI, EXA),
+        *(PARALLEL, KAGI, SYNTHETIC, SEARXNG),
+    )
+}
