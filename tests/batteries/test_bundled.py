@@ -13,8 +13,10 @@ import pytest
 from bench.mock_process import mock_server
 from pi import batteries
 from pi.coding.extension_host.discovery.entry_points import installed
-from pi.coding.extension_host.discovery.manifest import check_version, read_manifest
+from pi.coding.extension_host.discovery.manifest import SUPPORTED_APIS, can_defer, read_manifest
+from pi.coding.port.ui import Mode
 from tests.cli.program import Program
+from tests.screens.terminal_user import needs_pty, terminal_user
 
 FOLDER = Path(batteries.__path__[0])
 SOURCE = FOLDER.parents[1]
@@ -28,6 +30,16 @@ def extension(pi):
     def report(event, ctx):
         loaded = [name for name in sys.modules if name.startswith(("pi.batteries.", "pi.tui"))]
         sys.stderr.write(json.dumps(sorted(loaded)) + "\\n")
+"""
+FILE_REPORTER = """\
+import json, os, sys
+
+def extension(pi):
+    @pi.on("session_shutdown")
+    def report(event, ctx):
+        loaded = [name for name in sys.modules if name.startswith("pi.batteries.")]
+        with open(os.environ["REPORT"], "w") as file:
+            json.dump(loaded, file)
 """
 
 
@@ -57,8 +69,17 @@ def test_each_manifest_has_activation_events(tmp_path: Path) -> None:
         name: ("bundled", target) for name, target in POINTS.items()
     }
     for each in found:
-        check_version(each.declared(), each.name)
+        assert each.declared().api in SUPPORTED_APIS
         assert "session" not in each.declared().activate
+
+
+@pytest.mark.parametrize(
+    "folder", sorted(FOLDER.glob("*/pi.toml")), ids=lambda path: path.parent.name
+)
+@pytest.mark.parametrize("mode", ["print", "json", "rpc", "tui"])
+def test_none_needs_the_extension_host_before_it_is_used(folder: Path, mode: Mode) -> None:
+    """The host costs ten times what all batteries may add to a start."""
+    assert can_defer(read_manifest(folder.parent), {}, mode)
 
 
 def test_every_folder_is_declared_and_has_a_manifest() -> None:
@@ -80,6 +101,20 @@ def test_without_being_used_none_is_imported(cli: Program, mode: str) -> None:
     assert (ended.code, ended.err) == (0, "[]\n")
 
 
+@pytest.mark.slow
+@needs_pty
+def test_without_being_used_none_is_imported_by_the_screen(cli: Program, tmp_path: Path) -> None:
+    path = cli.write("reporter.py", FILE_REPORTER)
+    cli.environ["REPORT"] = str(tmp_path / "report.json")
+    with terminal_user(cli, "--model", "mock/echo-3", "-e", str(path)) as user:
+        user.sees("(mock) echo-3")
+        user.types("hello\r")
+        user.sees("The quick brown")
+        assert user.leaves() == 0
+
+    assert json.loads((tmp_path / "report.json").read_text()) == []
+
+
 def test_a_flag_of_one_loads_it_and_it_alone(cli: Program) -> None:
     path = cli.write("reporter.py", REPORTER)
     words = ("-p", "--model", "mock/echo-3", "-e", str(path), "--timebox", "turns:3", "hello")
@@ -98,7 +133,9 @@ def test_commands_and_flags_are_known_without_it(cli: Program) -> None:
     ended = cli.run("--mode", "rpc", "--model", "mock/echo-3", "-e", str(path), piped=asked)
 
     (answer,) = [each for each in map(json.loads, ended.out.splitlines()) if "id" in each]
-    assert [each["name"] for each in answer["data"]["commands"]] == ["timebox", "todo"]
+    manifests = [read_manifest(path.parent) for path in FOLDER.glob("*/pi.toml")]
+    declared = sorted(name for manifest in manifests for name in manifest.commands)
+    assert sorted(each["name"] for each in answer["data"]["commands"]) == declared
     assert ended.err == "[]\n"
     assert "Extension timebox\n  --timebox <value>" in cli.run("--help").out
 

@@ -1,0 +1,221 @@
+"""One setting switches the recommended batteries on; each can still be switched by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pi.base.errors import PiError
+from pi.base.records import replace
+from pi.coding.extension_host.discovery.finding import ExtensionOptions
+from pi.coding.extension_host.discovery.manifest import read_manifest
+from pi.coding.runtime.extensions.sources import ExtensionSources
+from pi.coding.runtime.session.agent_session import AgentSession
+from pi.coding.settings.settings import Settings, nested, value_at
+from pi.coding.settings.table import SETTINGS
+from pi.modes.interactive.dialogs.first_run import set_up
+from tests.ai.loopback import NOWHERE
+from tests.batteries.test_bundled import FOLDER, SOURCE, install
+from tests.coding.runtime.session_fixture import SessionFixture
+from tests.modes.interactive.commands.command_fixture import CommandFixture
+from tests.modes.interactive.fake_screen import FakeScreen
+
+MANIFESTS = {path.parent.name: read_manifest(path.parent) for path in FOLDER.glob("*/pi.toml")}
+
+
+@pytest.fixture
+def fixture(tmp_path: Path) -> SessionFixture:
+    return with_path(SessionFixture(tmp_path), install(tmp_path / "installed"), SOURCE)
+
+
+def with_path(fixture: SessionFixture, *folders: Path) -> SessionFixture:
+    fixture.host = replace(fixture.host, import_path=tuple(map(str, folders)))
+    return fixture
+
+
+def active(session: AgentSession) -> list[str]:
+    return [tool.name for tool in session.tools.active()]
+
+
+def recommended(fixture: SessionFixture) -> dict[str, Any]:
+    return ExtensionSources(fixture.host, ExtensionOptions(), None).recommended()
+
+
+def test_every_recommended_setting_is_known_and_switches_its_battery_on() -> None:
+    known = {setting.name for setting in SETTINGS}
+
+    for name, manifest in MANIFESTS.items():
+        assert manifest.recommended.keys() <= known, name
+        if manifest.recommended:
+            assert not manifest.recommended.keys().isdisjoint(manifest.triggers("setting")), name
+
+
+def test_the_manifests_and_core_make_the_set(fixture: SessionFixture) -> None:
+    found = recommended(fixture)
+
+    assert value_at(found, ["todo", "enabled"]) is True
+    assert value_at(found, ["richFiles", "enabled"]) is True
+    assert value_at(found, ["editor", "attachFiles"]) is True
+    assert value_at(found, ["tui"]) is None
+
+
+@pytest.mark.parametrize("value", [None, "none", "everything", True])
+def test_no_other_value_switches_anything_on(value: object) -> None:
+    settings = Settings.in_memory({} if value is None else {"batteries": value})
+    settings.recommend(lambda: nested({"todo.enabled": True}))
+
+    assert "todo" not in settings.raw
+
+
+def test_recommended_values_are_defaults(tmp_path: Path) -> None:
+    settings = Settings.in_memory({"batteries": "recommended", "todo.enabled": False})
+    settings.recommend(lambda: nested({"todo.enabled": True, "a.b": 1}))
+
+    assert (settings.raw["todo"], settings.raw["a"]) == ({"enabled": False}, {"b": 1})
+    settings.override({"batteries": "none"})
+    assert "a" not in settings.raw
+
+
+async def test_one_setting_gives_the_model_the_tools_of_the_set(fixture: SessionFixture) -> None:
+    session = await fixture.open(settings={"batteries": "recommended"})
+    await session.start()
+
+    assert "todo" in active(session)
+    assert session.settings.values.editor.attach_files
+    await session.close()
+
+
+async def test_a_battery_of_the_set_can_be_switched_off(fixture: SessionFixture) -> None:
+    (fixture.agent_dir / "settings.json").write_text(
+        '{"batteries": "recommended", "todo": {"enabled": false}}'
+    )
+    session = await fixture.open()
+    await session.start()
+
+    assert "todo" not in active(session)
+    await session.close()
+
+
+async def test_a_battery_without_its_extra_is_left_out_and_named(tmp_path: Path) -> None:
+    fixture = with_path(
+        SessionFixture(tmp_path), charts(tmp_path, "no-such-library>=1; extra == 'charts'")
+    )
+
+    session = await fixture.open(settings={"batteries": "recommended"})
+
+    assert "charts" not in session.settings.raw
+    assert fixture.reports == ["Left out: charts needs `pip install 'pi-harness[charts]'`"]
+    (info,) = session.extensions.infos()
+    assert (info.install, info.is_recommended) == ("`pip install 'pi-harness[charts]'`", True)
+    await session.close()
+
+
+@pytest.mark.parametrize(
+    "requirement",
+    [
+        "Batteries.of_pi>=1; extra == 'charts'",
+        "absent; extra == 'other'",
+        "absent; python_version < '3' and extra == 'charts'",
+    ],
+)
+def test_a_battery_with_its_extra_belongs_to_the_set(tmp_path: Path, requirement: str) -> None:
+    fixture = with_path(SessionFixture(tmp_path), charts(tmp_path, requirement))
+
+    assert recommended(fixture)["charts"] == {"enabled": True}
+
+
+def charts(tmp_path: Path, requirement: str) -> Path:
+    """A folder with one battery, which needs the extra ``charts``."""
+    package = tmp_path / "installed" / "pi" / "batteries" / "charts"
+    package.mkdir(parents=True)
+    (package / "pi.toml").write_text(
+        'name = "charts"\nactivate = ["setting:charts.enabled"]\nextras = ["charts"]\n'
+        'recommended = { "charts.enabled" = true }\n'
+    )
+    metadata = tmp_path / "installed" / "batteries_of_pi-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "entry_points.txt").write_text(
+        "[pi.extensions]\ncharts = pi.batteries.charts.adapter:extension\n"
+    )
+    (metadata / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: batteries-of-pi\nRequires-Dist: {requirement}\n"
+    )
+    return tmp_path / "installed"
+
+
+async def test_the_command_switches_a_battery_and_the_tool_is_there_at_once(
+    tmp_path: Path, fixture: SessionFixture
+) -> None:
+    session = await fixture.open(mode="tui")
+    await session.start()
+    on = CommandFixture(fixture, session, tmp_path)
+
+    await on.run("/extensions on todo")
+    assert "todo" in active(session)
+    assert session.settings.layer("user", ("todo", "enabled")) is True
+    assert on.last_notice == "todo is on (todo.enabled: true)."
+    await on.run("/extensions")
+    assert "on · loaded in" in on.screen.printed(500)
+
+    await on.run("/extensions off todo")
+    assert "todo" not in active(session)
+    await session.close()
+
+
+async def test_settings_inside_of_a_switch_are_kept(
+    tmp_path: Path, fixture: SessionFixture
+) -> None:
+    (fixture.agent_dir / "settings.json").write_text('{"tui": {"statusEngine": {"file": "a"}}}')
+    session = await fixture.open(mode="tui")
+    on = CommandFixture(fixture, session, tmp_path)
+
+    await on.run("/extensions off status-engine")
+
+    assert session.settings.raw["tui"]["statusEngine"] == {"file": "a", "enabled": False}
+    await session.close()
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("/extensions on tdo", "Unknown extension tdo."),
+        ("/extensions todo", "Use /extensions, /extensions on NAME or /extensions off NAME."),
+        ("/extensions on timebox", "No setting switches timebox on or off."),
+    ],
+)
+async def test_what_cannot_be_switched_is_named(
+    tmp_path: Path, fixture: SessionFixture, line: str, reason: str
+) -> None:
+    session = await fixture.open(mode="tui")
+
+    with pytest.raises(PiError, match=re.escape(reason)):
+        await CommandFixture(fixture, session, tmp_path).run(line)
+    await session.close()
+
+
+@pytest.mark.parametrize(("keys", "chosen"), [((), "none"), (("down",), "recommended")])
+async def test_the_first_start_offers_them_and_defaults_to_no(
+    tmp_path: Path, keys: tuple[str, ...], chosen: str
+) -> None:
+    fixture = SessionFixture(tmp_path, environ={**NOWHERE, "PI_OFFLINE": "1"})
+    with_path(fixture, install(tmp_path / "installed"), SOURCE)
+    fixture.registry.models.unregister("faux")
+    session = await fixture.open(model=None, mode="tui")
+    await session.start()
+    screen = FakeScreen(tmp_path, session, fixture.host)
+
+    task = asyncio.create_task(set_up(screen))
+    await screen.press("escape")
+    await screen.until(lambda text: "Switch on the recommended batteries?" in text)
+    await screen.press(*keys, "enter")
+    await screen.until(lambda text: "How do you want to start?" in text)
+    await screen.press("up", "enter")
+    await task
+
+    assert session.settings.values.batteries == chosen
+    assert ("todo" in active(session)) == (chosen == "recommended")
+    await session.close()
