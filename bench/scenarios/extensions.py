@@ -45,6 +45,25 @@ def dispatching(kind: str) -> Scenario:
     )
 
 
+def waiting(kind: str, about: str, most: float | None = None) -> Scenario:
+    """Starting ``pi -p`` with batteries; the difference to a start with none."""
+    return Scenario(
+        name=f"start-{kind}",
+        about=f"pi -p with {about}, beside a start with none; the floor is none beside none",
+        measured=Command(words=program("triggers", kind, "{port}")),
+        floor=Command(words=program("triggers", "none", "{port}")),
+        metrics=(figure(0, "cpu more", "ms", None if most is None else Target(at_most=most)),),
+    )
+
+
+WAITING = (
+    *("command", "flag", "setting", "selected", "entry", "file", "env", "shared", "view", "mode"),
+)
+"""Triggers that need nothing in a session before they occur."""
+STANDING_IN = ("event", "tool", "scheme", "shortcut", "prefix")
+"""Triggers that need a stand-in in every session, and with it the extension host."""
+OCCURRING = ("flag", "setting", "file", "env", "mode", "session")
+
 SCENARIOS = (
     starting(FEW),
     starting(MANY),
@@ -57,4 +76,8 @@ SCENARIOS = (
         floor=Command(words=program("reloading", RELOADS // 10)),
         metrics=(figure(0, "memory", "MB", Target(times_floor=FLAT)),),
     ),
+    waiting("bundled", "all batteries of pi and default settings", 2.0),
+    *(waiting(kind, f"20 batteries that wait for {kind}:…", 2.0) for kind in WAITING),
+    *(waiting(kind, f"20 batteries that wait for {kind}:…") for kind in STANDING_IN),
+    *(waiting(f"{kind}!", f"one battery whose trigger {kind} occurs") for kind in OCCURRING),
 )

@@ -7,7 +7,7 @@ import sys
 import time
 from importlib.util import module_from_spec, spec_from_file_location
 
-from bench.programs.extensions.stage import folder_with
+from bench.programs.extensions.folders import folder_with
 
 with folder_with(int(sys.argv[1])) as folder:
     before = time.process_time()

@@ -7,7 +7,7 @@ import asyncio
 import sys
 import time
 
-from bench.programs.extensions.stage import folder_with
+from bench.programs.extensions.folders import folder_with
 from pi.extension import AgentStartEvent
 from pi.testing import make_session
 

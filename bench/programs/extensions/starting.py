@@ -8,7 +8,7 @@ import gc
 import sys
 import time
 
-from bench.programs.extensions.stage import folder_with
+from bench.programs.extensions.folders import folder_with
 from pi.testing import make_session
 
 

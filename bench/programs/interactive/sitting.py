@@ -14,8 +14,11 @@ from pi import __version__
 
 FRAME = "─".encode()
 """What is on the screen as soon as there is an editor."""
-READY = rb"\(mock\) "
-"""What is in the footer as soon as there is a session."""
+MODEL = rb"\(mock\) "
+"""What is in the footer as soon as the model is known."""
+READY = "]0;π".encode()
+"""What names the window as soon as there is a session."""
+_QUIT = b"\x04"
 IDS = ("echo-20", "echo-5000@1000", "echo-5000", "echo-500@100")
 
 
@@ -25,8 +28,13 @@ def words(*arguments: str) -> list[str]:
 
 
 @contextmanager
-def sitting(port: int, model: str, *arguments: str) -> Iterator[Terminal]:
-    """A terminal in which ``pi`` was just started; leaving ends it."""
+def sitting(
+    port: int, model: str, *arguments: str, has_run_before: bool = False
+) -> Iterator[Terminal]:
+    """A terminal in which ``pi`` was just started; leaving ends it.
+
+    The first start in a new home fills caches; ``has_run_before`` makes this one the second.
+    """
     with tempfile.TemporaryDirectory(prefix="pi-bench-") as folder:
         home = Path(folder)
         project = home / "project"
@@ -36,6 +44,12 @@ def sitting(port: int, model: str, *arguments: str) -> Iterator[Terminal]:
         (agent / "models.json").write_text(json.dumps({"providers": {"mock": _provider(port)}}))
         (agent / "settings.json").write_text(json.dumps({"lastChangelogVersion": __version__}))
         command = words("--model", f"mock/{model}", *arguments)
+        if has_run_before:
+            with terminal(command, cwd=project, env=_environment(home)) as screen:
+                screen.wait_for(READY)
+                screen.watch(0.5)  # what is stored after the start
+                screen.send(_QUIT)
+                screen.finish()
         with terminal(command, cwd=project, env=_environment(home)) as screen:
             yield screen
 
@@ -44,7 +58,7 @@ def sitting_or_bare(where: str, script: str) -> AbstractContextManager[Terminal]
     """A terminal with ``pi``, which has a port, or, if that is ``bare``, with a Python script."""
     if where == "bare":
         return terminal([sys.executable, "-c", script])
-    return sitting(int(where), "echo-20")
+    return sitting(int(where), "echo-20", has_run_before=True)
 
 
 def _provider(port: int) -> Mapping[str, object]:

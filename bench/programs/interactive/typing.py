@@ -10,7 +10,8 @@ from bench.programs.interactive.sitting import READY, sitting_or_bare
 from bench.terminal import Terminal
 
 _BARE = (
-    "import os, tty; tty.setraw(0); os.write(1, b'(mock) ')\nwhile True: os.write(1, os.read(0, 1))"
+    "import os, tty; tty.setraw(0); os.write(1, ']0;\\u03c0'.encode())\n"
+    "while True: os.write(1, os.read(0, 1))"
 )
 _KEYS = [bytes([letter]) for letter in b"QZXJVKWY" * 5]
 

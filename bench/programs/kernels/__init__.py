@@ -1,0 +1,1 @@
+"""Kernels without a session: what starting one, a cell and its output cost."""

@@ -1,0 +1,1 @@
+"""Programs that use the tools that change files: edits in each variant, archives, rows."""

@@ -1,0 +1,1 @@
+"""Programs that import the web batteries and convert pages."""
