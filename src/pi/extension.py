@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Meta, field
 
+from pi.agent.compaction.budget import CompactionItem, exchanges
+from pi.agent.compaction.compact import Facts
 from pi.agent.env import FileError, FileFailed
 from pi.agent.events import AgentEnd as AgentEndEvent
 from pi.agent.events import AgentSettled as AgentSettledEvent
@@ -78,8 +80,10 @@ from pi.ai.messages import (
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.provider import Provider
 from pi.ai.request import Access, Call, StreamOptions
+from pi.ai.transcript import message_tokens
 from pi.base.clock import Clock
 from pi.base.errors import PiError
+from pi.base.files import read_regular, replace_file
 from pi.base.formats import (
     BadFormat,
     Document,
@@ -97,6 +101,8 @@ from pi.coding.compaction.events import (
     CompactDecision,
     CompactingAnswer,
     CompactionResult,
+    ContextFullAnswer,
+    ContextFullEvent,
     Notes,
     SessionBeforeCompactEvent,
     SessionBeforeTreeEvent,
@@ -409,11 +415,14 @@ __all__ = [
     "CompactDecision",
     "CompactingAnswer",
     "Compaction",
+    "CompactionItem",
     "CompactionResult",
     "ConsentRequest",
     "ContextAnswer",
     "ContextEdit",
     "ContextEvent",
+    "ContextFullAnswer",
+    "ContextFullEvent",
     "ContextOverflow",
     "ContextUsage",
     "ContextWithSystemEvent",
@@ -441,6 +450,7 @@ __all__ = [
     "ExtensionError",
     "ExtensionEvent",
     "ExtensionUI",
+    "Facts",
     "Failed",
     "Feed",
     "FeedItem",
@@ -620,10 +630,12 @@ __all__ = [
     "claude_names",
     "compute_edit",
     "convert_document",
+    "exchanges",
     "field",
     "find_sandbox",
     "make_tool",
     "make_working_copy",
+    "message_tokens",
     "messages_for",
     "messages_server",
     "next_role",
@@ -640,7 +652,9 @@ __all__ = [
     "pi_arguments",
     "pi_messages_server",
     "project_policy",
+    "read_regular",
     "replace",
+    "replace_file",
     "resolve_role",
     "responses_server",
     "role_overrides",

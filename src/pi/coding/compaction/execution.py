@@ -178,7 +178,10 @@ class CompactionRun:
             if not isinstance(outcome, Declined):
                 return outcome
             declined.append(outcome)
-        return declined[0] if declined else Declined(why="No compaction strategy is configured.")
+        if not declined:
+            return Declined(why="No compaction strategy is configured.")
+        # The reason of the chosen strategy alone would hide why no summary replaced it.
+        return Declined(why=" ".join(dict.fromkeys(each.why for each in declined)))
 
     def _strategies(self) -> Iterator[Strategy]:
         """Yield the chosen strategy, then summary, then shake if no summary was explicitly

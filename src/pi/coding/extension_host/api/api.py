@@ -10,7 +10,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack, get_args, overload
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, get_args, overload
 
 from msgspec import UNSET
 
@@ -55,7 +56,7 @@ from pi.coding.extension_host.api.services import (
     ExtensionModels,
     ExtensionSettings,
 )
-from pi.coding.extension_host.api.storage import Store, StorePlace, open_store
+from pi.coding.extension_host.api.storage import Store, StorePlace, open_folder, open_store
 from pi.coding.extension_host.api.sub_sessions import SessionHandle, open_sub_session
 from pi.coding.extension_host.contributions.commands import CommandHandler
 from pi.coding.extension_host.contributions.flags import FlagOptions, FlagValue, declared_flag
@@ -527,6 +528,14 @@ class ExtensionAPI:
     def store(self, place: StorePlace = "session") -> Store:
         """Persistent JSON values of this extension: ``get``, ``set``, ``delete``."""
         return open_store(place, self._link, self._state.agent_dir)
+
+    def folder(self, place: Literal["project", "global"] = "global") -> Path:
+        """A private folder of this extension in the agent directory, for files of its own.
+
+        ``project`` is a folder for the current working directory; nothing is written into the
+        project itself. It is created by this call.
+        """
+        return open_folder(place, self._link, self._state.agent_dir)
 
     def when_idle(
         self,

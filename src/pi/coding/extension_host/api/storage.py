@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import os
+import re
 from collections.abc import Awaitable, Callable, Hashable
 from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias, TypeVar
@@ -108,13 +109,24 @@ def open_store(place: StorePlace, link: SessionLink, agent_dir: Path) -> Store:
         return SessionStore(session, name)
     folder = agent_dir / "extension-data" / name
     if place == "project":
-        import hashlib  # most sessions store nothing
-
-        project = hashlib.sha256(str(session.workspace.cwd).encode("utf-8", "replace")).hexdigest()[
-            :16
-        ]
-        return FileStore(folder / f"{project}.json", clock)
+        return FileStore(folder / f"{_project_key(session.workspace.cwd)}.json", clock)
     return FileStore(folder / "global.json", clock)
+
+
+def open_folder(place: Literal["project", "global"], link: SessionLink, agent_dir: Path) -> Path:
+    """Return the folder for files of the extension that ``link`` belongs to; it is created."""
+    folder = agent_dir / "extension-data" / link.scope.name
+    if place == "global":
+        return private_directory(folder / "global")
+    cwd = link.session.workspace.cwd
+    readable = re.sub(r"[^A-Za-z0-9._-]+", "-", cwd.name)[:40] or "root"
+    return private_directory(folder / "projects" / f"{readable}-{_project_key(cwd)}")
+
+
+def _project_key(cwd: Path) -> str:
+    import hashlib  # most sessions store nothing
+
+    return hashlib.sha256(str(cwd).encode("utf-8", "replace")).hexdigest()[:16]
 
 
 MAX_IN_MEMORY = 64 * 1024 * 1024
