@@ -11,7 +11,7 @@ import pytest
 from pi.agent.compaction.errors import CompactionFailed
 from pi.ai.errors import ContextOverflow
 from pi.ai.messages import Usage
-from pi.ai.providers.faux import Reply, calls, says
+from pi.ai.providers.faux import Reply, Step, calls, says
 from pi.base.records import replace
 from pi.batteries.handoff.adapter import CANCEL, HERE, NEW, extension
 from pi.coding.session.entries import Compaction, CustomMessage
@@ -122,7 +122,7 @@ async def test_two_messages_are_needed(tmp_path: Path) -> None:
 
 async def test_an_overflow_is_compacted_and_never_handed_off(tmp_path: Path) -> None:
     overflow = ContextOverflow("400: prompt is too long", status=400)
-    steps = (
+    steps: tuple[Step, ...] = (
         *(says(f"answer {n} " + "w" * 20_000) for n in range(8)),
         overflow,
         says("a summary of what was said"),

@@ -139,8 +139,8 @@ async def test_a_note_is_recalled_in_a_later_session(tmp_path: Path) -> None:
         assert not list(hosted.fixture.cwd.rglob("*.md"))  # nothing in the project
         assert stored(hosted)[0].stat().st_mode & 0o077 == 0
 
-    steps = (calls("recall", query="seed for tests"), calls("recall", query="xyzzy"), says("ok"))
-    async with extension_session(tmp_path, extension, steps=steps, settings=ON) as hosted:
+    later = (calls("recall", query="seed for tests"), calls("recall", query="xyzzy"), says("ok"))
+    async with extension_session(tmp_path, extension, steps=later, settings=ON) as hosted:
         assert "- Running tests (project)" in str(hosted.session.prompts.sections())
         await hosted.session.prompt("how do tests run?")
 

@@ -11,7 +11,7 @@ from PIL import Image as Pictures
 from pi.ai.models.model import Model
 from pi.batteries.snapcompact.archive import limits, plan
 from pi.batteries.snapcompact.font import HEIGHT, NEW_LINE, UNKNOWN, glyph, printable
-from pi.batteries.snapcompact.frames import Page, draw, paginate
+from pi.batteries.snapcompact.frames import FramePage, draw, paginate
 from pi.batteries.snapcompact.history import MAX_RESULT, Piece, pieces, shortened
 from pi.batteries.snapcompact.shapes import FINE_WIDTH, SHAPES, frame_budget, shape_for
 from pi.extension import (
@@ -103,8 +103,8 @@ def test_a_picture_of_1568_pixels_holds_33930_characters() -> None:
         ("anthropic/claude-opus-4.8", "openai-completions", "6x12-dim", FINE_WIDTH),
         ("gemini-3-pro", "google-generative-ai", "doc-8on16-sent-dim", 2048),
         ("gpt-5.2", "openai-responses", "8on16-bw", 1568),
-        ("somebody", "openai-completions", "8on16-bw", 1568),
-        ("somebody", "faux", "6x12-dim", 1568),
+        ("unmeasured", "openai-completions", "8on16-bw", 1568),
+        ("unmeasured", "faux", "6x12-dim", 1568),
     ],
 )
 def test_the_shape_follows_the_model_then_its_server(
@@ -172,8 +172,8 @@ def test_a_secret_is_removed_before_a_text_is_cut_in_two() -> None:
     assert "s3c" not in piece.text
 
 
-def pages(*texts: str) -> list[Page]:
-    return [Page(lines=(), text=text) for text in texts]
+def pages(*texts: str) -> list[FramePage]:
+    return [FramePage(lines=(), text=text) for text in texts]
 
 
 def frames(*names: str) -> list[Image]:

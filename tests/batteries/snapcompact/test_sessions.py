@@ -18,6 +18,7 @@ from pi.base.records import replace
 from pi.batteries.secrets.adapter import extension as secrets_extension
 from pi.batteries.snapcompact import adapter
 from pi.batteries.snapcompact.adapter import extension
+from pi.batteries.snapcompact.frames import draw, paginate
 from pi.coding.session.context import convert_to_llm
 from pi.coding.session.entries import Compaction
 from pi.coding.session.opening import open_session
@@ -216,7 +217,6 @@ async def test_secrets_are_not_printed(
     key = "sk-" + os.urandom(16).hex()
     password = "correct-horse-battery"
     printed: list[str] = []
-    paginate = adapter.paginate
 
     def recorded(pieces: Any, shape: Any) -> Any:
         found = paginate(pieces, shape)
@@ -246,7 +246,6 @@ async def test_drawing_does_not_block_the_loop(tmp_path: Path, monkeypatch: Any)
     import threading
 
     drew: list[bool] = []
-    draw = adapter.draw
 
     def recorded(page: Any, shape: Any) -> Any:
         drew.append(threading.current_thread() is threading.main_thread())

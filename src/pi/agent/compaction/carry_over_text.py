@@ -128,9 +128,7 @@ class _Sections:
             latest=latest,
             messages=messages,
             instructions=tuple(
-                order
-                for order in carried.instructions
-                if _is_said(order, said) or order in orders
+                order for order in carried.instructions if _is_said(order, said) or order in orders
             ),
             tasks=tasks,
             next_action=step,
@@ -150,7 +148,7 @@ class _Sections:
 def _is_said(order: Quote, said: Sequence[Quote]) -> bool:
     """Whether a quoted message contains an instruction.
 
-    The id alone does not tell: all facts of a hand-off have the id of its document.
+    The id alone is not enough: all facts of a hand-off have the id of its document.
     """
     return any(quote.id == order.id and order.text in quote.text for quote in said)
 

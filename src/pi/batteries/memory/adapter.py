@@ -167,7 +167,7 @@ class SessionMemory:
     def compacting(
         self, event: SessionCompactingEvent, ctx: ExtensionContext
     ) -> CompactingAnswer | None:
-        """Tell the summarising model which facts are noted already."""
+        """Add the titles of the notes to the summary request: these facts are kept already."""
         if self._pi.settings.get("memories.enabled") is not True:
             return None
         titles = [note.title for note in self.notes.all()[:MAX_LISTED]]

@@ -61,14 +61,14 @@ class Notes:
 
     def find(self, name: str) -> Note:
         """Return the note with this name or title; raises ``PiError`` if there is none."""
-        wanted = name.strip().casefold()
+        key = name.strip().casefold()
         for note in self.all():
-            if wanted in (note.name.casefold(), note.title.casefold()):
+            if key in (note.name.casefold(), note.title.casefold()):
                 return note
         raise PiError(f'There is no note "{one_line(name)}".', hint="/memory lists all notes.")
 
     def write(self, scope: Scope, text: str, title: str = "", *, replace: bool = False) -> Note:
-        """Write a note; an existing one is replaced only if that is wanted."""
+        """Write a note; an existing one is replaced only on request."""
         text = text.strip()
         if not text:
             raise PiError("A note needs a text.")

@@ -17,7 +17,7 @@ from pi.batteries.snapcompact.archive import (
 from pi.batteries.snapcompact.frames import draw, paginate
 from pi.batteries.snapcompact.history import Piece, pieces
 from pi.batteries.snapcompact.inline import InlinePictures
-from pi.batteries.snapcompact.shapes import AUTO, Shape, frame_budget, shape_for
+from pi.batteries.snapcompact.shapes import AUTO, FrameShape, frame_budget, shape_for
 from pi.extension import (
     UNSET,
     CompactionResult,
@@ -122,7 +122,7 @@ class SnapStrategy:
     def _redact(self, text: str) -> str:
         return self._pi.redact(text, "export")
 
-    async def _drawn(self, pages: Any, shape: Shape) -> list[Image]:
+    async def _drawn(self, pages: Any, shape: FrameShape) -> list[Image]:
         """Print pages one by one, so that a cancelled compaction ends after the current one."""
         return [await asyncio.to_thread(draw, page, shape) for page in pages]
 

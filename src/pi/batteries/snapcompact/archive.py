@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pi.batteries.snapcompact.frames import Page
+from pi.batteries.snapcompact.frames import FramePage
 from pi.batteries.snapcompact.history import shortened
-from pi.batteries.snapcompact.shapes import Shape
+from pi.batteries.snapcompact.shapes import FrameShape
 from pi.extension import UNSET, Compaction, Image, Json, Record, Text
 
 KEY = "snapcompact"
@@ -49,12 +49,12 @@ class Plan(Record):
     kept: tuple[Image, ...]
     faded: int
     """Pictures that are given up, from the middle of the archive."""
-    printed: tuple[Page, ...]
+    printed: tuple[FramePage, ...]
     text_tail: str
 
 
 def plan(
-    frames: Sequence[Image], pages: Sequence[Page], *, budget: int, tail_characters: int
+    frames: Sequence[Image], pages: Sequence[FramePage], *, budget: int, tail_characters: int
 ) -> Plan:
     """Fit old pictures and new pages into ``budget``.
 
@@ -78,7 +78,7 @@ def plan(
     )
 
 
-class Limits(Record):
+class ArchiveLimits(Record):
     """The size of an archive."""
 
     frames: int
@@ -89,7 +89,9 @@ SHARE = 0.5
 """Part of the threshold that an archive may fill, so that it never overflows by itself."""
 
 
-def limits(shape: Shape, *, budget: int, threshold: int, facts_tokens: int) -> Limits | None:
+def limits(
+    shape: FrameShape, *, budget: int, threshold: int, facts_tokens: int
+) -> ArchiveLimits | None:
     """Return how much fits; ``None`` if the window is too small for a single picture."""
     room = int(threshold * SHARE) - facts_tokens
     frames = min(budget, room // shape.largest_tokens)
@@ -97,7 +99,7 @@ def limits(shape: Shape, *, budget: int, threshold: int, facts_tokens: int) -> L
         return None
     left = max(0, room - frames * shape.largest_tokens)
     most = min(TAIL_FRAMES * shape.capacity, left * CHARACTERS_PER_TOKEN)
-    return Limits(frames=frames, tail_characters=most)
+    return ArchiveLimits(frames=frames, tail_characters=most)
 
 
 GUIDE = """\
@@ -109,7 +111,7 @@ FADED = " {count} pictures from the middle of the history were given up."
 TAIL = "Text that follows the last picture:"
 
 
-def guide(shape: Shape, frames: int, faded: int) -> str:
+def guide(shape: FrameShape, frames: int, faded: int) -> str:
     """Return how to read the pictures."""
     layout = f"lines of {shape.characters} characters that break anywhere"
     if shape.columns > 1:
@@ -128,7 +130,7 @@ def content(
     return (Text(text=lead), *frames, *texts)
 
 
-def preserved(shape: Shape, frames: int, text_tail: str) -> Json:
+def preserved(shape: FrameShape, frames: int, text_tail: str) -> Json:
     """Return the data for the next compaction; the pictures themselves are in the content."""
     return {
         KEY: {

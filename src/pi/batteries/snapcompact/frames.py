@@ -10,7 +10,7 @@ from itertools import cycle
 
 from pi.batteries.snapcompact.font import HEIGHT, WIDTH, glyph, printable
 from pi.batteries.snapcompact.history import Piece
-from pi.batteries.snapcompact.shapes import GUTTER, Shape
+from pi.batteries.snapcompact.shapes import GUTTER, FrameShape
 from pi.extension import Image, Record
 
 _PAPER, _BLACK, _GREY = 0, 1, 2
@@ -32,7 +32,7 @@ Ink = tuple[str, int]
 """A character of the font and its ink."""
 
 
-class Page(Record):
+class FramePage(Record):
     """The text of one picture."""
 
     lines: tuple[tuple[Ink, ...], ...]
@@ -43,12 +43,12 @@ class Page(Record):
 class Printed(Record):
     """Text in pages, and how many characters the font does not have."""
 
-    pages: tuple[Page, ...]
+    pages: tuple[FramePage, ...]
     characters: int
     missing: int
 
 
-def paginate(pieces: Sequence[Piece], shape: Shape) -> Printed:
+def paginate(pieces: Sequence[Piece], shape: FrameShape) -> Printed:
     """Break the text into pages of at most the capacity of a picture."""
     inks: list[Ink] = []
     missing = 0
@@ -58,14 +58,16 @@ def paginate(pieces: Sequence[Piece], shape: Shape) -> Printed:
         inks += _inked(text, shape, is_output=piece.is_output)
     broken = _wrapped(inks, shape) if shape.columns > 1 else _cut(inks, shape.characters)
     lines = list(broken)
-    pages = [
-        Page(lines=tuple(part), text="".join(char for line in part for char, _ in line).rstrip())
-        for part in (lines[at : at + shape.lines] for at in range(0, len(lines), shape.lines))
-    ]
+    parts = (lines[at : at + shape.lines] for at in range(0, len(lines), shape.lines))
+    pages = [FramePage(lines=tuple(part), text=_plain(part)) for part in parts]
     return Printed(pages=tuple(pages), characters=len(inks), missing=missing)
 
 
-def _inked(text: str, shape: Shape, *, is_output: bool) -> Iterator[Ink]:
+def _plain(lines: Sequence[Sequence[Ink]]) -> str:
+    return "".join(char for line in lines for char, _ in line).rstrip()
+
+
+def _inked(text: str, shape: FrameShape, *, is_output: bool) -> Iterator[Ink]:
     if is_output:
         yield from ((char, _GREY) for char in text)
         return
@@ -81,7 +83,7 @@ def _cut(inks: Sequence[Ink], length: int) -> Iterator[tuple[Ink, ...]]:
     return (tuple(inks[at : at + length]) for at in range(0, len(inks), length))
 
 
-def _wrapped(inks: Sequence[Ink], shape: Shape) -> Iterator[tuple[Ink, ...]]:
+def _wrapped(inks: Sequence[Ink], shape: FrameShape) -> Iterator[tuple[Ink, ...]]:
     """Break lines at the last blank that fits."""
     at, most = 0, shape.characters
     while at < len(inks):
@@ -93,7 +95,7 @@ def _wrapped(inks: Sequence[Ink], shape: Shape) -> Iterator[tuple[Ink, ...]]:
         at = end
 
 
-def draw(page: Page, shape: Shape) -> Image:
+def draw(page: FramePage, shape: FrameShape) -> Image:
     """Print a page; the picture is as high as its lines need."""
     # Deferred: 20 ms, and only a compaction needs it.
     from PIL import Image as Pictures
@@ -128,7 +130,7 @@ def draw(page: Page, shape: Shape) -> Image:
 class _Cells(dict[Ink, tuple[bytes, ...]]):
     """The rows of a character in its cell, made when they are first needed."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: FrameShape) -> None:
         super().__init__()
         self._shape = shape
 

@@ -13,7 +13,7 @@ from hashlib import sha256
 from pi.batteries.snapcompact.font import NEW_LINE
 from pi.batteries.snapcompact.frames import draw, paginate
 from pi.batteries.snapcompact.history import Piece
-from pi.batteries.snapcompact.shapes import AUTO, Shape, frame_budget, shape_for
+from pi.batteries.snapcompact.shapes import AUTO, FrameShape, frame_budget, shape_for
 from pi.extension import (
     UNSET,
     ExtensionAPI,
@@ -63,7 +63,7 @@ class InlinePictures:
         async for event in ask(request):
             yield event
 
-    async def _print_prompt(self, messages: list[Message], shape: Shape, left: int) -> int:
+    async def _print_prompt(self, messages: list[Message], shape: FrameShape, left: int) -> int:
         first = messages[0] if messages else None
         if not isinstance(first, SystemMessage):
             return 0
@@ -78,7 +78,7 @@ class InlinePictures:
         messages.insert(1, said)
         return len(frames)
 
-    async def _print_results(self, messages: list[Message], shape: Shape, left: int) -> None:
+    async def _print_results(self, messages: list[Message], shape: FrameShape, left: int) -> None:
         for at, message in enumerate(messages):
             if not isinstance(message, ToolResultMessage) or _pictures((message,)):
                 continue
@@ -87,7 +87,7 @@ class InlinePictures:
                 left -= len(frames)
                 messages[at] = replace(message, content=(Text(text=IN_PICTURES), *frames))
 
-    async def _frames(self, text: str, shape: Shape, left: int) -> tuple[Image, ...]:
+    async def _frames(self, text: str, shape: FrameShape, left: int) -> tuple[Image, ...]:
         """Return the pictures of a text; none if they do not pay or do not fit."""
         if len(text) < LEAST or left < 1:
             return ()
@@ -105,7 +105,7 @@ class InlinePictures:
         return frames if pays else ()
 
 
-def _printed(text: str, shape: Shape) -> tuple[Image, ...]:
+def _printed(text: str, shape: FrameShape) -> tuple[Image, ...]:
     dense = NEW_LINE.join(line.rstrip() for line in text.splitlines())
     printed = paginate([Piece(text=dense)], shape)
     if len(printed.pages) > MOST_PAGES or printed.missing > printed.characters // 20:

@@ -7,7 +7,7 @@ import re
 from pi.extension import Model, Record, replace
 
 
-class Shape(Record):
+class FrameShape(Record):
     """How text is printed. The height of a picture follows its text, up to its width."""
 
     name: str
@@ -54,13 +54,15 @@ _SMALL, _TALL, _OPEN = (6, 12), (8, 13), (8, 16)
 SHAPES = {
     shape.name: shape
     for shape in (
-        Shape(name="6x12-dim", cell=_SMALL, dims=True),
-        Shape(name="6x12-bw", cell=_SMALL),
-        Shape(name="8x13-bw", cell=_TALL, is_wide=True),
-        Shape(name="8on16-bw", cell=_OPEN, is_wide=True),
-        Shape(name="doc-8on16-bw", cell=_OPEN, is_wide=True, columns=2, width=2048),
-        Shape(name="doc-8on16-sent", cell=_OPEN, is_wide=True, columns=2, hues=True, width=2048),
-        Shape(
+        FrameShape(name="6x12-dim", cell=_SMALL, dims=True),
+        FrameShape(name="6x12-bw", cell=_SMALL),
+        FrameShape(name="8x13-bw", cell=_TALL, is_wide=True),
+        FrameShape(name="8on16-bw", cell=_OPEN, is_wide=True),
+        FrameShape(name="doc-8on16-bw", cell=_OPEN, is_wide=True, columns=2, width=2048),
+        FrameShape(
+            name="doc-8on16-sent", cell=_OPEN, is_wide=True, columns=2, hues=True, width=2048
+        ),
+        FrameShape(
             name="doc-8on16-sent-dim",
             cell=_OPEN,
             is_wide=True,
@@ -84,7 +86,7 @@ _BY_MODEL = (
 _BY_API = (("google", "doc-8on16-sent-dim"), ("openai", "8on16-bw"))
 
 
-def shape_for(model: Model, setting: str = AUTO) -> Shape:
+def shape_for(model: Model, setting: str = AUTO) -> FrameShape:
     """Return the shape that is set, else the one that the model, or its server's kind, reads."""
     name = model.id.lower()
     if setting in SHAPES:
@@ -98,7 +100,7 @@ def shape_for(model: Model, setting: str = AUTO) -> Shape:
     return SHAPES["6x12-dim"]
 
 
-def _sized(shape: Shape, model: str) -> Shape:
+def _sized(shape: FrameShape, model: str) -> FrameShape:
     if "claude" in model and _FINE_CLAUDE.search(model) and shape.columns == 1:
         return replace(shape, width=FINE_WIDTH)
     return shape

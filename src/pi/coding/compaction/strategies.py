@@ -91,7 +91,7 @@ Keeps: TypeAlias = Literal["recent", "nothing", "all"]
 class Strategy(Protocol):
     """Shortens a conversation. It stores nothing itself.
 
-    An attribute ``keeps`` tells previews which messages stay: the ``recent`` ones (the default),
+    An attribute ``keeps`` says in previews which messages stay: the ``recent`` ones (the default),
     ``nothing``, or ``all`` in a shortened form.
     """
 

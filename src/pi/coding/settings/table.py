@@ -223,6 +223,19 @@ _COMPACTION = group(
     ),
     switch("compaction.autoContinue", "Auto-continue", "Ask the model to continue after an automatic compaction.", on=False),
     switch("compaction.dropUseless", "Drop useless", "Leave out tool results that their tool marked as useless.", on=True),
+    choice("handoff.place", "Hand-off", "What happens with a hand-off document: ask, begin a new session, or compact here.", ("ask", "session", "here")),
+    choice("snapcompact.shape", "Picture shape", "How text is printed on pictures; auto chooses it for the model.",
+           ("auto", "6x12-dim", "6x12-bw", "8x13-bw", "8on16-bw", "doc-8on16-bw", "doc-8on16-sent", "doc-8on16-sent-dim")),
+    *applied(
+        "reload",
+        switch("snapcompact.systemPrompt", "Prompt as pictures", "Send a long system prompt as pictures to models that see them.", on=False),
+        switch("snapcompact.toolResults", "Results as pictures", "Send long tool results as pictures to models that see them.", on=False),
+        switch("contextPromotion.enabled", "Larger model first", "Switch once to a model with a larger window before a conversation is compacted.", on=False),
+    ),
+    *needing(
+        ("contextPromotion.enabled",),
+        json("contextPromotionTarget", "Larger model", 'That model, or models by model: {"provider/small": "provider/large"}.'),
+    ),
     switch("compaction.idleEnabled", "When idle", "Also compact while you are away.", on=False),
     *needing(
         ("compaction.idleEnabled",),
@@ -350,6 +363,10 @@ _TOOLS = group(
     *applied(
         "reload",
         switch("todo.enabled", "Todo list", "Give models the todo tool, and show the list above the editor.", on=False),
+    ),
+    *applied(
+        "reload",
+        switch("memories.enabled", "Memory", "Give models the tools remember and recall, and the titles of the notes.", on=False),
     ),
     number("todo.reminders", "Todo reminders", "How often per prompt a model that stops is reminded of open tasks.", 1),
     number("tasks.todoClearDelay", "Closed tasks", "Seconds that closed tasks stay above the editor; -1 keeps them.", 60, least=-1),

@@ -210,7 +210,7 @@ BUILT_IN: tuple[CommandRow, ...] = (
     _row("login", "[provider]", "log in or store an API key", "models.login", complete=_providers),
     _row("logout", "[provider]", "remove a login or an API key", "models.logout"),
     _row("new", "", "start a new session", "session.new"),
-    _row("compact", "[--preview] [strategy:NAME] [instructions]", "compact the conversation now",
+    _row("compact", "[strategy:NAME] [instructions]", "compact the conversation now",
          "session.compact", complete=_compact_options),
     _row("resume", "", "resume another session", "session.resume"),
     _row("reload", "", "reload settings, skills, keys, themes", "application.reload"),
