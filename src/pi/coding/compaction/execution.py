@@ -180,8 +180,10 @@ class CompactionRun:
             declined.append(outcome)
         if not declined:
             return Declined(why="No compaction strategy is configured.")
-        # The reason of the chosen strategy alone would hide why no summary replaced it.
-        return Declined(why=" ".join(dict.fromkeys(each.why for each in declined)))
+        # The reason of another strategy alone would hide why no summary replaced it.
+        is_summary = (self._request.strategy or self._options.strategy) in (SUMMARY, "off")
+        counted = declined[:1] if is_summary else declined[:2]
+        return Declined(why=" ".join(dict.fromkeys(each.why for each in counted)))
 
     def _strategies(self) -> Iterator[Strategy]:
         """Yield the chosen strategy, then summary, then shake if no summary was explicitly
