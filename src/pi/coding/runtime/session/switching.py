@@ -31,7 +31,7 @@ from pi.coding.runtime.workspace import Workspace
 from pi.coding.session import file_operations
 from pi.coding.session.context import chosen_model, chosen_thinking_level
 from pi.coding.session.conversation import SessionConversation
-from pi.coding.session.entries import CustomMessage, CustomMessageEntry
+from pi.coding.session.entries import CustomMessage
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import SessionLocation, new_replica, new_session, open_session
 
@@ -180,19 +180,16 @@ class SessionSwitcher:
         log = new_session(self.location, parent=self._core.log.file)
         await self._swap(log, "new")
         await self._prompts.record_model_choice()
-        if go_on:
-            now_ms = self._core.machine.clock.now_ms()
-            message = CustomMessage(
-                custom_type="handoff", content=document, details=more, timestamp=now_ms
-            )
-            run = self._prompts.begin_with(message)
-            if self._prompts.handed_off is not None:
-                self._prompts.handed_off.run = run
-            return
-        entry = CustomMessageEntry(
-            custom_type="handoff", content=document, display=True, details=more
+        now_ms = self._core.machine.clock.now_ms()
+        message = CustomMessage(
+            custom_type="handoff", content=document, details=more, timestamp=now_ms
         )
-        await self._core.add(entry)
+        if not go_on:
+            await self._core.append_message(message)
+            return
+        run = self._prompts.begin_with(message)
+        if self._prompts.handed_off is not None:
+            self._prompts.handed_off.run = run
 
     @property
     def location(self) -> SessionLocation:

@@ -188,15 +188,19 @@ def preview_lines(plan: CompactionPreview) -> list[str]:
         return [*lines, plan.problem]
     if plan.keeps == "all":
         return [*lines, f"All {plan.kept_messages} messages stay; large tool results become notes."]
-    lines.append(f"Dropped: {plan.dropped_messages} messages, about {plan.dropped_tokens:,} tokens")
+    lines.append(f"Dropped: {_messages(plan.dropped_messages, plan.dropped_tokens)}")
     if plan.keeps == "nothing":
         lines.append("Kept: nothing as it is; a document replaces the whole conversation")
     else:
-        lines.append(f"Kept: {plan.kept_messages} messages, about {plan.kept_tokens:,} tokens")
+        lines.append(f"Kept: {_messages(plan.kept_messages, plan.kept_tokens)}")
         lines.append(f"Kept from: {plan.first_kept}")
     if plan.carried:
         lines += ["Repeated word for word:", "", readable_summary(plan.carried)]
     return lines
+
+
+def _messages(count: int, tokens: int) -> str:
+    return f"{count} message{'s' * (count != 1)}, about {tokens:,} tokens"
 
 
 def _named_point(points: list[ForkPoint], id: str) -> ForkPoint:
