@@ -103,7 +103,7 @@ async def test_a_second_one_is_not_larger_and_pictures_stay_within_their_budget(
             await hosted.session.compact()
 
 
-@pytest.mark.behaviour("not-smaller-is-skipped")
+@pytest.mark.behaviour("no-gain-tries-the-next")
 async def test_a_result_that_is_not_smaller_is_refused(tmp_path: Path) -> None:
     settings = {"compaction": {"strategy": "snapcompact", "keepRecentTokens": 10}}
     async with extension_session(tmp_path, extension, settings=settings) as hosted:
@@ -136,6 +136,7 @@ async def test_instructions_and_blind_models_get_a_text_summary(tmp_path: Path) 
         assert any("needs a model that sees pictures" in str(each) for each in ui.seen)
 
 
+@pytest.mark.behaviour("portable-summary-fallback")
 async def test_a_text_summary_after_pictures_covers_what_they_showed(tmp_path: Path) -> None:
     async with extension_session(tmp_path, extension, settings=SNAP) as hosted:
         await talk(hosted, 5)

@@ -76,6 +76,7 @@ async def test_an_endpoint_that_fails_is_replaced_by_the_model(answer: bytes | N
     assert "The work went on" in stored(made).summary
 
 
+@pytest.mark.behaviour("portable-summary-fallback")
 async def test_a_compaction_of_the_provider_is_replayed_to_its_own_model_only() -> None:
     asked: list[Sequence[Message]] = []
 

@@ -104,9 +104,9 @@ def limits(
 
 GUIDE = """\
 The conversation up to this point is archived in pictures of its text ({frames}), oldest first. \
-Read them like a log: {layout}. [user], [assistant] and [note] are messages, [call NAME] is a tool call \
-with its arguments, [result] and [error] are tool output, in grey and shortened. ⏎ is a line break.\
-{faded} Read again from disk what must be exact."""
+Read them like a log: {layout}. [user], [assistant] and [note] are messages, [call NAME] is a tool \
+call with its arguments, [result] and [error] are tool output, in grey and shortened. ⏎ is a line \
+break.{faded} Read again from disk what must be exact."""
 FADED = " {count} pictures from the middle of the history were given up."
 TAIL = "Text that follows the last picture:"
 

@@ -74,7 +74,8 @@ def _inked(text: str, shape: FrameShape, *, is_output: bool) -> Iterator[Ink]:
     hues = cycle(_HUES if shape.hues else (_BLACK,))
     for sentence in _SENTENCE_END.split(text) if shape.hues else (text,):
         ink = next(hues)
-        for word in _WORDS.findall(sentence):
+        # Lazily: one call for a long text would keep other threads, and the loop, waiting.
+        for word in (match[0] for match in _WORDS.finditer(sentence)):
             is_dim = shape.dims and word.lower() in _STOP_WORDS
             yield from ((char, _GREY if is_dim else ink) for char in word)
 
