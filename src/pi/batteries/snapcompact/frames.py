@@ -7,6 +7,7 @@ import re
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from itertools import cycle
+from typing import NamedTuple
 
 from pi.batteries.snapcompact.font import HEIGHT, WIDTH, glyph, printable
 from pi.batteries.snapcompact.history import Piece
@@ -28,14 +29,22 @@ _STOP_WORDS = frozenset(_LITTLE_MEANING.split())
 _WORDS = re.compile(r"[A-Za-z']+|[^A-Za-z']+")
 _SENTENCE_END = re.compile(r"(?<=[.!?⏎])(?=\s|[A-Z\[])")
 
-Ink = tuple[str, int]
-"""A character of the font and its ink."""
+
+class Line(NamedTuple):
+    """Characters of the font, and the ink of each.
+
+    Two strings instead of pairs: a million small objects would make the garbage collector stop
+    the event loop for a noticeable time.
+    """
+
+    text: str
+    inks: bytes
 
 
 class FramePage(Record):
     """The text of one picture."""
 
-    lines: tuple[tuple[Ink, ...], ...]
+    lines: tuple[Line, ...]
     text: str
     """The same as plain text."""
 
@@ -50,26 +59,29 @@ class Printed(Record):
 
 def paginate(pieces: Sequence[Piece], shape: FrameShape) -> Printed:
     """Break the text into pages of at most the capacity of a picture."""
-    inks: list[Ink] = []
+    texts: list[str] = []
+    inks = bytearray()
     missing = 0
     for piece in pieces:
         text, unknown = printable(piece.text + _SEPARATOR)
         missing += unknown
-        inks += _inked(text, shape, is_output=piece.is_output)
-    broken = _wrapped(inks, shape) if shape.columns > 1 else _cut(inks, shape.characters)
-    lines = list(broken)
+        texts.append(text)
+        for length, ink in _inked(text, shape, is_output=piece.is_output):
+            inks += bytes((ink,)) * length
+    whole = Line("".join(texts), bytes(inks))
+    lines = list(_wrapped(whole, shape) if shape.columns > 1 else _cut(whole, shape.characters))
     parts = (lines[at : at + shape.lines] for at in range(0, len(lines), shape.lines))
-    pages = [FramePage(lines=tuple(part), text=_plain(part)) for part in parts]
-    return Printed(pages=tuple(pages), characters=len(inks), missing=missing)
+    pages = [
+        FramePage(lines=tuple(part), text="".join(line.text for line in part).rstrip())
+        for part in parts
+    ]
+    return Printed(pages=tuple(pages), characters=len(whole.text), missing=missing)
 
 
-def _plain(lines: Sequence[Sequence[Ink]]) -> str:
-    return "".join(char for line in lines for char, _ in line).rstrip()
-
-
-def _inked(text: str, shape: FrameShape, *, is_output: bool) -> Iterator[Ink]:
+def _inked(text: str, shape: FrameShape, *, is_output: bool) -> Iterator[tuple[int, int]]:
+    """Yield lengths with their inks."""
     if is_output:
-        yield from ((char, _GREY) for char in text)
+        yield len(text), _GREY
         return
     hues = cycle(_HUES if shape.hues else (_BLACK,))
     for sentence in _SENTENCE_END.split(text) if shape.hues else (text,):
@@ -77,22 +89,23 @@ def _inked(text: str, shape: FrameShape, *, is_output: bool) -> Iterator[Ink]:
         # Lazily: one call for a long text would keep other threads, and the loop, waiting.
         for word in (match[0] for match in _WORDS.finditer(sentence)):
             is_dim = shape.dims and word.lower() in _STOP_WORDS
-            yield from ((char, _GREY if is_dim else ink) for char in word)
+            yield len(word), _GREY if is_dim else ink
 
 
-def _cut(inks: Sequence[Ink], length: int) -> Iterator[tuple[Ink, ...]]:
-    return (tuple(inks[at : at + length]) for at in range(0, len(inks), length))
+def _cut(whole: Line, length: int) -> Iterator[Line]:
+    ends = range(0, len(whole.text), length)
+    return (Line(whole.text[at : at + length], whole.inks[at : at + length]) for at in ends)
 
 
-def _wrapped(inks: Sequence[Ink], shape: FrameShape) -> Iterator[tuple[Ink, ...]]:
+def _wrapped(whole: Line, shape: FrameShape) -> Iterator[Line]:
     """Break lines at the last blank that fits."""
     at, most = 0, shape.characters
-    while at < len(inks):
-        end = min(at + most, len(inks))
-        if end < len(inks):
-            blanks = (n for n in range(end, at + most // 2, -1) if inks[n - 1][0] == " ")
-            end = next(blanks, end)
-        yield tuple(inks[at:end])
+    while at < len(whole.text):
+        end = min(at + most, len(whole.text))
+        if end < len(whole.text):
+            blank = whole.text.rfind(" ", at + most // 2, end)
+            end = blank + 1 if blank >= 0 else end
+        yield Line(whole.text[at:end], whole.inks[at:end])
         at = end
 
 
@@ -109,12 +122,10 @@ def draw(page: FramePage, shape: FrameShape) -> Image:
     cells = _Cells(shape)
     strips: list[bytes] = []
     for row in range(rows_per_column):
-        parts = [
-            page.lines[at] if (at := row + column * rows_per_column) < len(page.lines) else ()
-            for column in range(shape.columns)
-        ]
-        drawn = [[cells[ink] for ink in part] for part in parts]
-        padding = [blank * (shape.characters - len(part)) for part in parts]
+        places = (row + column * rows_per_column for column in range(shape.columns))
+        parts = [page.lines[at] if at < len(page.lines) else _NOTHING for at in places]
+        drawn = [[cells[pair] for pair in zip(part.text, part.inks, strict=True)] for part in parts]
+        padding = [blank * (shape.characters - len(part.text)) for part in parts]
         for line in range(height):
             columns = [
                 b"".join([cell[line] for cell in part]) + pad
@@ -128,20 +139,24 @@ def draw(page: FramePage, shape: FrameShape) -> Image:
     return Image(data=b64encode(file.getvalue()).decode(), mime_type="image/png")
 
 
-class _Cells(dict[Ink, tuple[bytes, ...]]):
+_NOTHING = Line("", b"")
+
+
+class _Cells(dict[tuple[str, int], tuple[bytes, ...]]):
     """The rows of a character in its cell, made when they are first needed."""
 
     def __init__(self, shape: FrameShape) -> None:
         super().__init__()
         self._shape = shape
 
-    def __missing__(self, ink: Ink) -> tuple[bytes, ...]:
+    def __missing__(self, key: tuple[str, int]) -> tuple[bytes, ...]:
         width, height = self._shape.cell
-        rows = glyph(ink[0]) or ()
-        lines = [_line(bits, ink[1], wide=self._shape.is_wide).ljust(width, b"\0") for bits in rows]
+        rows = glyph(key[0]) or ()
+        wide = self._shape.is_wide
+        lines = [_line(bits, key[1], wide=wide).ljust(width, b"\0") for bits in rows]
         above = (height - HEIGHT) // 2
         cell = [bytes(width)] * above + lines
-        self[ink] = made = tuple(cell + [bytes(width)] * (height - len(cell)))
+        self[key] = made = tuple(cell + [bytes(width)] * (height - len(cell)))
         return made
 
 
