@@ -17,10 +17,16 @@ from pi.coding.session.entries import Entry, SessionHeader, UnknownEntry
 
 REDACTED = "[redacted]"
 
+_START = (
+    r"(?:\b|(?<=\\[abfnrtv])|(?<=\\x[0-9A-Fa-f]{2})|(?<=\\u[0-9A-Fa-f]{4})"
+    r"|(?<=%[0-9A-Fa-f]{2})|(?<=[0-9;\[]m))"
+)
+"""Where a key may begin: also behind an escape, whose last letter would hide the boundary."""
+
 # Each pattern with a text that every match contains: checking for that first keeps megabytes of
 # tool output fast. The groups ``before`` and ``after`` of a pattern are kept.
 SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (needle, re.compile(pattern))
+    (needle, re.compile(pattern.replace(r"\b", _START, 1)))  # the first one is always at the start
     for needle, pattern in (
         ("sk-", r"\bsk-[A-Za-z0-9_-]{16,}"),
         ("sk_", r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}"),
