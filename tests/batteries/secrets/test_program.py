@@ -138,7 +138,7 @@ def test_the_files_of_a_session_on_a_screen_have_no_secret(
         user.sees("Nothing was sent.")
         for page in PAGES:
             command(user, f"/export {page}", page)
-            user.until(lambda page=page: (cli.cwd / page).exists())
+            user.until((cli.cwd / page).exists)
         command(user, "/share mine", "https://pages.example/uploaded")
         command(user, "/share", "0123456789abcdef0123")
         user.leaves()
