@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.base.processes.children import needs_posix_shell
+from tests.base.processes.children import alive, needs_posix_shell
 from tests.batteries.lsp.lsp_session import demo
-from tests.batteries.shell_session.test_ending import is_alive, wait_until
+from tests.batteries.shell_session.test_ending import wait_until
 from tests.cli.program import Program
 
 pytestmark = [needs_posix_shell, pytest.mark.slow]
@@ -81,7 +81,7 @@ def test_kill_9_leaves_no_server(cli: Program, tmp_path: Path) -> None:
     pi.send_signal(signal.SIGKILL)
     pi.communicate()
 
-    wait_until(lambda: not any(is_alive(pid) for pid in started if Path(f"/proc/{pid}").exists()))
+    wait_until(lambda: not any(alive(pid) for pid in started))
 
 
 DELEGATING = """\
