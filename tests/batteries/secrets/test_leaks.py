@@ -25,7 +25,7 @@ from pi.ai.providers.faux import Step, calls, says
 from pi.batteries.secrets.adapter import extension
 from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.port.results import SubSession
-from pi.extension import ExtensionAPI
+from pi.extension import ExtensionAPI, PiError
 from pi.testing import FakeClock
 from tests.batteries.secrets.corpus import Corpus
 from tests.coding.extension_host.extension_session import ExtensionFixture
@@ -280,6 +280,9 @@ async def test_a_broken_file_refuses_the_request(tmp_path: Path) -> None:
             assert "Entry 1: content must be a text" in str(answer.error_message)
             assert fixture.provider.requests == []
             assert server.bodies == []
+            with pytest.raises(PiError, match="Secrets cannot be hidden"):
+                await session.exports.render("text", "share")
+            assert session.exports.redact("words", "log") == "words"
         finally:
             await session.close()
 
