@@ -14,6 +14,7 @@ from pi.ai.messages import Usage
 from pi.ai.providers.faux import Reply, Step, calls, says
 from pi.base.records import replace
 from pi.batteries.handoff.adapter import CANCEL, HERE, NEW, extension
+from pi.batteries.secrets.adapter import extension as secrets_extension
 from pi.coding.session.entries import Compaction, CustomMessage
 from tests.coding.extension_host.extension_session import (
     ExtensionFixture,
@@ -181,6 +182,32 @@ async def test_no_secret_gets_into_the_document_or_its_details(tmp_path: Path) -
         handed = document(hosted)
         assert DOCUMENT in str(handed.content)
         assert key not in str(handed)
+
+
+@pytest.mark.behaviour("secrets-are-hidden-everywhere")
+async def test_with_the_secrets_battery_no_request_of_a_hand_off_carries_one(
+    tmp_path: Path,
+) -> None:
+    password = "correct-horse-battery"
+    steps = (says("noted"), says(DOCUMENT), says("fine"))
+    settings = {"secrets": {"enabled": True}}
+    async with extension_session(
+        tmp_path,
+        extension,
+        secrets_extension,
+        steps=steps,
+        settings=settings,
+        environ={"SHOP_PASSWORD": password},
+    ) as hosted:
+        await hosted.session.prompt(f"Always use the password {password} for the shop.")
+        await hosted.session.compact(strategy="handoff")
+        await hosted.session.runs.when_idle.held()
+        await hosted.session.prompt("go on")
+
+        assert len(hosted.fixture.provider.requests) == 3
+        assert all(password not in asked(hosted, n) for n in range(3))
+        assert "Always use the password" in asked(hosted, 2)
+        assert password not in str(document(hosted))
 
 
 async def test_the_document_names_what_a_further_hand_off_needs(tmp_path: Path) -> None:
