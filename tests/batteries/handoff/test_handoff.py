@@ -12,6 +12,7 @@ from pi.agent.compaction.errors import CompactionFailed
 from pi.ai.errors import ContextOverflow
 from pi.ai.messages import Usage
 from pi.ai.providers.faux import Reply, Step, calls, says
+from pi.ai.request import Call
 from pi.base.records import replace
 from pi.batteries.handoff.adapter import CANCEL, HERE, NEW, extension
 from pi.batteries.secrets.adapter import extension as secrets_extension
@@ -110,6 +111,25 @@ async def test_an_answer_with_calls_only_is_no_document(tmp_path: Path) -> None:
             await hosted.session.compact(strategy="handoff")
 
         assert len(files(hosted)) == 1
+
+
+@pytest.mark.behaviour("escape-stops-compaction")
+async def test_an_abort_stores_nothing(tmp_path: Path) -> None:
+    async with extension_session(tmp_path, extension, steps=(says("hello"),)) as hosted:
+
+        def aborting(call: Call) -> Reply:
+            hosted.session.compaction.abort()
+            return says(DOCUMENT)
+
+        await hosted.session.prompt("hi")
+        first = hosted.session.session_file
+        hosted.fixture.provider.add(aborting)
+        with pytest.raises(CompactionFailed, match="cancelled"):
+            await hosted.session.compact(strategy="handoff")
+        await hosted.session.runs.when_idle.held()
+
+        assert hosted.session.session_file == first
+        assert DOCUMENT not in str(hosted.session.messages)
 
 
 async def test_two_messages_are_needed(tmp_path: Path) -> None:
