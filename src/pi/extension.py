@@ -186,6 +186,8 @@ from pi.coding.extension_host.events.session import (
     UiPromptEndEvent,
     UiPromptStartEvent,
     UserBashEvent,
+    UserCommandEndEvent,
+    UserCommandStartEvent,
 )
 from pi.coding.extension_host.scope import Registration, Scope
 from pi.coding.files.disk import FileStamp
@@ -240,6 +242,8 @@ if TYPE_CHECKING:
         project_policy,
         sandboxed,
     )
+    from pi.base.files import FileAccessError, replace_file
+    from pi.base.locks import FileLock, FileLocked
     from pi.base.processes.terminal import ChildTerminal
     from pi.coding.claude_tools import ClaudeCall, claude_call, claude_names, pi_arguments
     from pi.coding.export.share import Shared
@@ -303,6 +307,8 @@ else:
                 "project_policy",
                 "sandboxed",
             ),
+            "pi.base.files": ("FileAccessError", "replace_file"),
+            "pi.base.locks": ("FileLock", "FileLocked"),
             "pi.base.processes.terminal": ("ChildTerminal",),
             "pi.coding.claude_tools": (
                 "ClaudeCall",
@@ -444,10 +450,13 @@ __all__ = [
     "Failed",
     "Feed",
     "FeedItem",
+    "FileAccessError",
     "FileChange",
     "FileError",
     "FileFailed",
     "FileLayer",
+    "FileLock",
+    "FileLocked",
     "FilePreview",
     "FileStamp",
     "FileWrite",
@@ -607,6 +616,8 @@ __all__ = [
     "UsageEntry",
     "UserBashAnswer",
     "UserBashEvent",
+    "UserCommandEndEvent",
+    "UserCommandStartEvent",
     "UserMessage",
     "ViewOptions",
     "Where",
@@ -641,6 +652,7 @@ __all__ = [
     "pi_messages_server",
     "project_policy",
     "replace",
+    "replace_file",
     "resolve_role",
     "responses_server",
     "role_overrides",

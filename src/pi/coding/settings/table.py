@@ -177,7 +177,7 @@ _CONVERSATION = group(
     choice("steeringMode", "Steering mode", "How many waiting messages a running turn is given at a time.", _QUEUE),
     choice("followUpMode", "Follow-up mode", "How many waiting follow-up messages are sent at a time.", _QUEUE),
     choice("interruptMode", "Interrupt mode", "Whether steering messages wait for running tools or end them.", ("wait", "immediate")),
-    choice("doubleEscapeAction", "Double escape", "What pressing Escape twice in an empty editor opens.", ("tree", "fork", "none")),
+    choice("doubleEscapeAction", "Double escape", "What pressing Escape twice in an empty editor opens.", ("tree", "fork", "rewind", "none")),
     choice("treeFilterMode", "Tree filter", "The filter that /tree starts with.", ("default", "no-tools", "user-only", "labeled-only", "all")),
     *applied(
         "start",
