@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -61,7 +62,8 @@ class Recorder:
         """The calls that may change files, with what they do."""
         self._captured_at = -1.0
         self._prompt = ""
-        self._is_off = False
+        self.is_recording = False
+        """Whether files are followed: the setting is on, and nothing has failed."""
         self._has_reported = False
         self.interrupted: Interrupted | None = None
         """A restoration of this project that was not finished when the session opened."""
@@ -119,7 +121,7 @@ class Recorder:
 
     async def close(self) -> None:
         """End the thread; what it is doing is finished."""
-        await self._settled()
+        await self.settled()
         if self._history is not None:
             await self.run(self._history.close)
             self._history = None
@@ -135,7 +137,7 @@ class Recorder:
 
     def start_point(self) -> Custom | None:
         """Begin a point, and return the entry that goes before the prompt."""
-        if self._is_off:
+        if not self.is_recording:
             return None
         id, prompt = secrets.token_hex(4), self._prompt
         self._prompt = ""
@@ -155,9 +157,9 @@ class Recorder:
 
     async def before_command(self, id: str, what: str) -> None:
         """Capture what was changed outside, before something runs that may change any file."""
-        if self._is_off:
+        if not self.is_recording:
             return
-        await self._settled()
+        await self.settled()
         age = self._pi.scope.clock.monotonic() - self._captured_at
         if not self._running and age > FRESH_SECONDS:
             by: Author = "command" if self._has_jobs() else "outside"
@@ -167,7 +169,7 @@ class Recorder:
     def after_command(self, id: str, by: Author = "command") -> None:
         """Capture what a command has changed, while the model or the user goes on."""
         what = self._running.pop(id, None)
-        if what is not None and not self._is_off:
+        if what is not None and self.is_recording:
             task = self._pi.scope.spawn(self._guarded(self._capture(by, what)), name="capture")
             self._captures.add(task)
             task.add_done_callback(self._captures.discard)
@@ -183,7 +185,7 @@ class Recorder:
         await self.run(history.capture, by, what)
         self._captured_at = started
 
-    async def _settled(self) -> None:
+    async def settled(self) -> None:
         """Wait for captures that are under way."""
         tasks = {*self._captures, *([self._point] if self._point is not None else [])}
         if tasks:
@@ -200,7 +202,7 @@ class Recorder:
         except (PiError, OSError) as error:
             why = error.message if isinstance(error, PiError) else str(error)
             self._pi.log.warning("capture failed", exc_info=error)
-            self._is_off = True
+            self.is_recording = False
             self._pi.warn(f"Rewind is off in this session: {why}")
 
     async def _report_coverage(self, history: History) -> None:
@@ -220,9 +222,9 @@ class Recorder:
 
     async def layer(self, change: FileChange, write: FileWrite) -> FileWritten:
         """Save the exact content before and after every write of a tool."""
-        if self._is_off:
+        if not self.is_recording:
             return await write(change)
-        await self._settled()
+        await self.settled()
         # A write follows links, a removal does not.
         target = str(change.path) if change.after is None else os.path.realpath(change.path)
         paths: list[tuple[str, ...]] = []
@@ -270,9 +272,17 @@ class RecordingPolicy(Policy):
         """A point before each prompt; the last capture when the agent settles."""
         if at.kind == "settle":
             self._recorder.settle()
+            return replace(at.next, prepare=partial(self._finish, at.next.prepare))
         if at.kind != "prompt" or (entry := self._recorder.start_point()) is None:
             return at.next
         return replace(at.next, entries=(*at.next.entries, entry))
+
+
+    async def _finish(self, others: Callable[[], Awaitable[None]] | None) -> None:
+        """Wait for the last capture: what the user changes once pi is idle is the user's."""
+        if others is not None:
+            await others()
+        await self._recorder.settled()
 
 
 def describe(call: ToolCall) -> str:

@@ -1,0 +1,95 @@
+"""Connects rewind to a session: settings, hooks, commands and ``pi doctor``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pi.batteries.rewind.commands import WORDS, RewindCommands
+from pi.batteries.rewind.recorder import Recorder, RecordingPolicy, size_text
+from pi.batteries.rewind.store import Limits
+from pi.extension import (
+    CheckResult,
+    ExtensionAPI,
+    ExtensionContext,
+    SessionShutdownEvent,
+    SessionStartEvent,
+    ToolCall,
+)
+
+DEFAULTS = Limits()
+LIMITS: tuple[tuple[str, int, str], ...] = (
+    ("rewind.maxFileBytes", DEFAULTS.max_file_bytes, "bytes of a file beyond which it is not saved"),
+    ("rewind.maxFiles", DEFAULTS.max_files, "files and folders of a project that are covered"),
+    ("rewind.maxBytes", DEFAULTS.max_bytes, "bytes of a project that are covered"),
+    ("rewind.keepDays", DEFAULTS.keep_days, "days that the points of a session are kept"),
+    ("rewind.storeBytes", DEFAULTS.store_bytes, "bytes of all saved files of all projects"),
+)
+
+
+def extension(pi: ExtensionAPI) -> Recorder:
+    """Register the commands; files are followed if ``rewind.enabled`` is set."""
+    pi.settings.declare("rewind.enabled", bool, False, "save files, for /rewind")
+    for name, default, help in LIMITS:
+        pi.settings.declare(name, int, default, help)
+    recorder = Recorder(pi, lambda: _limits(pi))
+    commands = RewindCommands(pi, recorder)
+
+    def session_start(event: SessionStartEvent, ctx: ExtensionContext) -> None:
+        # The sub-sessions of this one have no history of their own: what they do is done here.
+        if ctx.depth or not pi.settings.get("rewind.enabled"):
+            return
+        recorder.is_recording = True
+        pi.wrap_files(recorder.layer, at="last")
+        pi.add_policy(RecordingPolicy(recorder, lambda call: _tier(ctx, call)), at="last")
+
+    async def session_shutdown(event: SessionShutdownEvent, ctx: ExtensionContext) -> None:
+        await recorder.close()
+
+    pi.on("session_start", session_start)
+    pi.on("session_shutdown", session_shutdown)
+    pi.on("before_agent_start", recorder.before_agent_start)
+    pi.on("user_command_start", recorder.user_command_start)
+    pi.on("user_command_end", recorder.user_command_end)
+    pi.register_command(
+        "rewind",
+        commands.rewind,
+        description="go back: /rewind, /rewind 2, /rewind recover, /rewind status",
+        completions=lambda begin: [word for word in WORDS if word.startswith(begin)],
+    )
+    pi.register_command("redo", commands.redo, description="take the last rewind back")
+    pi.add_doctor_check("rewind", lambda ctx: _check_store(recorder, ctx))
+    return recorder
+
+
+def _limits(pi: ExtensionAPI) -> Limits:
+    values = [max(0, int(pi.settings.get(name))) for name, _, _ in LIMITS]
+    return Limits(
+        max_file_bytes=values[0],
+        max_files=values[1],
+        max_bytes=values[2],
+        keep_days=values[3],
+        store_bytes=values[4],
+    )
+
+
+def _tier(ctx: ExtensionContext, call: ToolCall) -> str:
+    return ctx.approval(call).tier
+
+
+async def _check_store(recorder: Recorder, ctx: ExtensionContext) -> list[CheckResult]:
+    """Remove what is too old, and report what is left."""
+    store = recorder.store
+    pruned = await recorder.run(store.prune)
+    size = await recorder.run(store.size)
+    projects = store.projects()
+    limit = store.limits.store_bytes
+    text = f"{size_text(size)} of {size_text(limit)} in {len(projects)} projects"
+    if pruned.sessions:
+        text += f"; removed {pruned.sessions} old sessions, {size_text(pruned.bytes)}"
+    found = [CheckResult(level="good" if size <= limit else "broken", text=text)]
+    for project in projects:
+        if project.restore.exists() and not project.running():
+            text = f"a rewind in {Path(project.root)} was interrupted"
+            advice = "run pi rewind recover there"
+            found.append(CheckResult(level="broken", text=text, advice=advice))
+    return found
