@@ -24,6 +24,7 @@ LIMITS: tuple[tuple[str, int, str], ...] = (
     ("rewind.keepDays", DEFAULTS.keep_days, "days that the points of a session are kept"),
     ("rewind.storeBytes", DEFAULTS.store_bytes, "bytes of all saved files of all projects"),
 )
+OF_THE_STORE = ("rewind.keepDays", "rewind.storeBytes")
 
 
 def extension(pi: ExtensionAPI) -> Recorder:
@@ -62,7 +63,11 @@ def extension(pi: ExtensionAPI) -> Recorder:
 
 
 def _limits(pi: ExtensionAPI) -> Limits:
-    values = [max(0, int(pi.settings.get(name))) for name, _, _ in LIMITS]
+    # A project must not decide what is kept of the others.
+    values = [
+        max(0, int(pi.settings.get(name, with_project=name not in OF_THE_STORE)))
+        for name, _, _ in LIMITS
+    ]
     return Limits(
         max_file_bytes=values[0],
         max_files=values[1],
@@ -83,7 +88,8 @@ async def _check_store(recorder: Recorder, ctx: ExtensionContext) -> list[CheckR
     size = await recorder.run(store.size)
     projects = store.projects()
     limit = store.limits.store_bytes
-    text = f"{size_text(size)} of {size_text(limit)} in {len(projects)} projects"
+    count = f"{len(projects)} project{'' if len(projects) == 1 else 's'}"
+    text = f"{size_text(size)} of {size_text(limit)} in {count}"
     if pruned.sessions:
         text += f"; removed {pruned.sessions} old sessions, {size_text(pruned.bytes)}"
     found = [CheckResult(level="good" if size <= limit else "broken", text=text)]

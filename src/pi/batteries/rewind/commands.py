@@ -198,7 +198,7 @@ class RewindCommands:
             lines = await self._recorder.run(diff_lines, history, plan.files)
             if not await ctx.ui.custom(partial(PreviewScreen, plan, lines)):
                 return None
-        title = f"{_title(plan.point)}: {summary(plan)}"
+        title = f"Rewind to before “{_title(plan.point)}”. Files: {summary(plan)}"
         options = [Option(label=NOTHING)]
         if plan.steps(foreign=True):
             options.append(Option(label=BOTH, description="the prompt returns to the editor"))
@@ -212,7 +212,8 @@ class RewindCommands:
     async def _confirm(self, plan: Plan, ctx: CommandContext) -> bool:
         go = "Restore"
         rows = [file_row(each) for each in plan.files[:20]]
-        title = "\n".join([f"{_title(plan.point)}: {summary(plan)}", *rows])
+        more = [f"… {len(plan.files) - len(rows)} more"] if len(plan.files) > len(rows) else []
+        title = "\n".join([f"{_title(plan.point)}. Files: {summary(plan)}", *rows, *more])
         return await ctx.ui.select(title, [NOTHING, go], initial=NOTHING) == go
 
     async def _restore(
@@ -396,7 +397,7 @@ class RewindCommands:
         size = await self._recorder.run(history.store.size)
         limit = history.store.limits.store_bytes
         lines = [
-            f"Rewind {coverage_text(found)}" if self._is_enabled else OFF,
+            coverage_text(found) if self._is_enabled else OFF,
             f"The store has {size_text(size)} of {size_text(limit)}.",
         ]
         if self._recorder.interrupted is not None:
@@ -441,7 +442,7 @@ def clock_text(time_ms: int) -> str:
 def _title(point: Point) -> str:
     prompt = one_line(point.prompt) or "(no text)"
     prompt = prompt if len(prompt) <= 50 else f"{prompt[:49]}…"
-    return f"↶ before the rewind to: {prompt}" if point.saved_by else prompt
+    return f"↶ saved before going to: {prompt}" if point.saved_by else prompt
 
 
 def _scope(word: str) -> Scope:

@@ -33,7 +33,7 @@ from pi.batteries.rewind.states import (
     read_path,
     stamp_of,
 )
-from pi.batteries.rewind.store import Store, keys, read_json, sweep
+from pi.batteries.rewind.store import Store, keys, read_index, sweep
 from pi.extension import FileLock, FileLocked, PiError, Record, replace, replace_file
 
 NO_STAMP: Stamp = (-1, 0, 0, 0, 0)
@@ -148,30 +148,26 @@ class History:
 
     def save_index(self) -> None:
         """Write stamps and states, so that the next session reads changed files only."""
-        rows = {path: [each.stamp, each.state.encode()] for path, each in self._known.items()}
-        index = {
-            "session": self.session.id,
-            "leftOut": sorted(self._scanner.left_out),
-            "files": rows,
-        }
-        data = json.dumps(index, separators=(",", ":")).encode()
+        head = {"session": self.session.id, "leftOut": sorted(self._scanner.left_out)}
+        rows = ([path, each.stamp, each.state.encode()] for path, each in self._known.items())
+        # Line by line: encoding all of it in one call would block the event loop for 0.1 s.
+        lines = [json.dumps(head), *map(json.dumps, rows), ""]
+        data = "\n".join(lines).encode()
         if self._reserve(len(data)):
             replace_file(self.folder.index, data)
 
     def _read_index(self) -> None:
-        index = read_json(self.folder.index)
-        if not isinstance(index, dict):
-            return
         try:
+            head, rows = read_index(self.folder.index)
             known = {
                 path: Known(_stamp(stamp), state)
-                for path, (stamp, encoded) in index["files"].items()
+                for path, stamp, encoded in rows
                 if (state := decode_state(encoded)) is not None
             }
-            is_mine = index["session"] == self.session.id
-            left_out = set(map(str, index["leftOut"]))
-        except (KeyError, TypeError, ValueError, AttributeError):
-            return  # written by another version
+            is_mine = head["session"] == self.session.id
+            left_out = set(map(str, head["leftOut"]))
+        except (OSError, KeyError, TypeError, ValueError):
+            return  # missing, or written by another version
         # A content may have been pruned meanwhile.
         known = {
             path: each if self._is_stored(each.state) else Known(NO_STAMP, each.state)
@@ -229,7 +225,7 @@ class History:
         seen: dict[str, Stamp] = {}
         if not self.refused:
             scan = self._last_scan = self._scanner.scan()
-            seen = scan.stamps
+            seen = dict(scan.stamps)  # the scanner keeps its own
         for path in self._extra:
             if path not in seen:
                 try:

@@ -43,7 +43,10 @@ from pi.extension import (
 ENTRY = "rewind-point"
 """Custom type of the entries that link points with the conversation."""
 FRESH_SECONDS = 0.25
-"""A capture that is no older than this also shows the state before the next command."""
+"""A capture that ended no longer ago also shows the state before the next command.
+
+So a series of commands takes one scan each, and not two.
+"""
 UNTRUSTED = "the project is not trusted"
 T = TypeVar("T")
 
@@ -181,9 +184,8 @@ class Recorder:
 
     async def _capture(self, by: Author, what: str = "") -> None:
         history = await self.opened()
-        started = self._pi.scope.clock.monotonic()
         await self.run(history.capture, by, what)
-        self._captured_at = started
+        self._captured_at = self._pi.scope.clock.monotonic()
 
     async def settled(self) -> None:
         """Wait for captures that are under way."""
@@ -214,9 +216,9 @@ class Recorder:
         if found.refused or found.left_out or found.over_budget:
             text = coverage_text(found)
             if self._pi.context.has_ui:
-                self._pi.context.ui.notify(f"Rewind: {text}", "warning")
+                self._pi.context.ui.notify(f"Rewind: {text[:1].lower()}{text[1:]}", "warning")
             else:
-                self._pi.warn(f"Rewind: {text}")
+                self._pi.warn(f"Rewind: {text[:1].lower()}{text[1:]}")
 
     # Writes of tools and commands of the user -----------------------------------------------------
 
@@ -302,7 +304,7 @@ def coverage_text(found: Coverage) -> str:
     """What is covered, in one line."""
     if found.refused:
         return (
-            f"{found.refused}, so only files that edit and write change can be restored, "
+            f"{found.refused[:1].upper()}{found.refused[1:]}, so only files that edit and write change can be restored, "
             "not what commands change."
         )
     missing = [
@@ -313,7 +315,7 @@ def coverage_text(found: Coverage) -> str:
         *([f"{found.special} pipes and devices"] if found.special else []),
         *([f"{found.ignored} ignored files and folders"] if found.ignored else []),
     ]
-    text = f"covers {found.files:,} files, {size_text(found.bytes)}"
+    text = f"Covers {found.files:,} files, {size_text(found.bytes)}"
     return f"{text}. Not covered: {'; '.join(missing)}." if missing else f"{text}."
 
 
@@ -328,13 +330,14 @@ def _counted(names: Iterable[str], one: str, many: str = "") -> list[str]:
 
 def size_text(size: int) -> str:
     """A size for people."""
-    if size < 1000:
+    if size < 1024:
         return f"{size} B"
-    for unit in ("kB", "MB", "GB"):
-        size_in = size / 1000 ** (("kB", "MB", "GB").index(unit) + 1)
-        if size_in < 999.95 or unit == "GB":
-            return f"{size_in:.1f} {unit}"
-    return ""
+    amount = float(size)
+    for unit in ("KiB", "MiB", "GiB"):
+        amount /= 1024
+        if amount < 1023.95 or unit == "GiB":
+            break
+    return f"{amount:.1f} {unit}"
 
 
 def _is_name(text: str) -> bool:

@@ -10,6 +10,7 @@ import os
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
+from stat import S_ISDIR, S_ISLNK, S_ISREG
 
 from pi.batteries.rewind.ignore import FILES, NEVER, IgnoreRules, is_ignored, parse_ignore
 from pi.batteries.rewind.states import Stamp, is_leftover, stamp_of
@@ -60,6 +61,7 @@ class Scanner:
         self._has_scanned = False
         self._rules: dict[str, tuple[Stamp, IgnoreRules]] = {}
         """By path of the ignore file."""
+        self._before: dict[str, Stamp] = {}
         self._chains: dict[str, Chain] = {}
         self._old_chains: dict[str, Chain] = {}
 
@@ -93,6 +95,7 @@ class Scanner:
             found.rules_changed = True
             self._rules = {path: self._rules[path] for path in seen_rules}
         self._has_scanned = True
+        self._before = found.stamps
         return found
 
     def _covered(
@@ -100,27 +103,36 @@ class Scanner:
     ) -> Iterator[str]:
         """Add the stamps of a folder's entries; yields the names of the folders in it."""
         stamps = found.stamps
+        # What the same rules did not ignore the last time is not matched again: that would take
+        # a third of the scan.
+        before = self._before if self._old_chains.get(prefix) == chain else {}
         for entry in entries:
             name = entry.name
             path = prefix + name
             is_folder = entry.is_dir(follow_symlinks=False)
-            if (chain or name in NEVER) and is_ignored(chain, path, name, is_folder=is_folder):
-                found.ignored += 1
-                continue
-            if is_folder and f"{path}/" in self.left_out:
-                continue
-            if name.startswith(".pi-") and is_leftover(name):
-                continue
+            old = before.get(path)
+            if old is None or S_ISDIR(old[3]) is not is_folder:
+                if (chain or name in NEVER) and is_ignored(chain, path, name, is_folder=is_folder):
+                    found.ignored += 1
+                    continue
+                if name.startswith(".pi-") and is_leftover(name):
+                    continue
             try:
                 status = entry.stat(follow_symlinks=False)
             except OSError:
                 continue  # removed meanwhile
-            if not is_folder and not (entry.is_file(follow_symlinks=False) or entry.is_symlink()):
+            if is_folder:
+                if f"{path}/" not in self.left_out:
+                    stamps[path] = (0, 0, 0, status.st_mode, 0)
+                    yield name
+                continue
+            mode = status.st_mode
+            if not (S_ISREG(mode) or S_ISLNK(mode)):
                 found.special += 1
                 continue
-            stamps[path] = stamp_of(status)
-            if is_folder:
-                yield name
+            # ``stamp_of`` in place: a call for each file takes 10 ms of 20,000.
+            size, inode = status.st_size, status.st_ino
+            stamps[path] = (size, status.st_mtime_ns, status.st_ctime_ns, mode, inode)
 
     def was_ignored(self, path: str) -> bool:
         """Whether the rules before the last scan ignored a path, or a folder above it."""

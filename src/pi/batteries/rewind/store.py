@@ -5,7 +5,7 @@
     <store>/<project>/project.json     the folder that is saved
                      /packs/           contents
                      /sessions/        a journal for each session
-                     /index.json       stamps and states of the last session, to read less again
+                     /index.jsonl      stamps and states of the last session, to read less again
                      /restore.json     a restoration that has not ended
                      /live/            a locked file for each running session
 """
@@ -53,7 +53,7 @@ class ProjectFolder:
         self.path = path
         self.packs = path / "packs"
         self.sessions = path / "sessions"
-        self.index = path / "index.json"
+        self.index = path / "index.jsonl"
         self.restore = path / "restore.json"
         self.live = path / "live"
 
@@ -104,13 +104,14 @@ class ProjectFolder:
         used: set[str] = set()
         for path in self.journals():
             used |= Timeline(read_events(path)).hashes()
-        index = read_json(self.index)
-        if isinstance(index, dict):
-            states = (row[1] for row in index.get("files", {}).values())
-            used.update(s[2] for s in states if s and s[0] == "f")
+        try:
+            states = [row[2] for row in read_index(self.index)[1]]
+        except (OSError, ValueError, IndexError):
+            states = []
+        used.update(s[2] for s in states if s and s[0] == "f")
         restore = read_json(self.restore)
         if isinstance(restore, dict):
-            states = (state for row in restore.get("files", ()) for state in row[1:])
+            states = [state for row in restore.get("files", ()) for state in row[1:]]
             used.update(s[2] for s in states if s and s[0] == "f")
         return used
 
@@ -205,6 +206,12 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_bytes())
     except (OSError, ValueError):
         return None
+
+
+def read_index(path: Path) -> tuple[dict[str, Any], list[Any]]:
+    """The head and the rows of an index; raises ``OSError`` or ``ValueError``."""
+    head, *lines = path.read_text("utf-8").splitlines()
+    return json.loads(head), [json.loads(line) for line in lines]
 
 
 def sweep(project: ProjectFolder) -> None:

@@ -367,6 +367,18 @@ _TOOLS = group(
     ),
     *applied(
         "reload",
+        switch("rewind.enabled", "Rewind", "Save files before they change, so that /rewind puts them and the conversation back.", on=False),
+        *needing(
+            ("rewind.enabled",),
+            number("rewind.maxFileBytes", "Rewind: file", "Bytes beyond which a file is not saved.", 1024 * 1024),
+            number("rewind.maxFiles", "Rewind: files", "Files and folders of a project that are covered.", 20_000),
+            number("rewind.maxBytes", "Rewind: project", "Bytes of a project that are covered.", 256 * 1024 * 1024),
+            number("rewind.keepDays", "Rewind: days", "Days that the points of a session are kept. Not from a project's settings.", 14),
+            number("rewind.storeBytes", "Rewind: store", "Bytes of the saved files of all projects. Not from a project's settings.", 1024 * 1024 * 1024),
+        ),
+    ),
+    *applied(
+        "reload",
         choice("edit.variant", "Edit tool", "How models write edits: replace (texts), patch (unified diffs), apply_patch (patches of Codex), hashline (lines addressed by hashes).", ("replace", "patch", "apply_patch", "hashline")),
         switch("imageTool.enabled", "Pictures", "Let models make and edit pictures with an image model that has a key.", on=False),
         switch("astTools.enabled", "Syntax tree tools", "Let models search and replace code by its syntax tree: ast_grep, and ast_edit with a preview.", on=False),
