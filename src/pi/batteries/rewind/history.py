@@ -245,7 +245,11 @@ class History:
             found = self._read(path, checked=True)
             if found is None:
                 return []  # gone since the scan, or a pipe: the next capture decides
-            reading, state = found, self._save(found, budget=path not in self._extra)
+            if old is not None:  # what it replaces does not count
+                self._covered_bytes -= _saved_bytes(old.state)
+            reading, state = found, self._save(found)
+            if old is not None:
+                self._covered_bytes += _saved_bytes(old.state)
         self._remember(path, reading, state)
         if old is None:
             scan = self._last_scan
@@ -258,7 +262,7 @@ class History:
     def _save(self, reading: Reading, *, budget: bool = True) -> FileState:
         """Store a content; returns the state, which says whether that succeeded."""
         state = reading.state
-        if state.kind != "file" or reading.data is None:
+        if state.kind != "file" or reading.data is None or state.hash in self.packs:
             return state
         fits = not budget or self._covered_bytes + state.size <= self._limits.max_bytes
         if fits and self.packs.add(state.hash, reading.data):
@@ -411,6 +415,7 @@ class History:
             return True
         if self._is_full:  # looking again for every file would take too long
             return False
+        self.packs.flush()  # what is in memory counts, too
         room = self.store.make_room(size, besides=self.folder) or self._trim(size)
         self._size = self.store.size() + (size if room else 0)
         self._is_full = not room
