@@ -16,6 +16,7 @@ from pi.ai.providers.faux import calls, says
 from pi.batteries.rewind.adapter import extension
 from pi.batteries.rewind.commands import BOTH, CONVERSATION, FILES, KEEP, NOTHING, OVERWRITE
 from pi.batteries.rewind.recorder import ENTRY
+from pi.coding.session.opening import open_session
 from pi.extension import ExtensionAPI, InputMode, Option, SubSession, make_tool
 from tests.base.processes.children import needs_posix_shell
 from tests.batteries.rewind.project_fixture import tree_of
@@ -301,3 +302,58 @@ async def test_no_git_is_needed(tmp_path: Path) -> None:
         await hosted.session.prompt("/rewind 1")
 
         assert not (hosted.fixture.cwd / "a").exists()
+
+
+@pytest.mark.parametrize("answer", ["Finish it", "Take it back"])
+async def test_an_interrupted_rewind_is_recovered_in_the_next_session(
+    tmp_path: Path, answer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = (calls("bash", command="printf 1 > a; printf 1 > b"), says("done"))
+
+    def remove(path: str, state: Any) -> None:
+        if path.endswith("b"):
+            raise OSError(5, "Input/output error")
+        os.unlink(path)
+
+    ui = Answers(BOTH)
+    async with extension_session(tmp_path, extension, steps=steps, settings=ON, ui=ui) as hosted:
+        await hosted.session.prompt("go")
+        file, root = hosted.session.entries.log.file, hosted.fixture.cwd
+        assert file is not None
+        with monkeypatch.context() as broken:
+            broken.setattr("pi.batteries.rewind.states.remove", remove)
+            await hosted.session.prompt("/rewind 1")
+        assert [(root / name).exists() for name in "ab"] == [False, True]
+        assert "Input/output error" in ui.notes
+
+    ui = Answers(answer)
+    async with extension_session(
+        tmp_path, extension, settings=ON, ui=ui, open_log=lambda location: open_session(file, location)
+    ) as hosted:
+        await hosted.session.prompt("/rewind 1")
+        await hosted.session.prompt("/rewind recover")
+        is_finished = answer == "Finish it"
+
+        assert "An earlier rewind was interrupted" in ui.notes
+        assert [(root / name).exists() for name in "ab"] == [not is_finished] * 2
+        assert ui.text == ("go" if is_finished else "")
+        assert bool(roles(hosted)) is not is_finished
+
+
+async def test_a_fork_can_go_back_behind_its_beginning(tmp_path: Path) -> None:
+    steps = (
+        calls("bash", command="printf 1 > a"),
+        says("one"),
+        calls("bash", command="printf 2 > a"),
+        says("two"),
+    )
+    ui = Answers(BOTH)
+    async with extension_session(tmp_path, extension, steps=steps, settings=ON, ui=ui) as hosted:
+        await hosted.session.prompt("first")
+        await hosted.session.prompt("second")
+        await hosted.session.fork(hosted.session.info.fork_points()[-1].entry_id)
+        await hosted.session.prompt("/rewind 2")  # 1 is where the fork began
+
+        assert not (hosted.fixture.cwd / "a").exists()
+        assert ui.text == "first"
+        assert len(ui.asked) == 1

@@ -289,10 +289,10 @@ def _is_folder(state: FileState | None) -> bool:
 def _put(history: History, change: PathChange) -> None:
     path, new = history.path_of(change.path), change.new
     try:
-        _refuse_links(history, change.path)
         now = history.look(change.path)
         if now == new:
             return
+        _refuse_links(history, change.path)
         if new is None:
             if now is not None and (change.old is None or now.kind == change.old.kind):
                 _remove(path, now)
