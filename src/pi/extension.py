@@ -233,6 +233,8 @@ if TYPE_CHECKING:
     from pi.ai.wire.pi_messages import server as pi_messages_server
     from pi.ai.wire_support.served import EventEncoder, ServedRequest, messages_for, serve_events
     from pi.ai.wire_support.sse import SseReader
+    from pi.base.files import FileAccessError, replace_file
+    from pi.base.locks import FileLock, FileLocked
     from pi.base.processes.sandbox import (
         SandboxedCommand,
         SandboxPolicy,
@@ -242,8 +244,6 @@ if TYPE_CHECKING:
         project_policy,
         sandboxed,
     )
-    from pi.base.files import FileAccessError, replace_file
-    from pi.base.locks import FileLock, FileLocked
     from pi.base.processes.terminal import ChildTerminal
     from pi.coding.claude_tools import ClaudeCall, claude_call, claude_names, pi_arguments
     from pi.coding.export.share import Shared

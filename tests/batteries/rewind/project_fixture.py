@@ -10,7 +10,7 @@ from pathlib import Path
 from pi.batteries.rewind.history import History, SessionOf
 from pi.batteries.rewind.restoring import Plan, learn_interrupted, make_plan, restore
 from pi.batteries.rewind.scan import refused_root
-from pi.batteries.rewind.store import Limits, Store
+from pi.batteries.rewind.store import StoreLimits, Store
 
 Tree = dict[str, tuple[str, int, str]]
 
@@ -41,11 +41,13 @@ class Killed(BaseException):
 class ProjectFixture:
     """A project below a folder; its history can be opened again and again."""
 
-    def __init__(self, folder: Path, *, limits: Limits | None = None, session: str = "s1") -> None:
+    def __init__(
+        self, folder: Path, *, limits: StoreLimits | None = None, session: str = "s1"
+    ) -> None:
         self.root = folder / "project"
         self.root.mkdir(parents=True, exist_ok=True)
         self.home = folder / "home"
-        self.store = Store(folder / "store", limits or Limits())
+        self.store = Store(folder / "store", limits or StoreLimits())
         self.session = session
         self.steps_left = -1
         self.history = self.open()

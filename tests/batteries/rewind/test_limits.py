@@ -12,7 +12,7 @@ from pi.batteries.rewind.history import History, SessionOf
 from pi.batteries.rewind.packs import pack_files, records
 from pi.batteries.rewind.recorder import coverage_text, size_text
 from pi.batteries.rewind.scan import refused_root
-from pi.batteries.rewind.store import DAY_SECONDS, Limits, Store
+from pi.batteries.rewind.store import DAY_SECONDS, StoreLimits, Store
 from tests.batteries.rewind.project_fixture import ProjectFixture, tree_of
 
 
@@ -52,7 +52,7 @@ def test_a_refused_folder_is_not_read_but_written_files_are_saved(tmp_path: Path
 
 
 def test_large_files_are_noticed_but_never_removed_or_changed(tmp_path: Path) -> None:
-    project = ProjectFixture(tmp_path, limits=Limits(max_file_bytes=100))
+    project = ProjectFixture(tmp_path, limits=StoreLimits(max_file_bytes=100))
     (project.root / "old").write_bytes(noise(200))
     project.point("p")
     (project.root / "old").write_bytes(noise(300))
@@ -69,7 +69,7 @@ def test_large_files_are_noticed_but_never_removed_or_changed(tmp_path: Path) ->
 
 
 def test_a_project_with_too_many_files_says_what_it_covers(tmp_path: Path) -> None:
-    project = ProjectFixture(tmp_path, limits=Limits(max_files=100))
+    project = ProjectFixture(tmp_path, limits=StoreLimits(max_files=100))
     for folder in ("a", "b", "c"):
         (project.root / folder).mkdir()
         for number in range(60):
@@ -91,7 +91,7 @@ def test_a_project_with_too_many_files_says_what_it_covers(tmp_path: Path) -> No
 
 
 def test_a_flat_project_with_too_many_files_is_left_out(tmp_path: Path) -> None:
-    project = ProjectFixture(tmp_path, limits=Limits(max_files=50))
+    project = ProjectFixture(tmp_path, limits=StoreLimits(max_files=50))
     for number in range(80):
         (project.root / str(number)).write_text("x")
     (project.root / "inner").mkdir()
@@ -108,7 +108,7 @@ def test_a_flat_project_with_too_many_files_is_left_out(tmp_path: Path) -> None:
 
 
 def test_bytes_beyond_the_limit_of_the_project_are_not_saved(tmp_path: Path) -> None:
-    project = ProjectFixture(tmp_path, limits=Limits(max_bytes=1000))
+    project = ProjectFixture(tmp_path, limits=StoreLimits(max_bytes=1000))
     for number in range(5):
         (project.root / str(number)).write_bytes(noise(400))
     project.point("p")
@@ -123,7 +123,7 @@ def test_bytes_beyond_the_limit_of_the_project_are_not_saved(tmp_path: Path) -> 
 
 
 def test_the_store_stays_below_its_limit(tmp_path: Path) -> None:
-    limits = Limits(store_bytes=60_000)
+    limits = StoreLimits(store_bytes=60_000)
     project = ProjectFixture(tmp_path, limits=limits)
     for turn in range(30):
         (project.root / "a").write_bytes(noise(5000))
@@ -141,8 +141,8 @@ def test_the_store_stays_below_its_limit(tmp_path: Path) -> None:
     assert project.store.size() <= limits.store_bytes
 
 
-def test_a_full_store_leaves_files_out_and_says_so(tmp_path: Path) -> None:
-    limits = Limits(store_bytes=20_000)
+def test_a_full_store_leaves_files_out_and_reports_them(tmp_path: Path) -> None:
+    limits = StoreLimits(store_bytes=20_000)
     project = ProjectFixture(tmp_path, limits=limits)
     for number in range(10):
         (project.root / str(number)).write_bytes(noise(5000))
@@ -153,7 +153,7 @@ def test_a_full_store_leaves_files_out_and_says_so(tmp_path: Path) -> None:
 
 
 def test_the_oldest_sessions_of_other_projects_are_dropped_first(tmp_path: Path) -> None:
-    limits = Limits(store_bytes=40_000)
+    limits = StoreLimits(store_bytes=40_000)
     others = [ProjectFixture(tmp_path / str(n), limits=limits, session=f"s{n}") for n in range(3)]
     store = Store(tmp_path / "store", limits)
     histories = []

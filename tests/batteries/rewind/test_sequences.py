@@ -30,8 +30,10 @@ class RandomSession:
     def run(self, count: int) -> None:
         """Take so many actions; every rewind and redo is checked."""
         self.mark()
-        actions = (self.tool, self.command, self.command, self.manual, self.mark, self.rewind)
-        actions += (self.redo, self.reopen, self.killed_capture, self.killed_rewind)
+        actions = (
+            *(self.tool, self.command, self.command, self.manual, self.mark, self.rewind),
+            *(self.redo, self.reopen, self.killed_capture, self.killed_rewind),
+        )
         for _ in range(count):
             self.random.choice(actions)()
 
@@ -47,7 +49,9 @@ class RandomSession:
         """``write`` and ``edit``; also files that no scan covers."""
         name = self.random.choice((*NAMES, "d/x", "ignored/x"))
         target = self.project.root / name
-        parents = [self.project.root / part for part in target.relative_to(self.project.root).parents]
+        parents = [
+            self.project.root / part for part in target.relative_to(self.project.root).parents
+        ]
         if target.is_dir() or target.is_symlink() or any(p.is_symlink() for p in parents):
             return
         if any(parent.exists() and not parent.is_dir() for parent in parents):
@@ -136,7 +140,9 @@ class RandomSession:
         folders = [root, *(p for p in root.rglob("*") if p.is_dir() and not p.is_symlink())]
         folder = choose(folders)
         path = folder / choose(NAMES)
-        kind = choose(("write", "write", "append", "remove", "chmod", "link", "mkdir", "move", "swap"))
+        kind = choose(
+            ("write", "write", "append", "remove", "chmod", "link", "mkdir", "move", "swap")
+        )
         with suppress(OSError):
             if kind == "write":
                 path.write_text(self.text())

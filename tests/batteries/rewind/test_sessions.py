@@ -25,6 +25,7 @@ from tests.coding.extension_host.extension_session import (
     FakeUI,
     extension_session,
 )
+from tests.modes.pipes import until
 
 pytestmark = needs_posix_shell
 ON: dict[str, Any] = {"rewind": {"enabled": True}}
@@ -222,8 +223,7 @@ async def test_an_aborted_command_is_covered(tmp_path: Path) -> None:
     ui = Answers(BOTH)
     async with extension_session(tmp_path, extension, steps=steps, settings=ON, ui=ui) as hosted:
         running = asyncio.ensure_future(hosted.session.prompt("go"))
-        while not started.exists():
-            await asyncio.sleep(0.01)  # another process needs the processor
+        await until(started.exists)
         await hosted.session.abort()
         await running
         await hosted.session.prompt("/rewind 1")
@@ -275,9 +275,7 @@ async def test_an_untrusted_project_is_not_read(tmp_path: Path) -> None:
         assert not hosted.session.workspace.is_trusted
         await hosted.session.prompt("go")
         await hosted.session.prompt("/rewind 1")
-        stored = b"".join(
-            path.read_bytes() for path in tmp_path.rglob("*.pack") if path.is_file()
-        )
+        stored = b"".join(path.read_bytes() for path in tmp_path.rglob("*.pack") if path.is_file())
 
         assert b"a secret" not in stored
         assert not (hosted.fixture.cwd / "a").exists()
@@ -310,10 +308,10 @@ async def test_an_interrupted_rewind_is_recovered_in_the_next_session(
 ) -> None:
     steps = (calls("bash", command="printf 1 > a; printf 1 > b"), says("done"))
 
-    def remove(path: str, state: Any) -> None:
-        if path.endswith("b"):
+    def remove(path: Path, state: Any) -> None:
+        if path.name == "b":
             raise OSError(5, "Input/output error")
-        os.unlink(path)
+        path.unlink()
 
     ui = Answers(BOTH)
     async with extension_session(tmp_path, extension, steps=steps, settings=ON, ui=ui) as hosted:
@@ -328,7 +326,11 @@ async def test_an_interrupted_rewind_is_recovered_in_the_next_session(
 
     ui = Answers(answer)
     async with extension_session(
-        tmp_path, extension, settings=ON, ui=ui, open_log=lambda location: open_session(file, location)
+        tmp_path,
+        extension,
+        settings=ON,
+        ui=ui,
+        open_log=lambda location: open_session(file, location),
     ) as hosted:
         await hosted.session.prompt("/rewind 1")
         await hosted.session.prompt("/rewind recover")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from pi.batteries.rewind.commands import WORDS, RewindCommands
 from pi.batteries.rewind.recorder import Recorder, RecordingPolicy, size_text
-from pi.batteries.rewind.store import Limits
+from pi.batteries.rewind.store import StoreLimits
 from pi.extension import (
     CheckResult,
     ExtensionAPI,
@@ -16,22 +17,22 @@ from pi.extension import (
     ToolCall,
 )
 
-DEFAULTS = Limits()
-LIMITS: tuple[tuple[str, int, str], ...] = (
-    ("rewind.maxFileBytes", DEFAULTS.max_file_bytes, "bytes of a file beyond which it is not saved"),
-    ("rewind.maxFiles", DEFAULTS.max_files, "files and folders of a project that are covered"),
-    ("rewind.maxBytes", DEFAULTS.max_bytes, "bytes of a project that are covered"),
-    ("rewind.keepDays", DEFAULTS.keep_days, "days that the points of a session are kept"),
-    ("rewind.storeBytes", DEFAULTS.store_bytes, "bytes of all saved files of all projects"),
+DEFAULTS = StoreLimits()
+SETTINGS: tuple[tuple[str, type[Any], Any, str], ...] = (
+    ("rewind.enabled", bool, False, "save files, for /rewind"),
+    ("rewind.maxFileBytes", int, DEFAULTS.max_file_bytes, "bytes beyond which no file is saved"),
+    ("rewind.maxFiles", int, DEFAULTS.max_files, "files and folders of a project that are covered"),
+    ("rewind.maxBytes", int, DEFAULTS.max_bytes, "bytes of a project that are covered"),
+    ("rewind.keepDays", int, DEFAULTS.keep_days, "days that the points of a session are kept"),
+    ("rewind.storeBytes", int, DEFAULTS.store_bytes, "bytes of all saved files of all projects"),
 )
 OF_THE_STORE = ("rewind.keepDays", "rewind.storeBytes")
 
 
 def extension(pi: ExtensionAPI) -> Recorder:
     """Register the commands; files are followed if ``rewind.enabled`` is set."""
-    pi.settings.declare("rewind.enabled", bool, False, "save files, for /rewind")
-    for name, default, help in LIMITS:
-        pi.settings.declare(name, int, default, help)
+    for name, kind, default, help in SETTINGS:
+        pi.settings.declare(name, kind, default, help)
     recorder = Recorder(pi, lambda: _limits(pi))
     commands = RewindCommands(pi, recorder)
 
@@ -62,13 +63,14 @@ def extension(pi: ExtensionAPI) -> Recorder:
     return recorder
 
 
-def _limits(pi: ExtensionAPI) -> Limits:
+def _limits(pi: ExtensionAPI) -> StoreLimits:
     # A project must not decide what is kept of the others.
     values = [
         max(0, int(pi.settings.get(name, with_project=name not in OF_THE_STORE)))
-        for name, _, _ in LIMITS
+        for name, kind, _, _ in SETTINGS
+        if kind is int
     ]
-    return Limits(
+    return StoreLimits(
         max_file_bytes=values[0],
         max_files=values[1],
         max_bytes=values[2],

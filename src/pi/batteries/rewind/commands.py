@@ -13,7 +13,14 @@ from typing import Literal
 from pi.batteries.rewind import restoring
 from pi.batteries.rewind.history import History
 from pi.batteries.rewind.journal import Point, Scope
-from pi.batteries.rewind.preview import diff_lines, file_row, summary
+from pi.batteries.rewind.preview import (
+    PointRow,
+    diff_lines,
+    file_row,
+    row_text,
+    summary,
+    title,
+)
 from pi.batteries.rewind.recorder import ENTRY, Recorder, coverage_text, point_data, size_text
 from pi.batteries.rewind.restoring import Interrupted, Plan, make_plan
 from pi.extension import (
@@ -23,9 +30,7 @@ from pi.extension import (
     MessageEntry,
     Option,
     PiError,
-    Record,
     UserMessage,
-    one_line,
 )
 
 WORDS = ("recover", "status", "list", "prune", "redo")
@@ -41,16 +46,6 @@ OFF = (
     'Rewind is off: nothing is saved. Set "rewind": {"enabled": true} in settings.json, '
     "or switch it on in /settings."
 )
-
-
-class PointRow(Record):
-    """A point with what has changed until the next one."""
-
-    point: Point
-    files: int = 0
-    bytes: int = 0
-    """Of the changed files, as they were at the point."""
-    is_in_branch: bool = True
 
 
 class RewindCommands:
@@ -189,22 +184,20 @@ class RewindCommands:
         await self._recorder.run(history.capture, "outside")
         return history, await self._recorder.run(make_plan, history, point)
 
-    async def _ask_scope(
-        self, history: History, plan: Plan, ctx: CommandContext
-    ) -> Scope | None:
+    async def _ask_scope(self, history: History, plan: Plan, ctx: CommandContext) -> Scope | None:
         if ctx.mode == "tui" and plan.files:
             from pi.batteries.rewind.views import PreviewScreen  # deferred: only drawn here
 
             lines = await self._recorder.run(diff_lines, history, plan.files)
             if not await ctx.ui.custom(partial(PreviewScreen, plan, lines)):
                 return None
-        title = f"Rewind to before “{_title(plan.point)}”. Files: {summary(plan)}"
+        question = f"Rewind to before “{title(plan.point)}”. Files: {summary(plan)}"
         options = [Option(label=NOTHING)]
         if plan.steps(foreign=True):
             options.append(Option(label=BOTH, description="the prompt returns to the editor"))
             options.append(Option(label=FILES, description="the conversation goes on"))
         options.append(Option(label=CONVERSATION, description="no file is changed"))
-        answer = await ctx.ui.select(title, options, initial=NOTHING)
+        answer = await ctx.ui.select(question, options, initial=NOTHING)
         scopes: dict[str | None, Scope] = {BOTH: "both", FILES: "files"}
         scopes[CONVERSATION] = "conversation"
         return scopes.get(answer)
@@ -213,8 +206,8 @@ class RewindCommands:
         go = "Restore"
         rows = [file_row(each) for each in plan.files[:20]]
         more = [f"… {len(plan.files) - len(rows)} more"] if len(plan.files) > len(rows) else []
-        title = "\n".join([f"{_title(plan.point)}. Files: {summary(plan)}", *rows, *more])
-        return await ctx.ui.select(title, [NOTHING, go], initial=NOTHING) == go
+        question = "\n".join([f"{title(plan.point)}. Files: {summary(plan)}", *rows, *more])
+        return await ctx.ui.select(question, [NOTHING, go], initial=NOTHING) == go
 
     async def _restore(
         self, plan: Plan, scope: Scope, kind: Literal["rewind", "redo"], ctx: CommandContext
@@ -224,8 +217,8 @@ class RewindCommands:
             rows = [f"  {file_row(each)}" for each in plan.foreign[:10]]
             more = len(plan.foreign) - len(rows)
             rows += [f"  … {more} more"] if more > 0 else []
-            title = "\n".join(["These files were changed outside of this session:", *rows])
-            answer = await ctx.ui.select(title, [NOTHING, KEEP, OVERWRITE], initial=NOTHING)
+            question = "\n".join(["These files were changed outside of this session:", *rows])
+            answer = await ctx.ui.select(question, [NOTHING, KEEP, OVERWRITE], initial=NOTHING)
             if answer not in (KEEP, OVERWRITE):
                 self._write(ctx, "Nothing was changed.")
                 return
@@ -374,7 +367,7 @@ class RewindCommands:
         scope = scope or (_scope(str(only)) if only else "both")
         history = await self._recorder.opened()
         if not flags.get("yes"):
-            lines = [f"{_title(plan.point)}: {summary(plan)}", *map(file_row, plan.files)]
+            lines = [f"{title(plan.point)}: {summary(plan)}", *map(file_row, plan.files)]
             if scope != "conversation":
                 lines += await self._recorder.run(diff_lines, history, plan.files)
             self._write(ctx, "\n".join([*lines, "Nothing was changed: --yes does it."]))
@@ -426,25 +419,6 @@ class RewindCommands:
         ctx.ui.notify(text, "error")
 
 
-def row_text(row: PointRow) -> str:
-    """A point in one line."""
-    changed = f"{row.files} files, {size_text(row.bytes)}" if row.files else "no changes"
-    return f"{clock_text(row.point.time_ms)}  {_title(row.point):<50}  {changed}"
-
-
-def clock_text(time_ms: int) -> str:
-    """A local time."""
-    import time  # deferred: only listings show times
-
-    return time.strftime("%d %b %H:%M", time.localtime(time_ms / 1000))
-
-
-def _title(point: Point) -> str:
-    prompt = one_line(point.prompt) or "(no text)"
-    prompt = prompt if len(prompt) <= 50 else f"{prompt[:49]}…"
-    return f"↶ saved before going to: {prompt}" if point.saved_by else prompt
-
-
 def _scope(word: str) -> Scope:
     return next(scope for scope in SCOPES if scope == word)
 
@@ -468,5 +442,3 @@ def prompt_entry(entries: Sequence[Entry], point: str) -> str:
                 return entry.id
             below.add(entry.id)
     return first
-
-

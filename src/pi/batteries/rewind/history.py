@@ -212,7 +212,9 @@ class History:
             self.save_index()
         return files
 
-    def record(self, changes: Iterable[PathChange], by: Author, what: str) -> tuple[PathChange, ...]:
+    def record(
+        self, changes: Iterable[PathChange], by: Author, what: str
+    ) -> tuple[PathChange, ...]:
         """Add changes to the journal."""
         files = tuple(sorted(changes, key=lambda each: each.path))
         if files:
@@ -297,14 +299,13 @@ class History:
     def before_write(self, target: str) -> tuple[str, ...]:
         """Save what a tool is about to change. Returns the paths for ``after_write``."""
         if self._last_scan is None and not self.refused:
-            self.capture("outside")  # without a scan nobody knows whether a file is new
+            self.capture("outside")  # without a scan it is unknown whether a file is new
         self._size, self._is_full = self.store.size(), False
         name = self.name_of(target)
         paths = [*self._missing_parents(name), name]
         changes: list[PathChange] = []
         for path in paths:
-            # A path that no scan covers was not there before, as far as anybody knows: what it
-            # holds now is its first state.
+            # Of a path that no scan covers nothing is known: what it holds now is its first state.
             is_followed = path in self._known or path in self._extra or self._scanner.covers(path)
             found = self._sync(path)
             changes += found if is_followed else ()
@@ -344,10 +345,10 @@ class History:
 
     def _missing_parents(self, name: str) -> list[str]:
         found: list[str] = []
-        parent = os.path.dirname(name)
+        parent = name.rpartition("/")[0]
         while parent and not os.path.lexists(self.path_of(parent)):
             found.insert(0, parent)
-            parent = os.path.dirname(parent)
+            parent = parent.rpartition("/")[0]
         return found
 
     def _read(self, path: str, *, checked: bool = False) -> Reading | None:
@@ -357,21 +358,20 @@ class History:
 
     def _is_direct(self, path: str) -> bool:
         """Whether no folder above a path is a link: what is behind one is another file."""
-        folder = os.path.dirname(self.path_of(path))
-        return os.path.realpath(folder) == folder
+        folder = self.path_of(path).parent
+        return os.path.realpath(folder) == str(folder)
 
-    def path_of(self, name: str) -> str:
+    def path_of(self, name: str) -> Path:
         """The absolute path for a name in the journal."""
-        return name if os.path.isabs(name) else f"{self.root}/{name}"
+        return self.root / name
 
     def name_of(self, path: str) -> str:
         """The name in the journal: relative inside the project, absolute outside."""
         folder, last = os.path.split(path)
-        real = os.path.join(os.path.realpath(folder), last)
-        below = os.path.relpath(real, self.root)
-        if below == os.pardir or below.startswith(f"{os.pardir}{os.sep}") or below == os.curdir:
-            return real
-        return below.replace(os.sep, "/")
+        real = Path(os.path.realpath(folder)) / last
+        if real == self.root or not real.is_relative_to(self.root):
+            return str(real)
+        return real.relative_to(self.root).as_posix()
 
     # Points and coverage --------------------------------------------------------------------------
 

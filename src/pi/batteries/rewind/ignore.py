@@ -35,7 +35,9 @@ class IgnoreRules:
     def __init__(self, prefix: str, patterns: Sequence[_Pattern]) -> None:
         self._cut = len(prefix)
         # Most files have no exceptions. Then the order is irrelevant, and one expression will do.
-        self._groups = [patterns] if not any(p.negated for p in patterns) else [[p] for p in patterns]
+        self._groups = (
+            [patterns] if not any(p.negated for p in patterns) else [[p] for p in patterns]
+        )
         self._compiled = [_compiled(group) for group in reversed(self._groups)]
 
     def decide(self, path: str, name: str, *, is_folder: bool) -> bool | None:

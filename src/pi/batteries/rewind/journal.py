@@ -144,7 +144,7 @@ class Timeline:
         return next(index for index, found in enumerate(is_point) if found)
 
 
-# The file -------------------------------------------------------------------------------------------
+# The file -----------------------------------------------------------------------------------------
 
 
 class JournalHeader(Record):
@@ -187,7 +187,7 @@ class Journal:
     def _is_torn(self) -> bool:
         """Whether the last line was cut off by a kill."""
         try:
-            with open(self.path, "rb") as file:
+            with self.path.open("rb") as file:
                 file.seek(-1, os.SEEK_END)
                 return file.read(1) != b"\n"
         except OSError:
@@ -197,7 +197,7 @@ class Journal:
 def read_header(path: Path) -> JournalHeader | None:
     """The header of a journal; ``None`` if there is none."""
     try:
-        with open(path, "rb") as file:
+        with path.open("rb") as file:
             found = json.loads(file.readline())
         return JournalHeader(session=found["session"], root=found["root"], file=found["file"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -225,7 +225,12 @@ def encode_event(event: Event) -> dict[str, Any]:
     """The form of an event in the file."""
     match event:
         case Point():
-            fields = {"type": "point", "id": event.id, "time": event.time_ms, "prompt": event.prompt}
+            fields = {
+                "type": "point",
+                "id": event.id,
+                "time": event.time_ms,
+                "prompt": event.prompt,
+            }
             if event.saved_by:
                 fields |= {"savedBy": event.saved_by, "leaf": event.leaf}
             return fields
@@ -234,8 +239,13 @@ def encode_event(event: Event) -> dict[str, Any]:
             return {**fields, "files": encode_changes(event.files)}
         case Restoration():
             return {
-                **{"type": "restore", "id": event.id, "time": event.time_ms, "to": event.to},
-                **{"saved": event.saved, "kind": event.kind, "scope": event.scope},
+                "type": "restore",
+                "id": event.id,
+                "time": event.time_ms,
+                "to": event.to,
+                "saved": event.saved,
+                "kind": event.kind,
+                "scope": event.scope,
                 "files": encode_changes(event.files),
             }
 
@@ -253,9 +263,7 @@ def decode_event(fields: Mapping[str, Any]) -> Event | None:
             )
         case "change":
             files = decode_changes(fields["files"])
-            return Change(
-                time_ms=fields["time"], by=fields["by"], what=fields["what"], files=files
-            )
+            return Change(time_ms=fields["time"], by=fields["by"], what=fields["what"], files=files)
         case "restore":
             return Restoration(
                 id=fields["id"],

@@ -75,7 +75,7 @@ class Packs:
             return None
         name, offset, length = place
         try:
-            with open(self._folder / name, "rb") as file:
+            with (self._folder / name).open("rb") as file:
                 file.seek(offset)
                 data = file.read(length)
         except OSError:
@@ -123,7 +123,7 @@ def pack_files(folder: Path) -> list[Path]:
 def records(path: Path) -> Iterator[tuple[bytes, int, int]]:
     """Hash, offset and length of every whole record of a pack."""
     try:
-        with open(path, "rb") as file:
+        with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
             if size < _HEAD.size:
                 return
@@ -143,7 +143,7 @@ def records(path: Path) -> Iterator[tuple[bytes, int, int]]:
 def drop_unused(folder: Path, used: Collection[bytes]) -> int:
     """Remove packs without used contents; rewrite those that are mostly unused.
 
-    Returns the bytes that were freed. Nobody else may write to the folder meanwhile.
+    Returns the bytes that were freed. The caller must be the only writer of the folder meanwhile.
     """
     freed, seen = 0, set[bytes]()
     for path in pack_files(folder):
@@ -166,7 +166,7 @@ def drop_unused(folder: Path, used: Collection[bytes]) -> int:
 
 def _rewrite(path: Path, kept: dict[bytes, tuple[int, int]]) -> None:
     beside = path.with_name(f".pi-{os.urandom(8).hex()}.tmp")
-    with open(path, "rb") as source, open(beside, "xb", opener=_private) as target:
+    with path.open("rb") as source, open(beside, "xb", opener=_private) as target:
         for key, (offset, length) in kept.items():
             source.seek(offset)
             target.write(_HEAD.pack(_MARK, key, length))

@@ -1,4 +1,4 @@
-"""What a restoration would change: rows for every file, and their differences. Pure but reading."""
+"""Points and changes as text: rows for points and files, and the differences of files."""
 
 from __future__ import annotations
 
@@ -6,15 +6,45 @@ import difflib
 from collections.abc import Sequence
 
 from pi.batteries.rewind.history import History
+from pi.batteries.rewind.journal import Point
 from pi.batteries.rewind.recorder import size_text
 from pi.batteries.rewind.restoring import Plan, PlannedFile
 from pi.batteries.rewind.states import FileState
-from pi.extension import one_line
+from pi.extension import Record, one_line
 
 MAX_DIFF_BYTES = 256 * 1024
 """Content of both sides of a file beyond which only the sizes are shown."""
 MAX_DIFF_LINES = 2000
 """Lines of all differences together."""
+
+
+class PointRow(Record):
+    """A point with what has changed until the next one."""
+
+    point: Point
+    files: int = 0
+    bytes: int = 0
+    """Of the changed files, as they were at the point."""
+
+
+def row_text(row: PointRow) -> str:
+    """A point in one line."""
+    changed = f"{row.files} files, {size_text(row.bytes)}" if row.files else "no changes"
+    return f"{clock_text(row.point.time_ms)}  {title(row.point):<50}  {changed}"
+
+
+def clock_text(time_ms: int) -> str:
+    """A local time."""
+    import time  # deferred: only listings show times
+
+    return time.strftime("%d %b %H:%M", time.localtime(time_ms / 1000))
+
+
+def title(point: Point) -> str:
+    """The prompt after a point."""
+    prompt = one_line(point.prompt) or "(no text)"
+    prompt = prompt if len(prompt) <= 50 else f"{prompt[:49]}…"
+    return f"↶ saved before going to: {prompt}" if point.saved_by else prompt
 
 
 def file_row(file: PlannedFile) -> str:
@@ -40,11 +70,16 @@ def _action(file: PlannedFile) -> str:
 
 def _sizes(file: PlannedFile) -> str:
     now, then = file.now, file.then
-    if then is not None and now is not None and then.kind == now.kind and then.kind != "link":
-        if now.mode != then.mode and (now.kind == "folder" or now.hash == then.hash):
-            return f"  {now.mode:o} → {then.mode:o}"
+    if _only_mode(now, then):
+        return f"  {now.mode:o} → {then.mode:o}" if now and then else ""
     parts = [_described(state) for state in (now, then) if state is not None]
     return f"  {' → '.join(parts)}" if any(parts) else ""
+
+
+def _only_mode(now: FileState | None, then: FileState | None) -> bool:
+    if now is None or then is None or now.kind != then.kind or now.mode == then.mode:
+        return False
+    return now.kind == "folder" or now.hash == then.hash
 
 
 def _described(state: FileState) -> str:

@@ -19,7 +19,7 @@ from pi.batteries.rewind.history import Coverage, History, SessionOf
 from pi.batteries.rewind.journal import Author
 from pi.batteries.rewind.restoring import Interrupted, learn_interrupted
 from pi.batteries.rewind.scan import refused_root
-from pi.batteries.rewind.store import Limits, Store
+from pi.batteries.rewind.store import StoreLimits, Store
 from pi.extension import (
     BeforeAgentStartEvent,
     Boundary,
@@ -54,7 +54,7 @@ T = TypeVar("T")
 class Recorder:
     """The history of the session, and what is running."""
 
-    def __init__(self, pi: ExtensionAPI, limits: Callable[[], Limits]) -> None:
+    def __init__(self, pi: ExtensionAPI, limits: Callable[[], StoreLimits]) -> None:
         self._pi = pi
         self._limits = limits
         self._history: History | None = None
@@ -279,7 +279,6 @@ class RecordingPolicy(Policy):
             return at.next
         return replace(at.next, entries=(*at.next.entries, entry))
 
-
     async def _finish(self, others: Callable[[], Awaitable[None]] | None) -> None:
         """Wait for the last capture: what the user changes once pi is idle is the user's."""
         if others is not None:
@@ -303,12 +302,13 @@ def point_data(entry: Entry) -> dict[str, Any] | None:
 def coverage_text(found: Coverage) -> str:
     """What is covered, in one line."""
     if found.refused:
-        return (
-            f"{found.refused[:1].upper()}{found.refused[1:]}, so only files that edit and write change can be restored, "
-            "not what commands change."
-        )
+        why = f"{found.refused[:1].upper()}{found.refused[1:]}"
+        rest = "only files that edit and write change can be restored, not what commands change."
+        return f"{why}, so {rest}"
     missing = [
-        *_counted(found.left_out, "folder beyond rewind.maxFiles", "folders beyond rewind.maxFiles"),
+        *_counted(
+            found.left_out, "folder beyond rewind.maxFiles", "folders beyond rewind.maxFiles"
+        ),
         *_counted(found.too_large, "file larger than rewind.maxFileBytes"),
         *_counted(found.over_budget, "file beyond rewind.maxBytes or rewind.storeBytes"),
         *_counted(found.unreadable, "folder that cannot be read", "folders that cannot be read"),

@@ -11,6 +11,7 @@ import os
 import secrets
 import stat
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 from pi.batteries.rewind import states
@@ -115,8 +116,8 @@ def make_plan(history: History, point: Point) -> Plan:
 
 def _is_lost(history: History, file: PlannedFile) -> bool:
     """Whether a file outside of the project went away with its folder, e.g. of a working copy."""
-    folder = os.path.dirname(file.path)
-    return os.path.isabs(file.path) and file.now is None and not os.path.isdir(folder)
+    path = history.path_of(file.path)
+    return str(path) == file.path and file.now is None and not path.parent.is_dir()
 
 
 def _changed_by_other_sessions(history: History, point: Point) -> dict[str, FileState | None]:
@@ -153,7 +154,7 @@ def _problem(history: History, now: FileState | None, then: FileState | None) ->
 def _folder_problem(history: History, path: str, then: Mapping[str, FileState | None]) -> str:
     """A folder that has to make room for a file must not hold anything that is not covered."""
     state, whole = then[path], history.path_of(path)
-    if state is None or state.kind == "folder" or os.path.islink(whole) or not os.path.isdir(whole):
+    if state is None or state.kind == "folder" or whole.is_symlink() or not whole.is_dir():
         return ""
     for folder, folders, files in os.walk(whole):
         below = os.path.relpath(folder, history.root)
@@ -163,7 +164,7 @@ def _folder_problem(history: History, path: str, then: Mapping[str, FileState | 
     return ""
 
 
-# Performing -----------------------------------------------------------------------------------------
+# Performing ---------------------------------------------------------------------------------------
 
 
 def restore(
@@ -204,9 +205,7 @@ def restore(
         )
         _check(history, steps)
         history.journal.append(saved)
-        intent = Interrupted(
-            restoration=restoration, session=history.session.id, navigate=navigate
-        )
+        intent = Interrupted(restoration=restoration, session=history.session.id, navigate=navigate)
         _write_intent(history, intent)
         history.step("intent")
         return _perform(history, intent)
@@ -257,7 +256,7 @@ def put_all(history: History, changes: Sequence[PathChange]) -> None:
 def _chmod(history: History, change: PathChange, more: int = 0) -> None:
     assert change.new is not None
     try:
-        os.chmod(history.path_of(change.path), change.new.mode | more)
+        history.path_of(change.path).chmod(change.new.mode | more)
     except OSError as error:
         raise _failure(change, error) from error
 
@@ -277,9 +276,7 @@ def ordered(changes: Sequence[PathChange]) -> list[PathChange]:
 
 
 def _changes_kind(change: PathChange) -> bool:
-    return (
-        change.old is not None and change.new is not None and change.old.kind != change.new.kind
-    )
+    return change.old is not None and change.new is not None and change.old.kind != change.new.kind
 
 
 def _is_folder(state: FileState | None) -> bool:
@@ -300,7 +297,7 @@ def _put(history: History, change: PathChange) -> None:
         data = history.packs.get(new.hash) if new.kind == "file" else None
         if new.kind == "file" and data is None:
             raise NotSaved(f"The saved content of {change.path} is missing.")
-        os.makedirs(os.path.dirname(path), exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         states.put(path, new, data)
     except (OSError, FileAccessError) as error:
         raise _failure(change, error) from error
@@ -314,27 +311,22 @@ def _failure(change: PathChange, error: OSError | FileAccessError) -> RestoreFai
     )
 
 
-def _remove(path: str, now: FileState) -> None:
-    if now.kind == "folder":
-        # Not empty: it holds files that are not covered. They stay, and so does the folder.
-        if not os.listdir(path):
-            os.rmdir(path)
-        return
-    states.remove(path, now)
+def _remove(path: Path, now: FileState) -> None:
+    # A folder that is not empty holds files that are not covered. They stay, and so does it.
+    if now.kind != "folder" or not any(path.iterdir()):
+        states.remove(path, now)
 
 
 def _refuse_links(history: History, name: str) -> None:
     """Raise ``OSError`` if a folder above a path is a link: the file would end up elsewhere."""
-    if os.path.isabs(name):
-        return
-    parent = os.path.dirname(name)
-    while parent:
-        if os.path.islink(history.path_of(parent)):
-            raise OSError(0, f"{parent} is a link now")
-        parent = os.path.dirname(parent)
+    for parent in history.path_of(name).parents:
+        if parent == history.root:
+            return
+        if parent.is_symlink():
+            raise OSError(0, f"{parent.name} is a link now")
 
 
-# Recovering -----------------------------------------------------------------------------------------
+# Recovering ---------------------------------------------------------------------------------------
 
 
 def read_interrupted(history: History) -> Interrupted | None:
@@ -364,9 +356,15 @@ def read_interrupted(history: History) -> Interrupted | None:
 def _write_intent(history: History, intent: Interrupted) -> None:
     each = intent.restoration
     fields: dict[str, Any] = {
-        **{"id": each.id, "time": each.time_ms, "to": each.to, "saved": each.saved},
-        **{"kind": each.kind, "scope": each.scope, "files": encode_changes(each.files)},
-        **{"session": intent.session, "navigate": intent.navigate},
+        "id": each.id,
+        "time": each.time_ms,
+        "to": each.to,
+        "saved": each.saved,
+        "kind": each.kind,
+        "scope": each.scope,
+        "files": encode_changes(each.files),
+        "session": intent.session,
+        "navigate": intent.navigate,
         "filesDone": intent.files_done,
     }
     replace_file(history.folder.restore, json.dumps(fields).encode())
@@ -391,10 +389,10 @@ def conflicts(history: History, intent: Interrupted) -> tuple[str, ...]:
 
 def _is_expected(now: FileState | None, change: PathChange) -> bool:
     """Whether a path holds what a restoration leaves, wherever it was ended."""
-    if now in (change.old, change.new, None):
+    if now is None or now in (change.old, change.new):
         return True
     known = (each.mode | stat.S_IRWXU for each in (change.old, change.new) if each is not None)
-    return now is not None and now.kind == "folder" and now.mode in known
+    return now.kind == "folder" and now.mode in known
 
 
 def finish(history: History, intent: Interrupted) -> Restoration:
@@ -445,11 +443,9 @@ def _is_journaled(history: History, intent: Interrupted) -> bool:
 
 def sweep_leftovers(history: History, intent: Interrupted) -> None:
     """Remove temporary files that a killed restoration has left in the project."""
-    folders = {os.path.dirname(history.path_of(each.path)) for each in intent.restoration.files}
+    folders = {history.path_of(each.path).parent for each in intent.restoration.files}
     for folder in folders:
-        try:
-            names = os.listdir(folder)
-        except OSError:
-            continue
-        for name in filter(states.is_leftover, names):
-            os.unlink(os.path.join(folder, name))
+        if folder.is_dir() and not folder.is_symlink():
+            for path in folder.glob(".pi-*.tmp"):
+                if states.is_leftover(path.name):
+                    path.unlink()

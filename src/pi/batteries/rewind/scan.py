@@ -141,10 +141,12 @@ class Scanner:
     def covers(self, path: str) -> bool:
         """Whether a scan finds a path, if it exists."""
         parts = path.split("/")
-        above = ("".join(f"{part}/" for part in parts[:depth]) or "./" for depth in range(len(parts)))
+        above = (
+            "".join(f"{part}/" for part in parts[:depth]) or "./" for depth in range(len(parts))
+        )
         return (
             self._has_scanned
-            and not os.path.isabs(path)
+            and not path.startswith("/")
             and self.left_out.isdisjoint(above)
             and not self._is_ignored(path, self._chains)
         )
@@ -184,14 +186,14 @@ class Scanner:
         return chain
 
     def _read_rules(self, path: str, prefix: str, found: Scan) -> IgnoreRules | None:
-        whole = f"{self._root}/{path}"
+        whole = self._root / path
         try:
-            stamp = stamp_of(os.stat(whole))
+            stamp = stamp_of(whole.stat())
             if path in self._rules and self._rules[path][0] == stamp:
                 return self._rules[path][1]
-            if not os.path.isfile(whole) or stamp[0] > MAX_IGNORE_BYTES:
+            if not whole.is_file() or stamp[0] > MAX_IGNORE_BYTES:
                 return None
-            with open(whole, encoding="utf-8", errors="surrogateescape") as file:
+            with whole.open(encoding="utf-8", errors="surrogateescape") as file:
                 rules = parse_ignore(file.read(MAX_IGNORE_BYTES), prefix)
         except OSError:
             return None

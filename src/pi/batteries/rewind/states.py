@@ -9,7 +9,6 @@ import errno
 import hashlib
 import os
 import stat
-import sys
 import time
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -27,8 +26,7 @@ _FLAGS = (
 )
 _NOTHING = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 RACY_NS = 50_000_000
-COARSE__NOTHING = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
-RACY_NS = 2_000_000_000
+COARSE_RACY_NS = 2_000_000_000
 """A file that changed so shortly before it was read may change again with the same stamp.
 
 Times of a file system advance in ticks, of two seconds in the worst case.
@@ -105,32 +103,40 @@ def stamp_of(found: os.stat_result) -> Stamp:
     )
 
 
-def read_path(path: str, *, max_bytes: int) -> Reading | None:
+def read_path(path: Path, *, max_bytes: int) -> Reading | None:
     """What a path holds now; ``None`` if nothing, or something that cannot be saved: a pipe."""
     for _ in range(3):
         try:
-            found = os.lstat(path)
+            return _read(path, max_bytes)
+        except _ChangedMeanwhile:
+            continue
         except OSError as error:
-            if error.errno in _NOTHING:
-                return None
-            raise
-        if stat.S_ISDIR(found.st_mode):
-            state = FileState(kind="folder", mode=stat.S_IMODE(found.st_mode))
-            return Reading(state, stamp_of(found))
-        try:
-            if stat.S_ISLNK(found.st_mode):
-                return Reading(FileState(kind="link", target=os.readlink(path)), stamp_of(found))
-            if not stat.S_ISREG(found.st_mode):
-                return None
-            if (reading := _read_file(path, found, max_bytes)) is not None:
-                return reading
-        except (FileNotFoundError, NotADirectoryError):
-            continue  # removed meanwhile
-        except OSError as error:
-            if error.errno == errno.ELOOP:  # it became a link meanwhile
-                continue
-            return unsaved(found)  # not readable
-    return unsaved(os.lstat(path)) if os.path.lexists(path) else None
+            if error.errno not in _NOTHING:
+                return unsaved(path.lstat())  # not readable
+    try:
+        return unsaved(path.lstat())
+    except OSError:
+        return None
+
+
+class _ChangedMeanwhile(Exception):
+    """The file was written while it was read."""
+
+
+def _read(path: Path, max_bytes: int) -> Reading | None:
+    try:
+        found = path.lstat()
+    except OSError as error:
+        if error.errno in _NOTHING:
+            return None
+        raise
+    if stat.S_ISDIR(found.st_mode):
+        state = FileState(kind="folder", mode=stat.S_IMODE(found.st_mode))
+        return Reading(state, stamp_of(found))
+    if stat.S_ISLNK(found.st_mode):
+        target = os.readlink(path)  # noqa: PTH115 - a Path would shorten ./a
+        return Reading(FileState(kind="link", target=target), stamp_of(found))
+    return _read_file(path, found, max_bytes) if stat.S_ISREG(found.st_mode) else None
 
 
 def unsaved(found: os.stat_result) -> Reading:
@@ -142,15 +148,15 @@ def unsaved(found: os.stat_result) -> Reading:
     )
 
 
-def _read_file(path: str, found: os.stat_result, max_bytes: int) -> Reading | None:
-    """The content and its stamp; ``None`` if the file changed while it was read."""
+def _read_file(path: Path, found: os.stat_result, max_bytes: int) -> Reading:
+    """The content and its stamp. Raises ``_ChangedMeanwhile``."""
     if found.st_size > max_bytes:
         return unsaved(found)
     fd = os.open(path, _FLAGS)
     try:
         before = os.fstat(fd)
         if not stat.S_ISREG(before.st_mode):
-            return None
+            raise _ChangedMeanwhile
         data = _read_all(fd, max_bytes + 1)
         now_ns = time.time_ns()
         after = os.fstat(fd)
@@ -159,11 +165,9 @@ def _read_file(path: str, found: os.stat_result, max_bytes: int) -> Reading | No
     if len(data) > max_bytes:
         return unsaved(after)
     if stamp_of(before) != stamp_of(after) or len(data) != after.st_size:
-        return None
+        raise _ChangedMeanwhile
     hash = hashlib.sha256(data).hexdigest()
-    state = FileState(
-        kind="file", mode=stat.S_IMODE(after.st_mode), hash=hash, size=after.st_size
-    )
+    state = FileState(kind="file", mode=stat.S_IMODE(after.st_mode), hash=hash, size=after.st_size)
     return Reading(state, stamp_of(after), data, is_racy=_is_racy(after, now_ns))
 
 
@@ -181,33 +185,31 @@ def _is_racy(found: os.stat_result, now_ns: int) -> bool:
     return now_ns - changed < (COARSE_RACY_NS if is_coarse else RACY_NS)
 
 
-# Putting back --------------------------------------------------------------------------------------
+# Putting back -------------------------------------------------------------------------------------
 
 
-def remove(path: str, state: FileState) -> None:
+def remove(path: Path, state: FileState) -> None:
     """Remove what ``state`` describes. A folder must be empty."""
     if state.kind == "folder":
-        os.rmdir(path)
+        path.rmdir()
     else:
-        os.unlink(path)
+        path.unlink()
 
 
-def put(path: str, state: FileState, data: bytes | None) -> None:
+def put(path: Path, state: FileState, data: bytes | None) -> None:
     """Create or replace a file, a link or a folder; atomic for files and links."""
     if state.kind == "folder":
-        if not os.path.isdir(path):
-            os.mkdir(path)
-        if sys.platform != "win32":
-            os.chmod(path, state.mode | stat.S_IRWXU)  # its content is written next
+        path.mkdir(exist_ok=True)
+        path.chmod(state.mode | stat.S_IRWXU)  # its content is written next
         return
     if state.kind == "link":
-        beside = f"{os.path.dirname(path)}/.pi-{os.urandom(8).hex()}.tmp"
-        os.symlink(state.target, beside)
-        os.replace(beside, path)
+        beside = path.with_name(f".pi-{os.urandom(8).hex()}.tmp")
+        beside.symlink_to(state.target)
+        beside.replace(path)
         return
     assert data is not None
-    replace_file(Path(path), data, mode=state.mode)
-    os.chmod(path, state.mode)  # an existing file keeps its mode otherwise
+    replace_file(path, data, mode=state.mode)
+    path.chmod(state.mode)  # an existing file keeps its mode otherwise
 
 
 def is_leftover(name: str) -> bool:

@@ -29,7 +29,7 @@ DAY_SECONDS = 24 * 60 * 60
 LOCK_SECONDS = 10.0
 
 
-class Limits(Record):
+class StoreLimits(Record):
     """The settings ``rewind``."""
 
     max_file_bytes: int = 1024 * 1024
@@ -119,7 +119,7 @@ class ProjectFolder:
 class Store:
     """All projects."""
 
-    def __init__(self, path: Path, limits: Limits) -> None:
+    def __init__(self, path: Path, limits: StoreLimits) -> None:
         self.path = path
         self.limits = limits
 
@@ -223,8 +223,6 @@ def sweep(project: ProjectFolder) -> None:
         # A new file may belong to a process that is about to lock it.
         if time.time() - _modified(path) > LOCK_SECONDS and not _is_locked(path):
             path.unlink(missing_ok=True)
-
-
 
 
 def _is_locked(path: Path) -> bool:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pi.batteries.rewind.commands import PointRow, row_text
-from pi.batteries.rewind.preview import file_row, summary
+from pi.batteries.rewind.preview import PointRow, file_row, row_text, summary
 from pi.batteries.rewind.restoring import Plan
 from pi.extension import Theme
 from pi.tui.input.keys import matches_key
@@ -30,7 +29,8 @@ class _Screen:
         """Nothing is cached."""
 
     def _room(self, used: int) -> int:
-        return max(3, self._tui.terminal.size.rows - used - 8)
+        rows: int = self._tui.terminal.size.rows
+        return max(3, rows - used - 8)
 
 
 class PointsScreen(_Screen):
@@ -110,9 +110,9 @@ class PreviewScreen(_Screen):
         """Scroll, go on or close."""
         page = self._room(3)
         if any(matches_key(data, key) for key in ("escape", "ctrl+c")):
-            self._done(False)
+            self._done(None)
         elif matches_key(data, "enter"):
-            self._done(True)
+            self._done(self._plan)
         elif matches_key(data, "up"):
             self._top -= 1
         elif matches_key(data, "down"):
