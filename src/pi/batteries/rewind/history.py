@@ -40,6 +40,10 @@ NO_STAMP: Stamp = (-1, 0, 0, 0, 0)
 """Differs from every stamp: the path is read at the next capture."""
 
 
+EVENT_BYTES = 250
+"""About what one changed file takes in the journal."""
+
+
 class Known(NamedTuple):
     """What a path held when it was last read."""
 
@@ -110,6 +114,7 @@ class History:
         """Paths that tools wrote or that changed once: followed even if no scan covers them."""
         self._covered_bytes = 0
         self._has_baseline = False
+        self._is_index_saved = False
         self._pinned: set[str] = set()
         """Contents of changes that are not in the journal yet: they must not be dropped."""
         self._is_full = False
@@ -139,7 +144,7 @@ class History:
     def close(self) -> None:
         """Save the index and release the lock."""
         self.packs.flush()
-        if self._has_baseline:
+        if self._has_baseline and not self._is_index_saved:
             self.save_index()
         if self._live is not None:
             self._live.__exit__()
@@ -155,6 +160,7 @@ class History:
         data = "\n".join(lines).encode()
         if self._reserve(len(data)):
             replace_file(self.folder.index, data)
+            self._is_index_saved = True
 
     def _read_index(self) -> None:
         try:
@@ -174,7 +180,7 @@ class History:
             for path, each in known.items()
         }
         if is_mine:
-            self._known, self._has_baseline = known, True
+            self._known, self._has_baseline, self._is_index_saved = known, True, True
             self._scanner.left_out |= left_out
         else:
             self._cache = known
@@ -219,6 +225,7 @@ class History:
         files = tuple(sorted(changes, key=lambda each: each.path))
         if files:
             self._extra.update(each.path for each in files)
+            self._reserve(len(files) * EVENT_BYTES)
             self.journal.append(Change(time_ms=self.now_ms(), by=by, files=files, what=what[:200]))
         self._pinned.clear()
         return files
@@ -278,6 +285,7 @@ class History:
 
     def _forget(self, path: str) -> None:
         old = self._known.pop(path, None)
+        self._is_index_saved = False
         if old is not None:
             self._covered_bytes -= _saved_bytes(old.state)
             self._pinned.add(old.state.hash)

@@ -19,7 +19,7 @@ from pi.batteries.rewind.history import Coverage, History, SessionOf
 from pi.batteries.rewind.journal import Author
 from pi.batteries.rewind.restoring import Interrupted, learn_interrupted
 from pi.batteries.rewind.scan import refused_root
-from pi.batteries.rewind.store import StoreLimits, Store
+from pi.batteries.rewind.store import Store, StoreLimits
 from pi.extension import (
     BeforeAgentStartEvent,
     Boundary,
@@ -201,7 +201,8 @@ class Recorder:
         """A failure ends the recording, not the session."""
         try:
             await work
-        except (PiError, OSError) as error:
+        except Exception as error:
+            # Any: otherwise a defect here would refuse every tool call.
             why = error.message if isinstance(error, PiError) else str(error)
             self._pi.log.warning("capture failed", exc_info=error)
             self.is_recording = False
