@@ -108,10 +108,12 @@ async def test_extensions_see_begin_and_end_of_commands_and_cells_of_the_user(
             raise ValueError("a cell that fails")
 
         pi.add_input_mode("$", InputMode(label="python", run=run))
+
+        def note(name: str, event: Any, ctx: Any) -> None:
+            story.append((name, event.prefix, event.text))
+
         for name in ("user_command_start", "user_command_end"):
-            pi.on(
-                name, lambda event, ctx, name=name: story.append((name, event.prefix, event.text))
-            )
+            pi.on(name, partial(note, name))
 
     async with extension_session(tmp_path, extension) as hosted:
         await hosted.session.prompt("$ 1/0")

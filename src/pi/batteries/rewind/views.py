@@ -13,7 +13,7 @@ from pi.tui.text.width import truncate_to_width
 
 POINTS_HINT = "↑↓ select · Enter shows what would change · Escape closes"
 PREVIEW_HINT = "↑↓ scroll · Enter goes on, nothing is changed yet · Escape changes nothing"
-MAX_FILES_SHOWN = 12
+MAX_FILES_SHOWN = 100
 COLOURS = {"+": "toolDiffAdded", "-": "toolDiffRemoved", "@": "muted"}
 
 
@@ -123,7 +123,9 @@ class PreviewScreen(_Screen):
             self._top += page
 
     def _file_rows(self) -> list[str]:
-        files, theme = self._plan.files, self._theme
+        theme = self._theme
+        # What needs attention comes first.
+        files = sorted(self._plan.files, key=lambda each: not (each.is_foreign or each.problem))
         rows = [
             theme.fg("warning", file_row(each))
             if each.is_foreign or each.problem
