@@ -122,6 +122,6 @@ def test_another_version_of_the_api_is_explained() -> None:
     assert Manifest().api in SUPPORTED_APIS
     assert SUPPORTED_APIS.isdisjoint({"1.99", 0})
     assert newer.explain() == (
-        "x needs version 1.99 of the extension API; this pi has version 1.3. Update pi."
+        "x needs version 1.99 of the extension API; this pi has version 1.2. Update pi."
     )
     assert older.hint == "Update the extension."
