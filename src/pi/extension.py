@@ -274,6 +274,7 @@ if TYPE_CHECKING:
         resolve_role,
         role_overrides,
     )
+    from pi.coding.resources.ignore import IgnoreRule, is_ignored, parse_ignore_rules
     from pi.coding.shell.command_line.parts import (
         Assignment,
         CommandLine,
@@ -340,6 +341,7 @@ else:
                 "make_working_copy",
                 "sweep_working_copies",
             ),
+            "pi.coding.resources.ignore": ("IgnoreRule", "is_ignored", "parse_ignore_rules"),
             "pi.coding.models.roles": (
                 "RoleModel",
                 "RoleReference",
@@ -473,6 +475,7 @@ __all__ = [
     "HandOff",
     "HttpError",
     "HttpResponse",
+    "IgnoreRule",
     "Image",
     "ImageModel",
     "ImageRequest",
@@ -644,6 +647,7 @@ __all__ = [
     "convert_document",
     "field",
     "find_sandbox",
+    "is_ignored",
     "make_tool",
     "make_working_copy",
     "messages_for",
@@ -652,6 +656,7 @@ __all__ = [
     "one_line",
     "parse_command",
     "parse_front_matter",
+    "parse_ignore_rules",
     "parse_json5",
     "parse_jsonc",
     "parse_role",

@@ -10,7 +10,8 @@ from pathlib import Path
 from pi.batteries.rewind.history import History, SessionOf
 from pi.batteries.rewind.restoring import Plan, learn_interrupted, make_plan, restore
 from pi.batteries.rewind.scan import refused_root
-from pi.batteries.rewind.store import Store, StoreLimits
+from pi.batteries.rewind.settings import StoreLimits
+from pi.batteries.rewind.store import Store
 
 Tree = dict[str, tuple[str, int, str]]
 

@@ -12,7 +12,8 @@ from pi.batteries.rewind.history import History, SessionOf
 from pi.batteries.rewind.packs import pack_files, records
 from pi.batteries.rewind.recorder import coverage_text, size_text
 from pi.batteries.rewind.scan import refused_root
-from pi.batteries.rewind.store import DAY_SECONDS, Store, StoreLimits
+from pi.batteries.rewind.settings import StoreLimits
+from pi.batteries.rewind.store import DAY_SECONDS, Store
 from tests.batteries.rewind.project_fixture import ProjectFixture, tree_of
 
 

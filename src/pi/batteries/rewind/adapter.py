@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from pi.batteries.rewind.commands import WORDS, RewindCommands
 from pi.batteries.rewind.recorder import Recorder, RecordingPolicy, size_text
-from pi.batteries.rewind.store import StoreLimits
+from pi.batteries.rewind.settings import SETTINGS, read_limits
 from pi.extension import (
     CheckResult,
+    CommandContext,
     ExtensionAPI,
     ExtensionContext,
     SessionShutdownEvent,
@@ -17,24 +16,14 @@ from pi.extension import (
     ToolCall,
 )
 
-DEFAULTS = StoreLimits()
-SETTINGS: tuple[tuple[str, type[Any], Any, str], ...] = (
-    ("rewind.enabled", bool, False, "save files, for /rewind"),
-    ("rewind.maxFileBytes", int, DEFAULTS.max_file_bytes, "bytes beyond which no file is saved"),
-    ("rewind.maxFiles", int, DEFAULTS.max_files, "files and folders of a project that are covered"),
-    ("rewind.maxBytes", int, DEFAULTS.max_bytes, "bytes of a project that are covered"),
-    ("rewind.keepDays", int, DEFAULTS.keep_days, "days that the points of a session are kept"),
-    ("rewind.storeBytes", int, DEFAULTS.store_bytes, "bytes of all saved files of all projects"),
-)
-OF_THE_STORE = ("rewind.keepDays", "rewind.storeBytes")
+WORDS = ("recover", "status", "list", "prune", "redo")
 
 
 def extension(pi: ExtensionAPI) -> Recorder:
     """Register the commands; files are followed if ``rewind.enabled`` is set."""
     for name, kind, default, help in SETTINGS:
         pi.settings.declare(name, kind, default, help)
-    recorder = Recorder(pi, lambda: _limits(pi))
-    commands = RewindCommands(pi, recorder)
+    recorder = Recorder(pi, lambda: read_limits(pi))
 
     def session_start(event: SessionStartEvent, ctx: ExtensionContext) -> None:
         # The sub-sessions of this one have no history of their own: what they do is done here.
@@ -47,6 +36,16 @@ def extension(pi: ExtensionAPI) -> Recorder:
     async def session_shutdown(event: SessionShutdownEvent, ctx: ExtensionContext) -> None:
         await recorder.close()
 
+    async def rewind(arguments: str, ctx: CommandContext) -> None:
+        from pi.batteries.rewind.commands import RewindCommands  # deferred: most sessions go on
+
+        await RewindCommands(pi, recorder).rewind(arguments, ctx)
+
+    async def redo(arguments: str, ctx: CommandContext) -> None:
+        from pi.batteries.rewind.commands import RewindCommands  # deferred, as above
+
+        await RewindCommands(pi, recorder).redo(arguments, ctx)
+
     pi.on("session_start", session_start)
     pi.on("session_shutdown", session_shutdown)
     pi.on("before_agent_start", recorder.before_agent_start)
@@ -54,29 +53,13 @@ def extension(pi: ExtensionAPI) -> Recorder:
     pi.on("user_command_end", recorder.user_command_end)
     pi.register_command(
         "rewind",
-        commands.rewind,
+        rewind,
         description="go back: /rewind, /rewind 2, /rewind recover, /rewind status",
         completions=lambda begin: [word for word in WORDS if word.startswith(begin)],
     )
-    pi.register_command("redo", commands.redo, description="take the last rewind back")
+    pi.register_command("redo", redo, description="take the last rewind back")
     pi.add_doctor_check("rewind", lambda ctx: _check_store(recorder, ctx))
     return recorder
-
-
-def _limits(pi: ExtensionAPI) -> StoreLimits:
-    # A project must not decide what is kept of the others.
-    values = [
-        max(0, int(pi.settings.get(name, with_project=name not in OF_THE_STORE)))
-        for name, kind, _, _ in SETTINGS
-        if kind is int
-    ]
-    return StoreLimits(
-        max_file_bytes=values[0],
-        max_files=values[1],
-        max_bytes=values[2],
-        keep_days=values[3],
-        store_bytes=values[4],
-    )
 
 
 def _tier(ctx: ExtensionContext, call: ToolCall) -> str:

@@ -33,7 +33,6 @@ from pi.extension import (
     UserMessage,
 )
 
-WORDS = ("recover", "status", "list", "prune", "redo")
 SCOPES: tuple[Scope, ...] = ("both", "files", "conversation")
 NOTHING = "Do nothing"
 BOTH = "Restore files and conversation"

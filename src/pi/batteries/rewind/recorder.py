@@ -8,18 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-import secrets
 from collections.abc import Awaitable, Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from pi.batteries.rewind.history import Coverage, History, SessionOf
-from pi.batteries.rewind.journal import Author
-from pi.batteries.rewind.restoring import Interrupted, learn_interrupted
-from pi.batteries.rewind.scan import refused_root
-from pi.batteries.rewind.store import Store, StoreLimits
 from pi.extension import (
     BeforeAgentStartEvent,
     Boundary,
@@ -39,6 +32,16 @@ from pi.extension import (
     UserCommandStartEvent,
     replace,
 )
+
+if TYPE_CHECKING:
+    # Deferred: nothing is saved before the first prompt.
+    from concurrent.futures import ThreadPoolExecutor
+
+    from pi.batteries.rewind.history import Coverage, History
+    from pi.batteries.rewind.journal import Author
+    from pi.batteries.rewind.restoring import Interrupted
+    from pi.batteries.rewind.settings import StoreLimits
+    from pi.batteries.rewind.store import Store
 
 ENTRY = "rewind-point"
 """Custom type of the entries that link points with the conversation."""
@@ -76,6 +79,8 @@ class Recorder:
     @property
     def store(self) -> Store:
         """The store with the limits of the settings."""
+        from pi.batteries.rewind.store import Store
+
         return Store(self._pi.data_directory(), self._limits())
 
     async def opened(self) -> History:
@@ -87,11 +92,16 @@ class Recorder:
     async def run(self, work: Callable[..., T], *arguments: Any) -> T:
         """Call a function in the thread of the session. It is not cancelled with the caller."""
         if self._thread is None:
+            from concurrent.futures import ThreadPoolExecutor
+
             self._thread = ThreadPoolExecutor(1, thread_name_prefix="rewind")
         loop = asyncio.get_running_loop()
         return await asyncio.shield(loop.run_in_executor(self._thread, work, *arguments))
 
     def _make(self) -> History:
+        from pi.batteries.rewind.history import History, SessionOf
+        from pi.batteries.rewind.scan import refused_root
+
         ctx = self._pi.context
         home = Path(ctx.environ.get("HOME") or Path.home())
         refused = "" if ctx.is_project_trusted() else UNTRUSTED
@@ -108,6 +118,8 @@ class Recorder:
         )
 
     def _open(self, history: History, parent: str) -> History:
+        from pi.batteries.rewind.restoring import learn_interrupted
+
         history.open(copy_from=parent)
         self.interrupted = learn_interrupted(history)
         return history
@@ -142,7 +154,7 @@ class Recorder:
         """Begin a point, and return the entry that goes before the prompt."""
         if not self.is_recording:
             return None
-        id, prompt = secrets.token_hex(4), self._prompt
+        id, prompt = os.urandom(4).hex(), self._prompt
         self._prompt = ""
         earlier = self._point
 

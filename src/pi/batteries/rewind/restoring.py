@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import stat
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -186,9 +185,9 @@ def restore(
             raise RestoreFailed(
                 "An earlier rewind was interrupted.", hint="/rewind recover finishes it."
             )
-        id = secrets.token_hex(4)
+        id = os.urandom(4).hex()
         saved = Point(
-            id=secrets.token_hex(4),
+            id=os.urandom(4).hex(),
             time_ms=history.now_ms(),
             prompt=plan.point.prompt,
             saved_by=id,
@@ -423,7 +422,7 @@ def undo(history: History, intent: Interrupted) -> None:
             history.journal.append(
                 replace(
                     undone,
-                    id=secrets.token_hex(4),
+                    id=os.urandom(4).hex(),
                     kind="redo" if undone.kind == "rewind" else "rewind",
                     to=undone.saved,
                     files=tuple(changes),

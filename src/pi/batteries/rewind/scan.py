@@ -12,15 +12,27 @@ from collections.abc import Iterator
 from pathlib import Path
 from stat import S_ISDIR, S_ISLNK, S_ISREG
 
-from pi.batteries.rewind.ignore import FILES, NEVER, IgnoreRules, is_ignored, parse_ignore
 from pi.batteries.rewind.states import Stamp, is_leftover, stamp_of
+from pi.extension import IgnoreRule, is_ignored, parse_ignore_rules
 
+FILES = (".gitignore", ".ignore")
+"""The names of ignore files; the last one wins."""
+REPOSITORIES = frozenset({".git", ".hg", ".svn", ".jj"})
+"""Version control keeps its own history, which must not be mixed with another."""
+DEPENDENCIES = frozenset(
+    {
+        *("node_modules", "__pycache__", ".venv", ".tox", ".nox", ".direnv"),
+        *(".mypy_cache", ".pytest_cache", ".ruff_cache"),
+    }
+)
+"""Folders that programs fill and can fill again; not covered even if no ignore file names them."""
+NEVER = REPOSITORIES | DEPENDENCIES
 MAX_IGNORE_BYTES = 1024 * 1024
 SLACK = 1.25
 """How far a project may grow beyond the limit before new folders are left out."""
 
-Chain = tuple[IgnoreRules, ...]
-"""The rules of a folder, the innermost first."""
+Rules = tuple[IgnoreRule, ...]
+"""The rules of a folder and those above it; later ones win."""
 
 
 def refused_root(root: Path, home: Path) -> str:
@@ -59,11 +71,11 @@ class Scanner:
         self.left_out: set[str] = set()
         """Folders beyond the limit, with a slash at the end."""
         self._has_scanned = False
-        self._rules: dict[str, tuple[Stamp, IgnoreRules]] = {}
+        self._rules: dict[str, tuple[Stamp, Rules]] = {}
         """By path of the ignore file."""
         self._before: dict[str, Stamp] = {}
-        self._chains: dict[str, Chain] = {}
-        self._old_chains: dict[str, Chain] = {}
+        self._chains: dict[str, Rules] = {}
+        self._old_chains: dict[str, Rules] = {}
 
     def scan(self) -> Scan:
         """Look at everything that is covered."""
@@ -71,7 +83,7 @@ class Scanner:
         self._old_chains, self._chains = self._chains, {}
         seen_rules: set[str] = set()
         limit = int(self._max_files * SLACK) if self._has_scanned else self._max_files
-        waiting: deque[tuple[str, Chain]] = deque([("", ())])
+        waiting: deque[tuple[str, Rules]] = deque([("", ())])
         while waiting:
             prefix, outer = waiting.popleft()
             try:
@@ -99,7 +111,7 @@ class Scanner:
         return found
 
     def _covered(
-        self, entries: list[os.DirEntry[str]], prefix: str, chain: Chain, found: Scan
+        self, entries: list[os.DirEntry[str]], prefix: str, chain: Rules, found: Scan
     ) -> Iterator[str]:
         """Add the stamps of a folder's entries; yields the names of the folders in it."""
         stamps = found.stamps
@@ -112,7 +124,7 @@ class Scanner:
             is_folder = entry.is_dir(follow_symlinks=False)
             old = before.get(path)
             if old is None or S_ISDIR(old[3]) is not is_folder:
-                if (chain or name in NEVER) and is_ignored(chain, path, name, is_folder=is_folder):
+                if name in NEVER or is_ignored(path, chain, is_folder=is_folder):
                     found.ignored += 1
                     continue
                 if name.startswith(".pi-") and is_leftover(name):
@@ -151,14 +163,14 @@ class Scanner:
             and not self._is_ignored(path, self._chains)
         )
 
-    def _is_ignored(self, path: str, chains: dict[str, Chain]) -> bool:
+    def _is_ignored(self, path: str, chains: dict[str, Rules]) -> bool:
         parts = path.split("/")
-        chain: Chain = ()
+        chain: Rules = ()
         for depth, name in enumerate(parts):
             prefix = "".join(f"{part}/" for part in parts[:depth])
             chain = chains.get(prefix, chain)
             is_folder = depth < len(parts) - 1 or (self._root / path).is_dir()
-            if is_ignored(chain, prefix + name, name, is_folder=is_folder):
+            if name in NEVER or is_ignored(prefix + name, chain, is_folder=is_folder):
                 return True
         return False
 
@@ -166,10 +178,10 @@ class Scanner:
         self,
         prefix: str,
         entries: list[os.DirEntry[str]],
-        outer: Chain,
+        outer: Rules,
         found: Scan,
         seen: set[str],
-    ) -> Chain:
+    ) -> Rules:
         """The rules that apply in a folder. Ignore files are read again only if they changed."""
         by_name = {entry.name: entry for entry in entries if entry.name in _RULE_NAMES}
         if not by_name:
@@ -182,10 +194,10 @@ class Scanner:
             rules = self._read_rules(path, prefix, found)
             if rules is not None:
                 seen.add(path)
-                chain = (rules, *chain)
+                chain = (*chain, *rules)
         return chain
 
-    def _read_rules(self, path: str, prefix: str, found: Scan) -> IgnoreRules | None:
+    def _read_rules(self, path: str, prefix: str, found: Scan) -> Rules | None:
         whole = self._root / path
         try:
             stamp = stamp_of(whole.stat())
@@ -194,7 +206,7 @@ class Scanner:
             if not whole.is_file() or stamp[0] > MAX_IGNORE_BYTES:
                 return None
             with whole.open(encoding="utf-8", errors="surrogateescape") as file:
-                rules = parse_ignore(file.read(MAX_IGNORE_BYTES), prefix)
+                rules = parse_ignore_rules(file.read(MAX_IGNORE_BYTES), base=prefix)
         except OSError:
             return None
         found.rules_changed = found.rules_changed or self._has_scanned

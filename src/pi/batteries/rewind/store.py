@@ -23,20 +23,11 @@ from typing import Any
 
 from pi.batteries.rewind.journal import Timeline, read_events
 from pi.batteries.rewind.packs import drop_unused
+from pi.batteries.rewind.settings import StoreLimits
 from pi.extension import FileLock, FileLocked, Record, replace_file
 
 DAY_SECONDS = 24 * 60 * 60
 LOCK_SECONDS = 10.0
-
-
-class StoreLimits(Record):
-    """The settings ``rewind``."""
-
-    max_file_bytes: int = 1024 * 1024
-    max_files: int = 20_000
-    max_bytes: int = 256 * 1024 * 1024
-    keep_days: int = 14
-    store_bytes: int = 1024 * 1024 * 1024
 
 
 class Pruned(Record):
