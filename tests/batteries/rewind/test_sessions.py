@@ -15,9 +15,10 @@ from pi.agent.tools.tool import ToolContext, ToolResult
 from pi.ai.providers.faux import calls, says
 from pi.batteries.rewind.adapter import extension
 from pi.batteries.rewind.commands import BOTH, CONVERSATION, FILES, KEEP, NOTHING, OVERWRITE
-from pi.batteries.rewind.recorder import ENTRY
+from pi.batteries.rewind.recorder import ENTRY, Recorder
 from pi.coding.session.opening import open_session
 from pi.extension import ExtensionAPI, InputMode, Option, SubSession, make_tool
+from pi.testing import FakeClock
 from tests.base.processes.children import needs_posix_shell
 from tests.batteries.rewind.project_fixture import tree_of
 from tests.coding.extension_host.extension_session import (
@@ -359,3 +360,41 @@ async def test_a_fork_can_go_back_behind_its_beginning(tmp_path: Path) -> None:
         assert not (hosted.fixture.cwd / "a").exists()
         assert ui.text == "first"
         assert len(ui.asked) == 1
+
+
+async def test_what_changes_between_two_commands_is_not_theirs(tmp_path: Path) -> None:
+    recorders: list[Recorder] = []
+    clocks: list[FakeClock] = []
+
+    def recording(pi: ExtensionAPI) -> None:
+        recorders.append(extension(pi))
+
+    def user(pi: ExtensionAPI) -> None:
+        async def run(params: dict[str, Any], ctx: ToolContext) -> ToolResult:
+            # Stands for the user, who edits while the model works.
+            await recorders[0].settled()
+            (pi.context.cwd / "mine").write_text("mine")
+            await clocks[0].advance(1)
+            return ToolResult.of("done")
+
+        schema = {"type": "object", "properties": {}}
+        pi.register_tool(
+            make_tool(name="wait", description="x", params=schema, run=run, approval="read")
+        )
+
+    steps = (
+        calls("bash", command="printf 1 > a"),
+        calls("wait"),
+        calls("bash", command="printf 2 > a"),
+        says("done"),
+    )
+    ui = Answers(BOTH, KEEP)
+    async with extension_session(
+        tmp_path, recording, user, steps=steps, settings=ON, ui=ui
+    ) as hosted:
+        clocks.append(hosted.fixture.clock)
+        await hosted.session.prompt("go")
+        await hosted.session.prompt("/rewind 1")
+
+        assert [path.name for path in hosted.fixture.cwd.iterdir()] == ["mine"]
+        assert "mine" in ui.asked[1]
