@@ -38,9 +38,10 @@ async def watch(gaps: list[float]) -> None:
 
 
 async def main(kind: str, files: int, count: int) -> None:
-    """One prompt to fill the store, then a prompt with all calls."""
+    """Two prompts to fill the store, then a prompt with all calls."""
     settings: dict[str, Any] = {"rewind": {"enabled": kind == "on"}}
-    steps = [says("ready"), *(calls("bash", command="true") for _ in range(count)), says("done")]
+    call = calls("bash", command="true")
+    steps = [says("hello"), call, says("ready"), *(call for _ in range(count)), says("done")]
     with tempfile.TemporaryDirectory() as folder:
         project = Path(folder) / "project"
         fill(project, files)
@@ -52,6 +53,7 @@ async def main(kind: str, files: int, count: int) -> None:
             begun = time.perf_counter()
             await session.prompt("begin")
             first = time.perf_counter() - begun
+            await session.prompt("wait until all files are saved")
             gaps: list[float] = []
             watching = asyncio.ensure_future(watch(gaps))
             begun, cpu = time.perf_counter(), time.process_time()

@@ -93,6 +93,7 @@ class RewindCommands:
 
     async def _rows(self, ctx: CommandContext) -> list[PointRow]:
         """The points of the conversation, and the states before rewinds; the newest first."""
+        await self._recorder.settled()  # the last point may still be captured
         history = await self._recorder.opened()
         timeline = history.journal.timeline
         branch = _point_ids(ctx.session_manager.get_branch())

@@ -199,6 +199,11 @@ class Recorder:
         await self.run(history.capture, by, what)
         self._captured_at = self._pi.scope.clock.monotonic()
 
+    async def commands_captured(self) -> None:
+        """Wait for the captures after commands; that of the prompt may go on."""
+        if self._captures:
+            await asyncio.wait(set(self._captures))
+
     async def settled(self) -> None:
         """Wait for captures that are under way."""
         tasks = {*self._captures, *([self._point] if self._point is not None else [])}
@@ -296,7 +301,7 @@ class RecordingPolicy(Policy):
         """Wait for the last capture: what the user changes once pi is idle is the user's."""
         if others is not None:
             await others()
-        await self._recorder.settled()
+        await self._recorder.commands_captured()
 
 
 def describe(call: ToolCall) -> str:
