@@ -84,7 +84,7 @@ def run_main(work: Coroutine[Any, Any, T]) -> T:
     ended the main task by force.
     """
     try:
-        return run_guarded(until_signal(work))
+        return run_guarded(until_signal(_closing_shared(work)))
     except asyncio.CancelledError:
         what = "cancelled its main task"
     except MainTaskClosed:
@@ -95,6 +95,26 @@ def run_main(work: Coroutine[Any, Any, T]) -> T:
         f"pi was ended: code of an extension {what}.",
         hint="Use -ne to start without extensions.",
     )
+
+
+async def _closing_shared(work: Coroutine[Any, Any, T]) -> T:
+    """Returns the result of ``work``, once objects that outlive sessions are closed."""
+    try:
+        result = await work
+    except GeneratorExit:  # closed by force: nothing can be awaited any more
+        raise
+    except BaseException:
+        await _close_shared()
+        raise
+    await _close_shared()
+    return result
+
+
+async def _close_shared() -> None:
+    if "pi.coding.extension_host.host" in sys.modules:  # else no extension was loaded
+        from pi.coding.extension_host.host import SHARED  # lazy: see above
+
+        await SHARED.close()
 
 
 def run_until_signal(work: Coroutine[Any, Any, int]) -> int:
