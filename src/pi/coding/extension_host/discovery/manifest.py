@@ -446,10 +446,14 @@ _AGENT_DIR = "~/.pi/agent/"
 
 def _file_exists(name: str, state: ActivationState) -> bool:
     if name.startswith(_AGENT_DIR):  # PI_CODING_AGENT_DIR may move it
-        return os.path.lexists(state.agent_dir / name.removeprefix(_AGENT_DIR))
-    if name.startswith("~/"):
-        return os.path.lexists(state.home / name[2:])
-    return state.uses_project and os.path.lexists(state.cwd / name)
+        path = os.path.join(state.agent_dir, name.removeprefix(_AGENT_DIR))  # noqa: PTH118
+    elif name.startswith("~/"):
+        path = os.path.join(state.home, name[2:])  # noqa: PTH118
+    elif state.uses_project:
+        path = os.path.join(state.cwd, name)  # noqa: PTH118 - many at every start
+    else:
+        return False
+    return os.path.lexists(path)
 
 
 def _holds_entry(log: SessionLog, types: set[str]) -> bool:
