@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -173,10 +174,7 @@ class Manifest(Record, rename=None):
 
     def triggers(self, kind: str) -> tuple[str, ...]:
         """The names of all triggers of one kind."""
-        # Called some twenty times for each manifest at every start, so without generators.
-        prefix = f"{kind}:"
-        start = len(prefix)
-        return tuple([each[start:] for each in self.activate if each.startswith(prefix, 0, -1)])
+        return _by_kind(self.activate).get(kind, ())
 
     def stand_ins(self) -> StandIns:
         """What is registered before the extension is loaded; its first use loads it."""
@@ -189,6 +187,16 @@ class Manifest(Record, rename=None):
             events=self.triggers("event"),
             other_tools=frozenset(self.triggers("tool")) - frozenset(self.tools),
         )
+
+
+@cache  # asked some fifteen times for each battery at every start
+def _by_kind(triggers: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for trigger in triggers:
+        kind, _, name = trigger.partition(":")
+        if name:
+            found[kind] = (*found.get(kind, ()), name)
+    return found
 
 
 class StandIns(Record):
@@ -314,7 +322,7 @@ def supports_mode(manifest: Manifest, mode: Mode) -> bool:
 
 def loads_at_start(manifest: Manifest, flags: Mapping[str, bool | str], mode: Mode) -> bool:
     """Whether an extension is loaded before the session exists."""
-    if not manifest.activate or any(trigger in ALWAYS for trigger in manifest.activate):
+    if not manifest.activate or not set(ALWAYS).isdisjoint(manifest.activate):
         return True
     modes = _api_modes(manifest.triggers("mode"))
     return mode in modes or any(name in flags for name in manifest.triggers("flag"))
@@ -333,7 +341,7 @@ def can_defer(manifest: Manifest, flags: Mapping[str, bool | str], mode: Mode) -
         return True
     if manifest.tools or manifest.shortcuts or manifest.prefixes:
         return False
-    needed = not {trigger.partition(":")[0] for trigger in manifest.activate}.isdisjoint(_SEEN)
+    needed = not _by_kind(manifest.activate).keys().isdisjoint(_SEEN)
     return not needed and not loads_at_start(manifest, flags, mode)
 
 
@@ -390,9 +398,12 @@ class ActivationState(Record):
     """Whether files of the project count: it is trusted, or has nothing that needs trust."""
 
 
+_STATE = ("entry", "setting", "selected", "file", "env", "shared")
+
+
 def depends_on_session(manifest: Manifest) -> bool:
     """Whether triggers depend on the session, its settings, files or variables."""
-    return any(map(manifest.triggers, ("entry", "setting", "selected", "file", "env", "shared")))
+    return not _by_kind(manifest.activate).keys().isdisjoint(_STATE)
 
 
 def is_triggered(manifest: Manifest, state: ActivationState) -> bool:
