@@ -144,7 +144,7 @@ class GuardedTask(asyncio.Task[Any]):
 class _CoroutineView:
     """A coroutine of pi as code of extensions sees it: to inspect, not to run or to end.
 
-    A task whose coroutine was closed waits for ever: nobody awaits what it waited for.
+    A task whose coroutine was closed never ends: what it waited for does not wake it any more.
     """
 
     def __init__(self, coroutine: Any) -> None:

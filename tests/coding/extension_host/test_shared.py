@@ -100,7 +100,7 @@ def test_an_object_belongs_to_the_event_loop_that_made_it() -> None:
     try:
         first.run_until_complete(use())
         second.run_until_complete(close())
-        assert (room.story, room.things.keys) == (["made"], {"key"})
+        assert (room.story, room.things.keys) == (["made"], frozenset({"key"}))
         second.run_until_complete(use())
         assert room.story == ["made", "made"]
         first.run_until_complete(close())

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -186,7 +186,8 @@ async def test_a_definition_that_cannot_be_hashed_is_skipped_and_the_others_are_
     store: ConsentStore, command: object
 ) -> None:
     if command == "deep":
-        command = functools.reduce(lambda inner, _: [inner], range(5000), cast("list[Any]", []))
+        nested: list[Any] = []
+        command = functools.reduce(lambda inner, _: [inner], range(5000), nested)
     odd = replace(HOOK, name="odd", definition={"command": command})
     warnings: list[str] = []
 

@@ -121,7 +121,9 @@ class _OwnCancellations:
         before = self._task.cancelling()
         try:
             return step()
-        except (Exception, *passed_on()):
+        except Exception:
+            raise
+        except passed_on():
             raise
         except BaseException as error:  # SystemExit, GeneratorExit, groups, or a custom type
             raise HandlerEscaped(error) from error

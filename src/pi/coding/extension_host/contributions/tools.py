@@ -205,7 +205,9 @@ class GuardedWatcher(GuardedPolicy):
         except Interrupt as cut:
             cut.by = cut.by or type(self._policy).__name__
             raise
-        except (*DECISIONS, *passed_on()):
+        except DECISIONS:
+            raise
+        except passed_on():
             raise
         except Exception as error:
             self._failed(self._owner, "on_delta", error)
