@@ -83,7 +83,6 @@ from pi.ai.request import Access, Call, StreamOptions
 from pi.ai.transcript import message_tokens
 from pi.base.clock import Clock
 from pi.base.errors import PiError
-from pi.base.files import read_regular, replace_file
 from pi.base.formats import (
     BadFormat,
     Document,
@@ -192,6 +191,8 @@ from pi.coding.extension_host.events.session import (
     UiPromptEndEvent,
     UiPromptStartEvent,
     UserBashEvent,
+    UserCommandEndEvent,
+    UserCommandStartEvent,
 )
 from pi.coding.extension_host.scope import Registration, Scope
 from pi.coding.files.disk import FileStamp
@@ -237,6 +238,8 @@ if TYPE_CHECKING:
     from pi.ai.wire.pi_messages import server as pi_messages_server
     from pi.ai.wire_support.served import EventEncoder, ServedRequest, messages_for, serve_events
     from pi.ai.wire_support.sse import SseReader
+    from pi.base.files import FileAccessError, read_regular, replace_file
+    from pi.base.locks import FileLock, FileLocked
     from pi.base.processes.sandbox import (
         SandboxedCommand,
         SandboxPolicy,
@@ -276,6 +279,7 @@ if TYPE_CHECKING:
         resolve_role,
         role_overrides,
     )
+    from pi.coding.resources.ignore import IgnoreRule, is_ignored, parse_ignore_rules
     from pi.coding.shell.command_line.parts import (
         Assignment,
         CommandLine,
@@ -311,6 +315,8 @@ else:
                 "project_policy",
                 "sandboxed",
             ),
+            "pi.base.files": ("FileAccessError", "read_regular", "replace_file"),
+            "pi.base.locks": ("FileLock", "FileLocked"),
             "pi.base.processes.terminal": ("ChildTerminal",),
             "pi.coding.claude_tools": (
                 "ClaudeCall",
@@ -340,6 +346,7 @@ else:
                 "make_working_copy",
                 "sweep_working_copies",
             ),
+            "pi.coding.resources.ignore": ("IgnoreRule", "is_ignored", "parse_ignore_rules"),
             "pi.coding.models.roles": (
                 "RoleModel",
                 "RoleReference",
@@ -463,10 +470,13 @@ __all__ = [
     "Failed",
     "Feed",
     "FeedItem",
+    "FileAccessError",
     "FileChange",
     "FileError",
     "FileFailed",
     "FileLayer",
+    "FileLock",
+    "FileLocked",
     "FilePreview",
     "FileStamp",
     "FileWrite",
@@ -474,6 +484,7 @@ __all__ = [
     "HandOff",
     "HttpError",
     "HttpResponse",
+    "IgnoreRule",
     "Image",
     "ImageModel",
     "ImageRequest",
@@ -626,6 +637,8 @@ __all__ = [
     "UsageEntry",
     "UserBashAnswer",
     "UserBashEvent",
+    "UserCommandEndEvent",
+    "UserCommandStartEvent",
     "UserMessage",
     "ViewOptions",
     "Where",
@@ -644,6 +657,7 @@ __all__ = [
     "exchanges",
     "field",
     "find_sandbox",
+    "is_ignored",
     "make_tool",
     "make_working_copy",
     "message_tokens",
@@ -653,6 +667,7 @@ __all__ = [
     "one_line",
     "parse_command",
     "parse_front_matter",
+    "parse_ignore_rules",
     "parse_json5",
     "parse_jsonc",
     "parse_role",

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal
 
-from pi.batteries.memory.notes import MAX_NOTES, Note, Notes, Scope, content_of
+from pi.batteries.memory.notes import MAX_NOTES, Note, Notes, Scope, content_of, note_folders
 from pi.batteries.memory.search import search
 from pi.extension import (
     CheckResult,
@@ -93,8 +93,7 @@ class SessionMemory:
     def notes(self) -> Notes:
         """The notes of the current project and of the user."""
         if self._notes is None:
-            folders = {"project": self._pi.folder("project"), "user": self._pi.folder("global")}
-            self._notes = Notes(folders)  # type: ignore[arg-type]
+            self._notes = Notes(note_folders(self._pi.data_directory(), self._pi.context.cwd))
         return self._notes
 
     # Tools ----------------------------------------------------------------------------------------

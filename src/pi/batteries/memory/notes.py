@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -20,6 +21,23 @@ MAX_FILE = 256 * 1024
 """Bytes of a file that is read; a larger one is not a note."""
 MAX_TITLE = 80
 _HEADING = re.compile(r"^#+\s*(.+)$", re.MULTILINE)
+
+
+def note_folders(base: Path, project: Path) -> dict[Scope, Path]:
+    """Return the folders below ``base``, which are created: of a project, and of the user.
+
+    A project is known by its path. Nothing is written into the project itself: it may be shared,
+    and it need not be trusted.
+    """
+    key = sha256(str(project).encode("utf-8", "replace")).hexdigest()[:16]
+    readable = re.sub(r"[^A-Za-z0-9._-]+", "-", project.name)[:40] or "root"
+    folders: dict[Scope, Path] = {
+        "project": base / "projects" / f"{readable}-{key}",
+        "user": base / "user",
+    }
+    for folder in folders.values():
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folders
 
 
 class Note(Record):

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, get_args, overload
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, get_args, overload
 
 from msgspec import UNSET
 
@@ -56,7 +56,7 @@ from pi.coding.extension_host.api.services import (
     ExtensionModels,
     ExtensionSettings,
 )
-from pi.coding.extension_host.api.storage import Store, StorePlace, open_folder, open_store
+from pi.coding.extension_host.api.storage import Store, StorePlace, data_directory, open_store
 from pi.coding.extension_host.api.sub_sessions import SessionHandle, open_sub_session
 from pi.coding.extension_host.contributions.commands import CommandHandler
 from pi.coding.extension_host.contributions.flags import FlagOptions, FlagValue, declared_flag
@@ -529,13 +529,12 @@ class ExtensionAPI:
         """Persistent JSON values of this extension: ``get``, ``set``, ``delete``."""
         return open_store(place, self._link, self._state.agent_dir)
 
-    def folder(self, place: Literal["project", "global"] = "global") -> Path:
-        """A private folder of this extension in the agent directory, for files of its own.
+    def data_directory(self) -> Path:
+        """A folder for files of this extension, private to the user and shared by all sessions.
 
-        ``project`` is a folder for the current working directory; nothing is written into the
-        project itself. It is created by this call.
+        Several processes may use it: see ``FileLock`` and ``replace_file``.
         """
-        return open_folder(place, self._link, self._state.agent_dir)
+        return data_directory(self._link, self._state.agent_dir)
 
     def when_idle(
         self,
