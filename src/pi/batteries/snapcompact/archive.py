@@ -43,7 +43,7 @@ def earlier_archive(previous: Compaction | None) -> Earlier:
     return Earlier(frames=frames, text_tail=tail if isinstance(tail, str) else "")
 
 
-class Plan(Record):
+class ArchivePlan(Record):
     """Which pictures stay, which pages are printed, and what stays text."""
 
     kept: tuple[Image, ...]
@@ -55,7 +55,7 @@ class Plan(Record):
 
 def plan(
     frames: Sequence[Image], pages: Sequence[FramePage], *, budget: int, tail_characters: int
-) -> Plan:
+) -> ArchivePlan:
     """Fit old pictures and new pages into ``budget``.
 
     The first picture is pinned: it shows how the session began. Old pictures fade from the oldest
@@ -70,7 +70,7 @@ def plan(
         rest = rest[len(rest) - (slots - len(pages)) :]
     tail = "  ".join(page.text for page in pages[slots:])
     kept = (*pinned, *rest)
-    return Plan(
+    return ArchivePlan(
         kept=kept,
         faded=len(frames) - len(kept),
         printed=tuple(pages[:slots]),
