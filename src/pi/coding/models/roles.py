@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec import field
 
@@ -105,6 +105,39 @@ def parse_role(text: str) -> RoleReference | None:
         return None
     level = found[2] if found[2] in LEVELS else None
     return RoleReference(role=found[1], thinking=level)  # type: ignore[arg-type]
+
+
+def configured_roles(
+    settings: Mapping[str, Any], flags: Mapping[str, bool | str], environ: Mapping[str, str]
+) -> RoleSettings:
+    """Returns the roles of the merged settings, with what flags and variables set for this run.
+
+    Values of other types than expected are ignored.
+    """
+    roles = _table(settings.get("modelRoles"))
+    providers = settings.get("providers")
+    if isinstance(providers, Mapping) and (tiny := providers.get("tinyModel")):
+        roles.setdefault("tiny", tiny)
+    known = {name: value for name, value in roles.items() if _is_pattern(value)}
+    tags = _table(settings.get("modelTags"))
+    order = settings.get("cycleOrder")
+    given = {role: str(flags[role]) for role in OVERRIDES if flags.get(role)}
+    return RoleSettings(
+        roles=known,
+        overrides=role_overrides(given, environ),
+        tags={name: str(text) for name, text in tags.items()},
+        cycle_order=tuple(map(str, order)) if isinstance(order, Sequence) else (),
+    )
+
+
+def _table(value: object) -> dict[str, Any]:
+    return dict(value) if isinstance(value, Mapping) else {}
+
+
+def _is_pattern(value: object) -> bool:
+    if isinstance(value, str):
+        return bool(value.strip())
+    return isinstance(value, Sequence) and all(isinstance(each, str) for each in value)
 
 
 def role_overrides(flags: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:

@@ -455,6 +455,16 @@ _TOOLS = group(
         ),
         switch("titles.enabled", "Titles", "Name sessions after their first message, with the model of the role tiny.", on=False),
     ),
+    *applied(
+        "reload",
+        switch("plan.enabled", "Plan mode", "Offer plan mode: the key Alt+M, and the tool propose_plan from the first request on.", on=False),
+    ),
+    switch("plan.defaultOnStartup", "Plan first", "Start new sessions in plan mode.", on=False),
+    switch("plan.autosave", "Save plans", "Store approved plans in the project.", on=False),
+    *needing(
+        ("plan.autosave",),
+        text("plan.autosaveDir", "Folder of plans", "Where approved plans are stored.", ".pi/plans"),
+    ),
     json("modelRoles", "Models by role", 'Models of roles, such as {"tiny": "openai/gpt-5-nano", "plan": "anthropic/*opus*:high"}.'),
     *needing(
         ("titles.enabled",),
