@@ -36,6 +36,8 @@ class Option(Record):
 
     label: str
     description: str = ""
+    preview: str = ""
+    """A longer text, such as code, that is shown while the option is selected."""
 
 
 class ThemeChange(Record):
@@ -166,6 +168,9 @@ class ExtensionUI:
 
     def notify(self, message: str, kind: NotifyKind | None = None) -> None:
         """Show a line for a while."""
+
+    def alert(self, text: str) -> None:
+        """Notify a user who looks at another window: by the desktop, or with the bell."""
 
     def write(self, text: str) -> None:
         """Write to standard output in print mode; show it in the transcript, or as a notice."""

@@ -457,7 +457,13 @@ _TOOLS = group(
     ),
     *applied(
         "reload",
+        switch("ask.enabled", "Questions", "Give models the ask tool: questions to you, with options to choose from.", on=False),
         switch("plan.enabled", "Plan mode", "Offer plan mode: the key Alt+M, and the tool propose_plan from the first request on.", on=False),
+    ),
+    *needing(
+        ("ask.enabled",),
+        number("ask.timeout", "Time for answers", "Seconds that a question waits before the recommended answer counts; 0 waits for ever.", 0),
+        switch("ask.notify", "Announce questions", "Notify you of a question while you look at another window.", on=True),
     ),
     switch("plan.defaultOnStartup", "Plan first", "Start new sessions in plan mode.", on=False),
     switch("plan.autosave", "Save plans", "Store approved plans in the project.", on=False),

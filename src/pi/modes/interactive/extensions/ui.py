@@ -82,7 +82,12 @@ class ScreenUI(ExtensionUI):
     ) -> Any:
         """Asks for one of ``options``, or for several."""
         rows = [
-            questions.Option(value=each.label, label=each.label, description=each.description)
+            questions.Option(
+                value=each.label,
+                label=each.label,
+                description=each.description,
+                preview=each.preview,
+            )
             for each in as_options(options)
         ]
         chosen = () if initial is None else (initial,) if isinstance(initial, str) else initial
@@ -161,6 +166,10 @@ class ScreenUI(ExtensionUI):
         if url.startswith(("https://", "http://")):
             opened = open_in_browser(url, self._screen.host)
             self._screen.tasks.start(opened, name="browser")
+
+    def alert(self, text: str) -> None:
+        """Notifies the user if the window has no focus."""
+        self._window.notify(text)
 
     def notify(self, message: str, kind: NotifyKind | None = None) -> None:
         """Shows a transient notice, or adds warnings and errors to the transcript."""
