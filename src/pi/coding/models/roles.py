@@ -68,6 +68,12 @@ class RoleSettings(Record):
         """All roles: pi's own, then configured and tagged ones."""
         return tuple(dict.fromkeys((*ROLES, *self.roles, *self.tags, *self.overrides)))
 
+    def patterns(self, role: str) -> tuple[str, ...]:
+        """The patterns of a role itself, best first; a text may contain several, with commas."""
+        value = self.overrides.get(role) or self.roles.get(role) or ()
+        parts = value.split(",") if isinstance(value, str) else value
+        return tuple(part.strip() for part in parts if part.strip())
+
 
 class RoleReference(Record):
     """A role as it is written in place of a model."""
@@ -196,7 +202,7 @@ class _Walk:
             self.problem = f"There is no role {role!r}."
             return
         path = (*path, role)
-        for pattern in _patterns(role, self._settings):
+        for pattern in self._settings.patterns(role):
             yield from self._of_pattern(pattern, thinking, path)
         if role == DEFAULT:
             if self._current is not None:
@@ -223,12 +229,6 @@ class _Walk:
         )
 
 
-def _patterns(role: str, settings: RoleSettings) -> list[str]:
-    value = settings.overrides.get(role) or settings.roles.get(role) or ()
-    parts = value.split(",") if isinstance(value, str) else value
-    return [part.strip() for part in parts if part.strip()]
-
-
 def next_role(
     settings: RoleSettings,
     current: str,
@@ -244,7 +244,7 @@ def next_role(
     order = settings.cycle_order or tuple(name for name in settings.names if name != "vision")
     ready: list[RoleModel] = []
     for role in dict.fromkeys(order):
-        if role != DEFAULT and not _patterns(role, settings):
+        if role != DEFAULT and not settings.patterns(role):
             continue
         answer = resolve_role(role, settings, find, current=session)
         ready += answer.models[:1]

@@ -39,6 +39,8 @@ class ModelPreferences(Record):
     session_thinking: ThinkingLevel | None = None
     default: tuple[str | None, str | None] = (None, None)
     """``defaultProvider`` and ``defaultModel``."""
+    default_role: tuple[str, ...] = ()
+    """Patterns of ``modelRoles.default``, best first; they precede ``defaultModel``."""
     default_thinking: ThinkingLevel = "medium"
     model_thinking: dict[str, ThinkingLevel] = field(default_factory=dict)
     """``modelThinkingLevels``."""
@@ -59,6 +61,8 @@ class ModelPreferences(Record):
         if self.model is not None:
             return frozenset({self.model.provider})
         patterns = (self.pattern,) if self.pattern is not None else self.scope
+        if self.pattern is None:
+            patterns = (*patterns, *self.default_role)
         prefixes = (pattern.partition("/")[0] for pattern in patterns)
         default = self.default[0] if self.pattern is None else None
         return frozenset(name for name in (self.provider, default, *prefixes) if name)
@@ -194,6 +198,10 @@ def _restored(name: tuple[str, str], registry: ModelRegistry) -> tuple[ResolvedM
 
 def _by_default(preferences: ModelPreferences, registry: ModelRegistry) -> Iterator[ResolvedModel]:
     """Yield the saved default if it is usable, then the first provider with credentials."""
+    for pattern in preferences.default_role:
+        choice = registry.resolve(pattern)
+        if choice is not None and registry.is_usable(choice.model.provider):
+            yield choice
     provider, model_id = preferences.default
     if provider and registry.is_usable(provider):
         saved = registry.find(provider, model_id) if model_id else registry.default_of(provider)

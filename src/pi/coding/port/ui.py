@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypeVar, overload
 
+from pi.ai.models.model import Model
 from pi.base.records import Record
 from pi.coding.port.drawing import Drawable, Lines, Make, NoRows, PlainTheme, Rows, Theme
 
@@ -101,6 +102,10 @@ class ExtensionUI:
         ``initial`` is selected at first. After ``timeout`` seconds the dialog closes and returns
         ``on_timeout``, here and below; a user who cancels it never causes that value.
         """
+        return None
+
+    async def select_model(self, title: str) -> Model | None:
+        """Return the model that the user chooses from the list of all models."""
         return None
 
     async def confirm(

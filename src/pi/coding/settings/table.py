@@ -472,6 +472,8 @@ _TOOLS = group(
         text("plan.autosaveDir", "Folder of plans", "Where approved plans are stored.", ".pi/plans"),
     ),
     json("modelRoles", "Models by role", 'Models of roles, such as {"tiny": "openai/gpt-5-nano", "plan": "anthropic/*opus*:high"}.'),
+    json("modelTags", "Custom roles", 'What roles of your own are for, such as {"review": "reads changes before a commit"}.'),
+    words("cycleOrder", "Order of roles", "Roles that the key for the next model goes through, each with its own thinking level."),
     *needing(
         ("titles.enabled",),
         text("providers.tinyModel", "Model of titles", "Model for titles, if modelRoles has none for the role tiny."),

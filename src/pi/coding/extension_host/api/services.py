@@ -20,6 +20,8 @@ from pi.coding.extension_host.api.loaded_extension import LoadedExtension
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.extension_host.scope import Registration, SessionLink
 from pi.coding.models.registry import ResolvedModel, Resolver
+from pi.coding.port.queries import ChooseNext
+from pi.coding.port.results import ModelNotes
 from pi.coding.settings.settings import value_at
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ class ExtensionModels:
 
     def resolve(self, name: str) -> Model | None:
         """The model that ``name`` refers to."""
-        choice = self._link.session.models.registry.resolve(name)
+        choice = self._link.registry.resolve(name)
         return None if choice is None else choice.model
 
     def add_resolver(self, resolver: Resolver, *, at: At = "normal") -> Registration:
@@ -95,6 +97,14 @@ class ExtensionModels:
                 await registry.choose_server(each.model)
         usable = (each for each in found.models if registry.is_usable(each.model.provider))
         return replace(found, models=tuple(usable))
+
+    def set_cycle(self, choose: ChooseNext) -> Registration:
+        """Let ``choose(step)`` select the model when the user cycles; ``None`` changes nothing."""
+        return self._link.scope.keep(Registration(self._link.session.models.set_cycle(choose)))
+
+    def add_notes(self, notes: Callable[[], ModelNotes]) -> Registration:
+        """Show badges in the lists of models, and the models that are used most at the top."""
+        return self._link.scope.keep(Registration(self._link.session.models.add_notes(notes)))
 
     def available(self) -> tuple[Model, ...]:
         """Every model that has credentials."""

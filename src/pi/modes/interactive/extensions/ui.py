@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
+from pi.ai.models.model import Model
 from pi.coding.extension_host.open_dialogs import as_options
 from pi.coding.port.drawing import Drawable, Lines, Make, Rows, Theme
 from pi.coding.port.ui import (
@@ -97,6 +98,16 @@ class ScreenUI(ExtensionUI):
             lambda aside: ask(self._screen, title, rows, initial=chosen, aside=aside),
             on_timeout,
         )
+
+    async def select_model(self, title: str) -> Model | None:
+        """Shows the list of models."""
+        # Deferred: few extensions choose models.
+        from pi.modes.interactive.dialogs.model_picker import pick_model
+
+        picked = await self._dialogs.ask(
+            None, lambda aside: pick_model(self._screen, title, can_keep=False, aside=aside)
+        )
+        return None if picked is None else picked.model
 
     async def confirm(
         self, title: str, message: str, *, timeout: float | None = None, on_timeout: Any = False
