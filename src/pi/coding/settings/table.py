@@ -457,8 +457,14 @@ _TOOLS = group(
     ),
     *applied(
         "reload",
+        switch("advisor.enabled", "Advisor", "Let the model of the role advisor review the work when the agent stops.", on=False),
         switch("ask.enabled", "Questions", "Give models the ask tool: questions to you, with options to choose from.", on=False),
         switch("plan.enabled", "Plan mode", "Offer plan mode: the key Alt+M, and the tool propose_plan from the first request on.", on=False),
+    ),
+    *needing(
+        ("advisor.enabled",),
+        number("advisor.maxReviews", "Reviews", "Reviews per prompt.", 2),
+        number("advisor.everyTurns", "Reviews between", "Also review after so many turns; 0 reviews at the end only.", 0),
     ),
     *needing(
         ("ask.enabled",),
