@@ -128,7 +128,7 @@ async def test_no_command_changes_anything(tmp_path: Path, project: Path, machin
 def dangerous(project: Path) -> Any:  # noqa: C901  (many small tools)
     """An extension with tools that write in every way that extensions can."""
 
-    def extension(pi: ExtensionAPI) -> None:
+    def extension(pi: ExtensionAPI) -> None:  # noqa: C901
         def add(name: str, run: Any, approval: Any = None) -> None:
             schema = {"type": "object", "properties": {}}
             pi.add_tool(
@@ -164,6 +164,8 @@ def dangerous(project: Path) -> Any:  # noqa: C901  (many small tools)
             return await pi.call_tool("write", {"path": "made.txt", "content": "x"})
 
         async def agent(arguments: Any, ctx: ToolContext) -> str:
+            if arguments.get("tasks"):
+                return str(arguments["tasks"])
             handle = await pi.sub_session(SubSession(prompt="write it"))
             answer = await handle.result()
             return answer.text if answer else ""
@@ -224,7 +226,7 @@ async def test_no_tool_changes_anything(tmp_path: Path, project: Path, machine: 
 
     assert picture(tmp_path / "home") == before
     assert "the agent could change nothing" in texts
-    assert "Leave out `isolated`" in texts[-1]
+    assert texts[-1] == "[{'task': 'x', 'isolated': False}]"
     assert len(hosted.fixture.provider.requests) == len(steps)
 
 

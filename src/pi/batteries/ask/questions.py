@@ -66,7 +66,7 @@ class AskAnswer(Record):
     other: str = ""
     """What the user wrote instead of an option, or beside them."""
     timed_out: bool = False
-    """Whether nobody answered in time; ``chosen`` is then the recommended option."""
+    """Whether the time was over; ``chosen`` is then the recommended option."""
 
     def as_json(self) -> Json:
         """Return the answer for the details of the result."""

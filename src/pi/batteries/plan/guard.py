@@ -16,6 +16,7 @@ from pi.extension import (
     FileChange,
     FileWrite,
     FileWritten,
+    Json,
     Policy,
     SandboxPolicy,
     SandboxSupport,
@@ -68,8 +69,13 @@ class PlanGuard(Policy):
 
     async def before_tool(self, call: ToolCall) -> ToolCall:
         """Let a call run if its tool cannot change anything, or another layer prevents it."""
-        if self._state.is_on and (reason := await self._refusal(call)):
+        if not self._state.is_on:
+            return call
+        if reason := await self._refusal(call):
             raise ToolRefused(f"Plan mode is on: {reason}")
+        if call.name == "task" and self._pi.settings.get("task.isolation.enabled") is not False:
+            # A working copy would be a change of the repository, and the agents only read.
+            return replace(call, arguments=without_copies(call.arguments))
         return call
 
     async def _refusal(self, call: ToolCall) -> str:
@@ -77,8 +83,6 @@ class PlanGuard(Policy):
             return await self._command_refusal(call.arguments)
         if call.name in FILE_TOOLS:
             return self._write_refusal(call.arguments)
-        if call.name == "task" and _is_isolated(call.arguments):
-            return "agents cannot have a working copy of their own now. Leave out `isolated`."
         if call.name in HARMLESS or self._pi.context.approval(call).tier == "read":
             return ""
         return (
@@ -173,7 +177,13 @@ def _without_sandbox(command: str) -> str:
     )
 
 
-def _is_isolated(arguments: dict[str, object]) -> bool:
+def without_copies(arguments: Json) -> Json:
+    """Return the arguments of ``task`` so that no agent gets a working copy of its own.
+
+    Said explicitly: the definition of an agent may ask for one.
+    """
     tasks = arguments.get("tasks")
-    each = tasks if isinstance(tasks, list) else []
-    return any(isinstance(one, dict) and one.get("isolated") for one in (arguments, *each))
+    if not isinstance(tasks, list):
+        return {**arguments, "isolated": False}
+    each = [{**task, "isolated": False} if isinstance(task, dict) else task for task in tasks]
+    return {**arguments, "tasks": each}
