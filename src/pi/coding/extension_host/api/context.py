@@ -104,7 +104,7 @@ class ExtensionContext:
 
     @property
     def agent_dir(self) -> Path:
-        """The folder of the user's files, usually ``~/.pi/agent``."""
+        """The folder of the user's settings and sessions, usually ``~/.pi/agent``."""
         return self._link.workspace.where.agent_dir
 
     @property
