@@ -308,7 +308,6 @@ else:
             ),
             "pi.base.processes.terminal": ("ChildTerminal",),
             "pi.coding.claude_tools": (
-                "ChooseNext",
                 "ClaudeCall",
                 "claude_call",
                 "claude_names",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from pi.ai.providers.faux import FAUX_MODEL, Reply, calls, says
 from pi.ai.transcript import final_tools
 from pi.base.records import replace
 from pi.batteries.plan.proposals import APPROVE, CLEAR, COMPACT, REFINE
+from pi.batteries.sandbox.adapter import extension as sandbox
 from pi.coding.session.opening import open_session
 from pi.extension import ExtensionAPI
 from tests.batteries.plan.plan_session import ON, Decider, planning, results
@@ -317,3 +319,16 @@ async def test_the_role_has_its_model_and_the_previous_one_returns(
         assert used[1][0] == "faux"
         (result,) = [m for m in hosted.session.messages if isinstance(m, ToolResultMessage)]
         assert not result.is_error
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs the sandbox of Linux")
+async def test_the_sandbox_of_the_other_battery_yields(tmp_path: Path) -> None:
+    settings = {**ON, "sandbox": {"enabled": True}}
+    command = calls("bash", command="echo seen; touch made.txt")
+    async with planning(
+        tmp_path, command, says("ok"), more=(sandbox,), settings=settings
+    ) as hosted:
+        await hosted.session.prompt("go")
+
+        assert "seen" in results(hosted)[0]
+        assert not (hosted.session.workspace.cwd / "made.txt").exists()

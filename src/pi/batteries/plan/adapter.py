@@ -56,6 +56,8 @@ def extension(pi: ExtensionAPI) -> None:
     pi.add_policy(guard, at="last")
     pi.wrap_files(guard.write, at="first")
     pi.wrap_spawn(guard.spawn, at="last")
+    # A sandbox inside of a sandbox cannot be set up: that of others yields while this one is used.
+    pi.provide("command-sandbox", guard)
 
 
 class Planning:

@@ -150,6 +150,12 @@ class PlanGuard(Policy):
             raise SpawnRefused(f"Plan mode is on: {reason}")
         return replace(request, env=env)
 
+    async def covers(self, request: SpawnRequest) -> bool:
+        """Whether ``spawn`` runs a program in a sandbox: others need not add theirs."""
+        if not self._state.is_on or request.kind in (KERNEL, *OWN_PROGRAMS):
+            return False
+        return await self.sandbox() is not None
+
     async def sandbox(self) -> SandboxSupport | None:
         """Return the sandbox of this machine; ``None`` if it cannot keep a command from writing."""
         async with self._probing:
