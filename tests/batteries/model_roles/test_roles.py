@@ -14,10 +14,12 @@ from pi.ai.models.model import Model
 from pi.ai.providers.faux import FAUX_MODEL, Step, says
 from pi.base.records import replace
 from pi.batteries.model_roles.adapter import extension
+from pi.coding.models.starting import UnknownModel
 from pi.coding.port.ui import ExtensionUI
 from pi.extension import ExtensionAPI
 from pi.testing import ScriptedProvider
 from tests.coding.extension_host.extension_session import ExtensionFixture, extension_session
+from tests.coding.runtime.session_fixture import SessionFixture
 
 PIXEL = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAA"
@@ -219,3 +221,35 @@ async def test_roles_that_refer_to_each_other_are_reported(tmp_path: Path) -> No
         await hosted.session.prompt("/switch @smol")
         # The model of the session stands in: background work never ends without one.
         assert used(hosted)[0] == "plain"
+
+
+async def test_a_role_on_a_server_that_was_not_queried_yet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[Any] = []
+    apis: list[ExtensionAPI] = []
+    async with extension_session(
+        tmp_path, apis.append, extension, settings={"modelRoles": {"smol": "faux/late:low"}}
+    ) as hosted:
+        registry = hosted.session.models.registry
+
+        async def discover() -> bool:
+            apis[0].register_provider(ScriptedProvider(models=(FAUX_MODEL, model("late"))))
+            return True
+
+        monkeypatch.setattr(registry, "is_undiscovered", lambda name: name == "faux")
+        monkeypatch.setattr(registry, "discover_local", discover)
+        resolved = await apis[0].models.for_role("smol")
+        found += [(each.model.id, each.thinking) for each in resolved.models]
+
+    assert found[0] == ("late", "low")
+    assert found[-1][0] == "faux"  # background work has the session's model left
+
+
+async def test_a_role_without_a_model_is_not_any_model_of_a_similar_name(tmp_path: Path) -> None:
+    fixture = SessionFixture(tmp_path)
+
+    with pytest.raises(UnknownModel, match="@smol") as raised:
+        await fixture.open(model="@smol")
+    assert "modelRoles.smol" in raised.value.hint
+    assert fixture.registry.resolve("@smol:high") is None

@@ -332,3 +332,26 @@ async def test_the_sandbox_of_the_other_battery_yields(tmp_path: Path) -> None:
 
         assert "seen" in results(hosted)[0]
         assert not (hosted.session.workspace.cwd / "made.txt").exists()
+
+
+async def test_a_plan_that_is_refined_after_plan_mode_was_left_is_planned_again(
+    tmp_path: Path,
+) -> None:
+    ui = Decider(None, REFINE, "smaller")
+    async with planning(tmp_path, PROPOSES, says("ok"), ui=ui) as hosted:
+        await hosted.session.prompt("plan a cache")
+        await hosted.session.prompt("/plan off")
+        await hosted.session.prompt("/plan-review")
+        await until(lambda: len(hosted.fixture.provider.requests) == 2)
+        await hosted.session.wait_for_idle()
+
+        assert states(hosted) == [True, False, True]
+        assert "smaller" in sent(hosted)
+
+
+async def test_without_a_plan_there_is_nothing_to_review(tmp_path: Path) -> None:
+    ui = Decider()
+    async with planning(tmp_path, ui=ui) as hosted:
+        await hosted.session.prompt("/plan-review")
+
+        assert "There is no plan yet" in ui.notices[-1]

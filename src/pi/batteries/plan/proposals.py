@@ -158,6 +158,8 @@ class Proposals:
         if decision is None:
             return
         if decision.choice == REFINE:
+            self.declare()
+            await self._mode.enter()
             await self._pi.send_user_message(
                 f"Change the plan in {self._mode.file} as follows, then propose it again:\n\n"
                 f"{decision.feedback}"

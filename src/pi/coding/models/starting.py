@@ -11,7 +11,7 @@ from pi.ai.models.model import Model, ThinkingLevel, clamp_level
 from pi.ai.providers.chosen_servers import ServerNotChosen
 from pi.base.errors import PiError
 from pi.base.records import Record
-from pi.coding.models.registry import ModelRegistry, ResolvedModel, full_name
+from pi.coding.models.registry import ModelRegistry, ResolvedModel, full_name, is_role
 
 NOT_BY_ITSELF = frozenset({"demo", "local", "faux"})
 """Providers without API key that are never selected automatically."""
@@ -158,7 +158,8 @@ def _explicit(preferences: ModelPreferences, registry: ModelRegistry) -> Resolve
             raise UnknownModel(
                 f'Model "{preferences.pattern}" not found.'
                 " Use --list-models to see available models.",
-                hint=_locked(preferences, registry)
+                hint=_role_hint(preferences.pattern)
+                or _locked(preferences, registry)
                 or _found_here(preferences.pattern, registry)
                 or _meant(preferences.pattern, _ways_to_say(names)),
             )
@@ -218,6 +219,13 @@ def _by_default(preferences: ModelPreferences, registry: ModelRegistry) -> Itera
             model = registry.default_of(row.id)
             if model is not None:
                 yield ResolvedModel(model=model)
+
+
+def _role_hint(pattern: str) -> str:
+    if not is_role(pattern):
+        return ""
+    role = pattern[1:].partition(":")[0]
+    return f"{pattern} is a model role without a model: set it with /roles or modelRoles.{role}."
 
 
 def _locked(preferences: ModelPreferences, registry: ModelRegistry) -> str:
