@@ -12,7 +12,15 @@ import pytest
 
 from pi.ai.providers.faux import calls, says
 from pi.batteries.plan.mode import stored_state
-from pi.extension import ExtensionAPI, SubSession, ToolContext, ToolResult, make_tool
+from pi.extension import (
+    ExtensionAPI,
+    SandboxSupport,
+    SubSession,
+    ToolContext,
+    ToolResult,
+    find_sandbox,
+    make_tool,
+)
 from tests.batteries.plan.plan_session import planning, results, without_sandbox
 
 ENVIRON = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LANG": "C.UTF-8"}
@@ -71,10 +79,16 @@ COMMANDS = (
 )
 
 
-@pytest.fixture(params=["sandbox", "no sandbox"])
+@pytest.fixture(params=["sandbox", "no bubblewrap", "no sandbox"])
 def machine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "no sandbox":
         without_sandbox(monkeypatch)
+    if request.param == "no bubblewrap":  # namespaces and Landlock of our own, if there are any
+
+        async def find(environ: Any) -> SandboxSupport:
+            return await find_sandbox({"PATH": "/nonexistent"})
+
+        monkeypatch.setattr("pi.batteries.plan.guard.find_sandbox", find)
     return str(request.param)
 
 
