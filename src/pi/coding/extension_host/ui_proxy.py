@@ -7,7 +7,8 @@ from typing import Any, Literal, get_args
 
 from pi.ai.models.model import Model
 from pi.base.records import replace
-from pi.coding.bus import PASSED_ON, EventBus, Owner
+from pi.base.tasks import passed_on
+from pi.coding.bus import EventBus, Owner
 from pi.coding.extension_host.contributions.views import Facts
 from pi.coding.extension_host.errors import ExtensionError, check_value
 from pi.coding.extension_host.events.handlers import DECISIONS, ReportHandlerFailure
@@ -275,7 +276,7 @@ class ExtensionUIProxy:
         def listen(data: str) -> Any:
             try:
                 return listener(data)
-            except PASSED_ON:
+            except passed_on():
                 raise
             except BaseException as error:
                 end()
