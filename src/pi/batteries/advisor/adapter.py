@@ -44,6 +44,7 @@ def extension(pi: ExtensionAPI) -> None:
         advisor.command,
         description="reviews by a second model on or off",
         completions=lambda begin: [word for word in ("on", "off") if word.startswith(begin)],
+        needs_run_here=True,
     )
 
 

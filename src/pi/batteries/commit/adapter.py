@@ -37,6 +37,7 @@ def extension(pi: ExtensionAPI) -> None:
         commits.command,
         description="commit the staged changes with a written message",
         completions=lambda begin: [f"--{f}" for f in FLAGS if f"--{f}".startswith(begin)],
+        needs_run_here=True,
     )
 
 

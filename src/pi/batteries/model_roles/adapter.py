@@ -43,7 +43,10 @@ def extension(pi: ExtensionAPI) -> None:
         "roles", commands.roles, description="show roles, and choose a model for each"
     )
     pi.register_command(
-        "switch", commands.switch, description="use another model, without saving it"
+        "switch",
+        commands.switch,
+        description="use another model, without saving it",
+        needs_run_here=True,
     )
     pi.register_shortcut(KEY, commands.pick, description="use another model, without saving it")
 

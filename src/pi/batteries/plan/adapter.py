@@ -42,9 +42,13 @@ def extension(pi: ExtensionAPI) -> None:
         planning.command,
         description="plan mode on or off: /plan, /plan TASK, /plan off",
         completions=lambda begin: [word for word in ("off",) if word.startswith(begin)],
+        needs_run_here=True,
     )
     pi.register_command(
-        "plan-review", planning.review, description="show the plan again, and approve or refine it"
+        "plan-review",
+        planning.review,
+        description="show the plan again, and approve or refine it",
+        needs_run_here=True,
     )
     pi.register_shortcut(KEY, planning.toggle, description="plan mode on or off")
     pi.on("session_start", planning.session_start)
