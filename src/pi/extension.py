@@ -193,11 +193,12 @@ from pi.coding.extension_host.scope import Registration, Scope
 from pi.coding.files.disk import FileStamp
 from pi.coding.files.layers import FileChange, FileLayer, FileWrite, FileWritten
 from pi.coding.files.text import TextForm
+from pi.coding.models.registry import ResolvedModel
 from pi.coding.port.drawing import Drawable, Rows, Theme
 from pi.coding.port.extensions import CheckResult, InputMode, Sink, ViewOptions
 from pi.coding.port.queries import ExportForm
 from pi.coding.port.remote import FeedItem, Remote, Replica
-from pi.coding.port.results import SubSession
+from pi.coding.port.results import ModelNotes, SubSession
 from pi.coding.port.ui import ExtensionUI, Option
 from pi.coding.prompt import SystemPromptOptions
 from pi.coding.resources.kinds import ResourceItem, Where
@@ -500,6 +501,7 @@ __all__ = [
     "MessageUpdateEvent",
     "Meta",
     "Model",
+    "ModelNotes",
     "ModelProvider",
     "ModelRequest",
     "ModelSelectEvent",
@@ -531,6 +533,7 @@ __all__ = [
     "Replacement",
     "Replica",
     "Request",
+    "ResolvedModel",
     "Resource",
     "ResourceHandler",
     "ResourceItem",

@@ -12,13 +12,9 @@ from pi.extension import (
     ExtensionAPI,
     ExtensionContext,
     MessageEntry,
-    RoleModel,
-    RoleSettings,
     StreamOptions,
     UserMessage,
     Where,
-    resolve_role,
-    role_overrides,
 )
 
 SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
@@ -72,7 +68,7 @@ class SessionTitles:
         """Ask the models of the role in order until one answers with a title."""
         found = ctx.resources.load(KIND)
         system = str(found[0].value) if found else SYSTEM
-        for each in self._models(ctx):
+        for each in (await self._pi.models.for_role("tiny")).models:
             answer = await self._pi.models.complete(
                 question(prompt),
                 model=each.model,
@@ -86,20 +82,6 @@ class SessionTitles:
             if self._pi.get_session_name() is None:  # the user may have named it meanwhile
                 await self._pi.set_session_name(title)
             return
-
-    def _models(self, ctx: ExtensionContext) -> tuple[RoleModel, ...]:
-        """Return the models of the role ``tiny``, best first; the last is that of the session."""
-        get = self._pi.settings.get
-        roles = {name: value for name, value in get("modelRoles").items() if value}
-        if tiny := get("providers.tinyModel"):
-            roles.setdefault("tiny", tiny)
-        settings = RoleSettings(roles=roles, overrides=role_overrides({}, ctx.environ))
-        find, current = ctx.model_registry.resolve, ctx.model
-        session = None if current is None else find(current.id, current.provider)
-        resolved = resolve_role("tiny", settings, find, current=session)
-        return tuple(
-            each for each in resolved.models if ctx.model_registry.has_configured_auth(each.model)
-        )
 
 
 def _has_messages(ctx: ExtensionContext) -> bool:

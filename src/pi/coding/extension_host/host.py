@@ -120,6 +120,7 @@ class ExtensionHost:
     def connect(self, registry: ModelRegistry) -> None:
         """Connect providers, credentials and model names of extensions to a registry."""
         self._connections.close()
+        self._connection.registry = registry
         self.providers.connect(registry.models)
         sources = AuthSources(self.registries.auth_sources, self.failed)
         self._connections.callback(registry.models.ask_first(sources))

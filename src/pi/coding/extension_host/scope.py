@@ -16,6 +16,7 @@ from pi.coding.port.session import SessionPort
 from pi.coding.port.ui import ExtensionUI, Mode
 
 if TYPE_CHECKING:
+    from pi.coding.models.registry import ModelRegistry
     from pi.coding.port.queries import WorkspacePort
 
 
@@ -166,6 +167,8 @@ class HostConnection:
         """The session; ``None`` while extensions are loaded before it."""
         self.workspace: WorkspacePort | None = None
         """The workspace before the session exists; ``None`` until the project is opened."""
+        self.registry: ModelRegistry | None = None
+        """The models, also before the session exists."""
         self.run_scopes = RunScopes()
 
 
@@ -197,6 +200,14 @@ class SessionLink:
             self.require_open()
             return self._connection.workspace
         return self.session.workspace
+
+    @property
+    def registry(self) -> ModelRegistry:
+        """The models; also before the session exists, for names on the command line."""
+        if self._connection.session is None and self._connection.registry is not None:
+            self.require_open()
+            return self._connection.registry
+        return self.session.models.registry
 
     @property
     def session(self) -> SessionPort:

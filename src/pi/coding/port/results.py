@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, field
 
 from pi.agent.policy import Policy
 from pi.agent.tools.tool import AgentTool
@@ -112,6 +113,15 @@ class SessionState(Record):
     auto_compaction_enabled: bool
     message_count: int
     pending_message_count: int
+
+
+class ModelNotes(Record):
+    """What extensions know about models, for the lists in which users choose one."""
+
+    badges: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Short words by ``provider/id``, such as the roles of a model."""
+    used: tuple[str, ...] = ()
+    """``provider/id`` of the models that the user works with, the most used first."""
 
 
 class CycledModel(Record):

@@ -298,6 +298,14 @@ class Bootstrap:
     async def _first_workspace(self, cwd: Path) -> Workspace:
         return await self.open_workspace(cwd, await self.decide_trust(cwd))
 
+    def _default_role(self) -> tuple[str, ...]:
+        raw = self.workspace.settings.raw
+        if not raw.get("modelRoles"):
+            return ()
+        from pi.coding.models.roles import DEFAULT, configured_roles  # lazy: few have roles
+
+        return configured_roles(raw, {}, {}).patterns(DEFAULT)
+
     def _model_preferences(self) -> ModelPreferences:
         options, values = self.options, self.workspace.settings.values
         known = chosen_model(self.log)
@@ -310,6 +318,7 @@ class Bootstrap:
             session=(known.provider, known.model_id) if known else None,
             session_thinking=chosen_thinking_level(self.log) if known else None,  # type: ignore[arg-type]
             default=(values.default_provider, values.default_model),
+            default_role=self._default_role(),
             default_thinking=values.default_thinking_level,
             model_thinking=values.model_thinking_levels,
         )

@@ -467,7 +467,31 @@ _TOOLS = group(
         ),
         switch("titles.enabled", "Titles", "Name sessions after their first message, with the model of the role tiny.", on=False),
     ),
+    *applied(
+        "reload",
+        switch("advisor.enabled", "Advisor", "Let the model of the role advisor review the work when the agent stops.", on=False),
+        switch("ask.enabled", "Questions", "Give models the ask tool: questions to you, with options to choose from.", on=False),
+        switch("plan.enabled", "Plan mode", "Offer plan mode: the key Alt+M, and the tool propose_plan from the first request on.", on=False),
+    ),
+    *needing(
+        ("advisor.enabled",),
+        number("advisor.maxReviews", "Reviews", "Reviews per prompt.", 2),
+        number("advisor.everyTurns", "Reviews between", "Also review after so many turns; 0 reviews at the end only.", 0),
+    ),
+    *needing(
+        ("ask.enabled",),
+        number("ask.timeout", "Time for answers", "Seconds that a question waits before the recommended answer counts; 0 waits for ever.", 0),
+        switch("ask.notify", "Announce questions", "Notify you of a question while you look at another window.", on=True),
+    ),
+    switch("plan.defaultOnStartup", "Plan first", "Start new sessions in plan mode.", on=False),
+    switch("plan.autosave", "Save plans", "Store approved plans in the project.", on=False),
+    *needing(
+        ("plan.autosave",),
+        text("plan.autosaveDir", "Folder of plans", "Where approved plans are stored.", ".pi/plans"),
+    ),
     json("modelRoles", "Models by role", 'Models of roles, such as {"tiny": "openai/gpt-5-nano", "plan": "anthropic/*opus*:high"}.'),
+    json("modelTags", "Custom roles", 'What roles of your own are for, such as {"review": "reads changes before a commit"}.'),
+    words("cycleOrder", "Order of roles", "Roles that the key for the next model goes through, each with its own thinking level."),
     *needing(
         ("titles.enabled",),
         text("providers.tinyModel", "Model of titles", "Model for titles, if modelRoles has none for the role tiny."),

@@ -103,6 +103,11 @@ class ExtensionContext:
         return self._link.cwd
 
     @property
+    def agent_dir(self) -> Path:
+        """The folder of the user's settings and sessions, usually ``~/.pi/agent``."""
+        return self._link.workspace.where.agent_dir
+
+    @property
     def environ(self) -> Mapping[str, str]:
         """The environment variables of pi, including ``.env`` files; read-only."""
         return MappingProxyType(self._link.workspace.environ)
