@@ -153,6 +153,23 @@ class WorkingCopy(Record):
         await self._git("commit", "--quiet", "--no-verify", "--allow-empty", "-m", message)
         return (await self._git("rev-parse", "HEAD")).strip()
 
+    async def pick(self) -> None:
+        """Apply the commits of the branch to that of the original, or raise and change nothing.
+
+        Files of the user that are in the way make it fail: they are never overwritten.
+        """
+        head = (await self._git("rev-parse", "HEAD")).strip()
+        if self.kind != "worktree":
+            raise WorkingCopyFailed("Only a git repository takes commits.")
+        done = await _run(["cherry-pick", f"{self.base}..{head}"], self.source, self.environ)
+        if done is not None and done[0] == 0:
+            return
+        await _run(["cherry-pick", "--abort"], self.source, self.environ)
+        reason = done[1].strip().splitlines()[0] if done and done[1].strip() else "git failed"
+        raise WorkingCopyFailed(
+            f"The commits do not fit: {reason}", hint=f"They are kept on the branch {self.branch}."
+        )
+
     async def close(self, *, discard: bool = False) -> ClosedCopy:
         """Remove the copy; changes stay on the branch unless ``discard`` is set.
 

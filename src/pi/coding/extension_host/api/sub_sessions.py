@@ -7,7 +7,9 @@ from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pi.agent.events import TurnEnd
+import msgspec
+
+from pi.agent.events import EntryAppended, TurnEnd
 from pi.ai.messages import AssistantMessage, Usage, add_usage
 from pi.base.records import replace
 from pi.coding.extension_host.contributions.tools import guard_policy
@@ -57,7 +59,7 @@ class SessionHandle:
 
     @property
     def usage(self) -> Usage:
-        """Tokens and cost of all its answers, e.g. for ``ToolResult.usage``."""
+        """Tokens and cost of all its requests, e.g. for ``ToolResult.usage``."""
         return self._usage
 
     def events(self, listener: Callable[[Any], None]) -> Callable[[], None]:
@@ -135,8 +137,17 @@ class SessionHandle:
             self._running = False
 
     def _add_usage(self, event: Any) -> None:
-        if isinstance(event, TurnEnd):
-            self._usage = add_usage(self._usage, event.message.usage)
+        match event:
+            case TurnEnd(message=answer, tool_results=results):
+                spent = [answer.usage, *(result.usage for result in results)]
+            case EntryAppended(entry={"usage": dict(raw)} | {"data": {"usage": dict(raw)}}):
+                # A summary, or a request of an extension.
+                spent = [msgspec.convert(raw, Usage)]
+            case _:
+                return
+        for usage in spent:
+            if isinstance(usage, Usage):
+                self._usage = add_usage(self._usage, usage)
 
 
 class Limits:
