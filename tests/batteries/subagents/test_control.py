@@ -54,7 +54,7 @@ async def test_escape_leaves_no_request_and_no_process(tmp_path: Path) -> None:
             agents,
             lambda: sum(node.activity.startswith("bash") for node in agents.tree.all()) == 2,
         )
-        while not pid.exists() or not pid.read_text().strip():
+        while not pid.exists() or not pid.read_text().strip():  # noqa: ASYNC110
             await asyncio.sleep(0.01)  # the shell writes it
         count = len(hosted.fixture.provider.requests)
         await hosted.session.abort()
@@ -135,7 +135,7 @@ async def test_a_failing_request_of_an_agent_settles_its_parent(tmp_path: Path) 
         a=[Reply(error="the model is gone")] * 20,
     )
     settings = {"retry": {"enabled": False}}
-    async with agent_session(tmp_path, script, settings=settings) as (hosted, agents):
+    async with agent_session(tmp_path, script, settings=settings) as (hosted, _):
         await hosted.session.prompt("go")
 
         assert "the model is gone" in text(results(hosted)[0])
@@ -161,7 +161,7 @@ async def test_a_background_agent_returns_at_once_and_reports_later(tmp_path: Pa
     script = Script(
         main=[calls("task", task="x", name="a", background=True), says("waiting"), says("I see")]
     )
-    async with agent_session(tmp_path, script, gate.extension, mode="rpc") as (hosted, agents):
+    async with agent_session(tmp_path, script, gate.extension, mode="rpc") as (hosted, _):
         await hosted.session.prompt("go")
         [result] = results(hosted)
         hosted.session.subscribe(lambda e: settled.set() if isinstance(e, AgentSettled) else None)
@@ -216,7 +216,7 @@ async def test_the_hub_lists_steers_waits_and_cancels(tmp_path: Path) -> None:
         ],
         a=[says("thinking"), calls("yield", data="fast")],
     )
-    async with agent_session(tmp_path, script, gate.extension) as (hosted, agents):
+    async with agent_session(tmp_path, script, gate.extension) as (hosted, _):
         await hosted.session.prompt("go")
         _, listed, cancelled, sent, waited, again, unknown = map(text, results(hosted))
 
@@ -240,7 +240,7 @@ async def test_an_agent_that_has_ended_goes_on_with_a_message(tmp_path: Path) ->
         ],
         a=[calls("yield", data="a box"), calls("yield", data="blue")],
     )
-    async with agent_session(tmp_path, script) as (hosted, agents):
+    async with agent_session(tmp_path, script) as (hosted, _):
         await hosted.session.prompt("go")
 
         assert text(results(hosted)[1]) == "a goes on in the background."

@@ -31,13 +31,13 @@ async def test_one_task_returns_what_its_agent_yields(tmp_path: Path) -> None:
         main=[calls("task", task="Count the files.", name="counter"), says("seen")],
         counter=[calls("bash", command="echo 3"), calls("yield", data="three files")],
     )
-    async with agent_session(tmp_path, script) as (hosted, agents):
+    async with agent_session(tmp_path, script) as (hosted, _):
         await hosted.session.prompt("go")
         [result] = results(hosted)
 
         assert text(result) == "## counter (task): completed\n\nthree files"
         assert not result.is_error
-        [row] = result.details["agents"]
+        [row] = result.details["agents"]  # type: ignore[index]
         assert (row["id"], row["state"], row["requests"]) == ("counter", "completed", 2)
         assert "Count the files." in str(script.requests["counter"][0].messages)
         assert hosted.session.artifacts.outputs.read("counter") == "three files"
@@ -173,7 +173,7 @@ async def test_an_error_of_the_agent_is_the_result(tmp_path: Path) -> None:
     script = Script(
         main=[calls("task", task="x", name="a")], a=[calls("yield", error="there is no such file")]
     )
-    async with agent_session(tmp_path, script) as (hosted, agents):
+    async with agent_session(tmp_path, script) as (hosted, _):
         await hosted.session.prompt("go")
 
         assert results(hosted)[0].is_error
@@ -185,7 +185,7 @@ async def test_a_long_output_is_limited_and_the_rest_is_stored(tmp_path: Path) -
         main=[calls("task", task="x", name="a")], a=[calls("yield", data="line\n" * 6000)]
     )
     environ = {"PI_TASK_MAX_OUTPUT_LINES": "5500", "PI_TASK_MAX_OUTPUT_BYTES": "400000"}
-    async with agent_session(tmp_path, script, environ=environ) as (hosted, agents):
+    async with agent_session(tmp_path, script, environ=environ) as (hosted, _):
         await hosted.session.prompt("go")
         stored = hosted.session.artifacts.outputs.read("a") or ""
 
@@ -218,10 +218,11 @@ async def test_an_agent_never_has_a_tool_that_its_caller_lacks(tmp_path: Path) -
     folder = tmp_path / "home/.pi/agent/agents"
     folder.mkdir(parents=True)
     (folder / "greedy.md").write_text(
-        "---\ndescription: Wants all.\ntools: read, bash, write, grep, task, hub\nspawns: '*'\n---\n"
+        "---\ndescription: Wants all.\ntools: read, bash, write, grep, task, hub\n"
+        "spawns: '*'\n---\n"
     )
     script = Script(main=[calls("task", task="x", agent="greedy", name="a")])
-    async with agent_session(tmp_path, script) as (hosted, agents):
+    async with agent_session(tmp_path, script) as (hosted, _):
         hosted.session.set_active_tools(["read", "task"])
         await hosted.session.prompt("go")
 

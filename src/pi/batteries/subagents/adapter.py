@@ -81,6 +81,7 @@ class SubAgents:
         self._is_quiet = False
         """Whether the user has stopped everything: reports must not start a run."""
         self._reported = asyncio.Event()
+        self.work.on_unmerged = self._unmerged
         self._reporting: set[str] = set()
         """Agents whose reports are on their way to the model."""
         self._commands = commands = AgentCommands(pi, self.work, self.histories)
@@ -175,6 +176,16 @@ class SubAgents:
             node.is_reported = True
             self._reporting.discard(node.id)
             self._reported.set()
+
+    def _unmerged(self, node: AgentNode) -> None:
+        """Tell the user now, and the model with the next prompt, what an aborted call has left."""
+        where = node.branch or node.path
+        self._pi.context.ui.notify(f"Unmerged work of {node.id} was kept: {where}", "warning")
+        message = {"custom_type": REPORT, "content": self.work.report(node)}
+        sending = self._pi.send_message(
+            {**message, "details": {"agents": [node.row()]}}, deliver_as="next_turn"
+        )
+        self._pi.scope.spawn(sending, name=f"report of {node.id}")
 
     async def wait_for_one(self) -> None:
         """Wait until the report of a background agent is in the queue."""

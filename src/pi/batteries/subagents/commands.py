@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -95,7 +96,7 @@ class AgentCommands:
         def make(tui: Any, theme: Theme, keys: Any, done: Any) -> TextScreen:
             from pi.batteries.subagents.views import TextScreen  # deferred: only drawn here
 
-            return TextScreen(reference, text, tui, theme, done)
+            return TextScreen(reference, _as_markdown(text), tui, theme, done)
 
         await self._show(make, ctx)
 
@@ -146,6 +147,15 @@ class AgentCommands:
                 self._pi.context.ui.notify(error.explain(), "error")
 
         self._pi.scope.spawn(guarded(), name="agents screen")
+
+
+def _as_markdown(text: str) -> str:
+    """JSON in a code fence, so that its form stays; other texts as they are."""
+    try:
+        json.loads(text)
+    except ValueError:
+        return text
+    return f"```json\n{text}\n```"
 
 
 def _row(node: AgentNode) -> str:

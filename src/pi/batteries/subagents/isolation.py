@@ -21,6 +21,7 @@ from pi.extension import (
     WorkingCopyFailed,
     make_working_copy,
     one_line,
+    replace,
     sweep_working_copies,
 )
 
@@ -42,7 +43,7 @@ class MergeReport(Record):
     """What became of the changes of an isolated agent."""
 
     note: str = ""
-    conflict: bool = False
+    is_merged: bool = False
     branch: str = ""
     path: str = ""
 
@@ -113,15 +114,13 @@ class IsolatedCopies:
         except WorkingCopyFailed as error:
             if node is not None:
                 await copy.commit(await self._message(node, patch))
-            report = await self._close(copy, f"Merge conflict: {error.message}")
-            return MergeReport(
-                note=report.note, conflict=True, branch=report.branch, path=report.path
-            )
+            return await self._close(copy, f"Merge conflict: {error.message}")
         shown = ", ".join(patch.files[:MAX_SHOWN_FILES])
         more = len(patch.files) - MAX_SHOWN_FILES
         files = f"{shown} and {more} more" if more > 0 else shown
         how = "as a commit" if by_commit else "into your files"
-        return await self._close(copy, f"Its changes were merged {how}: {files}.", discard=True)
+        note = f"Its changes were merged {how}: {files}."
+        return replace(await self._close(copy, note, discard=True), is_merged=True)
 
     async def _close(self, copy: WorkingCopy, note: str, *, discard: bool = False) -> MergeReport:
         async with self._lock:

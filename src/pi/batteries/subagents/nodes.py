@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from pi.extension import Json, Usage, add_usage, one_line
+from pi.extension import Json, Usage, add_usage, one_line, replace
 
 if TYPE_CHECKING:
     from pi.batteries.subagents.runners import Runner
@@ -51,6 +51,7 @@ class AgentNode:
         """A branch with work that was not merged."""
         self.path = ""
         """A folder with work that was not merged."""
+        self.is_merged = False
         self.cwd: Path | None = None
         self.file: Path | None = None
         self.began_ms = 0
@@ -91,6 +92,11 @@ class AgentNode:
         if runner is not None:
             self._before = add_usage(self._before, runner.usage)
         return runner
+
+    def spent_before(self, tokens: int, cost: float) -> None:
+        """Set what it spent in an earlier process."""
+        none = Usage()
+        self._before = replace(none, total_tokens=tokens, cost=replace(none.cost, total=cost))
 
     def begin(self) -> None:
         """Mark it as waiting for its turn."""
@@ -135,12 +141,15 @@ class AgentNode:
             "isolated": self.isolated,
             "branch": self.branch,
             "path": self.path,
+            "merged": self.is_merged,
             "children": [child.row() for child in self.children],
         }
 
     def entry(self) -> Json:
         """What the session remembers of it."""
+        own = self.usage
         row = {**self.row(), "file": str(self.file or ""), "notes": list(self.notes)}
+        row |= {"tokens": own.total_tokens, "cost": own.cost.total}  # children have their own
         parent = "" if self.parent is None else self.parent.id
         return {**{name: row[name] for name in _STORED}, "parent": parent}
 
@@ -272,6 +281,10 @@ def _restore(node: AgentNode, data: Mapping[str, Any]) -> None:
     node.model = str(data.get("model", ""))
     node.requests = _whole(data.get("requests"), 0)
     node.isolated = data.get("isolated") is True
+    cost = data.get("cost")
+    node.spent_before(
+        _whole(data.get("tokens"), 0), float(cost) if isinstance(cost, int | float) else 0.0
+    )
     node.branch, node.path = str(data.get("branch", "")), str(data.get("path", ""))
     file = str(data.get("file", ""))
     node.file = Path(file) if file else None

@@ -83,8 +83,12 @@ def agent_rows(row: Json, theme: Theme, indent: str = "") -> list[str]:
 
 def _facts(row: Json, state: str) -> Sequence[str]:
     facts = []
-    if state in ("queued", "merging", "cancelled"):
+    if row.get("background") and state in ("queued", "running"):
+        facts.append("in the background")
+    elif state in ("queued", "merging", "cancelled"):
         facts.append(state)
+    elif row.get("merged"):
+        facts.append("merged")
     if activity := row.get("activity"):
         facts.append(one_line(str(activity)))
     if tokens := row.get("tokens"):

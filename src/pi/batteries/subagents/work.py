@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from pi.batteries.subagents.definitions import AgentDefinition
@@ -98,6 +98,8 @@ class AgentWork:
         self.copies = IsolatedCopies(pi)
         self._jobs: dict[str, Job] = {}
         self._parked: list[AgentNode] = []
+        self.on_unmerged: Callable[[AgentNode], None] = lambda node: None
+        """Called for an agent with unmerged work whose caller is gone."""
         self._pending: dict[str, list[str]] = {}
         """Messages to agents that have not begun."""
 
@@ -145,6 +147,7 @@ class AgentWork:
             await self._wait_all(waited, caller)
         except asyncio.CancelledError:
             await self.cancel(waited)
+            self._tell_unmerged(waited)
             raise
         finally:
             end()
@@ -168,6 +171,13 @@ class AgentWork:
         async with self.tree.slots.lent():
             for node in nodes:
                 await node.wait()
+
+    def _tell_unmerged(self, nodes: Iterable[AgentNode]) -> None:
+        """An aborted call has no result: what it leaves is told in another way."""
+        for node in nodes:
+            for each in node.walk():
+                if each.branch or each.path:
+                    self.on_unmerged(each)
 
     def report(self, node: AgentNode) -> str:
         """The result of an agent for the model that has asked for it."""
@@ -243,12 +253,21 @@ class AgentWork:
     def _launch(self, node: AgentNode, prompt: str) -> None:
         node.begin()
         node.work = self._pi.scope.spawn(self._work(node, prompt), name=f"agent {node.id}")
+        node.work.add_done_callback(lambda _: self._never_began(node))
         self.tree.changed()
+
+    def _never_began(self, node: AgentNode) -> None:
+        """A task that is cancelled before its first step runs none of its code: settle for it."""
+        if node.state == "queued":
+            node.settle("cancelled", "it was cancelled")
+            self._remember(node)
+            node.release()
+            self.tree.changed()
 
     # Working --------------------------------------------------------------------------------------
 
     async def _work(self, node: AgentNode, prompt: str) -> None:
-        copy: list[WorkingCopy] = []
+        copy: list[asyncio.Task[WorkingCopy]] = []
         ending = Ending(state="cancelled", reason="it was cancelled")
         try:
             await self.tree.slots.acquire()
@@ -271,14 +290,18 @@ class AgentWork:
             tidying = self._finish(node, ending, copy[0] if copy else None)
             await asyncio.shield(self._pi.scope.spawn(tidying, name=f"end of {node.id}"))
 
-    async def _attempt(self, node: AgentNode, prompt: str, copy: list[WorkingCopy]) -> Ending:
+    async def _attempt(
+        self, node: AgentNode, prompt: str, copy: list[asyncio.Task[WorkingCopy]]
+    ) -> Ending:
         job = self._jobs[node.id]
         if node.runner is None:
             source = node.cwd or self._pi.context.cwd
             if node.isolated:
-                copy.append(await self.copies.open(node, source))
-                node.cwd = copy[0].cwd
-            node.runner = await self._open(node, job, copy[0] if copy else None)
+                # By itself: a copy that is made by halves could not be tidied up.
+                making = self.copies.open(node, source)
+                copy.append(self._pi.scope.spawn(making, name=f"copy for {node.id}"))
+                node.cwd = (await asyncio.shield(copy[0])).cwd
+            node.runner = await self._open(node, job, copy[0].result() if copy else None)
         runner = node.runner
         self.tree.changed()
         extra = self._pending.pop(node.id, [])
@@ -359,9 +382,12 @@ class AgentWork:
 
     # Ending ---------------------------------------------------------------------------------------
 
-    async def _finish(self, node: AgentNode, ending: Ending, copy: WorkingCopy | None) -> None:
+    async def _finish(
+        self, node: AgentNode, ending: Ending, making: asyncio.Task[WorkingCopy] | None
+    ) -> None:
         try:
             await self.cancel(node.children)
+            copy = await _made(making)
             runner = node.runner
             if runner is not None and (copy is not None or node.is_cancelled):
                 await runner.close()  # nothing may write any more
@@ -371,6 +397,7 @@ class AgentWork:
                 self.tree.changed()
                 report = await self.copies.finish(copy, node, merge=state == "completed")
                 node.branch, node.path = report.branch, report.path
+                node.is_merged = report.is_merged
                 node.notes.append(report.note)
                 node.cwd = None if node.parent is None else node.parent.cwd
             text = "" if ending.output is None else output_text(ending.output)
@@ -492,6 +519,15 @@ class AgentWork:
         for node in self.tree.all():
             if (runner := node.drop_runner()) is not None:
                 await runner.close()
+
+
+async def _made(making: asyncio.Task[WorkingCopy] | None) -> WorkingCopy | None:
+    """The working copy, if there is one; why there is none was reported already."""
+    if making is None:
+        return None
+    await asyncio.wait({making})
+    failed = making.cancelled() or making.exception() is not None
+    return None if failed else making.result()
 
 
 def _ending(job: Job, submitted: Submission | None, end: RunEnd) -> Ending:
