@@ -56,6 +56,8 @@ async def agent_session(
     """A session with sub-agents."""
     made: list[adapter.SubAgents] = []
     task = {"enabled": True, **options.pop("task", {})}
+    if (about := options.pop("session_task", None)) is not None:
+        options["task"] = about
     settings = {**ON, **options.pop("settings", {}), "task": task}
 
     class Noted(adapter.SubAgents):
