@@ -68,7 +68,7 @@ async def measure(kind: str, count: int) -> tuple[float, float, float]:
     async def opened(pi: ExtensionAPI, spec: SubSession) -> SessionHandle:
         return await openings.open(pi, spec)
 
-    ExtensionAPI.sub_session = opened  # type: ignore[method-assign]
+    ExtensionAPI.sub_session = opened  # type: ignore[method-assign,assignment]
     with TemporaryDirectory() as folder:
         made = await make_session(
             Path(folder),

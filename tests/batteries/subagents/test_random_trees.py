@@ -137,7 +137,7 @@ def is_alive(pid: int) -> bool:
 
 
 def check(
-    tmp_path: Path, hosted: ExtensionFixture, agents: SubAgents, pids: Path, told: str = ""
+    tmp_path: Path, hosted: ExtensionFixture, agents: SubAgents, pids: Path, shown: str = ""
 ) -> None:
     folder = tmp_path / "home/project"
     nodes = agents.tree.all()
@@ -149,7 +149,7 @@ def check(
     assert sorted(branches(folder)) == sorted(node.branch for node in nodes if node.branch)
     assert [node.path for node in nodes if node.path] == []
     assert is_tidy(tmp_path, folder)
-    said = "".join(map(text, results(hosted))) + told
+    said = "".join(map(text, results(hosted))) + shown
     for node in agents.tree.roots:
         assert node.branch in said
     for node in nodes:
@@ -207,4 +207,4 @@ async def test_an_abort_at_any_time_leaves_nothing(tmp_path: Path, seed: int) ->
         for node in agents.tree.all():
             await node.wait()
 
-        check(tmp_path, hosted, agents, pids, told=str(ui.seen))
+        check(tmp_path, hosted, agents, pids, shown=str(ui.seen))

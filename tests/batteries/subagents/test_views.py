@@ -153,6 +153,7 @@ async def test_the_screen_shows_the_tree_transcripts_and_takes_messages(tmp_path
         assert "found" in transcript
         await screen.press("s", *"more", "\r")
         node = agents.tree.get("outer")
+        assert node is not None
         await node.wait()
         assert "more" in screen.shows()
         assert node.output == "by outer"

@@ -38,7 +38,7 @@ SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
     ("task.maxConcurrency", int, 8, "agents that work at the same time; 0 for no limit"),
     ("task.maxRecursionDepth", int, 2, "how deep agents may give tasks to others"),
     ("task.maxRuntimeMs", int, 0, "milliseconds after which an agent is ended; 0 for no limit"),
-    ("task.softRequestBudget", int, 200, "requests after which an agent is told to finish"),
+    ("task.softRequestBudget", int, 200, "requests after which an agent is asked to finish"),
     ("task.agentIdleTtlMs", int, 600_000, "milliseconds that the session of an agent stays open"),
     ("task.agentModelOverrides", dict, {}, "models by agent"),
     ("task.disabledAgents", tuple[str, ...], (), "agents that are not offered"),
@@ -178,7 +178,7 @@ class SubAgents:
             self._reported.set()
 
     def _unmerged(self, node: AgentNode) -> None:
-        """Tell the user now, and the model with the next prompt, what an aborted call has left."""
+        """Report what an aborted call has left: now to the user, later to the model."""
         where = node.branch or node.path
         self._pi.context.ui.notify(f"Unmerged work of {node.id} was kept: {where}", "warning")
         message = {"custom_type": REPORT, "content": self.work.report(node)}

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from pi.batteries.subagents.history import Histories
-from pi.batteries.subagents.nodes import AgentNode
+from pi.batteries.subagents.nodes import SIGNS, AgentNode
 from pi.batteries.subagents.work import AgentWork
 from pi.extension import CommandContext, ExtensionAPI, PiError, Text, Theme, ToolFailed
 
@@ -19,10 +19,6 @@ USAGE = "Use /agents, /agents show ID, /agents send ID TEXT or /agents cancel ID
 PAGE_LINES = 2000
 MAX_LINES = 20_000
 """Lines of a reference that ``/open`` shows."""
-SIGNS = {
-    "queued": "○", "running": "▶", "merging": "▶", "completed": "✓", "failed": "✗",
-    "cancelled": "■",
-}  # fmt: skip
 
 
 class AgentCommands:

@@ -38,9 +38,9 @@ BLOCKED = "PI_BLOCKED_AGENT"
 ABOUT = """\
 # You are a sub-agent
 
-Your name is {id}. Another agent has given you one task and waits for its result. Nobody reads
-what you write on the way, and nobody answers questions: decide what is open yourself and say so
-in the result.
+Your name is {id}. Another agent has given you one task and waits for its result. What you write on
+the way is not read, and questions are not answered: decide what is open yourself, and mention it in
+the result.
 
 When you are done, call the tool `yield` once, with `data` (the result) or `error` (why there is
 none). That ends your
@@ -102,9 +102,9 @@ def max_depth(pi: ExtensionAPI) -> int:
 
 def tools_of(definition: AgentDefinition, held: Sequence[str]) -> tuple[str, ...]:
     """The tools of an agent: those it wants, as far as its caller has them. It never gains any."""
-    wanted = held if definition.tools is None else definition.tools
+    names = held if definition.tools is None else definition.tools
     refused = {*definition.without, *OWN}
-    return tuple(name for name in wanted if name in held and name not in refused)
+    return tuple(name for name in names if name in held and name not in refused)
 
 
 def may_spawn(

@@ -7,21 +7,65 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, Protocol, TypeAlias, get_args
 
-from pi.extension import Json, Usage, add_usage, one_line, replace
-
-if TYPE_CHECKING:
-    from pi.batteries.subagents.runners import Runner
+from pi.extension import Json, Record, Usage, add_usage, one_line, replace
 
 State: TypeAlias = Literal["queued", "running", "merging", "completed", "failed", "cancelled"]
 ENDED: tuple[State, ...] = ("completed", "failed", "cancelled")
+SIGNS: dict[str, str] = {
+    "queued": "○", "running": "▶", "merging": "▶", "completed": "✓", "failed": "✗",
+    "cancelled": "■",
+}  # fmt: skip
+"""How states are shown, also without colours."""
 ENTRY = "subagent"
 """Custom type of the entries that remember agents in the session of the user."""
 _STORED = (
     "id", "agent", "title", "state", "depth", "reason", "model", "requests", "file", "isolated",
     "branch", "path", "tokens", "cost", "notes",
 )  # fmt: skip
+
+
+class RunEnd(Record):
+    """How a prompt ended."""
+
+    text: str = ""
+    """The last answer."""
+    failure: str = ""
+    was_aborted: bool = False
+
+
+class Runner(Protocol):
+    """An agent that takes prompts."""
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens and cost so far."""
+        ...
+
+    def take_usage(self) -> Usage:
+        """What was spent since the last call."""
+        ...
+
+    async def run(self, text: str) -> RunEnd:
+        """Send a prompt and wait for the end of the run; cancelling aborts it."""
+        ...
+
+    async def steer(self, text: str) -> None:
+        """Deliver a message to the running agent."""
+        ...
+
+    async def abort(self) -> None:
+        """End the current run."""
+        ...
+
+    async def close(self) -> None:
+        """End the agent and release what it holds."""
+        ...
+
+    def messages(self) -> list[Json]:
+        """Its conversation, in the form of session files."""
+        ...
 
 
 class AgentNode:
@@ -105,7 +149,7 @@ class AgentNode:
         self._settled.clear()
 
     def settle(self, state: State, reason: str = "") -> None:
-        """Mark it as ended; whoever waits for it goes on."""
+        """Mark it as ended; ``release`` lets those go on who wait for it."""
         self.state, self.reason, self.activity = state, reason, ""
 
     def release(self) -> None:
@@ -235,7 +279,7 @@ class AgentTree:
         return [node for node in self.all() if node.is_active]
 
     def changed(self) -> None:
-        """Tell the listeners that something is different."""
+        """Call the listeners."""
         for listener in tuple(self._listeners):
             listener()
 

@@ -12,9 +12,9 @@ import shlex
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from pi.batteries.subagents.nodes import AgentNode
+from pi.batteries.subagents.nodes import AgentNode, RunEnd
 from pi.extension import (
     AgentTool,
     AssistantMessage,
@@ -58,48 +58,6 @@ class RunnerSpec(Record):
     copy_root: Path | None = None
     file: Path | None = None
     task: TaskOptions = TaskOptions()
-
-
-class RunEnd(Record):
-    """How a prompt ended."""
-
-    text: str = ""
-    """The last answer."""
-    failure: str = ""
-    was_aborted: bool = False
-
-
-class Runner(Protocol):
-    """An agent that takes prompts."""
-
-    @property
-    def usage(self) -> Usage:
-        """Tokens and cost so far."""
-        ...
-
-    def take_usage(self) -> Usage:
-        """What was spent since the last call."""
-        ...
-
-    async def run(self, text: str) -> RunEnd:
-        """Send a prompt and wait for the end of the run; cancelling aborts it."""
-        ...
-
-    async def steer(self, text: str) -> None:
-        """Deliver a message to the running agent."""
-        ...
-
-    async def abort(self) -> None:
-        """End the current run."""
-        ...
-
-    async def close(self) -> None:
-        """End the agent and release what it holds."""
-        ...
-
-    def messages(self) -> list[Json]:
-        """Its conversation, in the form of session files."""
-        ...
 
 
 class NestedRunner:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
-from pi.batteries.subagents.commands import SIGNS
 from pi.batteries.subagents.history import Histories
-from pi.batteries.subagents.nodes import AgentNode
+from pi.batteries.subagents.nodes import SIGNS, AgentNode
 from pi.batteries.subagents.work import AgentWork
 from pi.extension import (
     CustomMessage,

@@ -17,7 +17,14 @@ from pi.batteries.subagents.launching import (
     system_text,
     tools_of,
 )
-from pi.batteries.subagents.nodes import ENTRY, AgentNode, AgentTree, State
+from pi.batteries.subagents.nodes import (
+    ENTRY,
+    AgentNode,
+    AgentTree,
+    RunEnd,
+    Runner,
+    State,
+)
 from pi.batteries.subagents.requests import TaskItem, task_description, task_items, task_schema
 from pi.batteries.subagents.results import (
     AgentReport,
@@ -30,8 +37,6 @@ from pi.batteries.subagents.runners import (
     COMMAND,
     NestedRunner,
     ProcessRunner,
-    RunEnd,
-    Runner,
     RunnerSpec,
 )
 from pi.batteries.subagents.submitting import (
@@ -147,7 +152,7 @@ class AgentWork:
             await self._wait_all(waited, caller)
         except asyncio.CancelledError:
             await self.cancel(waited)
-            self._tell_unmerged(waited)
+            self._report_unmerged(waited)
             raise
         finally:
             end()
@@ -172,8 +177,8 @@ class AgentWork:
             for node in nodes:
                 await node.wait()
 
-    def _tell_unmerged(self, nodes: Iterable[AgentNode]) -> None:
-        """An aborted call has no result: what it leaves is told in another way."""
+    def _report_unmerged(self, nodes: Iterable[AgentNode]) -> None:
+        """An aborted call has no result: what it leaves is reported in another way."""
         for node in nodes:
             for each in node.walk():
                 if each.branch or each.path:

@@ -377,7 +377,7 @@ _TOOLS = group(
         number("task.maxConcurrency", "Agents at once", "Sub-agents that work at the same time; 0 for no limit.", 8),
         number("task.maxRecursionDepth", "Nested tasks", "How deep sub-agents may give tasks to others; -1 for no limit.", 2, least=-1),
         number("task.maxRuntimeMs", "Time of a task", "Milliseconds after which a sub-agent is ended; 0 for no limit.", 0),
-        number("task.softRequestBudget", "Requests of a task", "Requests after which a sub-agent is told to finish; after half as many again it has to.", 200),
+        number("task.softRequestBudget", "Requests of a task", "Requests after which a sub-agent is asked to finish; after half as many again it has to.", 200),
         number("task.agentIdleTtlMs", "Idle agents", "Milliseconds that the session of a sub-agent stays open for messages.", 600_000),
         json("task.agentModelOverrides", "Models of agents", 'Models by agent, such as {"scout": "openai/gpt-5-nano", "reviewer": "@slow"}.'),
         choice("task.isolation.merge", "Merging", "How changes of isolated sub-agents come back: patch (into your files) or branch (as commits).", ("patch", "branch")),
