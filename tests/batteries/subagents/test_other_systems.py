@@ -15,7 +15,9 @@ from pi.ai.models.model import ModelCost
 from pi.ai.providers.faux import FAUX_MODEL, calls, says
 from pi.base.records import replace
 from pi.batteries.timebox.adapters.pi import extension as timebox
-from pi.extension import ExtensionAPI, Policy, Text, ToolRefused
+from pi.coding.runtime import embedding
+from pi.coding.runtime.embedding import AgentSessionOptions
+from pi.extension import ExtensionAPI, Policy, TaskOptions, Text, ToolRefused
 from tests.base.processes.children import needs_posix_shell
 from tests.batteries.subagents.agent_session import (
     Gate,
@@ -25,6 +27,9 @@ from tests.batteries.subagents.agent_session import (
     results,
     text,
 )
+from tests.batteries.test_bundled import SOURCE, install
+from tests.batteries.test_recommended import with_path
+from tests.coding.runtime.session_fixture import SessionFixture
 
 
 async def test_a_limit_to_reading_tools_holds_for_agents_and_they_still_return(
@@ -140,8 +145,6 @@ async def test_the_user_reads_them_too(tmp_path: Path) -> None:
 
 
 async def test_an_embedding_program_asks_for_a_result(tmp_path: Path) -> None:
-    from pi.coding.port.results import TaskOptions
-
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
     script = Script(main=[says("four"), calls("yield", data={"n": 4})])
     task = TaskOptions(depth=1, prefix="Parent", output_schema=schema, requires_result=True)
@@ -154,8 +157,6 @@ async def test_an_embedding_program_asks_for_a_result(tmp_path: Path) -> None:
 
 
 async def test_an_embedding_program_says_how_deep_it_is(tmp_path: Path) -> None:
-    from pi.coding.port.results import TaskOptions
-
     script = Script(main=[calls("task", task="x", name="a")])
     task = TaskOptions(depth=1, prefix="Parent")
     async with agent_session(tmp_path, script, session_task=task) as (hosted, agents):
@@ -163,6 +164,30 @@ async def test_an_embedding_program_says_how_deep_it_is(tmp_path: Path) -> None:
 
         assert [(node.id, node.depth) for node in agents.tree.all()] == [("Parent.a", 2)]
         assert "task" not in declared(script.requests["Parent.a"][0])
+
+
+async def test_the_battery_is_loaded_because_a_result_is_required(tmp_path: Path) -> None:
+    script = Script(main=[calls("yield", data="four")])
+    fixture = with_path(SessionFixture(tmp_path, script), install(tmp_path / "installed"), SOURCE)
+    session = await fixture.open(task=TaskOptions(requires_result=True))
+    await session.start()
+    await session.prompt("2 + 2?")
+
+    assert "yield" in declared(script.requests[""][0])
+    assert "task" not in declared(script.requests[""][0])
+    assert len(script.requests[""]) == 1
+    await session.close()
+
+
+def test_the_options_of_the_sdk() -> None:
+    schema = {"type": "string"}
+    given = AgentSessionOptions(task_depth=1, parent_task_prefix="Parent", output_schema=schema)
+
+    assert embedding._task(given) == TaskOptions(
+        depth=1, prefix="Parent", output_schema=schema, requires_result=True
+    )
+    assert embedding._task({"require_submit_result_tool": True}).requires_result
+    assert embedding._task({}) == TaskOptions()
 
 
 # A process of its own -----------------------------------------------------------------------------

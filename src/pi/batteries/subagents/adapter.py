@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Literal
 
+from pi.batteries.subagents.calls import TaskCalls
 from pi.batteries.subagents.commands import AgentCommands
 from pi.batteries.subagents.history import Histories
 from pi.batteries.subagents.hub import Hub
@@ -81,7 +82,8 @@ class SubAgents:
         self._is_quiet = False
         """Whether the user has stopped everything: reports must not start a run."""
         self._reported = asyncio.Event()
-        self.work.on_unmerged = self._unmerged
+        self.calls = TaskCalls(pi, self.work, self._unmerged)
+        self.work.task_tool = self.calls.tool
         self._reporting: set[str] = set()
         """Agents whose reports are on their way to the model."""
         self._commands = commands = AgentCommands(pi, self.work, self.histories)
@@ -100,7 +102,7 @@ class SubAgents:
         pi.add_scheme("history", self.histories)
         enabled = pi.settings.get("task.enabled") is True
         exposure: Literal["active", "on_demand"] = "active" if enabled else "on_demand"
-        pi.add_tool(self.work.tool(None, None), exposure=exposure)
+        pi.add_tool(self.calls.tool(None, None), exposure=exposure)
         pi.add_tool(Hub(self.work).tool(), exposure=exposure)
         self._offer_yield(ctx)
         pi.add_policy(AgentPolicy(self))

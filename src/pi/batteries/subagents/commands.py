@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pi.batteries.subagents.views import AgentsScreen, TextScreen
 
 REFRESH_SECONDS = 0.5
-USAGE = "Use /agents, /agents show ID, /agents send ID TEXT or /agents cancel ID."
+USAGE = "Use /agents, /agents show ID, /agents send ID TEXT or /agents cancel [ID]."
 PAGE_LINES = 2000
 MAX_LINES = 20_000
 """Lines of a reference that ``/open`` shows."""
@@ -45,8 +45,10 @@ class AgentCommands:
                 id, _, text = rest.strip().partition(" ")
                 await self._send(id, text, ctx)
             case "cancel":
-                count = await self._work.cancel([self._find(rest.strip())])
-                ctx.ui.notify("Cancelled." if count else "It had ended already.")
+                id = rest.strip()
+                nodes = [self._find(id)] if id else self._work.tree.active()
+                count = await self._work.cancel(nodes)
+                ctx.ui.notify("Cancelled." if count else "Nothing to cancel: it had ended.")
             case _:
                 raise PiError(f"Unknown action {action}.", hint=USAGE)
 

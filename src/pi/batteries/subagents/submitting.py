@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pi.batteries.subagents.requests import SchemaMode
+from pi.batteries.subagents.nodes import RunEnd, State
+from pi.batteries.subagents.requests import SchemaMode, TaskItem
 from pi.extension import (
     AgentTool,
     Boundary,
@@ -213,3 +214,40 @@ def _unfenced(text: str) -> str:
 def _property(schema: Json) -> Json:
     """The schema as that of a property: definitions must stay at the root."""
     return {name: value for name, value in schema.items() if name != "$schema"}
+
+
+# How the work ended ------------------------------------------------------------------------------
+
+
+class Ending(Record):
+    """How the work of an agent ended."""
+
+    state: State
+    reason: str = ""
+    output: Any = None
+
+
+def ending_of(item: TaskItem, submitted: Submission | None, end: RunEnd) -> Ending:
+    """How a run ended, from what was submitted or, without that, from its last answer."""
+    if submitted is not None:
+        if submitted.is_result:
+            note = f" (it does not match the schema: {submitted.mismatch})"
+            return Ending(
+                state="completed",
+                output=submitted.data,
+                reason=note.strip() if submitted.mismatch else "",
+            )
+        return Ending(state="failed", reason=submitted.error, output=submitted.data)
+    if end.failure:
+        return Ending(state="failed", reason=end.failure, output=end.text or None)
+    if not end.text.strip():
+        return Ending(state="failed", reason="it ended without a result")
+    if item.output_schema is not None and item.schema_mode == "strict":
+        return Ending(
+            state="failed",
+            reason="it returned a text instead of the result that the schema asks for",
+            output=end.text,
+        )
+    return Ending(
+        state="completed", output=end.text, reason="it did not call yield; this is its last message"
+    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 from pi.batteries.subagents.definitions import AgentDefinition
 from pi.batteries.subagents.isolation import IsolatedCopies
@@ -23,9 +22,8 @@ from pi.batteries.subagents.nodes import (
     AgentTree,
     RunEnd,
     Runner,
-    State,
 )
-from pi.batteries.subagents.requests import TaskItem, task_description, task_items, task_schema
+from pi.batteries.subagents.requests import TaskItem
 from pi.batteries.subagents.results import (
     AgentReport,
     OutputLimits,
@@ -42,24 +40,21 @@ from pi.batteries.subagents.runners import (
 from pi.batteries.subagents.submitting import (
     MAX_REMINDERS,
     REMINDERS,
-    Submission,
+    Ending,
     SubmitPolicy,
     TaskSubmission,
+    ending_of,
 )
 from pi.extension import (
     AgentTool,
     ExtensionAPI,
-    Json,
     Model,
     PiError,
     Record,
     StaleSession,
     TaskOptions,
-    ToolContext,
     ToolFailed,
-    ToolResult,
     WorkingCopy,
-    make_tool,
     one_line,
     replace,
 )
@@ -85,16 +80,11 @@ class Job(Record, eq=False):
     model: Model | None
 
 
-class Ending(Record):
-    """How the work of an agent ended."""
-
-    state: State
-    reason: str = ""
-    output: Any = None
-
-
 class AgentWork:
     """Starts, waits for, continues and cancels the agents of one session."""
+
+    task_tool: Callable[[AgentNode, AgentDefinition], AgentTool]
+    """Makes the tool ``task`` of an agent that may give tasks to others; set by the adapter."""
 
     def __init__(self, pi: ExtensionAPI, tree: AgentTree, catalog: AgentCatalog) -> None:
         self._pi = pi
@@ -103,86 +93,10 @@ class AgentWork:
         self.copies = IsolatedCopies(pi)
         self._jobs: dict[str, Job] = {}
         self._parked: list[AgentNode] = []
-        self.on_unmerged: Callable[[AgentNode], None] = lambda node: None
-        """Called for an agent with unmerged work whose caller is gone."""
         self._pending: dict[str, list[str]] = {}
         """Messages to agents that have not begun."""
 
-    # The tool -------------------------------------------------------------------------------------
-
-    def tool(self, node: AgentNode | None, caller: AgentDefinition | None) -> AgentTool:
-        """The tool ``task`` for the session of the user, or for one of its agents."""
-        agents = self.catalog.usable(caller)
-        get = self._pi.settings.get
-        isolation = get("task.isolation.enabled") is True
-        schema = task_schema(
-            [*agents],
-            batch=get("task.batch") is True,
-            isolation=isolation,
-            background=node is None,
-        )
-
-        async def run(params: Json, ctx: ToolContext) -> ToolResult:
-            return await self._call(params, ctx, node, agents)
-
-        return make_tool(
-            name=TASK,
-            label=TASK,
-            description=task_description([*agents.values()], isolation=isolation),
-            params=schema,
-            run=run,
-            # Its agents ask for themselves; only a merge changes files by itself.
-            approval=lambda params: "write" if _is_isolated(params, agents) else "read",
-        )
-
-    async def _call(
-        self,
-        params: Json,
-        ctx: ToolContext,
-        caller: AgentNode | None,
-        agents: dict[str, AgentDefinition],
-    ) -> ToolResult:
-        items = task_items(params, agents)
-        if self._pi.settings.get("task.isolation.enabled") is not True:
-            items = tuple(replace(item, isolated=False) for item in items)
-        nodes = self.start(items, caller)
-        waited = [node for node in nodes if not node.background]
-        end = self.tree.on_change(_shown_by(ctx, nodes))
-        try:
-            await self._wait_all(waited, caller)
-        except asyncio.CancelledError:
-            await self.cancel(waited)
-            self._report_unmerged(waited)
-            raise
-        finally:
-            end()
-        for node in waited:
-            node.is_reported = True
-        parts = [self.report(node) if node in waited else _started(node) for node in nodes]
-        failed = bool(waited) and all(node.state != "completed" for node in waited)
-        return ToolResult.of(
-            "\n\n".join(parts),
-            details={"agents": [node.row() for node in nodes]},
-            is_error=failed and len(waited) == len(nodes),
-        )
-
-    async def _wait_all(self, nodes: Sequence[AgentNode], caller: AgentNode | None) -> None:
-        if not nodes:
-            return
-        if caller is None:
-            for node in nodes:
-                await node.wait()
-            return
-        async with self.tree.slots.lent():
-            for node in nodes:
-                await node.wait()
-
-    def _report_unmerged(self, nodes: Iterable[AgentNode]) -> None:
-        """An aborted call has no result: what it leaves is reported in another way."""
-        for node in nodes:
-            for each in node.walk():
-                if each.branch or each.path:
-                    self.on_unmerged(each)
+    # Results --------------------------------------------------------------------------------------
 
     def report(self, node: AgentNode) -> str:
         """The result of an agent for the model that has asked for it."""
@@ -318,7 +232,7 @@ class AgentWork:
             return Ending(state="failed", reason=reason, output=end.text)
         if isinstance(runner, ProcessRunner):
             return await self._process_ending(runner, job, end)
-        return _ending(job, job.submission.result, end)
+        return ending_of(job.item, job.submission.result, end)
 
     async def _open(self, node: AgentNode, job: Job, copy: WorkingCopy | None) -> Runner:
         chosen = choose_model(self._pi, job.definition, job.item, job.caller)
@@ -330,7 +244,7 @@ class AgentWork:
         as_process = bool(self._pi.context.environ.get(COMMAND, "").strip())
         custom = [job.submission.tool]
         if TASK in node.tools:
-            custom.append(self.tool(node, job.definition))
+            custom.append(self.task_tool(node, job.definition))
         spec = RunnerSpec(
             system=system_text(self._pi, job.definition, node, None if copy is None else copy.cwd),
             tools=tuple(name for name in node.tools if name != TASK),
@@ -383,7 +297,7 @@ class AgentWork:
             if not problem or not reminder:
                 break
             end = await runner.run(f"{problem}\n\nSend the whole corrected result.")
-        return _ending(job, job.submission.result, end)
+        return ending_of(job.item, job.submission.result, end)
 
     # Ending ---------------------------------------------------------------------------------------
 
@@ -533,61 +447,3 @@ async def _made(making: asyncio.Task[WorkingCopy] | None) -> WorkingCopy | None:
     await asyncio.wait({making})
     failed = making.cancelled() or making.exception() is not None
     return None if failed else making.result()
-
-
-def _ending(job: Job, submitted: Submission | None, end: RunEnd) -> Ending:
-    if submitted is not None:
-        if submitted.is_result:
-            note = f" (it does not match the schema: {submitted.mismatch})"
-            return Ending(
-                state="completed",
-                output=submitted.data,
-                reason=note.strip() if submitted.mismatch else "",
-            )
-        return Ending(state="failed", reason=submitted.error, output=submitted.data)
-    if end.failure:
-        return Ending(state="failed", reason=end.failure, output=end.text or None)
-    if not end.text.strip():
-        return Ending(state="failed", reason="it ended without a result")
-    if job.item.output_schema is not None and job.item.schema_mode == "strict":
-        return Ending(
-            state="failed",
-            reason="it returned a text instead of the result that the schema asks for",
-            output=end.text,
-        )
-    return Ending(
-        state="completed", output=end.text, reason="it did not call yield; this is its last message"
-    )
-
-
-def _is_isolated(params: Json, agents: dict[str, AgentDefinition]) -> bool:
-    try:
-        return any(item.isolated for item in task_items(params, agents))
-    except ToolFailed:
-        return False
-
-
-def _started(node: AgentNode) -> str:
-    return (
-        f"## {node.id} ({node.agent}): started in the background\n\n"
-        "You will be notified when it ends."
-    )
-
-
-def _shown_by(ctx: ToolContext, nodes: Sequence[AgentNode]) -> Any:
-    """A listener that shows the agents under the call, a few times a second."""
-    loop = asyncio.get_running_loop()
-    waiting: list[asyncio.TimerHandle] = []
-
-    def show() -> None:
-        waiting.clear()
-        rows = [node.row() for node in nodes]
-        lines = [f"{row['id']}: {row['state']} {row['activity']}".rstrip() for row in rows]
-        ctx.update(ToolResult.of("\n".join(lines), details={"agents": rows}))
-
-    def changed() -> None:
-        if not waiting:
-            waiting.append(loop.call_later(UPDATE_SECONDS, show))
-
-    changed()
-    return changed
