@@ -82,6 +82,8 @@ class SubAgents:
         self._is_quiet = False
         """Whether the user has stopped everything: reports must not start a run."""
         self._reported = asyncio.Event()
+        self._count = 0
+        """How many agents the status line shows."""
         self.calls = TaskCalls(pi, self.work, self._unmerged)
         self.work.task_tool = self.calls.tool
         self._reporting: set[str] = set()
@@ -133,7 +135,14 @@ class SubAgents:
     async def _sweep(self) -> None:
         for left in await self.work.copies.sweep():
             where = left.branch or str(left.path)
-            self._pi.context.ui.notify(f"Unmerged work of an agent was kept: {where}", "warning")
+            self._show(f"Unmerged work of an agent was kept: {where}")
+
+    def _show(self, text: str) -> None:
+        """Show a notice, also where there is no screen."""
+        if self._pi.context.has_ui:
+            self._pi.context.ui.notify(text, "warning")
+        else:
+            self._pi.warn(text)
 
     # Background agents ----------------------------------------------------------------------------
 
@@ -158,8 +167,10 @@ class SubAgents:
                 self._reporting.add(node.id)
                 self._pi.scope.spawn(self._report(node), name=f"report of {node.id}")
         count = len(self.tree.active())
-        noun = "agent" if count == 1 else "agents"
-        self._pi.context.ui.set_status("agents", f"{count} {noun}" if count else None)
+        if count != self._count:  # RPC clients get every call
+            self._count = count
+            noun = "agent" if count == 1 else "agents"
+            self._pi.context.ui.set_status("agents", f"{count} {noun}" if count else None)
 
     async def _report(self, node: AgentNode) -> None:
         try:
@@ -182,7 +193,7 @@ class SubAgents:
     def _unmerged(self, node: AgentNode) -> None:
         """Report what an aborted call has left: now to the user, later to the model."""
         where = node.branch or node.path
-        self._pi.context.ui.notify(f"Unmerged work of {node.id} was kept: {where}", "warning")
+        self._show(f"Unmerged work of {node.id} was kept: {where}")
         message = {"custom_type": REPORT, "content": self.work.report(node)}
         sending = self._pi.send_message(
             {**message, "details": {"agents": [node.row()]}}, deliver_as="next_turn"
