@@ -170,6 +170,26 @@ def take(shot: Shot, folder: Path) -> str:
         return picture(seen.cells(), title=shot.title)
 
 
+def take_agents(folder: Path) -> str:
+    """Sub-agents at work, and the screen of ``/agents``."""
+    project, agent = folder / "project", folder / ".pi" / "agent"
+    for place in (project, agent):
+        place.mkdir(parents=True)
+    (agent / "settings.json").write_text(
+        json.dumps({"lastChangelogVersion": __version__, "task": {"enabled": True}})
+    )
+    model = Path(__file__).with_name("agents_model.py")
+    program = str(Path(sys.executable).with_name("pi"))
+    command = [program, "-e", str(model), "--model", "faux/faux"]
+    with running(command, cwd=project, env=_environment(folder), rows=32) as seen:
+        seen.wait_for("(faux) faux")
+        seen.type("Find the orders, review the last commit, fix the prices." + ENTER)
+        seen.wait_while_moving("✓ find-orders", "review.callers", "python -m unittest")
+        seen.type("/agents" + ENTER)
+        seen.wait_while_moving("Enter transcript", "running")
+        return picture(seen.cells(), title="Sub-agents at work, and /agents")
+
+
 def record(folder: Path) -> str:
     """The recording of a bug fix, from a run whose home is in ``folder``."""
     project, agent = folder / "project", folder / ".pi" / "agent"
@@ -219,7 +239,7 @@ def main(names: Sequence[str]) -> None:
     makers: dict[str, Callable[[Path], str]] = {"recording": record}
     makers |= {name: partial(take, shot) for name, shot in SHOTS.items()}
     makers |= {name: partial(take_scene, name) for name in DESIGN}
-    makers |= {"states": take_states, "narrow": take_narrow}
+    makers |= {"states": take_states, "narrow": take_narrow, "agents": take_agents}
     for name in names or makers:
         home.mkdir()  # the user's own is not touched
         try:

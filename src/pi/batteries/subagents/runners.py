@@ -144,7 +144,7 @@ class NestedRunner:
                 self._tools[id] = describe_call(name, arguments)
             case agent_events.ToolExecutionEnd(tool_call_id=id):
                 self._tools.pop(id, None)
-            case agent_events.TurnEnd():
+            case agent_events.MessageEnd(message=AssistantMessage()):
                 self._node.requests += 1
             case _:
                 return

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from pi.agent.events import EntryAppended, TurnEnd
-from pi.ai.messages import AssistantMessage, Usage, add_usage
+from pi.agent.events import EntryAppended, MessageEnd, TurnEnd
+from pi.ai.messages import AssistantMessage, ToolResultMessage, Usage, add_usage
 from pi.base.records import replace
+from pi.coding.compaction.events import CompactionEnd, CompactionResult
 from pi.coding.extension_host.contributions.tools import guard_policy
 from pi.coding.extension_host.discovery.finding import Candidate
 from pi.coding.extension_host.errors import ExtensionError
@@ -138,16 +139,15 @@ class SessionHandle:
 
     def _add_usage(self, event: Any) -> None:
         match event:
-            case TurnEnd(message=answer, tool_results=results):
-                spent = [answer.usage, *(result.usage for result in results)]
-            case EntryAppended(entry={"usage": dict(raw)} | {"data": {"usage": dict(raw)}}):
-                # A summary, or a request of an extension.
-                spent = [msgspec.convert(raw, Usage)]
-            case _:
-                return
-        for usage in spent:
-            if isinstance(usage, Usage):
+            case MessageEnd(message=AssistantMessage(usage=Usage() as usage)):
                 self._usage = add_usage(self._usage, usage)
+            case MessageEnd(message=ToolResultMessage(usage=Usage() as usage)):
+                self._usage = add_usage(self._usage, usage)
+            case CompactionEnd(result=CompactionResult(usage=Usage() as usage)):
+                self._usage = add_usage(self._usage, usage)
+            case EntryAppended(entry={"usage": dict(raw)} | {"data": {"usage": dict(raw)}}):
+                # A request of an extension, or another one outside of the conversation.
+                self._usage = add_usage(self._usage, msgspec.convert(raw, Usage))
 
 
 class Limits:
