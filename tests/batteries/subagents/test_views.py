@@ -52,8 +52,8 @@ def test_a_call_shows_its_agents_as_a_tree_without_control_sequences() -> None:
 def test_a_long_call_is_folded_and_an_expanded_one_shows_results() -> None:
     many = [row(id=f"a{n}") for n in range(20)]
 
-    folded = task(call(*many), FOLDED, PlainTheme()) or []
-    expanded = task(call(*many, text="## a0\n\nresult\x1b]0;x\x07"), OPEN, PlainTheme()) or []
+    folded = task(call(*many), FOLDED, PlainTheme())
+    expanded = task(call(*many, text="## a0\n\nresult\x1b]0;x\x07"), OPEN, PlainTheme())
 
     assert folded[-1] == "… 8 more"
     assert expanded[-3:] == ["## a0", "", "result"]
@@ -64,7 +64,7 @@ def test_a_call_without_agents_yet_and_one_that_was_refused() -> None:
     refused = ToolView(id="1", name="task", arguments={}, state="failed", text="no")
 
     assert task(waiting, FOLDED, PlainTheme()) == ["1 task"]
-    assert task(refused, FOLDED, PlainTheme()) is None
+    assert task(refused, FOLDED, PlainTheme()) == ["1 task", "no"]
 
 
 def test_a_report_of_a_background_agent() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any, Literal
 
 from pi.batteries.subagents.calls import TaskCalls
@@ -98,9 +99,7 @@ class SubAgents:
     def session_start(self, event: SessionStartEvent, ctx: ExtensionContext) -> None:
         """Offer the tools, list the agents of an earlier process, tidy up after killed ones."""
         pi = self._pi
-        entries = (e for e in ctx.session_manager.get_entries() if isinstance(e, Custom))
-        found = (e.data for e in entries if e.custom_type == ENTRY and isinstance(e.data, dict))
-        self.tree.restore(found)
+        self.tree.earlier = partial(_remembered, ctx)  # a long session is not read for nothing
         pi.add_scheme("history", self.histories)
         enabled = pi.settings.get("task.enabled") is True
         exposure: Literal["active", "on_demand"] = "active" if enabled else "on_demand"
@@ -226,6 +225,14 @@ class SubAgents:
             return None  # Escape stops the run, and its agents with it
         self._pi.scope.spawn(self.stop_all(), name="stop all agents")
         return {"consume": True}
+
+
+def _remembered(ctx: ExtensionContext) -> list[dict[str, Any]]:
+    """What the session remembers of agents, in the order of its file."""
+    entries = (each for each in ctx.session_manager.get_entries() if isinstance(each, Custom))
+    return [
+        each.data for each in entries if each.custom_type == ENTRY and isinstance(each.data, dict)
+    ]
 
 
 class AgentPolicy(Policy):

@@ -257,6 +257,8 @@ class AgentTree:
         self.roots: list[AgentNode] = []
         self._nodes: dict[str, AgentNode] = {}
         self._listeners: list[Callable[[], None]] = []
+        self.earlier: Callable[[], Iterable[Mapping[str, Any]]] | None = None
+        """Returns the entries of an earlier process; called when the agents are first looked at."""
 
     def add(self, node: AgentNode) -> None:
         """Add an agent below its parent."""
@@ -265,6 +267,7 @@ class AgentTree:
 
     def get(self, id: str) -> AgentNode | None:
         """The agent with that id; the case of letters does not matter if it is clear."""
+        self._restore_earlier()
         if id in self._nodes:
             return self._nodes[id]
         alike = [node for key, node in self._nodes.items() if key.casefold() == id.casefold()]
@@ -272,11 +275,13 @@ class AgentTree:
 
     def all(self) -> list[AgentNode]:
         """Every agent, parents before their children."""
+        self._restore_earlier()
         return [node for root in self.roots for node in root.walk()]
 
     def active(self) -> list[AgentNode]:
         """The agents that have not ended."""
-        return [node for node in self.all() if node.is_active]
+        found = (node for root in self.roots for node in root.walk())
+        return [node for node in found if node.is_active]
 
     def changed(self) -> None:
         """Call the listeners."""
@@ -293,8 +298,12 @@ class AgentTree:
 
         return end
 
-    def restore(self, entries: Iterable[Mapping[str, Any]]) -> None:
+    def _restore_earlier(self) -> None:
         """Take over the agents of an earlier process from the entries of the session."""
+        if self.earlier is None:
+            return
+        entries, self.earlier = self.earlier(), None
+        now, self.roots = self.roots, []
         for data in entries:
             id = data.get("id")
             if not isinstance(id, str) or not id:
@@ -311,8 +320,9 @@ class AgentTree:
                 )
                 self.add(known)
                 known.release()
-            if not known.is_active or known.work is None:
+            if known.work is None:
                 _restore(known, data)
+        self.roots += now
 
 
 def _restore(node: AgentNode, data: Mapping[str, Any]) -> None:

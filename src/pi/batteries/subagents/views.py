@@ -38,12 +38,13 @@ MIN_ROWS = 4
 # Tool calls and reports ---------------------------------------------------------------------------
 
 
-def task(call: ToolView, options: ViewOptions, theme: Theme) -> list[str] | None:
+def task(call: ToolView, options: ViewOptions, theme: Theme) -> list[str]:
     """The agents of a call, each with what it is doing; the results when expanded."""
     details = call.details if isinstance(call.details, dict) else {}
     rows = details.get("agents")
     if not isinstance(rows, list) or not rows:
-        return None if call.text else [theme.fg("muted", _called(call))]
+        said = sanitise_keeping_style(call.text).strip("\n").split("\n") if call.text else []
+        return [theme.fg("muted", _called(call)), *said]
     lines = [line for row in rows for line in agent_rows(row, theme)]
     head = theme.fg("muted", _called(call))
     if options.expanded and call.text:
