@@ -27,9 +27,9 @@ def git(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def make_repository(tmp_path: Path, lines: int = 60) -> Path:
+def make_repository(tmp_path: Path, lines: int = 60, *, folder: Path | None = None) -> Path:
     """The project of the session as a repository; a hook and signing would fail."""
-    folder = tmp_path / "home/project"
+    folder = folder or tmp_path / "home/project"
     folder.mkdir(parents=True, exist_ok=True)
     git(folder, "init", "--quiet", "--initial-branch", "main")
     (folder / "list").write_text("".join(f"line {n}\n" for n in range(lines)))

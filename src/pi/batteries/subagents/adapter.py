@@ -31,6 +31,7 @@ REPORT = "agent_result"
 """Custom type of messages about background agents that have ended."""
 WAITING_MODES = ("print", "json")
 """Modes that end with the last answer: they wait for agents first."""
+SWEEP_SECONDS = 20.0
 ESCAPE = ("\x1b", "\x1b[27u", "\x1b[27;1u")
 """The key as terminals send it."""
 
@@ -83,6 +84,7 @@ class SubAgents:
         self._is_quiet = False
         """Whether the user has stopped everything: reports must not start a run."""
         self._reported = asyncio.Event()
+        self._sweeping: asyncio.Task[Any] | None = None
         self._count = 0
         """How many agents the status line shows."""
         self.calls = TaskCalls(pi, self.work, self._unmerged)
@@ -108,7 +110,7 @@ class SubAgents:
         self._offer_yield(ctx)
         pi.add_policy(AgentPolicy(self))
         ctx.ui.on_terminal_input(self._key)
-        pi.scope.spawn(self._sweep(), name="working copies")
+        self._sweeping = pi.scope.spawn(self._sweep(), name="working copies")
 
     def _offer_yield(self, ctx: ExtensionContext) -> None:
         """The tool with which this session itself returns a result, if its opener asks for one.
@@ -126,6 +128,8 @@ class SubAgents:
     async def session_shutdown(self, event: SessionShutdownEvent, ctx: ExtensionContext) -> None:
         """End everything; nothing works on without its session."""
         await self.work.close()
+        if self._sweeping is not None:  # a short run must not leave a copy closed by halves
+            await asyncio.wait({self._sweeping}, timeout=SWEEP_SECONDS)
 
     def prompted(self, event: BeforeAgentStartEvent, ctx: ExtensionContext) -> None:
         """The user goes on."""

@@ -104,14 +104,15 @@ class TaskSubmission:
         error = params.get("error")
         if error not in (None, "", False):
             self.result = Submission(error=str(error), data=params.get("data"))
-            return ToolResult.of("The error was returned.", terminate=True)
+            details = {"error": str(error)}
+            return ToolResult.of("The error was returned.", details=details, terminate=True)
         if params.get("data") is None:
             raise ToolFailed("Pass data with the result, or error with the reason.")
         mismatch, data = self._checked(params["data"])
         if mismatch:
             return self._refused(mismatch, data)
         self.result = Submission(data=data)
-        return ToolResult.of("The result was returned.", terminate=True)
+        return ToolResult.of("The result was returned.", details={"data": data}, terminate=True)
 
     async def take(self, text: str) -> str:
         """Take a text as the result; returns what is wrong with it, and nothing once it is kept."""
