@@ -15,13 +15,14 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pi import __version__
-from scripts.screenshots.loopback_model import Answer, serving
+from scripts.screenshots.loopback_model import PAUSE, Answer, serving
 from scripts.screenshots.program import Seen, running
 from scripts.screenshots.scenes import SCENES, WIDTHS, opened, review
 from scripts.screenshots.svg import DARK, LIGHT, Cell, Frame, picture, recording
@@ -190,14 +191,15 @@ def take_agents(folder: Path) -> str:
         return picture(seen.cells(), title="Sub-agents at work, and /agents")
 
 
-def record(folder: Path) -> str:
-    """The recording of a bug fix, from a run whose home is in ``folder``."""
+@contextmanager
+def bug_fix(folder: Path, *, pause: float, settings: Mapping[str, Any] = {}) -> Iterator[Seen]:
+    """A session in a project with a bug; the model fixes it when it gets a prompt."""
     project, agent = folder / "project", folder / ".pi" / "agent"
     for place in (project, agent):
         place.mkdir(parents=True)
     for name, text in PROJECT.items():
         (project / name).write_text(text)
-    with serving(ANSWERS) as address:
+    with serving(ANSWERS, pause=pause) as address:
         provider = {
             "baseUrl": address,
             "api": "openai-completions",
@@ -205,18 +207,35 @@ def record(folder: Path) -> str:
             "models": [{"id": "model", "contextWindow": 200_000}],
         }
         (agent / "models.json").write_text(json.dumps({"providers": {"loopback": provider}}))
-        (agent / "settings.json").write_text(json.dumps({"lastChangelogVersion": __version__}))
+        written = {"lastChangelogVersion": __version__, **settings}
+        (agent / "settings.json").write_text(json.dumps(written))
         program = str(Path(sys.executable).with_name("pi"))
         command = [program, "--model", "loopback/model"]
         with running(command, cwd=project, env=_environment(folder), rows=34) as seen:
             seen.wait_for("(loopback) model")
-            frames: list[Frame] = []
-            for typed in range(0, len(PROMPT), 4):
-                seen.type(PROMPT[typed : typed + 4])
-                typing = seen.record_until(PROMPT[: typed + 4].rstrip())
-                frames.append(Frame(TYPING, typing[-1].rows))
-            seen.type(ENTER)
-            frames += seen.record_until("Both tests pass.", "OK")
+            yield seen
+
+
+def take_rewind(folder: Path) -> str:
+    """What a rewind would change, before anything is restored."""
+    with bug_fix(folder, pause=0, settings={"rewind": {"enabled": True}}) as seen:
+        seen.type(PROMPT + ENTER)
+        seen.wait_for("Both tests pass.", "OK")
+        seen.type("/rewind 1" + ENTER)
+        seen.wait_for("Enter goes on")
+        return picture(seen.cells()[-26:], title="What a rewind would change")
+
+
+def record(folder: Path) -> str:
+    """The recording of a bug fix, from a run whose home is in ``folder``."""
+    with bug_fix(folder, pause=PAUSE) as seen:
+        frames: list[Frame] = []
+        for typed in range(0, len(PROMPT), 4):
+            seen.type(PROMPT[typed : typed + 4])
+            typing = seen.record_until(PROMPT[: typed + 4].rstrip())
+            frames.append(Frame(TYPING, typing[-1].rows))
+        seen.type(ENTER)
+        frames += seen.record_until("Both tests pass.", "OK")
     frames = [Frame(min(frame.seconds, LONGEST), frame.rows) for frame in frames]
     return recording([*frames[:-1], Frame(LAST, frames[-1].rows)], title=RECORDING)
 
@@ -239,7 +258,8 @@ def main(names: Sequence[str]) -> None:
     makers: dict[str, Callable[[Path], str]] = {"recording": record}
     makers |= {name: partial(take, shot) for name, shot in SHOTS.items()}
     makers |= {name: partial(take_scene, name) for name in DESIGN}
-    makers |= {"states": take_states, "narrow": take_narrow, "agents": take_agents}
+    makers |= {"states": take_states, "narrow": take_narrow}
+    makers |= {"rewind": take_rewind, "agents": take_agents}
     for name in names or makers:
         home.mkdir()  # the user's own is not touched
         try:

@@ -187,6 +187,8 @@ from pi.coding.extension_host.events.session import (
     UiPromptEndEvent,
     UiPromptStartEvent,
     UserBashEvent,
+    UserCommandEndEvent,
+    UserCommandStartEvent,
 )
 from pi.coding.extension_host.scope import Registration, Scope
 from pi.coding.files.disk import FileStamp
@@ -232,6 +234,8 @@ if TYPE_CHECKING:
     from pi.ai.wire.pi_messages import server as pi_messages_server
     from pi.ai.wire_support.served import EventEncoder, ServedRequest, messages_for, serve_events
     from pi.ai.wire_support.sse import SseReader
+    from pi.base.files import FileAccessError, replace_file
+    from pi.base.locks import FileLock, FileLocked
     from pi.base.processes.sandbox import (
         SandboxedCommand,
         SandboxPolicy,
@@ -271,6 +275,7 @@ if TYPE_CHECKING:
         resolve_role,
         role_overrides,
     )
+    from pi.coding.resources.ignore import IgnoreRule, is_ignored, parse_ignore_rules
     from pi.coding.shell.command_line.parts import (
         Assignment,
         CommandLine,
@@ -306,6 +311,8 @@ else:
                 "project_policy",
                 "sandboxed",
             ),
+            "pi.base.files": ("FileAccessError", "replace_file"),
+            "pi.base.locks": ("FileLock", "FileLocked"),
             "pi.base.processes.terminal": ("ChildTerminal",),
             "pi.coding.claude_tools": (
                 "ClaudeCall",
@@ -335,6 +342,7 @@ else:
                 "make_working_copy",
                 "sweep_working_copies",
             ),
+            "pi.coding.resources.ignore": ("IgnoreRule", "is_ignored", "parse_ignore_rules"),
             "pi.coding.models.roles": (
                 "RoleModel",
                 "RoleReference",
@@ -454,10 +462,13 @@ __all__ = [
     "Failed",
     "Feed",
     "FeedItem",
+    "FileAccessError",
     "FileChange",
     "FileError",
     "FileFailed",
     "FileLayer",
+    "FileLock",
+    "FileLocked",
     "FilePreview",
     "FileStamp",
     "FileWrite",
@@ -465,6 +476,7 @@ __all__ = [
     "HandOff",
     "HttpError",
     "HttpResponse",
+    "IgnoreRule",
     "Image",
     "ImageModel",
     "ImageRequest",
@@ -618,6 +630,8 @@ __all__ = [
     "UsageEntry",
     "UserBashAnswer",
     "UserBashEvent",
+    "UserCommandEndEvent",
+    "UserCommandStartEvent",
     "UserMessage",
     "ViewOptions",
     "Where",
@@ -636,6 +650,7 @@ __all__ = [
     "convert_document",
     "field",
     "find_sandbox",
+    "is_ignored",
     "make_tool",
     "make_working_copy",
     "messages_for",
@@ -644,6 +659,7 @@ __all__ = [
     "one_line",
     "parse_command",
     "parse_front_matter",
+    "parse_ignore_rules",
     "parse_json5",
     "parse_jsonc",
     "parse_role",
@@ -655,6 +671,7 @@ __all__ = [
     "pi_messages_server",
     "project_policy",
     "replace",
+    "replace_file",
     "resolve_role",
     "responses_server",
     "role_overrides",

@@ -177,7 +177,7 @@ _CONVERSATION = group(
     choice("steeringMode", "Steering mode", "How many waiting messages a running turn is given at a time.", _QUEUE),
     choice("followUpMode", "Follow-up mode", "How many waiting follow-up messages are sent at a time.", _QUEUE),
     choice("interruptMode", "Interrupt mode", "Whether steering messages wait for running tools or end them.", ("wait", "immediate")),
-    choice("doubleEscapeAction", "Double escape", "What pressing Escape twice in an empty editor opens.", ("tree", "fork", "none")),
+    choice("doubleEscapeAction", "Double escape", "What pressing Escape twice in an empty editor opens.", ("tree", "fork", "rewind", "none")),
     choice("treeFilterMode", "Tree filter", "The filter that /tree starts with.", ("default", "no-tools", "user-only", "labeled-only", "all")),
     *applied(
         "start",
@@ -385,6 +385,18 @@ _TOOLS = group(
         choice("task.isolation.commits", "Commit messages", "Messages of commits: generic (the task) or ai (written by the model of the role commit).", ("generic", "ai")),
     ),
     choice("isolation.backend", "Working copies", "How copies of the project are made: auto (git worktree, else copy), worktree, copy, or overlay where the kernel allows it.", ("auto", "worktree", "copy", "overlay")),
+    *applied(
+        "reload",
+        switch("rewind.enabled", "Rewind", "Save files before they change, so that /rewind puts them and the conversation back.", on=False),
+        *needing(
+            ("rewind.enabled",),
+            number("rewind.maxFileBytes", "Rewind: file", "Bytes beyond which a file is not saved.", 1024 * 1024),
+            number("rewind.maxFiles", "Rewind: files", "Files and folders of a project that are covered.", 20_000),
+            number("rewind.maxBytes", "Rewind: project", "Bytes of a project that are covered.", 256 * 1024 * 1024),
+            number("rewind.keepDays", "Rewind: days", "Days that the points of a session are kept. Not from a project's settings.", 14),
+            number("rewind.storeBytes", "Rewind: store", "Bytes of the saved files of all projects. Not from a project's settings.", 1024 * 1024 * 1024),
+        ),
+    ),
     *applied(
         "reload",
         choice("edit.variant", "Edit tool", "How models write edits: replace (texts), patch (unified diffs), apply_patch (patches of Codex), hashline (lines addressed by hashes).", ("replace", "patch", "apply_patch", "hashline")),

@@ -120,6 +120,12 @@ def open_store(place: StorePlace, link: SessionLink, agent_dir: Path) -> Store:
     return FileStore(folder / "global.json", clock)
 
 
+def data_directory(link: SessionLink, agent_dir: Path) -> Path:
+    """The private folder of the extension that ``link`` belongs to."""
+    link.require_open()
+    return private_directory(agent_dir / "extension-data" / link.scope.name / "files")
+
+
 MAX_IN_MEMORY = 64 * 1024 * 1024
 """Bytes of an output that are kept if the session has no folder."""
 

@@ -86,8 +86,8 @@ class Subcommand(Record, rename=None):
     """``print`` if it needs no terminal UI even if there is one."""
     flags: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Its own options, declared like the flags of an extension; ``ctx.flags`` has their values."""
-    session: bool = True
-    """Whether it needs a conversation.
+    session: bool | Literal["continue"] = True
+    """Whether it needs a conversation; ``continue``: the last one of the folder, as ``-c`` does.
 
     Without one, no session file is written, no trust is requested, no input is read and no model is
     needed; the project is not read. It runs in print mode.

@@ -36,6 +36,8 @@ EVENTS: dict[str, type] = {
     "session_before_tree": compaction.SessionBeforeTreeEvent,
     "session_tree": compaction.SessionTreeEvent,
     "user_bash": session.UserBashEvent,
+    "user_command_start": session.UserCommandStartEvent,
+    "user_command_end": session.UserCommandEndEvent,
     "terminal_opened": session.TerminalOpenedEvent,
     "ui_prompt_start": session.UiPromptStartEvent,
     "ui_prompt_end": session.UiPromptEndEvent,

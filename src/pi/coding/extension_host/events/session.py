@@ -146,6 +146,21 @@ class UserBashEvent(Query):
         return self.result is not None or self.operations is not None or bool(self.refused)
 
 
+class UserCommandStartEvent(Event):
+    """A command or code of the user is about to run; it waits for the handlers."""
+
+    prefix: str
+    """``!`` for shell commands, or the prefix of an input mode, e.g. ``$``."""
+    text: str
+
+
+class UserCommandEndEvent(Event):
+    """A command or code of the user has ended, however it ended."""
+
+    prefix: str
+    text: str
+
+
 class UiPromptStartEvent(Event):
     """A dialog is about to open; ``ctx.ui.answer(event.id, value)`` answers it from elsewhere."""
 

@@ -12,7 +12,12 @@ from pi.base.errors import PiError
 from pi.base.records import UNSET, replace
 from pi.coding.compaction.events import SessionTreeEvent
 from pi.coding.extension_host.errors import CommandExit, ExtensionFailed, contained, error_text
-from pi.coding.extension_host.events.session import SessionStartEvent, SessionSwitchEvent
+from pi.coding.extension_host.events.session import (
+    SessionStartEvent,
+    SessionSwitchEvent,
+    UserCommandEndEvent,
+    UserCommandStartEvent,
+)
 from pi.coding.port.extensions import CheckResult
 from pi.coding.runtime.extensions.hosting import ExtensionHosting
 from pi.coding.runtime.live import LiveSession
@@ -97,8 +102,13 @@ class SessionExtensions:
         found = self._mode_of(text)
         if found is None:
             return False
-        work = partial(found.mode.run, found.text_of(text), found.context)
-        await self._guarded(work, found.owner.path, f"input mode {found.prefix}")
+        prefix, code, bus = found.prefix, found.text_of(text), self._core.bus
+        work = partial(found.mode.run, code, found.context)
+        await bus.emit(UserCommandStartEvent(prefix=prefix, text=code))
+        try:
+            await self._guarded(work, found.owner.path, f"input mode {prefix}")
+        finally:
+            await bus.emit(UserCommandEndEvent(prefix=prefix, text=code))
         return True
 
     # Renderers and lists --------------------------------------------------------------------------

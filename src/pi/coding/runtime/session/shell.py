@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 
 from pi.base.errors import PiError
-from pi.coding.extension_host.events.session import UserBashEvent
+from pi.coding.extension_host.events.session import (
+    UserBashEvent,
+    UserCommandEndEvent,
+    UserCommandStartEvent,
+)
 from pi.coding.runtime.live import LiveSession
 from pi.coding.session.entries import BashExecution
 from pi.coding.shell.local import BashResult
@@ -46,13 +50,17 @@ class UserShell:
         asked = await core.bus.query(question)
         if asked.refused:
             raise PiError(asked.refused)
-        result = asked.result
-        if asked.operations is not None:
-            result = await _run_by_extension(asked.operations, question, on_text)
-        if result is None:
-            result = await core.workspace.commands.run(
-                command, on_text=on_text, shows_style=shows_style
-            )
+        await core.bus.emit(UserCommandStartEvent(prefix="!", text=command))
+        try:
+            result = asked.result
+            if asked.operations is not None:
+                result = await _run_by_extension(asked.operations, question, on_text)
+            if result is None:
+                result = await core.workspace.commands.run(
+                    command, on_text=on_text, shows_style=shows_style
+                )
+        finally:
+            await core.bus.emit(UserCommandEndEvent(prefix="!", text=command))
         self._keep(command, result, excluded=exclude_from_context)
         return result
 
