@@ -175,6 +175,20 @@ async def test_a_folder_without_a_repository_is_copied(tmp_path: Path) -> None:
         assert [*(tmp_path / "home/.pi/agent" / FOLDER).glob("*")] == []
 
 
+@pytest.mark.parametrize("backend", ["worktree", "copy", "overlay"])
+async def test_every_backend_brings_the_changes_back(tmp_path: Path, backend: str) -> None:
+    folder = make_repository(tmp_path)
+    script = Script(main=[isolated(a="x")], a=[edits(5, "five"), calls("yield", data="ok")])
+    settings = {"isolation": {"backend": backend}}
+    async with agent_session(tmp_path, script, settings=settings) as (hosted, _):
+        await hosted.session.prompt("go")
+
+        assert "Its changes were merged into your files: list." in text(results(hosted)[0])
+        assert "five\n" in (folder / "list").read_text()
+        assert branches(folder) == []
+        assert is_tidy(tmp_path, folder)
+
+
 async def test_a_copy_that_a_killed_process_has_left_is_closed_and_named(tmp_path: Path) -> None:
     folder = make_repository(tmp_path)
     script = Script(
