@@ -74,6 +74,7 @@ from pi.ai.messages import (
     ToolResultMessage,
     Usage,
     UserMessage,
+    add_usage,
 )
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.provider import Provider
@@ -198,7 +199,7 @@ from pi.coding.port.drawing import Drawable, Rows, Theme
 from pi.coding.port.extensions import CheckResult, InputMode, Sink, ViewOptions
 from pi.coding.port.queries import ExportForm
 from pi.coding.port.remote import FeedItem, Remote, Replica
-from pi.coding.port.results import ModelNotes, SubSession
+from pi.coding.port.results import ModelNotes, SubSession, TaskOptions
 from pi.coding.port.ui import ExtensionUI, Option
 from pi.coding.prompt import SystemPromptOptions
 from pi.coding.resources.kinds import ResourceItem, Where
@@ -589,6 +590,7 @@ __all__ = [
     "SubSession",
     "SystemMessage",
     "SystemPromptOptions",
+    "TaskOptions",
     "TerminalOpenedEvent",
     "Text",
     "TextDelta",
@@ -640,6 +642,7 @@ __all__ = [
     "WorkerProcess",
     "WorkingCopy",
     "WorkingCopyFailed",
+    "add_usage",
     "address_kind",
     "agent_events",
     "can_parse_syntax",

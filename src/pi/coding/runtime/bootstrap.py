@@ -256,6 +256,7 @@ class Bootstrap:
             flags=self.options.extensions.flags,
             mode=self.overrides.mode,
             parent=self.overrides.parent,
+            task=self.options.task,
             on_stall=self.overrides.on_stall,
         )
 

@@ -36,6 +36,7 @@ from pi.coding.files.local import LocalFiles
 from pi.coding.port.extensions import Sink
 from pi.coding.port.queries import ExportForm
 from pi.coding.port.remote import Remote, Replica
+from pi.coding.port.results import TaskOptions
 from pi.coding.port.ui import ExtensionUI, Mode
 from pi.coding.prompt import SystemPromptOptions
 from pi.coding.session.entries import CustomMessage
@@ -91,6 +92,11 @@ class ExtensionContext:
     def depth(self) -> int:
         """How many sessions this one is nested in: 0 for the session of the user."""
         return self._connection.depth
+
+    @property
+    def task(self) -> TaskOptions:
+        """The task that this session works on for another one; empty for the user's session."""
+        return self._connection.task
 
     @property
     def has_ui(self) -> bool:

@@ -17,6 +17,7 @@ from pi.coding.extension_host.events.session import (
     SessionStartEvent,
 )
 from pi.coding.models.registry import ModelRegistry
+from pi.coding.port.results import SUBMIT_TOOL
 from pi.coding.port.session import SessionPort
 from pi.coding.resources.sources import Place
 from pi.coding.runtime.extensions.sources import ExtensionSources
@@ -139,6 +140,8 @@ class ExtensionHosting:
         host = self.contributions.host
         shared = frozenset[str]() if host is None else host.shared_keys
         chosen = selected_tools(self._options.tools, workspace.settings.values.default_tools)
+        if self._options.task.requires_result:
+            chosen = (*chosen, SUBMIT_TOOL)
         state = replace(workspace.activation_state(log, shared), selected=frozenset(chosen))
         if host is None and self.dormant.is_triggered(state):
             host = self.make_host()
