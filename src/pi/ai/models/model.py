@@ -107,14 +107,14 @@ class Model(Record):
 
 HIDDEN = "***"
 """Stands for a credential in output."""
-_USER = re.compile(r"(?<=://)[^/?#]*@")
-_QUERY_VALUE = re.compile(r"(?<==)[^&#]+")
+_USER = r"(?<=://)[^/?#]*@"
+_QUERY_VALUE = r"(?<==)[^&#]+"
 
 
 def without_credentials(model: Model) -> Model:
     """Return ``model`` for output to other programs: its address and headers may hold secrets."""
     start, mark, query = model.base_url.partition("?")
-    address = _USER.sub(f"{HIDDEN}@", start) + mark + _QUERY_VALUE.sub(HIDDEN, query)
+    address = re.sub(_USER, f"{HIDDEN}@", start) + mark + re.sub(_QUERY_VALUE, HIDDEN, query)
     headers = model.headers
     if isinstance(headers, dict):
         headers = dict.fromkeys(headers, HIDDEN)

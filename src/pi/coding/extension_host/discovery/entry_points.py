@@ -155,7 +155,7 @@ def _entry_point(point: EntryPoint, distribution: Distribution) -> InstalledEntr
     return InstalledEntryPoint(name=point.name, value=point.value, distribution=name)
 
 
-_REQUIREMENT = re.compile(r"([\w.-]+)[^;]*;\s*extra\s*==\s*['\"]([\w.-]+)['\"]\s*\Z")
+_REQUIREMENT = r"([\w.-]+)[^;]*;\s*extra\s*==\s*['\"]([\w.-]+)['\"]\s*\Z"
 """A requirement of an extra. Those with further conditions are not checked."""
 
 
@@ -166,7 +166,7 @@ def _with_missing_extras(
     needed = entry.manifest.extras
     if not needed:
         return entry
-    parts = (_REQUIREMENT.match(each) for each in requires or ())
+    parts = (re.match(_REQUIREMENT, each) for each in requires or ())
     missing = {_plain(part[2]) for part in parts if part and _plain(part[1]) not in names}
     return replace(entry, missing_extras=tuple(each for each in needed if _plain(each) in missing))
 

@@ -50,6 +50,7 @@ MAX_HEAD = 4096
 
 ALWAYS = ("startup", "session")
 """Triggers without a name."""
+_ALWAYS = frozenset(ALWAYS)
 DEFERRABLE = "deferrable"
 """Trigger of extensions that resolve pending actions."""
 NAMED = (
@@ -173,8 +174,9 @@ class Manifest(Record, rename=None):
 
     def triggers(self, kind: str) -> tuple[str, ...]:
         """The names of all triggers of one kind."""
-        parts = (trigger.partition(":") for trigger in self.activate)
-        return tuple(name for first, _, name in parts if first == kind and name)
+        prefix = f"{kind}:"
+        start = len(prefix)
+        return tuple([each[start:] for each in self.activate if each.startswith(prefix)])
 
     def stand_ins(self) -> StandIns:
         """What is registered before the extension is loaded; its first use loads it."""
@@ -300,6 +302,7 @@ def _parsed(text: str, path: Path) -> dict[str, Any]:
 
 _SEEN = ("event", "tool", "scheme", "shortcut", "prefix")
 """Triggers that need a stand-in from the start."""
+_SEEN_PREFIXES = tuple([f"{kind}:" for kind in _SEEN])
 
 INTERACTIVE: Mode = "tui"
 """The name in the API of the mode that manifests call ``interactive``."""
@@ -312,7 +315,7 @@ def supports_mode(manifest: Manifest, mode: Mode) -> bool:
 
 def loads_at_start(manifest: Manifest, flags: Mapping[str, bool | str], mode: Mode) -> bool:
     """Whether an extension is loaded before the session exists."""
-    if not manifest.activate or any(trigger in ALWAYS for trigger in manifest.activate):
+    if not manifest.activate or not _ALWAYS.isdisjoint(manifest.activate):
         return True
     modes = _api_modes(manifest.triggers("mode"))
     return mode in modes or any(name in flags for name in manifest.triggers("flag"))
@@ -331,7 +334,7 @@ def can_defer(manifest: Manifest, flags: Mapping[str, bool | str], mode: Mode) -
         return True
     if manifest.tools or manifest.shortcuts or manifest.prefixes:
         return False
-    needed = any(manifest.triggers(kind) for kind in _SEEN)
+    needed = any(trigger.startswith(_SEEN_PREFIXES) for trigger in manifest.activate)
     return not needed and not loads_at_start(manifest, flags, mode)
 
 
@@ -395,14 +398,27 @@ def depends_on_session(manifest: Manifest) -> bool:
 
 def is_triggered(manifest: Manifest, state: ActivationState) -> bool:
     """Whether the state contains a trigger of the extension."""
-    return (
-        _is_set(state.settings, manifest)
-        or any(state.environ.get(name) for name in manifest.triggers("env"))
-        or not state.shared.isdisjoint(manifest.triggers("shared"))
-        or not state.selected.isdisjoint(manifest.triggers("selected"))
-        or any(_file_exists(name, state) for name in manifest.triggers("file"))
-        or (state.log is not None and _holds_entry(state.log, set(manifest.triggers("entry"))))
-    )
+    # One pass: every start asks this twice for each battery.
+    entries: set[str] = set()
+    for trigger in manifest.activate:
+        kind, _, name = trigger.partition(":")
+        if kind == "setting":
+            found = _is_set(state.settings, name)
+        elif kind == "env":
+            found = bool(state.environ.get(name))
+        elif kind == "shared":
+            found = name in state.shared
+        elif kind == "selected":
+            found = name in state.selected
+        elif kind == "file":
+            found = _file_exists(name, state)
+        else:
+            found = False
+            if kind == "entry":
+                entries.add(name)
+        if found:
+            return True
+    return state.log is not None and _holds_entry(state.log, entries)
 
 
 def triggered(manifests: Mapping[str, Manifest], state: ActivationState) -> list[str]:
@@ -434,9 +450,9 @@ def _api_modes(modes: Iterable[str]) -> list[str]:
     return [INTERACTIVE if mode == "interactive" else mode for mode in modes]
 
 
-def _is_set(settings: Mapping[str, Any], manifest: Manifest) -> bool:
-    values = (value_at(settings, name.split(".")) for name in manifest.triggers("setting"))
-    return any(value is not None and value is not False for value in values)
+def _is_set(settings: Mapping[str, Any], name: str) -> bool:
+    value = value_at(settings, name.split("."))
+    return value is not None and value is not False
 
 
 _AGENT_DIR = "~/.pi/agent/"

@@ -15,11 +15,11 @@ from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.records import replace
 from pi.coding.blobs.artifacts import Artifacts
 from pi.coding.compaction.automatic import IdleCompaction
-from pi.coding.compaction.events import CompactionResult, SessionTreeEvent
 from pi.coding.extension_host.events.session import (
     ModelSelectEvent,
     SessionShutdownEvent,
     SessionStartEvent,
+    SessionTreeEvent,
     ThinkingLevelSelectEvent,
 )
 from pi.coding.port.results import Forked, Replaced, SessionState, Streaming, SubSession
@@ -28,7 +28,7 @@ from pi.coding.runtime.extensions.calls import SessionExtensions
 from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.session.cache_warming import CacheWarming
 from pi.coding.runtime.session.compaction import CompactionControl, Summaries
-from pi.coding.runtime.session.events import AgentSessionEvent, EventFeed, events_during
+from pi.coding.runtime.session.events import EventFeed, events_during
 from pi.coding.runtime.session.info import SessionQueries
 from pi.coding.runtime.session.models import ModelSelection
 from pi.coding.runtime.session.policies import RetryControl
@@ -42,8 +42,10 @@ from pi.coding.settings.settings import Settings
 if TYPE_CHECKING:  # lazy: most sessions never need them
     from pi.ai.http.client import HttpClient
     from pi.ai.wire_support.exchange import Services
+    from pi.coding.compaction.events import CompactionResult
     from pi.coding.runtime.session.accounts import Accounts
     from pi.coding.runtime.session.exports import Exports
+    from pi.coding.runtime.session.public_events import AgentSessionEvent
     from pi.coding.runtime.session.switching import SessionSwitcher
     from pi.coding.runtime.session.tree import TreeMoves
 
