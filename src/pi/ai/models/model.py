@@ -1,6 +1,7 @@
 """Model records: wire, limits, thinking levels, prices."""
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: every start decodes models, and msgspec
+# has to compile each annotation that is a string.
 
 import re
 from collections.abc import Mapping

@@ -5,7 +5,8 @@ the agent directory together with the manifests, and renewed only when a folder 
 manifest has changed.
 """
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: every start decodes these records, and msgspec
+# has to compile each annotation that is a string.
 
 import logging
 import os
@@ -150,7 +151,7 @@ def _ask(path: Sequence[str]) -> tuple[InstalledEntryPoint, ...]:
     )
 
 
-def _entry_point(point: EntryPoint, distribution: Distribution) -> InstalledEntryPoint:
+def _entry_point(point: "EntryPoint", distribution: "Distribution") -> InstalledEntryPoint:
     name = distribution.metadata["Name"] or ""
     return InstalledEntryPoint(name=point.name, value=point.value, distribution=name)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from pi.agent.events import EntryAppended
 from pi.ai.messages import AssistantMessage, Context
@@ -18,7 +18,6 @@ from pi.coding.extension_host.events.session import (
     ThinkingLevelSelectEvent,
 )
 from pi.coding.models.registry import ResolvedModel
-from pi.coding.port.results import CycledModel
 from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.models import ModelClient
 from pi.coding.runtime.options import LastResort
@@ -26,7 +25,9 @@ from pi.coding.runtime.session.runs import StartTask
 from pi.coding.session.context import chosen_model
 from pi.coding.session.entries import ModelChange, ThinkingLevelChange
 from pi.coding.session.log import SessionLog
-from pi.coding.session.views import ModelCall, model_call_entry
+
+if TYPE_CHECKING:
+    from pi.coding.port.results import CycledModel
 
 LEVELS = get_args(ThinkingLevel)
 
@@ -189,6 +190,8 @@ class ModelSelection:
         core = self._core
         if not answer.usage.total_tokens and not answer.usage.cost.total:
             return
+        from pi.coding.session.views import ModelCall, model_call_entry  # deferred: rarely used
+
         if core.log is log:  # otherwise the session was replaced, and its file is closed
             call = ModelCall(
                 extension=extension,
@@ -202,6 +205,8 @@ class ModelSelection:
 
     async def cycle(self, step: int = 1) -> CycledModel | None:
         """Select the next model of the scope, or of all; ``None`` if there is no other."""
+        from pi.coding.port.results import CycledModel  # deferred: rarely used
+
         core = self._core
         choices = self.scope or tuple(
             ResolvedModel(model=model) for model in self.registry.get_available()
