@@ -15,6 +15,7 @@ A single file contains it as a block of comments, in the form of PEP 723::
 import os
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -156,6 +157,11 @@ class Manifest(Record, rename=None):
     """
     doctor: bool = False
     """Whether ``pi doctor`` loads it, for the checks that it adds, if it is enabled."""
+    redacts: bool = False
+    """Of a battery: whether exports without a session (``pi --export``) load it, for its redactors.
+
+    Only if a setting enables it.
+    """
     modes: tuple[str, ...] = ()
     """The modes it supports: ``interactive``, ``print``, ``json``, ``rpc``; empty means all.
 
@@ -175,9 +181,7 @@ class Manifest(Record, rename=None):
 
     def triggers(self, kind: str) -> tuple[str, ...]:
         """The names of all triggers of one kind."""
-        prefix = f"{kind}:"
-        start = len(prefix)
-        return tuple([each[start:] for each in self.activate if each.startswith(prefix)])
+        return _by_kind(self.activate).get(kind, ())
 
     def stand_ins(self) -> "StandIns":
         """What is registered before the extension is loaded; its first use loads it."""
@@ -190,6 +194,16 @@ class Manifest(Record, rename=None):
             events=self.triggers("event"),
             other_tools=frozenset(self.triggers("tool")) - frozenset(self.tools),
         )
+
+
+@cache  # asked some fifteen times for each battery at every start
+def _by_kind(triggers: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for trigger in triggers:
+        kind, _, name = trigger.partition(":")
+        if name:
+            found[kind] = (*found.get(kind, ()), name)
+    return found
 
 
 class StandIns(Record):
@@ -303,7 +317,6 @@ def _parsed(text: str, path: Path) -> dict[str, Any]:
 
 _SEEN = ("event", "tool", "scheme", "shortcut", "prefix")
 """Triggers that need a stand-in from the start."""
-_SEEN_PREFIXES = tuple([f"{kind}:" for kind in _SEEN])
 
 INTERACTIVE: "Mode" = "tui"
 """The name in the API of the mode that manifests call ``interactive``."""
@@ -335,7 +348,7 @@ def can_defer(manifest: Manifest, flags: Mapping[str, bool | str], mode: "Mode")
         return True
     if manifest.tools or manifest.shortcuts or manifest.prefixes:
         return False
-    needed = any(trigger.startswith(_SEEN_PREFIXES) for trigger in manifest.activate)
+    needed = not _by_kind(manifest.activate).keys().isdisjoint(_SEEN)
     return not needed and not loads_at_start(manifest, flags, mode)
 
 
@@ -392,34 +405,24 @@ class ActivationState(Record):
     """Whether files of the project count: it is trusted, or has nothing that needs trust."""
 
 
+_STATE = ("entry", "setting", "selected", "file", "env", "shared")
+
+
 def depends_on_session(manifest: Manifest) -> bool:
     """Whether triggers depend on the session, its settings, files or variables."""
-    return any(map(manifest.triggers, ("entry", "setting", "selected", "file", "env", "shared")))
+    return not _by_kind(manifest.activate).keys().isdisjoint(_STATE)
 
 
 def is_triggered(manifest: Manifest, state: ActivationState) -> bool:
     """Whether the state contains a trigger of the extension."""
-    # One pass: every start asks this twice for each battery.
-    entries: set[str] = set()
-    for trigger in manifest.activate:
-        kind, _, name = trigger.partition(":")
-        if kind == "setting":
-            found = _is_set(state.settings, name)
-        elif kind == "env":
-            found = bool(state.environ.get(name))
-        elif kind == "shared":
-            found = name in state.shared
-        elif kind == "selected":
-            found = name in state.selected
-        elif kind == "file":
-            found = _file_exists(name, state)
-        else:
-            found = False
-            if kind == "entry":
-                entries.add(name)
-        if found:
-            return True
-    return state.log is not None and _holds_entry(state.log, entries)
+    return (
+        _is_set(state.settings, manifest)
+        or any(state.environ.get(name) for name in manifest.triggers("env"))
+        or not state.shared.isdisjoint(manifest.triggers("shared"))
+        or not state.selected.isdisjoint(manifest.triggers("selected"))
+        or any(_file_exists(name, state) for name in manifest.triggers("file"))
+        or (state.log is not None and _holds_entry(state.log, set(manifest.triggers("entry"))))
+    )
 
 
 def triggered(manifests: Mapping[str, Manifest], state: ActivationState) -> list[str]:
@@ -446,14 +449,19 @@ def active_gates(
     return tuple(dict.fromkeys(found))
 
 
+def is_enabled(manifest: Manifest, settings: Mapping[str, Any]) -> bool:
+    """Whether a setting enables the extension."""
+    return settings.get("batteries") == "recommended" or _is_set(settings, manifest)
+
+
 def _api_modes(modes: Iterable[str]) -> list[str]:
     """Modes of a manifest under their names in the API."""
     return [INTERACTIVE if mode == "interactive" else mode for mode in modes]
 
 
-def _is_set(settings: Mapping[str, Any], name: str) -> bool:
-    value = value_at(settings, name.split("."))
-    return value is not None and value is not False
+def _is_set(settings: Mapping[str, Any], manifest: Manifest) -> bool:
+    values = (value_at(settings, name.split(".")) for name in manifest.triggers("setting"))
+    return any(value is not None and value is not False for value in values)
 
 
 _AGENT_DIR = "~/.pi/agent/"
@@ -461,10 +469,14 @@ _AGENT_DIR = "~/.pi/agent/"
 
 def _file_exists(name: str, state: ActivationState) -> bool:
     if name.startswith(_AGENT_DIR):  # PI_CODING_AGENT_DIR may move it
-        return os.path.lexists(state.agent_dir / name.removeprefix(_AGENT_DIR))
-    if name.startswith("~/"):
-        return os.path.lexists(state.home / name[2:])
-    return state.uses_project and os.path.lexists(state.cwd / name)
+        path = os.path.join(state.agent_dir, name.removeprefix(_AGENT_DIR))  # noqa: PTH118
+    elif name.startswith("~/"):
+        path = os.path.join(state.home, name[2:])  # noqa: PTH118
+    elif state.uses_project:
+        path = os.path.join(state.cwd, name)  # noqa: PTH118 - many at every start
+    else:
+        return False
+    return os.path.lexists(path)
 
 
 def _holds_entry(log: "SessionLog", types: set[str]) -> bool:
