@@ -98,14 +98,10 @@ from pi.coding.compaction.events import (
     CompactDecision,
     CompactingAnswer,
     CompactionResult,
-    Notes,
     SessionBeforeCompactEvent,
-    SessionBeforeTreeEvent,
     SessionCompactEvent,
     SessionCompactFailedEvent,
     SessionCompactingEvent,
-    SessionTreeEvent,
-    TreeDecision,
 )
 from pi.coding.compaction.strategies import Declined, Edits, HandOff, Strategy, Work
 from pi.coding.consent import ConsentRequest
@@ -148,9 +144,24 @@ from pi.coding.extension_host.events.answers import (
     Cancel,
     ContextAnswer,
     MessageEndAnswer,
-    ResourcesAnswer,
     ToolResultAnswer,
     UserBashAnswer,
+)
+from pi.coding.extension_host.events.dialogs import (
+    TerminalOpenedEvent,
+    UiPromptEndEvent,
+    UiPromptStartEvent,
+)
+from pi.coding.extension_host.events.queries import (
+    CacheWarmingDecisionEvent,
+    Notes,
+    SessionBeforeForkEvent,
+    SessionBeforeSwitchEvent,
+    SessionBeforeTreeEvent,
+    TreeDecision,
+    UserBashEvent,
+    UserCommandEndEvent,
+    UserCommandStartEvent,
 )
 from pi.coding.extension_host.events.run import (
     AfterProviderResponseEvent,
@@ -169,26 +180,19 @@ from pi.coding.extension_host.events.run import (
     TurnStartEvent,
 )
 from pi.coding.extension_host.events.session import (
-    CacheWarmingDecisionEvent,
     ExtensionEvent,
     InputAnswer,
     InputEvent,
     ModelSelectEvent,
+    ResourcesAnswer,
     ResourcesDiscoverEvent,
-    SessionBeforeForkEvent,
-    SessionBeforeSwitchEvent,
     SessionForkEvent,
     SessionInfoChangedEvent,
     SessionShutdownEvent,
     SessionStartEvent,
     SessionSwitchEvent,
-    TerminalOpenedEvent,
+    SessionTreeEvent,
     ThinkingLevelSelectEvent,
-    UiPromptEndEvent,
-    UiPromptStartEvent,
-    UserBashEvent,
-    UserCommandEndEvent,
-    UserCommandStartEvent,
 )
 from pi.coding.extension_host.scope import Registration, Scope
 from pi.coding.files.disk import FileStamp
