@@ -76,6 +76,7 @@ from pi.ai.messages import (
     ToolResultMessage,
     Usage,
     UserMessage,
+    add_usage,
 )
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.provider import Provider
@@ -102,14 +103,10 @@ from pi.coding.compaction.events import (
     CompactionResult,
     ContextFullAnswer,
     ContextFullEvent,
-    Notes,
     SessionBeforeCompactEvent,
-    SessionBeforeTreeEvent,
     SessionCompactEvent,
     SessionCompactFailedEvent,
     SessionCompactingEvent,
-    SessionTreeEvent,
-    TreeDecision,
 )
 from pi.coding.compaction.strategies import Declined, Edits, HandOff, Strategy, Work
 from pi.coding.consent import ConsentRequest
@@ -152,9 +149,24 @@ from pi.coding.extension_host.events.answers import (
     Cancel,
     ContextAnswer,
     MessageEndAnswer,
-    ResourcesAnswer,
     ToolResultAnswer,
     UserBashAnswer,
+)
+from pi.coding.extension_host.events.dialogs import (
+    TerminalOpenedEvent,
+    UiPromptEndEvent,
+    UiPromptStartEvent,
+)
+from pi.coding.extension_host.events.queries import (
+    CacheWarmingDecisionEvent,
+    Notes,
+    SessionBeforeForkEvent,
+    SessionBeforeSwitchEvent,
+    SessionBeforeTreeEvent,
+    TreeDecision,
+    UserBashEvent,
+    UserCommandEndEvent,
+    UserCommandStartEvent,
 )
 from pi.coding.extension_host.events.run import (
     AfterProviderResponseEvent,
@@ -173,36 +185,30 @@ from pi.coding.extension_host.events.run import (
     TurnStartEvent,
 )
 from pi.coding.extension_host.events.session import (
-    CacheWarmingDecisionEvent,
     ExtensionEvent,
     InputAnswer,
     InputEvent,
     ModelSelectEvent,
+    ResourcesAnswer,
     ResourcesDiscoverEvent,
-    SessionBeforeForkEvent,
-    SessionBeforeSwitchEvent,
     SessionForkEvent,
     SessionInfoChangedEvent,
     SessionShutdownEvent,
     SessionStartEvent,
     SessionSwitchEvent,
-    TerminalOpenedEvent,
+    SessionTreeEvent,
     ThinkingLevelSelectEvent,
-    UiPromptEndEvent,
-    UiPromptStartEvent,
-    UserBashEvent,
-    UserCommandEndEvent,
-    UserCommandStartEvent,
 )
 from pi.coding.extension_host.scope import Registration, Scope
 from pi.coding.files.disk import FileStamp
 from pi.coding.files.layers import FileChange, FileLayer, FileWrite, FileWritten
 from pi.coding.files.text import TextForm
+from pi.coding.models.registry import ResolvedModel
 from pi.coding.port.drawing import Drawable, Rows, Theme
 from pi.coding.port.extensions import CheckResult, InputMode, Sink, ViewOptions
 from pi.coding.port.queries import ExportForm
 from pi.coding.port.remote import FeedItem, Remote, Replica
-from pi.coding.port.results import SubSession
+from pi.coding.port.results import ModelNotes, SubSession, TaskOptions
 from pi.coding.port.ui import ExtensionUI, Option
 from pi.coding.prompt import SystemPromptOptions
 from pi.coding.resources.kinds import ResourceItem, Where
@@ -509,6 +515,7 @@ __all__ = [
     "MessageUpdateEvent",
     "Meta",
     "Model",
+    "ModelNotes",
     "ModelProvider",
     "ModelRequest",
     "ModelSelectEvent",
@@ -540,6 +547,7 @@ __all__ = [
     "Replacement",
     "Replica",
     "Request",
+    "ResolvedModel",
     "Resource",
     "ResourceHandler",
     "ResourceItem",
@@ -595,6 +603,7 @@ __all__ = [
     "SubSession",
     "SystemMessage",
     "SystemPromptOptions",
+    "TaskOptions",
     "TerminalOpenedEvent",
     "Text",
     "TextDelta",
@@ -646,6 +655,7 @@ __all__ = [
     "WorkerProcess",
     "WorkingCopy",
     "WorkingCopyFailed",
+    "add_usage",
     "address_kind",
     "agent_events",
     "can_parse_syntax",

@@ -19,7 +19,6 @@ from pi.ai.models.model import PromptCache
 from pi.base.records import replace
 from pi.base.tasks import off_loop
 from pi.coding.compaction.compactor import Compactor
-from pi.coding.compaction.events import ContextFullEvent
 from pi.coding.compaction.measuring import (
     elide_worthless,
     latest_answer,
@@ -202,6 +201,9 @@ class CompactionPolicy(Policy):
 
     async def _is_relieved(self, request: CompactionRequest) -> bool:
         """Let extensions make room in another way, once for each prompt."""
+        # Deferred: most sessions never fill their window.
+        from pi.coding.compaction.events import ContextFullEvent
+
         session = self._session
         if self._relieved or not session.bus.has_subscribers(ContextFullEvent):
             return False

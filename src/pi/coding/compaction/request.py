@@ -11,13 +11,13 @@ from pi.ai.models.model import Model
 from pi.base.clock import Clock
 from pi.base.records import Record, replace
 from pi.coding.bus import EventBus
-from pi.coding.compaction.events import CompactionReason
 from pi.coding.compaction.options import CompactionOptions
 from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.entries import KnownEntry
 
 if TYPE_CHECKING:  # loaded with the first compaction
     from pi.agent.compaction.summarise import Ask
+    from pi.coding.compaction.events import CompactionReason
     from pi.coding.compaction.remote import RemoteCompaction
     from pi.coding.compaction.strategies import Strategy
 

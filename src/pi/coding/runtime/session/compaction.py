@@ -17,7 +17,6 @@ from pi.base.errors import PiError
 from pi.base.records import replace
 from pi.base.terminal_text import one_line
 from pi.coding.compaction.compactor import Compactor
-from pi.coding.compaction.events import CompactionReason, CompactionResult
 from pi.coding.compaction.options import STRATEGY_TEXTS, CompactionOptions, unknown_strategy
 from pi.coding.compaction.request import CompactionRequest
 from pi.coding.extension_host.dormant import ExtensionContributions
@@ -38,6 +37,7 @@ from pi.coding.session.entries import Entry
 if TYPE_CHECKING:
     from pi.agent.compaction.summarise import Ask, SummaryRequest
     from pi.ai.http.client import HttpClient
+    from pi.coding.compaction.events import CompactionReason, CompactionResult
     from pi.coding.compaction.execution import CompactionPreview
     from pi.coding.compaction.remote import RemoteCompaction
     from pi.coding.compaction.strategies import Strategy
