@@ -91,8 +91,16 @@ class ExtensionHost:
         self.forwarder = AgentEventForwarder(bus, self.policy, self.updates, clock)
         self.providers = Providers()
         # A nested session has no user of its own: answers of the user hold in both.
-        own = Consent(ConsentStore(agent_dir / "consent.json", clock=clock), warn=report)
-        self.consent: Consent = own if parent is None else parent.consent
+        # It must not decide "no user, so no" for the session that can ask: whoever comes first.
+        self.consent: Consent = (
+            parent.consent
+            if parent is not None
+            else Consent(
+                ConsentStore(agent_dir / "consent.json", clock=clock),
+                warn=report,
+                user=lambda: self._connection.ui,
+            )
+        )
         self.next_turn = NextTurnMessages()
         """Messages that are sent together with the next prompt."""
         self.pending_actions = PendingActions()

@@ -16,7 +16,7 @@ import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import field
 
@@ -25,6 +25,9 @@ from pi.base.files import replace_file
 from pi.base.processes import SpawnFailed, run
 from pi.base.records import Record
 from pi.coding.files.overlays import changed_paths, mount, unmount
+
+if TYPE_CHECKING:
+    from pi.coding.files.local import LocalFiles
 
 CopyKind: TypeAlias = Literal["worktree", "copy", "overlay"]
 
@@ -125,8 +128,12 @@ class WorkingCopy(Record):
         output.unlink()
         return Patch(text=text, files=files, size=size)
 
-    async def apply(self, patch: Patch) -> None:
-        """Apply ``patch`` to the original: all of it or, with ``WorkingCopyFailed``, nothing."""
+    async def apply(self, patch: Patch, *, files: LocalFiles | None = None) -> None:
+        """Apply ``patch`` to the original: all of it or, with ``WorkingCopyFailed``, nothing.
+
+        With ``files`` each file is written through its layers, like a write of a tool: they may
+        refuse it with an error of their own, and histories include it.
+        """
         if not patch.is_complete:
             raise WorkingCopyFailed(
                 f"The changes are too large to apply ({patch.size >> 20} MiB).",
@@ -135,21 +142,41 @@ class WorkingCopy(Record):
         if not patch.text:
             return
         root = await _top_level(self.source, self.environ) or self.source
-        for check in (["--check"], []):
-            done = await _run(
-                ["apply", "--binary", "--whitespace=nowarn", *check, "-"],
-                root,
-                self.environ,
-                input=patch.text,
+        await self._apply_in(root, patch, self.environ, "--check")
+        if files is None:
+            await self._apply_in(root, patch, self.environ)
+        else:
+            await self._apply_through(files, root, patch)
+
+    async def _apply_through(self, files: LocalFiles, root: Path, patch: Patch) -> None:
+        from pi.coding.files.merging import copy_paths, write_merged  # deferred: rarely used
+
+        merged = self.folder / "merged"
+        merged.mkdir()
+        try:
+            await asyncio.to_thread(copy_paths, root, merged, patch.files)
+            # The attributes of the repository, such as line ends, hold here, too.
+            git_dir = str(self.folder / "git")
+            if self.kind != "copy":
+                found = await _git(["rev-parse", "--absolute-git-dir"], root, self.environ)
+                git_dir = found.rstrip("\n")
+            where = {**self.environ, "GIT_DIR": git_dir, "GIT_WORK_TREE": str(merged)}
+            await self._apply_in(merged, patch, where)
+            await write_merged(files, root, merged, patch.files)
+        finally:
+            await asyncio.to_thread(shutil.rmtree, merged, ignore_errors=True)
+
+    async def _apply_in(
+        self, folder: Path, patch: Patch, environ: Mapping[str, str], *options: str
+    ) -> None:
+        words = ["apply", "--binary", "--whitespace=nowarn", *options, "-"]
+        done = await _run(words, folder, environ, input=patch.text)
+        if done is None or done[0] != 0:
+            reason = done[1].strip().splitlines()[0] if done and done[1].strip() else "git failed"
+            raise WorkingCopyFailed(
+                f"The changes do not fit the files as they are now: {reason}",
+                hint=f"They are kept on the branch {self.branch}.",
             )
-            if done is None or done[0] != 0:
-                reason = (
-                    done[1].strip().splitlines()[0] if done and done[1].strip() else "git failed"
-                )
-                raise WorkingCopyFailed(
-                    f"The changes do not fit the files as they are now: {reason}",
-                    hint=f"They are kept on the branch {self.branch}.",
-                )
 
     async def commit(self, message: str) -> str:
         """Commit all changes to the branch; returns the commit. Runs no hooks and signs nothing."""
