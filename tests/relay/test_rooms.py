@@ -63,7 +63,9 @@ def frame(peer: int, text: bytes = b"x" * 60) -> bytes:
 
 def opened(all_rooms: Rooms) -> tuple[Any, FakeConnection]:
     host = FakeConnection()
-    return all_rooms.open("r", host, takeover_hash=HASH), host
+    room = all_rooms.open("r", host, takeover_hash=HASH)
+    assert host.texts.pop() == {"type": "room-open"}
+    return room, host
 
 
 def test_frames_go_to_one_guest_or_to_all_and_guests_get_their_own_id() -> None:
@@ -110,7 +112,7 @@ def test_only_who_has_the_takeover_secret_becomes_host_of_a_room() -> None:
         all_rooms.open("r", FakeConnection(), takeover_hash=b"1" * 32)
     again = FakeConnection()
     assert all_rooms.open("r", again, takeover_hash=HASH, takeover=SECRET) is room
-    assert again.texts == [{"type": "peer-joined", "peer": 1}]
+    assert again.texts == [{"type": "room-open"}, {"type": "peer-joined", "peer": 1}]
     assert [each["type"] for each in guest.texts] == ["host-joined", "host-left", "host-joined"]
 
 

@@ -159,6 +159,7 @@ class Rooms:
             if old is not None:  # perhaps half open: the host is here now
                 old.close(HOST_EXISTS, "taken over by a new connection of the host")
         room.host, room.without_host_since = connection, None
+        self._to_host(room, {"type": "room-open"})
         for guest in list(room.guests.values()):
             self._to_host(room, {"type": "peer-joined", "peer": guest.peer})
             self._tell(guest.connection, {"type": "host-joined"})
