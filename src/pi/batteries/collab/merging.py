@@ -72,6 +72,22 @@ class Merger:
             found.append(self._redact(update))
         return found
 
+    def without_unsent(self, partial: Json | None) -> Json | None:
+        """An answer so far without the end that guests do not have yet: it comes as an event."""
+        if partial is None or not self._text or self._open is None:
+            return partial
+        kind, index = self._open
+        field = {"text_delta": "text", "thinking_delta": "thinking"}.get(kind)
+        blocks = partial.get("content")
+        if field is None or not isinstance(blocks, list) or index >= len(blocks):
+            return partial
+        block = blocks[index]
+        text = block.get(field) if isinstance(block, dict) else None
+        if not isinstance(text, str) or not text.endswith(self._text):
+            return partial
+        cut = {**block, field: text[: -len(self._text)]}
+        return {**partial, "content": [*blocks[:index], cut, *blocks[index + 1 :]]}
+
     def _grow(self, event: Json, inner: Json) -> list[Json]:
         block = (str(inner["type"]), int(inner.get("contentIndex", 0)))
         before = self.flush(all=True) if block != self._open or self._update is not None else []
