@@ -123,7 +123,7 @@ class Person:
     def file(self) -> bytes:
         path = self.session.entries.log.file
         assert path is not None
-        return path.read_bytes()
+        return path.read_bytes() if path.exists() else b""
 
     def link(self, *, view: bool = False) -> str:
         assert self.sharing.host is not None
