@@ -27,13 +27,13 @@ HASH = hashlib.sha256(SECRET).digest()
 
 
 class FakeConnection:
-    """Keeps what it is told."""
+    """Keeps what is sent to it."""
 
     def __init__(self) -> None:
         self.unsent = 0
         self.frames: list[bytes] = []
         self.texts: list[dict[str, Any]] = []
-        self.closed: int | None = None
+        self.codes: list[int] = []
 
     def send(self, data: bytes) -> None:
         self.frames.append(data)
@@ -42,7 +42,11 @@ class FakeConnection:
         self.texts.append(json.loads(text))
 
     def close(self, code: int, reason: str) -> None:
-        self.closed = code
+        self.codes.append(code)
+
+    @property
+    def closed(self) -> int | None:
+        return self.codes[0] if self.codes else None
 
 
 class Clock:
@@ -139,17 +143,17 @@ def test_a_room_waits_for_its_host_and_then_ends() -> None:
     all_rooms.host_left(room, host)
     clock.now = 59
     all_rooms.expire()
-    assert guest.closed is None
+    assert guest.codes == []
     clock.now = 61
     all_rooms.expire()
-    assert guest.closed == CLOSED
+    assert guest.codes == [CLOSED]
     assert guest.texts[-1] == {"type": "room-closed"}
     with pytest.raises(Refused) as refused:
         all_rooms.join("r", FakeConnection())
     assert refused.value.code == NO_ROOM
 
 
-def test_the_host_ends_its_room_and_nobody_else_can() -> None:
+def test_the_host_ends_its_room_and_others_cannot() -> None:
     all_rooms = rooms()
     room, host = opened(all_rooms)
     guest = FakeConnection()
@@ -157,7 +161,7 @@ def test_the_host_ends_its_room_and_nobody_else_can() -> None:
     all_rooms.host_text(room, FakeConnection(), '{"type":"close"}')
     for text in ("{", "[]", "[" * 900, '{"type":1}', '{"type":"close"' + " " * 2000 + "}"):
         all_rooms.host_text(room, host, text)
-    assert guest.closed is None
+    assert guest.codes == []
     all_rooms.host_text(room, host, '{"type":"close"}')
     assert (guest.closed, host.closed, len(all_rooms)) == (CLOSED, CLOSED, 0)
 
@@ -232,9 +236,9 @@ def test_addresses_are_limited_and_forgotten() -> None:
     addresses.disconnect("a")
     assert addresses.connect("a")
     assert [addresses.share("a"), addresses.share("a"), addresses.share("b")] == [True, False, True]
-    for name in range(10_000):
-        addresses.connect(f"x{name}")
-        addresses.disconnect(f"x{name}")
+    for number in range(10_000):
+        addresses.connect(f"x{number}")
+        addresses.disconnect(f"x{number}")
     for name in "aab":
         addresses.disconnect(name)
     clock.now = 4000

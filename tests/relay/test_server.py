@@ -123,35 +123,33 @@ async def test_requests_that_are_no_websockets_get_a_status() -> None:
 
 
 async def test_a_stalled_guest_is_dropped_and_costs_the_others_nothing() -> None:
-    async with running() as (relay, client):
-        async with (
-            client.ws_connect(f"/r/{ROOM}?role=host", headers=HOST) as host,
-            client.ws_connect(f"/r/{ROOM}", max_msg_size=0) as reading,
-        ):
-            address = relay.address.removeprefix("http://").partition(":")
-            reader, writer = await asyncio.open_connection(
-                address[0], int(address[2]), limit=2**16
-            )
-            key = base64.b64encode(os.urandom(16)).decode()
-            writer.write(
-                f"GET /r/{ROOM} HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade"
-                f"\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n\r\n".encode()
-            )
-            await reader.readuntil(b"\r\n\r\n")  # and from now on it does not read
-            texts = [await host.receive_json() for _ in range(3)]
-            assert [each.get("peer") for each in texts] == [None, 1, 2]
-            await reading.receive_json()
-            sent = 0
-            left = asyncio.create_task(host.receive_json())
-            while not left.done():  # more than the kernel's buffers and 1 MB
-                await host.send_bytes(frame(0, bytes(500_000)))
-                assert len(await reading.receive_bytes()) == 500_004
-                sent += 1
-                assert sent < 100
-            assert left.result() == {"type": "peer-left", "peer": 2}
-            await host.send_bytes(frame(0))
-            assert await reading.receive_bytes() == frame(0)
-            writer.close()
+    async with (
+        running() as (relay, client),
+        client.ws_connect(f"/r/{ROOM}?role=host", headers=HOST) as host,
+        client.ws_connect(f"/r/{ROOM}", max_msg_size=0) as reading,
+    ):
+        address = relay.address.removeprefix("http://").partition(":")
+        reader, writer = await asyncio.open_connection(address[0], int(address[2]), limit=2**16)
+        key = base64.b64encode(os.urandom(16)).decode()
+        writer.write(
+            f"GET /r/{ROOM} HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade"
+            f"\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n\r\n".encode()
+        )
+        await reader.readuntil(b"\r\n\r\n")  # and from now on it does not read
+        texts = [await host.receive_json() for _ in range(3)]
+        assert [each.get("peer") for each in texts] == [None, 1, 2]
+        await reading.receive_json()
+        sent = 0
+        left = asyncio.create_task(host.receive_json())
+        while not left.done():  # more than the kernel's buffers and 1 MB
+            await host.send_bytes(frame(0, bytes(500_000)))
+            assert len(await reading.receive_bytes()) == 500_004
+            sent += 1
+            assert sent < 100
+        assert left.result() == {"type": "peer-left", "peer": 2}
+        await host.send_bytes(frame(0))
+        assert await reading.receive_bytes() == frame(0)
+        writer.close()
 
 
 async def test_shares_are_stored_read_revoked_and_expire(tmp_path: Path) -> None:
@@ -245,10 +243,10 @@ async def test_unix_socket(tmp_path: Path) -> None:
     ):
         assert await answer.text() == "ok\n"
     await relay.close()
-    assert not os.path.exists(path)
+    assert not Path(path).exists()
 
 
-def test_sigterm_sends_everybody_away_and_ends() -> None:
+def test_sigterm_closes_all_sockets_and_ends() -> None:
     environ = {**os.environ, "RELAY_BIND": "0"}
     child = subprocess.Popen(
         [sys.executable, "-m", "pi", "relay", "serve"], env=environ, stdout=subprocess.PIPE

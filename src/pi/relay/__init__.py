@@ -1,1 +1,1 @@
-"""The relay of shared sessions: forwards sealed frames and keeps sealed shares. It reads neither."""
+"""The relay of shared sessions: forwards sealed frames, keeps sealed shares, reads neither."""

@@ -9,6 +9,7 @@ numbered; a gap is reported to both ends, which resynchronise.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import hmac
 import json
@@ -16,6 +17,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from struct import Struct
 from typing import Any, Final
 
@@ -134,7 +136,7 @@ class Cluster:
                 connect_timeout=5,
                 allow_reconnect=True,
                 max_reconnect_attempts=-1,
-                reconnect_time_wait=0.5,
+                reconnect_time_wait=1,
                 ping_interval=5,
                 max_outstanding_pings=2,
                 pending_size=MAX_PENDING,
@@ -302,10 +304,9 @@ class Cluster:
             self._ready.clear()
             while self._outgoing:
                 subject, data = self._outgoing.popleft()
-                try:
+                # A loss leaves a gap in the numbers, which the receiver notices.
+                with suppress(NatsError, OSError):
                     await self._client.publish(subject, data)
-                except (NatsError, OSError):
-                    pass  # the gap in the numbers tells the receiver
 
     async def _on_message(self, message: Msg) -> None:
         data = message.data
@@ -368,10 +369,8 @@ class Cluster:
 
     async def _beat(self) -> None:
         while True:
-            try:
+            with contextlib.suppress(NatsError, OSError):
                 await self._client.publish("pi.relay.alive", self.id + b"+")
-            except (NatsError, OSError):
-                pass
             await asyncio.sleep(BEAT_SECONDS)
             oldest = time.monotonic() - SILENT_SECONDS
             for process, at in list(self._alive.items()):
@@ -380,10 +379,8 @@ class Cluster:
             for room_id, subscription in list(self._served.items()):
                 if self._rooms.find(room_id) is None and subscription is not True:
                     del self._served[room_id]
-                    try:
+                    with contextlib.suppress(NatsError, OSError):
                         await subscription.unsubscribe()
-                    except (NatsError, OSError):
-                        pass
 
     async def _on_alive(self, message: Msg) -> None:
         process, state = message.data[:8], message.data[8:]
@@ -429,4 +426,3 @@ class Cluster:
     async def _on_error(self, error: Exception) -> None:
         if not self._closed:
             self._report(f"NATS: {error}")
-

@@ -1,6 +1,6 @@
 """Rooms: who is connected, and where frames go. No network: connections are given.
 
-A connection is told what happens with ``send``, ``send_text`` and ``close``, which never wait.
+Rooms call ``send``, ``send_text`` and ``close`` of a connection, which never wait.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ class Rooms:
         self._to_host(room, {"type": "room-open"})
         for guest in list(room.guests.values()):
             self._to_host(room, {"type": "peer-joined", "peer": guest.peer})
-            self._tell(guest.connection, {"type": "host-joined"})
+            self._notify(guest.connection, {"type": "host-joined"})
         return room
 
     def host_left(self, room: Room, connection: Connection) -> None:
@@ -171,7 +171,7 @@ class Rooms:
             return
         room.host, room.without_host_since = None, self._now()
         for guest in list(room.guests.values()):
-            self._tell(guest.connection, {"type": "host-left"})
+            self._notify(guest.connection, {"type": "host-left"})
 
     def close(self, room: Room, reason: str = "the host has stopped sharing") -> None:
         """End a room and disconnect its guests."""
@@ -179,7 +179,7 @@ class Rooms:
             del self._rooms[room.id]
         guests, room.guests = list(room.guests.values()), {}
         for guest in guests:
-            self._tell(guest.connection, {"type": "room-closed"})
+            self._notify(guest.connection, {"type": "room-closed"})
             guest.connection.close(CLOSED, reason)
         host, room.host = room.host, None
         if host is not None:
@@ -234,7 +234,7 @@ class Rooms:
         guest = Guest(room.new_peer(), connection, self.limits, self._now())
         room.guests[guest.peer] = guest
         kind = "host-left" if room.host is None else "host-joined"
-        self._tell(connection, {"type": kind})
+        self._notify(connection, {"type": kind})
         self._to_host(room, {"type": "peer-joined", "peer": guest.peer})
         return room, guest
 
@@ -299,9 +299,9 @@ class Rooms:
 
     def _to_host(self, room: Room, message: dict[str, Any]) -> None:
         if room.host is not None:
-            self._tell(room.host, message)
+            self._notify(room.host, message)
 
-    def _tell(self, connection: Connection, message: dict[str, Any]) -> None:
+    def _notify(self, connection: Connection, message: dict[str, Any]) -> None:
         connection.send_text(json.dumps(message, separators=(",", ":")))
 
 

@@ -136,7 +136,7 @@ class Relay:
         self._tasks.start(self._tidy(), name="tidy")
 
     async def close(self) -> None:
-        """Stop accepting, send everybody away with a code that means "come back", and end."""
+        """Stop accepting, close all sockets with a code that means "connect again", and end."""
         self._draining = True
         for connection in list(self._sockets):
             connection.close(RESTARTING, "the relay restarts")
@@ -371,4 +371,3 @@ def _web_files() -> dict[str, tuple[bytes, str]]:
         for path in sorted(WEB.iterdir())
         if path.is_file() and path.suffix != ".py"
     }
-

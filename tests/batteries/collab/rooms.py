@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pi.batteries.collab.guest_room import FrameReceived, GuestRoom, SnapshotReceived
-from pi.batteries.collab.host_room import HostRoom, Peer, Request
+from pi.batteries.collab.host_room import GuestPeer, HostRoom, Request
 from pi.batteries.collab.sealing import Keys
 from pi.batteries.collab.wire import snapshot_body
 from pi.extension import Json
@@ -59,7 +59,7 @@ class Table:
         self._next = 1
         self.host.connected()
 
-    def _greet(self, peer: Peer) -> None:
+    def _greet(self, peer: GuestPeer) -> None:
         have = peer.have
         left_out = 0
         if have is not None and have.session == "s1":

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from pi.ai.events import StreamEvent
+from pi.base.clock import SystemClock
 from pi.batteries.collab.adapter import extension
 from pi.batteries.collab.sharing import Sharing
-from pi.base.clock import SystemClock
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.contributions.model_wraps import ModelRequest, SendRequest
 from pi.coding.port.ui import ExtensionUI
@@ -27,13 +27,13 @@ SECONDS = 20.0
 async def until(condition: Callable[[], Any], what: str = "") -> Any:
     """Wait until something holds; fails the test after a long time."""
     async with asyncio.timeout(SECONDS):
-        while not (found := condition()):
+        while not (found := condition()):  # noqa: ASYNC110 (sockets and timers: no single event)
             await asyncio.sleep(0.005)
     return found
 
 
 class ScreenUI(ExtensionUI):
-    """A user who sees everything and answers dialogs when the test says so."""
+    """A user who sees everything and answers dialogs as the test wants."""
 
     has_ui = True
 
@@ -93,7 +93,7 @@ class Gate:
 
 
 class Person:
-    """Somebody with a pi."""
+    """A user with a pi."""
 
     def __init__(self, session: AgentSession, ui: ScreenUI, state: dict[str, Any]) -> None:
         self.session = session

@@ -81,7 +81,7 @@ def test_a_relay_that_forges_peer_ids_gets_nothing_accepted() -> None:
     assert table.requests == []
 
 
-@pytest.mark.behaviour("former-writers-lose-the-right")
+@pytest.mark.behaviour("guest-rights-end-with-the-connection")
 def test_an_id_that_another_guest_had_brings_no_right() -> None:
     """A relay that lets a viewer connect under the id of a full guest who has left."""
     table = Table()
@@ -98,7 +98,7 @@ def test_an_id_that_another_guest_had_brings_no_right() -> None:
     assert (viewer.room.state, table.host.writers) == ("joining", [])
 
 
-@pytest.mark.behaviour("former-writers-lose-the-right")
+@pytest.mark.behaviour("guest-rights-end-with-the-connection")
 def test_frames_of_before_a_reconnection_of_the_host_are_refused() -> None:
     table = Table()
     seat = table.join()
@@ -110,8 +110,10 @@ def test_frames_of_before_a_reconnection_of_the_host_are_refused() -> None:
     assert table.host.writers == []
 
 
-@pytest.mark.behaviour("view-only-guests-cannot-write")
-@pytest.mark.parametrize("kind", ["prompt", "abort", "agent-cmd", "fetch-transcript", "ui-response"])
+@pytest.mark.behaviour("view-only-guests-cannot-act")
+@pytest.mark.parametrize(
+    "kind", ["prompt", "abort", "agent-cmd", "fetch-transcript", "ui-response"]
+)
 def test_a_view_only_guest_cannot_write(kind: str) -> None:
     table = Table()
     viewer = table.join(VIEW, name="Vic")
@@ -135,7 +137,7 @@ def test_a_view_only_guest_cannot_write(kind: str) -> None:
     assert [frame.get("code") for frame in viewer.frames] == ["read-only"]
 
 
-@pytest.mark.behaviour("view-only-guests-cannot-write")
+@pytest.mark.behaviour("view-only-guests-cannot-act")
 def test_a_right_that_was_proved_once_is_not_remembered() -> None:
     table = Table()
     seat = table.join()
@@ -213,7 +215,7 @@ def test_a_recorded_session_cannot_be_played_to_a_guest() -> None:
     table.settle()
     recorded = list(table.to_guests)
     victim = table.seat()
-    victim.room.outgoing.clear()  # the relay does not tell the host
+    victim.room.outgoing.clear()  # the host does not get it
     for data in recorded:
         for peer in (None, victim.peer, 0):
             changed = data if peer is None else peer.to_bytes(4, "big") + data[4:]
@@ -246,7 +248,7 @@ def test_nothing_that_the_relay_sees_contains_plaintext_or_keys() -> None:
     table = Table(entries=({"id": "e1", "text": "the plan is secret"},))
     seat = table.join(name="Annabelle")
     table.say(t="entry", entry={"id": "e2", "text": "another secret plan"})
-    seat.room.write({"t": "prompt", "id": "1", "text": "tell me the secret"})
+    seat.room.write({"t": "prompt", "id": "1", "text": "what is the secret"})
     table.settle()
     seen = b"".join(table.log)
     key = write_key(KEYS.token, KEYS.room, table.host.epoch)
@@ -262,8 +264,9 @@ def test_sealed_frames_have_the_bytes_of_the_vectors() -> None:
         key=bytes.fromhex(vectors["key"]),
         token=bytes.fromhex(vectors["token"]),
     )
-    assert write_key(keys.token, keys.room, bytes.fromhex(vectors["epoch"])).hex() == (
-        vectors["writeKey"]
+    assert (
+        write_key(keys.token, keys.room, bytes.fromhex(vectors["epoch"])).hex()
+        == (vectors["writeKey"])
     )
     link = Link(relay="wss://relay.example.com", keys=keys)
     assert vectors["links"] == {
@@ -274,7 +277,7 @@ def test_sealed_frames_have_the_bytes_of_the_vectors() -> None:
     for case in vectors["frames"]:
         frame = bytes.fromhex(case["frame"])
         iv = bytes.fromhex(case["iv"])
-        sealed = Sealer(keys, lambda size, iv=iv: iv).seal(
+        sealed = Sealer(keys, {12: iv}.__getitem__).seal(
             case["plaintext"].encode(),
             direction=case["direction"],
             peer=case["peer"],
@@ -303,7 +306,9 @@ def test_counters_only_grow() -> None:
 
 def test_a_view_only_link_cannot_prove_and_frames_have_a_limit() -> None:
     with pytest.raises(BadFrame):
-        Sealer(VIEW).seal(b"x", direction=FROM_GUEST, peer=1, epoch=bytes(16), counter=1, prove=True)
+        Sealer(VIEW).seal(
+            b"x", direction=FROM_GUEST, peer=1, epoch=bytes(16), counter=1, prove=True
+        )
     with pytest.raises(BadFrame):
         Sealer(KEYS).seal(bytes(800_000), direction=FROM_HOST, peer=1, epoch=bytes(16), counter=1)
 
@@ -319,7 +324,7 @@ LOCAL = Link(relay="ws://localhost:7475", keys=KEYS)
     [
         LINK.text(),
         LINK.page(),
-        f"  \"{LINK.page()}\" ",
+        f'  "{LINK.page()}" ',
         LINK.page().replace(".5.", "#5#"),
         LINK.page().replace(".5.", "%235%23"),
         LINK.text().replace(".5.", "#5#"),

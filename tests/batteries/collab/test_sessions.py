@@ -58,7 +58,7 @@ async def test_a_guest_has_the_log_of_the_host_byte_for_byte(tmp_path: Path) -> 
         assert "can write" in hanna.ui.notices[-1]
 
 
-@pytest.mark.behaviour("view-only-guests-cannot-write")
+@pytest.mark.behaviour("view-only-guests-cannot-act")
 async def test_a_view_only_guest_reads_and_cannot_write(tmp_path: Path) -> None:
     async with (
         relay_running() as relay,
@@ -162,7 +162,11 @@ async def test_guests_steer_and_abort(tmp_path: Path) -> None:
 
 
 async def test_compaction_and_moves_in_the_tree_keep_guests_in_step(tmp_path: Path) -> None:
-    steps = (*(says(f"Answer {n}. {LONG}") for n in range(4)), says("## Summary\nAll."), says("All."))
+    steps = (
+        *(says(f"Answer {n}. {LONG}") for n in range(4)),
+        says("## Summary\nAll."),
+        says("All."),
+    )
     async with (
         relay_running() as relay,
         person(tmp_path, "hanna", *steps) as hanna,
@@ -184,7 +188,7 @@ async def test_compaction_and_moves_in_the_tree_keep_guests_in_step(tmp_path: Pa
 
 
 @pytest.mark.behaviour("an-old-link-never-shows-another-session")
-async def test_another_session_is_shared_only_if_the_host_says_so(tmp_path: Path) -> None:
+async def test_another_session_is_shared_only_if_the_host_wants_that(tmp_path: Path) -> None:
     async with (
         relay_running() as relay,
         person(tmp_path, "hanna", says("One."), says("Two.")) as hanna,
@@ -293,7 +297,7 @@ async def test_a_guest_leaves_and_opens_other_sessions(tmp_path: Path) -> None:
         assert texts(hanna) == ["First.", "One."]
 
 
-@pytest.mark.behaviour("guests-answer-dialogs-and-never-secrets")
+@pytest.mark.behaviour("guest-dialog-resolves")
 async def test_guests_who_may_write_answer_dialogs(tmp_path: Path) -> None:
     state: dict[str, ExtensionAPI] = {}
     async with (
@@ -365,11 +369,12 @@ async def test_without_a_relay_the_host_starts_one_here(tmp_path: Path) -> None:
 async def test_errors_are_one_line(tmp_path: Path, command: str, problem: str) -> None:
     failures: list[str] = []
     async with person(tmp_path, "hanna") as hanna:
-        hanna.session.subscribe(
-            lambda event: failures.append(event.error)
-            if type(event).__name__ == "ExtensionFailed"
-            else None
-        )
+
+        def note(event: Any) -> None:
+            if type(event).__name__ == "ExtensionFailed":
+                failures.append(event.error)
+
+        hanna.session.subscribe(note)
         await hanna.run(command)
         shown = " ".join([*failures, *hanna.ui.notices])
         assert problem in shown

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pi.extension import (
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 KEY = "collab"
 LINGER_SECONDS = 30.0
-"""Between two sessions of a process nobody uses what they share."""
+"""Between two sessions of a process, no session uses what they share."""
 STOP, FOLLOW, STAY = "Stop sharing", "Share the other session, too", "Stay in this session"
 USAGE = "Use /collab start, view, status, stop, list, relay, or the address of a relay."
 INSTALL = "pip install 'pi-harness[share]'"
@@ -38,7 +39,7 @@ LOCAL_ONLY = (
     "Only this machine can reach the link: no relay is configured. To share with others, run"
     " `pi relay serve` on a server and set collab.relayUrl (docs/how-to/share-a-session.md)."
 )
-EQUAL = "Everybody with the full link can steer this session; pi cannot tell them apart."
+EQUAL = "All holders of the full link can steer this session, and are equal to pi."
 
 SETTINGS: tuple[tuple[str, type[Any], Any, str], ...] = (
     ("collab.relayUrl", str, "", "address of the relay; empty starts one on this machine"),
@@ -133,7 +134,7 @@ class Collab:
     async def before_switch(
         self, event: SessionBeforeSwitchEvent, ctx: ExtensionContext
     ) -> Cancel | None:
-        """An old link never shows another session unless the user says so."""
+        """An old link never shows another session unless the user wants that."""
         sharing = self._found
         host = None if sharing is None else sharing.host
         if host is None or host.ended:
@@ -185,18 +186,19 @@ class Collab:
         action, rest = (words[0], words[1:]) if words else ("start", [])
         if action == "list":
             self._list(ctx)
-            return
-        if action == "link":
+        elif action == "link":
             self._links(ctx, view="--view" in rest)
-            return
-        if action == "relay":
-            await self._relay(rest, ctx)
-            return
+        elif action == "relay":
+            self._relay(rest, ctx)
+        else:
+            await self._share(action, rest, ctx)
+
+    async def _share(self, action: str, rest: list[str], ctx: CommandContext) -> None:
         if ctx.mode not in ("tui", "rpc"):
             raise PiError("Sharing needs a session that stays open.", hint="Run pi, then /collab.")
         sharing = await self.sharing()
         if sharing.is_guest:
-            raise PiError("This is the session of somebody else.", hint="Use /leave first.")
+            raise PiError("This is the session of another user.", hint="Use /leave first.")
         if action == "stop":
             if not sharing.is_hosting:
                 raise PiError("This session is not shared.", hint="Use /collab to share it.")
@@ -272,7 +274,7 @@ class Collab:
             lines.append(f"Frames that were refused: {host.room.rejected}")
         ctx.ui.write("\n".join(lines))
 
-    async def _relay(self, rest: list[str], ctx: CommandContext) -> None:
+    def _relay(self, rest: list[str], ctx: CommandContext) -> None:
         if not rest:
             known = self._pi.settings.get("collab.relayUrl")
             ctx.write(f"Relay: {known or 'none; /collab starts one on this machine'}\n")
@@ -302,7 +304,7 @@ class Collab:
 
     def _shared(self) -> list[Json]:
         store = self._pi.store("global")
-        found = (store.get(key) for key in store.keys())
+        found = map(store.get, store.keys())
         return [row for row in found if isinstance(row, dict) and _is_alive(row.get("pid"))]
 
     def _list(self, ctx: CommandContext) -> None:
@@ -392,7 +394,7 @@ class Collab:
         guest = sharing.guest
         previous = None if guest is None else guest.previous
         await sharing.leave()
-        if previous is not None and os.path.exists(previous):
+        if previous is not None and Path(previous).exists():
             await control.switch_session(previous)
         else:
             await control.new_session()

@@ -38,6 +38,10 @@ JOIN_SECONDS: Final = 60.0
 ANSWER_SECONDS: Final = 60.0
 TICK_SECONDS: Final = 0.5
 WRITES: Final = frozenset({"prompt", "abort"})
+GOODBYES: Final = {
+    "session": "The host has opened another session, which is not shared.",
+    "overload": "The host's connection is too slow to share the session.",
+}
 
 
 class Pending:
@@ -80,7 +84,7 @@ class HostRemote:
 
 
 class Guest:
-    """A session of somebody else."""
+    """A session that another process runs."""
 
     def __init__(self, scope: Scope, link: Link, name: str) -> None:
         self.link = link
@@ -106,9 +110,7 @@ class Guest:
         self._busy = False
         self._updates: deque[Update] = deque()
         self._wake = asyncio.Event()
-        self._first: asyncio.Future[SnapshotReceived] = (
-            asyncio.get_running_loop().create_future()
-        )
+        self._first: asyncio.Future[SnapshotReceived] = asyncio.get_running_loop().create_future()
         self._pending: dict[str, Pending] = {}
         self._dialogs: dict[str, asyncio.Task[Any]] = {}
         self._task = scope.spawn(self._run(), name="relay")
@@ -314,34 +316,34 @@ class Guest:
             return
         if kind == "event":
             await self._event(frame.get("event"))
-        elif kind == "entry":
-            entry = frame.get("entry")
-            if isinstance(entry, dict):
-                await replica.receive({"kind": "entry", "data": entry})
-                self._count += 1
-                self._remember(entry)
+        elif kind == "entry" and isinstance(entry := frame.get("entry"), dict):
+            await replica.receive({"kind": "entry", "data": entry})
+            self._count += 1
+            self._remember(entry)
         elif kind == "leaf":
             await replica.receive({"kind": "leaf", "data": frame.get("leafId")})
         elif kind == "state":
             state = frame.get("state") or {}
             self._set_state(state)
             await replica.receive({"kind": "state", "data": state.get("state") or {}})
-        elif kind == "bus" and self._pi is not None:
-            event = {"type": "extension_event", "name": frame["name"], "data": frame.get("data")}
-            await self._event(event)
+        elif kind == "bye":
+            await self._settle()
+            self._end(GOODBYES.get(str(frame.get("reason")), "The host has stopped sharing."))
+        else:
+            await self._apply_other(frame, kind)
+
+    async def _apply_other(self, frame: Json, kind: str) -> None:
+        if kind == "bus":
+            event = {"type": "extension_event", "name": frame.get("name")}
+            await self._event({**event, "data": frame.get("data")})
         elif kind in ("accepted", "error"):
             self._answered(frame)
         elif kind == "ui-request":
             self._ask(frame)
         elif kind == "ui-request-end":
             self._close_dialog(str(frame.get("id")))
-        elif kind == "bye":
-            reason = {
-                "session": "The host has opened another session, which is not shared.",
-                "overload": "The host's connection is too slow to share the session.",
-            }.get(str(frame.get("reason")), "The host has stopped sharing.")
-            await self._settle()
-            self._end(reason)
+        elif kind == "agents" and self._pi is not None:
+            await self._pi.events.emit("collab.agents", frame.get("agents"))
 
     async def _event(self, event: Any) -> None:
         if self._replica is None or not isinstance(event, dict):
@@ -352,7 +354,7 @@ class Guest:
         await self._replica.receive({"kind": "event", "data": event})
 
     async def _settle(self) -> None:
-        """Let the screen know that the run is over: its end was missed, or nobody follows it."""
+        """Let the screen know that the run is over: its end was missed, or will be."""
         if self._busy:
             await self._event({"type": "agent_end", "messages": []})
             await self._event({"type": "agent_settled"})
@@ -431,7 +433,8 @@ class Guest:
 
     async def _dialog(self, pi: ExtensionAPI, id: str, frame: Json) -> None:
         ui, title = pi.context.ui, one_line(f"The host is asked: {frame.get('title', '')}")
-        kind, value = frame.get("kind"), None
+        value: Any = None
+        kind = frame.get("kind")
         try:
             if kind == "select":
                 options = [

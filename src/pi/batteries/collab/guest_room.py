@@ -177,7 +177,7 @@ class GuestRoom:
             return self._receive(data)
         except BadFrame:
             self.rejected += 1
-        except BadContent:  # sealed by somebody with the key: a host of another make
+        except BadContent:  # sealed with the key, by a host of another make
             self.rejected += 1
             self.rejoin()
         return []

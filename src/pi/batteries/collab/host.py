@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from pi.batteries.collab.connection import RelayClient, RoomEnded
-from pi.batteries.collab.host_room import HostRoom, Participant, Peer, Request
+from pi.batteries.collab.host_room import GuestPeer, HostRoom, Participant, Request
 from pi.batteries.collab.links import Link
 from pi.batteries.collab.links import encode as base64url
 from pi.batteries.collab.merging import MERGE_SECONDS, Merger, RunView
@@ -77,7 +77,7 @@ class Host:
         self._last_state: Json = {}
         self._merger = Merger(self._redacted)
         self._run = RunView()
-        self._waiting: dict[int, Peer] = {}
+        self._waiting: dict[int, GuestPeer] = {}
         self._dialogs: dict[str, Json] = {}
         self.hides_dialogs = False
         """Whether a dialog of this extension is open, which guests do not see."""
@@ -276,7 +276,7 @@ class Host:
 
     # Joining --------------------------------------------------------------------------------------
 
-    def _hello(self, peer: Peer) -> None:
+    def _hello(self, peer: GuestPeer) -> None:
         self._waiting[peer.id] = peer
         if self._feed is not None and not self._feed.pending:
             self._greet_all()
@@ -287,7 +287,7 @@ class Host:
             for peer in waiting.values():
                 self._pi.scope.spawn(self._greet(self._pi, peer), name="snapshot")
 
-    async def _greet(self, pi: ExtensionAPI, peer: Peer) -> None:
+    async def _greet(self, pi: ExtensionAPI, peer: GuestPeer) -> None:
         """Send a peer the whole session. All data is taken in one step, in order with the feed."""
         feed = self._feed
         if feed is None or feed.pending:
@@ -322,7 +322,7 @@ class Host:
         self.room.welcome(peer, body, mark, nonce=nonce, session=session, left_out=left_out)
         self.client.wake()
 
-    def _participant(self, peer: Peer, change: str) -> None:
+    def _participant(self, peer: GuestPeer, change: str) -> None:
         if self._pi is not None and change in ("joined", "left"):
             right = "" if change == "left" else " (can write)" if peer.can_write else " (view only)"
             self._pi.context.ui.notify(f"{peer.name} has {change}{right}", "info")
@@ -336,7 +336,7 @@ class Host:
 
     @property
     def participants(self) -> list[Participant]:
-        """Everybody in the room."""
+        """The host and all guests."""
         return self.room.participants
 
     def _state(self, state: Json) -> Json:

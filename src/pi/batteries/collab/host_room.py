@@ -38,7 +38,7 @@ from pi.batteries.collab.wire import (
 from pi.extension import Json, Record
 
 MAX_PEERS: Final = 4096
-"""Peer ids of one epoch whose counters are remembered; a relay that invents more is ignored."""
+"""Guest ids of one epoch that are remembered; a relay that invents more is ignored."""
 MAX_BAD_FRAMES: Final = 100
 BAD_SECONDS: Final = 60.0
 HELLO_SECONDS: Final = 1.0
@@ -54,7 +54,7 @@ class Have(Record):
     last: str
 
 
-class Peer:
+class GuestPeer:
     """A guest as the host knows it."""
 
     def __init__(self, id: int) -> None:
@@ -109,14 +109,14 @@ class HostRoom:
         self.outbox = Outbox()
         self.rejected = 0
         """Frames that were not accepted."""
-        self.on_hello: Callable[[Peer], None] = lambda peer: None
+        self.on_hello: Callable[[GuestPeer], None] = lambda peer: None
         """A peer wants to be welcomed."""
-        self.on_change: Callable[[Peer, str], None] = lambda peer, change: None
+        self.on_change: Callable[[GuestPeer, str], None] = lambda peer, change: None
         """A participant has ``joined``, ``left`` or proved that it may ``write``."""
         self._sealer = Sealer(keys, random)
         self._random = random
         self._now = now
-        self.peers: dict[int, Peer] = {}
+        self.peers: dict[int, GuestPeer] = {}
         self._counters: dict[int, Counters] = {}
         self._gone: set[int] = set()
         """Ids of this epoch that have left: a relay that uses one again is not followed."""
@@ -161,7 +161,7 @@ class HostRoom:
             return
         if message.get("type") == "peer-joined":
             if peer_id not in self._gone and len(self.peers) + len(self._gone) < MAX_PEERS:
-                self.peers.setdefault(peer_id, Peer(peer_id))
+                self.peers.setdefault(peer_id, GuestPeer(peer_id))
         elif message.get("type") == "peer-left":
             self._leave(peer_id)
 
@@ -222,7 +222,7 @@ class HostRoom:
         frame, _ = decode(opened.plaintext)
         return self._dispatch(peer, frame, opened)
 
-    def _dispatch(self, peer: Peer, frame: Json, opened: Opened) -> Request | None:
+    def _dispatch(self, peer: GuestPeer, frame: Json, opened: Opened) -> Request | None:
         kind = frame["t"]
         if kind in GUEST_WRITES:
             return self._write(peer, frame, opened)
@@ -236,7 +236,7 @@ class HostRoom:
             self._leave(peer.id)
         return None
 
-    def _write(self, peer: Peer, frame: Json, opened: Opened) -> Request | None:
+    def _write(self, peer: GuestPeer, frame: Json, opened: Opened) -> Request | None:
         id = text_field(frame, "id", ID_LENGTH)
         if not opened.proved:  # also if an earlier frame of this peer was
             self.rejected += 1
@@ -254,7 +254,7 @@ class HostRoom:
                 self._ids.popitem(last=False)
         return Request(peer=peer.id, name=peer.name, kind=frame["t"], frame=frame)
 
-    def _hello(self, peer: Peer, frame: Json) -> None:
+    def _hello(self, peer: GuestPeer, frame: Json) -> None:
         if frame["t"] != "hello":
             raise BadContent("the first frame is not a hello")
         nonce = text_field(frame, "nonce", 22)
@@ -270,7 +270,7 @@ class HostRoom:
         peer.have = _have(frame.get("have"))
         self.on_hello(peer)
 
-    def _list(self, peer: Peer, frame: Json, *, proved: bool) -> None:
+    def _list(self, peer: GuestPeer, frame: Json, *, proved: bool) -> None:
         peer.name = clean_name(frame.get("name"))
         gained = proved and not peer.can_write
         peer.can_write = proved
@@ -280,7 +280,7 @@ class HostRoom:
         elif gained:
             self.on_change(peer, "write")
 
-    def _fetch(self, peer: Peer, of: str, index: int) -> None:
+    def _fetch(self, peer: GuestPeer, of: str, index: int) -> None:
         body = peer.snapshot if of == "snapshot" else self._large.get(of)
         if body is None or index >= body.count:
             message = "This part is not available any more."
@@ -325,7 +325,14 @@ class HostRoom:
         return mark
 
     def welcome(
-        self, peer: Peer, snapshot: Body, mark: Mark, *, nonce: str, session: str, left_out: int
+        self,
+        peer: GuestPeer,
+        snapshot: Body,
+        mark: Mark,
+        *,
+        nonce: str,
+        session: str,
+        left_out: int,
     ) -> None:
         """Answer the hello with ``nonce``, unless there is a later one."""
         if self.peers.get(peer.id) is not peer or peer.nonce != nonce:

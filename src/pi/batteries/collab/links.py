@@ -94,7 +94,7 @@ def relay_address(text: str) -> str:
     given = text.strip().rstrip("/")
     if "://" not in given:
         host = urlsplit(f"//{given}").hostname or ""
-        # Nobody has a certificate for this machine.
+        # There are no certificates for this machine.
         given = f"{'ws' if host in LOCAL_HOSTS else 'wss'}://{given}"
     try:
         parts = urlsplit(given)

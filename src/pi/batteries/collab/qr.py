@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
@@ -203,7 +204,7 @@ def _penalty(code: Matrix) -> int:
             total += len(run) - 2 if len(run) >= 5 else 0
         for pattern in ("10111010000", "00001011101"):
             total += 40 * sum(text.startswith(pattern, at) for at in range(len(text) - 10))
-    for above, below in zip(code, code[1:], strict=False):
+    for above, below in itertools.pairwise(code):
         for at in range(len(code) - 1):
             square = above[at] + above[at + 1] + below[at] + below[at + 1]
             total += 3 if square in (0, 4) else 0

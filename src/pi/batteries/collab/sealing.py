@@ -138,7 +138,7 @@ class Sealer:
         proved = False
         if proof:
             if not self._keys.token:
-                raise BadFrame("nobody here can verify the proof")
+                raise BadFrame("the proof cannot be verified without the token")
             if not hmac.compare_digest(proof, self._proof(bound, epoch, counter, body)):
                 raise BadFrame("the proof of the write right is wrong")
             proved = True

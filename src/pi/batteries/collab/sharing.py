@@ -42,7 +42,7 @@ class Sharing:
 
     @property
     def is_guest(self) -> bool:
-        """Whether this process shows a session of somebody else."""
+        """Whether this process shows a session of another user."""
         return self.guest is not None and not self.guest.ended
 
     async def start(self, relay: str, name: str) -> tuple[Host, bool]:
