@@ -180,7 +180,9 @@ class Host:
 
     async def _read(self, feed: Feed) -> None:
         # The snapshot of the beginning: guests get one when they join.
-        self._last_state = (await anext(feed)).data["state"]
+        first = (await anext(feed)).data
+        self._last_state = first["state"]
+        self._run.begin(self._redacted(first["partial"]))
         self._greet_all()
         async for item in feed:
             self._take(item)
@@ -230,13 +232,8 @@ class Host:
             if not depth_exceeds(about, 90):
                 self.room.broadcast({"t": "bus", **about}, ADVISORY)
             return
-        if not self.room.peers:
-            self._merger.add(event)
-            self._merger.flush(all=True)
-            self._run.see(event)
-            return
         self._send_events(self._merger.add(event))
-        if self._merger.waiting:
+        if self._merger.waiting and self.room.peers:
             self._soon("merge", MERGE_SECONDS, self._flush)
         if kind in ("agent_start", "agent_settled", "message_end", "compaction_end"):
             self._soon("state", STATE_SECONDS, self._send_state)
@@ -297,6 +294,7 @@ class Host:
         now = pi.feed(size=1)
         taken = (await anext(now)).data  # does not wait: it is there
         now.close()
+        self._send_events(self._merger.flush())
         mark = self.room.mark()
         entries, left_out = taken["entries"], 0
         have, session = peer.have, str(taken["header"].get("id"))
@@ -305,7 +303,7 @@ class Host:
         about = {
             "header": taken["header"],
             "leafId": taken["leafId"],
-            "partial": self._redacted(self._merger.without_unsent(taken["partial"])),
+            "partial": self._run.partial,
             "tools": self._run.tools(),
             "state": self._state(taken["state"]),
             "requests": [],

@@ -72,22 +72,6 @@ class Merger:
             found.append(self._redact(update))
         return found
 
-    def without_unsent(self, partial: Json | None) -> Json | None:
-        """An answer so far without the end that guests do not have yet: it comes as an event."""
-        if partial is None or not self._text or self._open is None:
-            return partial
-        kind, index = self._open
-        field = {"text_delta": "text", "thinking_delta": "thinking"}.get(kind)
-        blocks = partial.get("content")
-        if field is None or not isinstance(blocks, list) or index >= len(blocks):
-            return partial
-        block = blocks[index]
-        text = block.get(field) if isinstance(block, dict) else None
-        if not isinstance(text, str) or not text.endswith(self._text):
-            return partial
-        cut = {**block, field: text[: -len(self._text)]}
-        return {**partial, "content": [*blocks[:index], cut, *blocks[index + 1 :]]}
-
     def _grow(self, event: Json, inner: Json) -> list[Json]:
         block = (str(inner["type"]), int(inner.get("contentIndex", 0)))
         before = self.flush(all=True) if block != self._open or self._update is not None else []
@@ -97,23 +81,75 @@ class Merger:
 
 
 class RunView:
-    """What a guest who joins now must see of a run: the tools that are running."""
+    """What a guest who joins now must see of a run: the answer so far, and running tools.
+
+    Made from the events that were sent, not from the session: a stream may be ahead of its events,
+    and the guest would get the difference twice.
+    """
 
     def __init__(self) -> None:
         self._tools: dict[str, list[Json]] = {}
+        self.partial: Json | None = None
+        """The answer that is being streamed."""
 
     def see(self, event: Json) -> None:
         """Follow an event that was sent to guests."""
-        kind, call = event.get("type"), str(event.get("toolCallId"))
+        kind = event.get("type")
+        if kind == "message_update":
+            inner = event.get("assistantMessageEvent")
+            if self.partial is not None and isinstance(inner, dict):
+                self._grow(self.partial["content"], inner)
+        elif kind == "message_start":
+            message = event.get("message")
+            is_answer = isinstance(message, dict) and message.get("role") == "assistant"
+            self.begin(message if is_answer else None)
+        elif kind == "message_end":
+            self.partial = None
+        elif kind in ("agent_start", "agent_end", "agent_settled"):
+            self._tools.clear()
+            self.partial = None
+        else:
+            self._see_tool(str(kind), str(event.get("toolCallId")), event)
+
+    def begin(self, message: Json | None) -> None:
+        """An answer begins, perhaps with some content."""
+        if message is None:
+            self.partial = None
+        else:
+            content = message.get("content")
+            blocks = [dict(each) for each in content] if isinstance(content, list | tuple) else []
+            self.partial = {**message, "content": blocks}
+
+    def tools(self) -> list[Json]:
+        """The events of running tools."""
+        return [event for events in self._tools.values() for event in events]
+
+    def _see_tool(self, kind: str, call: str, event: Json) -> None:
         if kind == "tool_execution_start":
             self._tools[call] = [event]
         elif kind == "tool_execution_update" and call in self._tools:
             self._tools[call][1:] = [event]
         elif kind == "tool_execution_end":
             self._tools.pop(call, None)
-        elif kind in ("agent_start", "agent_end", "agent_settled"):
-            self._tools.clear()
 
-    def tools(self) -> list[Json]:
-        """The events of running tools."""
-        return [event for events in self._tools.values() for event in events]
+    def _grow(self, blocks: list[Json], inner: Json) -> None:
+        index, (kind, _, step) = inner.get("contentIndex"), str(inner["type"]).partition("_")
+        if type(index) is not int or not 0 <= index <= len(blocks):
+            return
+        if index == len(blocks):
+            blocks.append(_empty_block(kind, inner))
+        block = blocks[index]
+        if kind == "toolcall":
+            if step == "end" and isinstance(call := inner.get("toolCall"), dict):
+                blocks[index] = {"type": "toolCall", **call}
+        elif step == "delta":
+            block[kind] = str(block.get(kind, "")) + str(inner.get("delta", ""))
+        elif step == "end":
+            block[kind] = inner.get("content", "")
+
+
+def _empty_block(kind: str, inner: Json) -> Json:
+    if kind != "toolcall":
+        return {"type": kind, kind: ""}
+    known = {"id": inner.get("id", ""), "name": inner.get("toolName", "")}
+    return {"type": "toolCall", **known, "arguments": {}}
