@@ -9,7 +9,6 @@ numbered; a gap is reported to both ends, which resynchronise.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
 import hmac
 import json
@@ -120,6 +119,7 @@ class Cluster:
         self._outgoing: deque[tuple[str, bytes]] = deque()
         self._ready = asyncio.Event()
         self._served: dict[str, Any] = {}
+        self._ended: set[str] = set()
         self._closed = False
 
     @property
@@ -183,17 +183,18 @@ class Cluster:
         if answer == b"no":
             raise Refused(HOST_EXISTS, "the room has another host")
 
-    async def serve(self, room: Room) -> None:
-        """Answer for a room that was opened here."""
-        if room.id in self._served:
-            return
+    async def serve(self, room_id: str) -> None:
+        """Answer for a room that is about to be opened here."""
+        if room_id not in self._served:
 
-        async def answer(message: Msg) -> None:
-            await message.respond(self._answer(room.id, message.data))
+            async def answer(message: Msg) -> None:
+                await message.respond(self._answer(room_id, message.data))
 
-        self._served[room.id] = True  # before waiting: the host may connect twice
-        self._served[room.id] = await self._client.subscribe(f"pi.relay.room.{room.id}", cb=answer)
-        await self._client.publish("pi.relay.moved", self.id + room.id.encode())
+            subject = f"pi.relay.room.{room_id}"
+            self._served[room_id] = await self._client.subscribe(subject, cb=answer)
+            # Guests may come as soon as the host has its answer: the server must know by then.
+            await self._client.flush()
+        await self._client.publish("pi.relay.moved", self.id + room_id.encode())
 
     def _answer(self, room_id: str, question: bytes) -> bytes:
         if (room := self._rooms.find(room_id)) is None:
@@ -369,18 +370,24 @@ class Cluster:
 
     async def _beat(self) -> None:
         while True:
-            with contextlib.suppress(NatsError, OSError):
+            with suppress(NatsError, OSError):
                 await self._client.publish("pi.relay.alive", self.id + b"+")
             await asyncio.sleep(BEAT_SECONDS)
             oldest = time.monotonic() - SILENT_SECONDS
             for process, at in list(self._alive.items()):
                 if at < oldest:
                     self._process_gone(process)
-            for room_id, subscription in list(self._served.items()):
-                if self._rooms.find(room_id) is None and subscription is not True:
-                    del self._served[room_id]
-                    with contextlib.suppress(NatsError, OSError):
-                        await subscription.unsubscribe()
+            await self._forget_rooms()
+
+    async def _forget_rooms(self) -> None:
+        """Do not answer any more for rooms that have ended."""
+        ended = {room_id for room_id in self._served if self._rooms.find(room_id) is None}
+        # Twice in a row: a room that is being opened is not there yet.
+        for room_id in ended & self._ended:
+            subscription = self._served.pop(room_id)
+            with suppress(NatsError, OSError):
+                await subscription.unsubscribe()
+        self._ended = ended - self._ended
 
     async def _on_alive(self, message: Msg) -> None:
         process, state = message.data[:8], message.data[8:]

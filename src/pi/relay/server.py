@@ -207,13 +207,13 @@ class Relay:
         hash_, secret = (
             _decoded(request.headers.get(name, "")) for name in ("Pi-Takeover-Hash", "Pi-Takeover")
         )
-        if self._cluster is not None and self.rooms.find(room_id) is None:
-            await self._cluster.claim(room_id, secret)
+        if self._cluster is not None:
+            if self.rooms.find(room_id) is None:
+                await self._cluster.claim(room_id, secret)
+            await self._cluster.serve(room_id)
         room = self.rooms.open(
             room_id, connection, takeover_hash=hash_, takeover=secret, address=address
         )
-        if self._cluster is not None:
-            await self._cluster.serve(room)
         try:
             async for message in socket:
                 if message.type is WSMsgType.BINARY:

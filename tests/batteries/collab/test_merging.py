@@ -88,7 +88,12 @@ def test_the_answer_so_far_is_made_from_events() -> None:
 
 @pytest.mark.parametrize(
     ("length", "size", "digest"),
-    [(17, 21, "6005f01438aa6c2b"), (120, 41, "cac410b3d0189629"), (271, 57, "36e703067c5b6d6f"), (425, 69, "5d0ea58a5fcc0865")],
+    [
+        (17, 21, "6005f01438aa6c2b"),
+        (120, 41, "cac410b3d0189629"),
+        (271, 57, "36e703067c5b6d6f"),
+        (425, 69, "5d0ea58a5fcc0865"),
+    ],
 )
 def test_qr_codes(length: int, size: int, digest: str) -> None:
     """The digests are of codes that were compared with those of another encoder."""
