@@ -63,18 +63,21 @@ class Client(asyncio.Protocol):
         self.last_at = 0.0
 
     def connection_made(self, transport: Any) -> None:
+        """Ask for the upgrade."""
         self.transport = transport
         transport.write(self._request.encode())
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """Note the end."""
         self.lost.set()
         if not self.ready.done():
             self.ready.set_exception(ConnectionError("refused"))
 
     def data_received(self, data: bytes) -> None:
+        """Take all messages that are complete."""
         self._data = self._data + data if self._data else data
         if not self._upgraded:
-            head, found, rest = self._data.partition(b"\r\n\r\n")
+            _head, found, rest = self._data.partition(b"\r\n\r\n")
             if not found:
                 return
             self._upgraded, self._data = True, rest

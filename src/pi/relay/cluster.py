@@ -43,6 +43,7 @@ BEAT_SECONDS: Final = 0.5
 SILENT_SECONDS: Final = 2.0
 """A process that was silent for so long is gone."""
 ASK_SECONDS: Final = 2.0
+CONNECT_SECONDS: Final = 5.0
 HEADROOM: Final = 16 * 1024
 """Bytes of a NATS message besides the frame."""
 MAX_PENDING: Final = 8 * 1024 * 1024
@@ -130,22 +131,26 @@ class Cluster:
     async def connect(self, address: str) -> None:
         """Connect to NATS; raises ``PiError`` if that is not possible."""
         try:
-            await self._client.connect(
-                address,
-                name="pi relay",
-                connect_timeout=5,
-                allow_reconnect=True,
-                max_reconnect_attempts=-1,
-                reconnect_time_wait=1,
-                ping_interval=5,
-                max_outstanding_pings=2,
-                pending_size=MAX_PENDING,
-                error_cb=self._on_error,
-                disconnected_cb=self._on_disconnect,
-            )
+            # Without the limit it would try for ever, as it does later when the server restarts.
+            async with asyncio.timeout(CONNECT_SECONDS):
+                await self._client.connect(
+                    address,
+                    name="pi relay",
+                    connect_timeout=5,
+                    allow_reconnect=True,
+                    max_reconnect_attempts=-1,
+                    reconnect_time_wait=1,
+                    ping_interval=5,
+                    max_outstanding_pings=2,
+                    pending_size=MAX_PENDING,
+                    error_cb=self._on_error,
+                    disconnected_cb=self._on_disconnect,
+                )
         except (OSError, NatsError, TimeoutError) as error:
+            with suppress(NatsError, OSError):
+                await self._client.close()
             raise PiError(
-                f"NATS cannot be reached at {address}: {error}",
+                f"NATS cannot be reached at {address}: {error or 'no answer'}",
                 hint="Start nats-server, or leave out --cluster.",
             ) from error
         needed = self._rooms.limits.frame_bytes + HEADROOM
@@ -203,6 +208,8 @@ class Cluster:
         if kind == b"H":
             return self._release(room, content)
         process, visitor = content[:8], int.from_bytes(content[8:16], "big")
+        if process == self.id:  # the room was opened here a moment ago
+            return b"here"
         guest = RemoteGuest(self, process, visitor)
         try:
             place = self._rooms.join(room.id, guest)
@@ -225,8 +232,11 @@ class Cluster:
 
     # Guests at this process -----------------------------------------------------------------------
 
-    async def visit(self, room_id: str, socket: Connection) -> Visit:
-        """Connect a guest to a room at another process; raises ``Refused``."""
+    async def visit(self, room_id: str, socket: Connection) -> Visit | None:
+        """Connect a guest to a room at another process; raises ``Refused``.
+
+        Returns ``None`` if the room is here.
+        """
         visitor, self._next_visitor = self._next_visitor, self._next_visitor + 1
         # Registered first: the owner may send to it before its answer is here.
         visit = Visit(self, b"", visitor, socket)
@@ -235,6 +245,9 @@ class Cluster:
             answer = await self._ask(room_id, b"G" + self.id + _VISITOR.pack(visitor))
             if answer is None or answer == b"gone":
                 raise Refused(NO_ROOM, "no such room")
+            if answer == b"here":
+                del self._visits[visitor]
+                return None
             if not answer.startswith(b"ok"):
                 code, reason = json.loads(answer)
                 raise Refused(code, reason)

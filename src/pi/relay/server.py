@@ -226,8 +226,10 @@ class Relay:
     async def _serve_guest(
         self, socket: web.WebSocketResponse, connection: SocketConnection, room_id: str
     ) -> None:
+        visit = None
         if self.rooms.find(room_id) is None and self._cluster is not None:
             visit = await self._cluster.visit(room_id, connection)
+        if visit is not None:
             try:
                 async for message in socket:
                     if message.type is WSMsgType.BINARY:

@@ -60,8 +60,7 @@ class SocketConnection:
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self._socket.close(code=code, message=reason.encode())
         except (TimeoutError, ConnectionError):
-            pass
-        finally:
+            # Only then: a reset would take the close code from a client that has not read it yet.
             self._transport.abort()
 
     def _now(self, sending: Coroutine[Any, Any, None]) -> None:
