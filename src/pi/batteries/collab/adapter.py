@@ -251,7 +251,7 @@ class Collab:
         ]
         if host.local:
             lines.append(LOCAL_ONLY)
-        else:
+        elif host.link.relay.startswith("wss:"):  # a phone cannot reach this machine's loopback
             lines += ["", *half_blocks(encode_qr(page.encode()))]
         return "\n".join(lines)
 
