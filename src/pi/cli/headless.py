@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from pi.ai.models.model import Model
 from pi.cli.arguments import Arguments, Mode, UsageError
-from pi.cli.process import confirm, piped_input, print_error, protocol_output, run_until_signal
+from pi.cli.process import (
+    confirm,
+    piped_input,
+    print_error,
+    protocol_output,
+    redact_crash,
+    run_until_signal,
+)
 from pi.cli.session_setup import (
     AttachedFiles,
     OpenCancelled,
@@ -22,13 +29,14 @@ from pi.cli.session_setup import (
     verbose_report,
     warnings,
 )
+from pi.coding.extension_host.errors import ExtensionFailed
 from pi.coding.port.results import NoModel
 from pi.coding.runtime.assemble import AssembledSession, assemble
 from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.options import SessionOverrides
 from pi.coding.runtime.session_places import named_session_dir
 from pi.coding.session.errors import NoMatchingSession
-from pi.modes.headless import PrintUI, PromptInput, run_json, run_print
+from pi.modes.headless import PrintUI, PromptInput, report_failures, run_json, run_print
 from pi.modes.phases import phase
 from pi.modes.stdio import Output, read_chunks
 
@@ -91,7 +99,9 @@ async def _run(
         built = await assemble(cwd, host, session_options(arguments), parts)
     if needs_session:
         _introduce(built, verbose="verbose" in arguments.options)
-    end_log = _start_log(host)
+    redact = partial(built.session.extensions.redacted, sink="log")
+    redact_crash(redact)
+    end_log = _start_log(host, redact)
     when_ready()
     output = Output(stdout)
     try:
@@ -131,7 +141,7 @@ async def _reading(
     return build
 
 
-def _start_log(host: Machine) -> Callable[[], None]:
+def _start_log(host: Machine, redact: Callable[[str], str]) -> Callable[[], None]:
     """Writes a log if a variable requests details; returns a function that closes it.
 
     Without a screen, warnings go to standard error, so there is no log by default.
@@ -141,7 +151,7 @@ def _start_log(host: Machine) -> Callable[[], None]:
         from pi.modes.log_file import CODEX_DEBUG, is_detailed, start_log
 
         if is_detailed(host.environ, CODEX_DEBUG):
-            return start_log(host.agent_dir, host.environ)
+            return start_log(host.agent_dir, host.environ, redact=redact)
     return lambda: None
 
 
@@ -177,6 +187,7 @@ async def _mode(
         return 0
     if mode == "print":
         port.extensions.attach(PrintUI(output), mode)
+        port.subscribe(report_failures(print_error), kinds=(ExtensionFailed,))
     await port.start()
     if mode == "json":
         return await run_json(port, prompts, output, print_error)

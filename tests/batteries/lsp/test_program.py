@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.base.processes.children import needs_posix_shell
+from tests.base.processes.children import alive, needs_posix_shell
 from tests.batteries.lsp.lsp_session import demo
-from tests.batteries.shell_session.test_ending import is_alive, wait_until
+from tests.batteries.shell_session.test_ending import wait_until
 from tests.cli.program import Program
 
 pytestmark = [needs_posix_shell, pytest.mark.slow]
@@ -37,12 +37,13 @@ def cli(tmp_path: Path) -> Program:
     return program
 
 
-def servers() -> list[int]:
-    """The scripted servers of this machine."""
+def servers(project: Path) -> list[int]:
+    """The scripted servers that run in a project; other tests have theirs elsewhere."""
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:
-            if b"scripted_server.py" in (entry / "cmdline").read_bytes():
+            is_server = b"scripted_server.py" in (entry / "cmdline").read_bytes()
+            if is_server and (entry / "cwd").readlink() == project:
                 found.append(int(entry.name))
         except OSError:
             continue
@@ -72,16 +73,17 @@ def test_the_shell_gets_a_list_of_servers(cli: Program) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_kill_9_leaves_no_server(cli: Program, tmp_path: Path) -> None:
-    before = servers()
     (tmp_path / "model.py").write_text(MODEL)
     words = ("-p", "-e", str(tmp_path / "model.py"), "--model", "faux/faux", "go")
     pi = cli.start(*words, stdin=subprocess.DEVNULL)
-    wait_until(lambda: (cli.cwd / "a.demo").exists() and len(servers()) > len(before))
-    started = [pid for pid in servers() if pid not in before]
-    pi.send_signal(signal.SIGKILL)
-    pi.communicate()
+    try:
+        wait_until(lambda: servers(cli.cwd) != [])
+        started = servers(cli.cwd)
+    finally:
+        pi.send_signal(signal.SIGKILL)
+        pi.communicate()
 
-    wait_until(lambda: not any(is_alive(pid) for pid in started if Path(f"/proc/{pid}").exists()))
+    wait_until(lambda: not any(alive(pid) for pid in started))
 
 
 DELEGATING = """\

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.base.processes.children import needs_posix_shell
+from tests.base.processes.children import alive, needs_posix_shell
 from tests.cli.program import Program
 
 pytestmark = [needs_posix_shell, pytest.mark.slow]
@@ -34,14 +34,6 @@ def wait_until(happened: object) -> None:
     while not happened():  # type: ignore[operator]
         assert time.monotonic() < end
         time.sleep(0.02)  # another process needs the processor
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -79,10 +71,10 @@ def test_kill_9_leaves_no_child(tmp_path: Path, state: str) -> None:
             while "agent_settled" not in program.stdout.readline():
                 pass
         children = [int(pid) for pid in pids.read_text().split()]
-        assert all(is_alive(pid) for pid in children)
+        assert all(alive(pid) for pid in children)
         os.kill(program.pid, signal.SIGKILL)
         program.wait(TIMEOUT_SECONDS)
-        wait_until(lambda: not any(is_alive(pid) for pid in children))
+        wait_until(lambda: not any(alive(pid) for pid in children))
     finally:
         program.kill()
         program.wait(TIMEOUT_SECONDS)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from pi.agent.events import AgentEnd
 from pi.ai.models.model import Model
 from pi.base.clock import Clock
-from pi.base.tasks import TaskScope
-from pi.coding.bus import PASSED_ON, EventBus, Owner, log_failure
+from pi.base.tasks import TaskScope, passed_on
+from pi.coding.bus import EventBus, Owner, log_failure
 from pi.coding.consent import Consent, ConsentStore
 from pi.coding.extension_host.api.custom_tools import PendingActions
 from pi.coding.extension_host.api.host_state import HostState
@@ -158,6 +158,7 @@ class ExtensionHost:
     async def unload(self) -> None:
         """Unload all extensions; those of another session may follow."""
         self.updates.close()
+        self.registries.keep_redactors()
         await self.loading.unload()
         self.next_turn.take()
         self.pending_actions.clear()
@@ -192,7 +193,7 @@ class ExtensionHost:
         for row in self.registries.resolvers:
             try:
                 found = row.value(name)
-            except PASSED_ON:
+            except passed_on():
                 raise
             except BaseException as error:
                 self.failed(row.owner, f"model name {name}", error)

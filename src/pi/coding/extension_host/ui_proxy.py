@@ -6,7 +6,8 @@ from collections.abc import Callable, Coroutine, Hashable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
 from pi.base.records import replace
-from pi.coding.bus import PASSED_ON, EventBus, Owner
+from pi.base.tasks import passed_on
+from pi.coding.bus import EventBus, Owner
 from pi.coding.extension_host.contributions.views import Facts
 from pi.coding.extension_host.errors import ExtensionError, check_value
 from pi.coding.extension_host.events.handlers import DECISIONS, ReportHandlerFailure
@@ -263,7 +264,7 @@ class ExtensionUIProxy:
         def listen(data: str) -> Any:
             try:
                 return listener(data)
-            except PASSED_ON:
+            except passed_on():
                 raise
             except BaseException as error:
                 end()

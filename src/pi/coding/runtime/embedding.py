@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import sys
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -287,7 +288,11 @@ def _run_in_thread(work: Coroutine[Any, Any, T]) -> T:
         task = asyncio.current_task()
         assert task is not None
         begun.set_result((asyncio.get_running_loop(), task))
-        return await work
+        try:
+            return await work
+        finally:
+            if (host := sys.modules.get("pi.coding.extension_host.host")) is not None:
+                await host.SHARED.close()  # the loop ends, and with it what lingers in it
 
     with ThreadPoolExecutor(1, thread_name_prefix="pi") as threads:
         running = threads.submit(asyncio.run, begin())

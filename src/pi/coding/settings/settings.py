@@ -132,7 +132,10 @@ def value_at(raw: Mapping[str, Any], path: Sequence[str]) -> Any:
     """Return the value at ``path``, or ``None``."""
     found: Any = raw
     for name in path:
-        found = found.get(name) if isinstance(found, Mapping) else None
+        # ``dict`` first: a check against an abstract class is slow, and every start makes many.
+        if not isinstance(found, (dict, Mapping)):
+            return None
+        found = found.get(name)
     return found
 
 

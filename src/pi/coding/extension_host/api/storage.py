@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import logging
 import os
 from collections.abc import Awaitable, Callable, Hashable
 from pathlib import Path
@@ -25,6 +26,8 @@ from pi.coding.session.entries import Custom
 from pi.coding.shell.output import Output
 from pi.coding.shell.spill import Spill
 from pi.coding.tools.bash import Progress, output_details
+
+log = logging.getLogger(__name__)
 
 StorePlace: TypeAlias = Literal["session", "project", "global"]
 
@@ -276,6 +279,9 @@ class ExtensionArtifacts:
 
 T = TypeVar("T")
 
+CLOSING_SECONDS = 3.0
+"""Seconds that shared objects have to close when the program ends."""
+
 
 class _SharedObject:
     """One shared object with its scope."""
@@ -324,16 +330,25 @@ class SharedObjects:
         """The keys of all objects, as text."""
         return frozenset(map(str, self._objects))
 
-    async def close(self) -> None:
-        """Close everything that the running event loop made, even if it is in use."""
+    async def close(self, *, grace: float = CLOSING_SECONDS) -> None:
+        """Close everything that the running event loop made, even if it is in use.
+
+        All objects together have ``grace`` seconds. The objects of other loops stay: only the loop
+        that made an object can close it.
+        """
         loop = asyncio.get_running_loop()
-        objects, self._objects = self._objects, {}
-        for shared in objects.values():
-            if shared.loop is not loop:
-                continue
+        own = {key: each for key, each in self._objects.items() if each.loop is loop}
+        for key, shared in own.items():
+            del self._objects[key]
             if shared.lingering is not None:
                 shared.lingering.cancel()
-            await shared.scope.close()
+        closing = {loop.create_task(each.scope.close(), name=str(key)) for key, each in own.items()}
+        if not closing:
+            return
+        _, late = await asyncio.wait(closing, timeout=grace)
+        for task in late:
+            task.cancel()
+            log.error("%s, shared by sessions, was not closed in %g s", task.get_name(), grace)
 
     async def _make(
         self, key: Hashable, shared: _SharedObject, make: Callable[[Scope], Awaitable[T]]

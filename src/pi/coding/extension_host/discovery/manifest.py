@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -154,6 +155,11 @@ class Manifest(Record, rename=None):
     """
     doctor: bool = False
     """Whether ``pi doctor`` loads it, for the checks that it adds, if it is enabled."""
+    redacts: bool = False
+    """Of a battery: whether exports without a session (``pi --export``) load it, for its redactors.
+
+    Only if a setting enables it.
+    """
     modes: tuple[str, ...] = ()
     """The modes it supports: ``interactive``, ``print``, ``json``, ``rpc``; empty means all.
 
@@ -173,8 +179,7 @@ class Manifest(Record, rename=None):
 
     def triggers(self, kind: str) -> tuple[str, ...]:
         """The names of all triggers of one kind."""
-        parts = (trigger.partition(":") for trigger in self.activate)
-        return tuple(name for first, _, name in parts if first == kind and name)
+        return _by_kind(self.activate).get(kind, ())
 
     def stand_ins(self) -> StandIns:
         """What is registered before the extension is loaded; its first use loads it."""
@@ -187,6 +192,16 @@ class Manifest(Record, rename=None):
             events=self.triggers("event"),
             other_tools=frozenset(self.triggers("tool")) - frozenset(self.tools),
         )
+
+
+@cache  # asked some fifteen times for each battery at every start
+def _by_kind(triggers: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for trigger in triggers:
+        kind, _, name = trigger.partition(":")
+        if name:
+            found[kind] = (*found.get(kind, ()), name)
+    return found
 
 
 class StandIns(Record):
@@ -312,7 +327,7 @@ def supports_mode(manifest: Manifest, mode: Mode) -> bool:
 
 def loads_at_start(manifest: Manifest, flags: Mapping[str, bool | str], mode: Mode) -> bool:
     """Whether an extension is loaded before the session exists."""
-    if not manifest.activate or any(trigger in ALWAYS for trigger in manifest.activate):
+    if not manifest.activate or not set(ALWAYS).isdisjoint(manifest.activate):
         return True
     modes = _api_modes(manifest.triggers("mode"))
     return mode in modes or any(name in flags for name in manifest.triggers("flag"))
@@ -331,7 +346,7 @@ def can_defer(manifest: Manifest, flags: Mapping[str, bool | str], mode: Mode) -
         return True
     if manifest.tools or manifest.shortcuts or manifest.prefixes:
         return False
-    needed = any(manifest.triggers(kind) for kind in _SEEN)
+    needed = not _by_kind(manifest.activate).keys().isdisjoint(_SEEN)
     return not needed and not loads_at_start(manifest, flags, mode)
 
 
@@ -388,9 +403,12 @@ class ActivationState(Record):
     """Whether files of the project count: it is trusted, or has nothing that needs trust."""
 
 
+_STATE = ("entry", "setting", "selected", "file", "env", "shared")
+
+
 def depends_on_session(manifest: Manifest) -> bool:
     """Whether triggers depend on the session, its settings, files or variables."""
-    return any(map(manifest.triggers, ("entry", "setting", "selected", "file", "env", "shared")))
+    return not _by_kind(manifest.activate).keys().isdisjoint(_STATE)
 
 
 def is_triggered(manifest: Manifest, state: ActivationState) -> bool:
@@ -429,6 +447,11 @@ def active_gates(
     return tuple(dict.fromkeys(found))
 
 
+def is_enabled(manifest: Manifest, settings: Mapping[str, Any]) -> bool:
+    """Whether a setting enables the extension."""
+    return settings.get("batteries") == "recommended" or _is_set(settings, manifest)
+
+
 def _api_modes(modes: Iterable[str]) -> list[str]:
     """Modes of a manifest under their names in the API."""
     return [INTERACTIVE if mode == "interactive" else mode for mode in modes]
@@ -444,10 +467,14 @@ _AGENT_DIR = "~/.pi/agent/"
 
 def _file_exists(name: str, state: ActivationState) -> bool:
     if name.startswith(_AGENT_DIR):  # PI_CODING_AGENT_DIR may move it
-        return os.path.lexists(state.agent_dir / name.removeprefix(_AGENT_DIR))
-    if name.startswith("~/"):
-        return os.path.lexists(state.home / name[2:])
-    return state.uses_project and os.path.lexists(state.cwd / name)
+        path = os.path.join(state.agent_dir, name.removeprefix(_AGENT_DIR))  # noqa: PTH118
+    elif name.startswith("~/"):
+        path = os.path.join(state.home, name[2:])  # noqa: PTH118
+    elif state.uses_project:
+        path = os.path.join(state.cwd, name)  # noqa: PTH118 - many at every start
+    else:
+        return False
+    return os.path.lexists(path)
 
 
 def _holds_entry(log: SessionLog, types: set[str]) -> bool:
