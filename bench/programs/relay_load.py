@@ -240,6 +240,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=15)
     parser.add_argument("--size", type=int, default=600)
     parser.add_argument("--relays", type=int, default=1, help="2 or more need nats-server")
+    parser.add_argument("--stalled", type=int, default=0, help="guests that do not read")
     parser.add_argument("--nats-port", type=int, default=14222)
     given = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
@@ -265,6 +266,10 @@ async def _measure(given: argparse.Namespace, relays: list[RelayProcess]) -> Non
     latencies: list[float] = []
     empty = [relay.usage() for relay in relays]
     rooms = await open_rooms([r.port for r in relays], given.rooms, given.guests, latencies)
+    for number in range(given.stalled):
+        path = f"/r/{room_name(number)}?role=guest"
+        stalled = await connect(relays[0].port, path, "", [])
+        stalled.transport.pause_reading()
     connected = [relay.usage() for relay in relays]
     connections = given.rooms * (given.guests + 1)
     before = [cpu for cpu, _ in connected]

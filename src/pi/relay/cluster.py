@@ -150,7 +150,7 @@ class Cluster:
             with suppress(NatsError, OSError):
                 await self._client.close()
             raise PiError(
-                f"NATS cannot be reached at {address}: {error or 'no answer'}",
+                f"NATS cannot be reached at {address}: {str(error) or 'no answer'}",
                 hint="Start nats-server, or leave out --cluster.",
             ) from error
         needed = self._rooms.limits.frame_bytes + HEADROOM

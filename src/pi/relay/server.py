@@ -10,6 +10,7 @@ import re
 import signal
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -342,7 +343,8 @@ async def serve(
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, ended.set)
+        with suppress(NotImplementedError):  # on Windows: there Ctrl-C ends ``asyncio.run``
+            loop.add_signal_handler(number, ended.set)
     try:
         ready(relay.address)
         await ended.wait()

@@ -77,7 +77,7 @@ def test_the_answer_so_far_is_made_from_events() -> None:
         ],
     }
     run.see({"type": "message_end"})
-    assert run.partial is None
+    assert not run.partial
     run.see({"type": "tool_execution_start", "toolCallId": "c"})
     run.see({"type": "tool_execution_update", "toolCallId": "c", "n": 1})
     run.see({"type": "tool_execution_update", "toolCallId": "c", "n": 2})

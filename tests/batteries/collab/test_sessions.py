@@ -417,3 +417,59 @@ async def test_secrets_are_redacted_also_when_they_are_streamed_in_pieces(tmp_pa
         assert secret not in b"".join(gus.lines).decode()
         assert secret in b"".join(hanna.lines).decode()
         assert all(secret[:9] not in each for each in events)
+
+
+@pytest.mark.behaviour("the-relay-sees-no-plaintext")
+async def test_nothing_that_a_real_relay_gets_contains_plaintext_or_keys(tmp_path: Path) -> None:
+    async with (
+        relay_running() as relay,
+        person(tmp_path, "hanna", says("The answer is forty-two.")) as hanna,
+        person(tmp_path, "gus") as gus,
+    ):
+        assert relay.relay is not None
+        rooms, seen = relay.relay.rooms, []
+        for name in ("from_host", "from_guest", "host_text", "open", "join"):
+            forward = getattr(rooms, name)
+
+            def record(*given: Any, forward: Any = forward, **more: Any) -> Any:
+                seen.append(repr((given, more)).encode() + b"".join(_bytes(given)))
+                return forward(*given, **more)
+
+            monkey = pytest.MonkeyPatch()
+            monkey.setattr(rooms, name, record)
+        await hanna.run(f"/collab {relay.address}")
+        await gus.join(hanna.link())
+        await gus.session.prompts.prompt("What is the question?")
+        await until(lambda: len(gus.lines) == len(hanna.lines) and hanna.session.runs.idle)
+        host = hanna.sharing.host
+        assert host is not None
+        everything = b"".join(seen)
+        keys = host.link.keys
+        assert len(everything) > 5000
+        for needle in (b"forty-two", b"question", b"hanna", b"gus", keys.key, keys.token):
+            assert needle not in everything
+        assert host.link.code.rpartition(".")[2].encode() not in everything
+
+
+def _bytes(values: Any) -> list[bytes]:
+    return [value for value in values if isinstance(value, bytes)]
+
+
+@pytest.mark.parametrize("how", ["view", "control", "off"])
+async def test_sessions_are_shared_automatically_if_the_settings_ask_for_it(
+    tmp_path: Path, how: str
+) -> None:
+    async with relay_running() as relay:
+        agent_dir = tmp_path / "hanna" / "home" / ".pi" / "agent"
+        agent_dir.mkdir(parents=True)
+        settings = {"collab": {"autoStart": how, "relayUrl": relay.address}}
+        (agent_dir / "settings.json").write_text(json.dumps(settings))
+        async with person(tmp_path, "hanna") as hanna:
+            shown = "".join(hanna.ui.texts)
+            if how == "off":
+                assert not hanna.sharing.is_hosting
+                return
+            await until(lambda: hanna.sharing.is_hosting)
+            shown = "".join(hanna.ui.texts)
+            assert (hanna.link() in shown) == (how == "control")
+            assert hanna.link(view=True) in shown or how == "control"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -251,7 +252,7 @@ class Collab:
         ]
         if host.local:
             lines.append(LOCAL_ONLY)
-        else:
+        elif host.link.relay.startswith("wss:"):  # a phone cannot reach this machine's loopback
             lines += ["", *half_blocks(encode_qr(page.encode()))]
         return "\n".join(lines)
 
@@ -410,6 +411,8 @@ def _words(arguments: str) -> list[str]:
 def _is_alive(pid: object) -> bool:
     if type(pid) is not int or pid <= 0:
         return False
+    if sys.platform == "win32":  # where ``kill`` with 0 ends the process
+        return True
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -252,7 +252,8 @@ class GuestRoom:
         kind = frame["t"]
         if kind == "snapshot-chunk":
             return self._add_chunk(frame, rest)
-        if kind == "error" and frame.get("code") == "gone":
+        of = None if self._assembler is None else self._assembler.of
+        if kind == "error" and frame.get("code") == "gone" and frame.get("re") in (None, of):
             self.rejoin()
             return []
         if is_broadcast and self._assembler is not None and kind not in ("bye", "resync"):

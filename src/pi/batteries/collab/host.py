@@ -306,7 +306,6 @@ class Host:
             "partial": self._run.partial,
             "tools": self._run.tools(),
             "state": self._state(taken["state"]),
-            "requests": [],
             "agents": self._agents(),
         }
         lines = []
@@ -414,7 +413,7 @@ class Host:
             self.room.accept(request.peer, id)
         elif request.kind == "ui-response":
             if id not in self._dialogs or not pi.context.ui.answer(id, frame.get("value")):
-                self.room.refuse(request.peer, id, "gone", "The question was answered already.")
+                self.room.refuse(request.peer, id, "refused", "The question is answered already.")
             else:
                 self.room.accept(request.peer, id)
         elif (hub := self._hub()) is None:
