@@ -1,0 +1,72 @@
+"""``/web``: the running session in a browser of this machine."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pi.extension import CommandContext, ExtensionContext, PiError, one_line
+
+if TYPE_CHECKING:
+    from pi.batteries.collab.adapter import Collab
+
+_ID = re.compile(r"[0-9A-Za-z-]{4,64}")
+
+
+async def web_command(collab: Collab, arguments: str, ctx: CommandContext) -> None:
+    """``/web [ID]``: show this session, or another one, in the browser."""
+    if ctx.mode not in ("tui", "rpc"):
+        raise PiError("/web needs a session that stays open.", hint="Run `pi web` in a terminal.")
+    sharing = await collab.sharing()
+    if sharing.is_guest:
+        raise PiError("This is the session of another user.", hint="Use /leave first.")
+    if not (wanted := arguments.strip()):
+        await show_page(collab, ctx)
+        return
+    file = find_session(ctx, wanted)
+    if file == _own_file(ctx):
+        await show_page(collab, ctx)
+        return
+    # The command ends with its session: the next one opens the page when it starts.
+    sharing.page_wanted = True
+    try:
+        done = await ctx.switch_session(file)
+    except BaseException:
+        sharing.page_wanted = False
+        raise
+    if done.cancelled:
+        sharing.page_wanted = False
+
+
+async def show_page(collab: Collab, ctx: ExtensionContext) -> None:
+    """Share the session with this machine only, and open its page.
+
+    The link is the access token: its secret is in the fragment, and the relay listens on the
+    loopback. A session that is shared already keeps its relay.
+    """
+    sharing = await collab.sharing()
+    sharing.page_wanted = False
+    host = await collab.start_host(sharing, "")
+    page = host.link.page(collab.web_url if not host.local else "")
+    ctx.ui.write(f"This session in the browser: {page}\n/collab stop ends it.")
+    ctx.ui.open_url(page)
+
+
+def _own_file(ctx: CommandContext) -> Path | None:
+    own = ctx.session_manager.get_session_file()
+    return None if own is None else Path(own)
+
+
+def find_session(ctx: ExtensionContext, wanted: str) -> Path:
+    """The file of a session of this folder, by the beginning of its id."""
+    shown = one_line(wanted)[:80]
+    folder = ctx.session_manager.get_session_dir()
+    if not _ID.fullmatch(wanted) or folder is None:
+        raise PiError(f"{shown} is not the id of a session.", hint="See `pi sessions`.")
+    found = sorted(Path(folder).glob(f"*_{wanted}*.jsonl"))
+    if not found:
+        raise PiError(f"There is no session {shown} in this folder.", hint="See `pi sessions`.")
+    if len(found) > 1:
+        raise PiError(f"{len(found)} sessions begin with {shown}.", hint="Use a longer id.")
+    return found[0]
