@@ -308,11 +308,12 @@ class Host:
             "state": self._state(taken["state"]),
             "agents": self._agents(),
         }
-        lines = []
-        for number, entry in enumerate(entries[left_out:]):
-            lines.append(entry_line(self._redacted(entry)))
-            if number % SLICE == SLICE - 1:
-                await asyncio.sleep(0)
+        lines: list[bytes] = []
+        for start in range(left_out, len(entries), SLICE):
+            # Many at once: each call looks up the known secrets, which takes half of the time.
+            shown = self._redacted(list(entries[start : start + SLICE]))
+            lines += map(entry_line, shown)
+            await asyncio.sleep(0)
         if self.room.epoch != epoch or self._pi is not pi:
             return
         body = snapshot_body(about, lines)
