@@ -120,7 +120,7 @@ class Collab:
                 await self._note(sharing.host)
             else:
                 await self._stop(sharing, "session")
-        elif sharing.page_wanted:
+        elif sharing.opens_page:
             await show_page(self, ctx)
         elif automatic in ("view", "control"):
             try:

@@ -21,22 +21,22 @@ async def web_command(collab: Collab, arguments: str, ctx: CommandContext) -> No
     sharing = await collab.sharing()
     if sharing.is_guest:
         raise PiError("This is the session of another user.", hint="Use /leave first.")
-    if not (wanted := arguments.strip()):
+    if not (session_id := arguments.strip()):
         await show_page(collab, ctx)
         return
-    file = find_session(ctx, wanted)
+    file = find_session(ctx, session_id)
     if file == _own_file(ctx):
         await show_page(collab, ctx)
         return
     # The command ends with its session: the next one opens the page when it starts.
-    sharing.page_wanted = True
+    sharing.opens_page = True
     try:
         done = await ctx.switch_session(file)
     except BaseException:
-        sharing.page_wanted = False
+        sharing.opens_page = False
         raise
     if done.cancelled:
-        sharing.page_wanted = False
+        sharing.opens_page = False
 
 
 async def show_page(collab: Collab, ctx: ExtensionContext) -> None:
@@ -46,7 +46,7 @@ async def show_page(collab: Collab, ctx: ExtensionContext) -> None:
     loopback. A session that is shared already keeps its relay.
     """
     sharing = await collab.sharing()
-    sharing.page_wanted = False
+    sharing.opens_page = False
     host = await collab.start_host(sharing, "")
     page = host.link.page(collab.web_url if not host.local else "")
     ctx.ui.write(f"This session in the browser: {page}\n/collab stop ends it.")
@@ -58,13 +58,13 @@ def _own_file(ctx: CommandContext) -> Path | None:
     return None if own is None else Path(own)
 
 
-def find_session(ctx: ExtensionContext, wanted: str) -> Path:
+def find_session(ctx: ExtensionContext, session_id: str) -> Path:
     """The file of a session of this folder, by the beginning of its id."""
-    shown = one_line(wanted)[:80]
+    shown = one_line(session_id)[:80]
     folder = ctx.session_manager.get_session_dir()
-    if not _ID.fullmatch(wanted) or folder is None:
+    if not _ID.fullmatch(session_id) or folder is None:
         raise PiError(f"{shown} is not the id of a session.", hint="See `pi sessions`.")
-    found = sorted(Path(folder).glob(f"*_{wanted}*.jsonl"))
+    found = sorted(Path(folder).glob(f"*_{session_id}*.jsonl"))
     if not found:
         raise PiError(f"There is no session {shown} in this folder.", hint="See `pi sessions`.")
     if len(found) > 1:

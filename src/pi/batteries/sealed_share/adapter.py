@@ -139,14 +139,14 @@ class SealedShare:
     async def unshare(self, arguments: str, ctx: CommandContext) -> None:
         """``/unshare``: list; ``/unshare ID``: remove."""
         store = self._pi.store("global")
-        wanted = arguments.strip().partition("#")[0]  # a whole link, too
-        if not wanted:
+        given = arguments.strip().partition("#")[0]  # a whole link, too
+        if not given:
             ctx.ui.write(self._list())
             return
-        known = [id for id in store.keys() if id == wanted or wanted.endswith(f"/{id}")]
+        known = [id for id in store.keys() if id == given or given.endswith(f"/{id}")]
         about = store.get(known[0]) if known else None
         if not isinstance(about, dict):
-            raise PiError(f"Unknown share {one_line(wanted)[:80]}.", hint="See /unshare.")
+            raise PiError(f"Unknown share {one_line(given)[:80]}.", hint="See /unshare.")
         url = f"{about['base']}/{known[0]}"
         headers = {"Authorization": f"Bearer {about['revoke']}"}
         try:

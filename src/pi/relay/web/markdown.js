@@ -93,7 +93,7 @@ export function inline(text, depth = 0) {
       if (url) put(at, at + url[0].length, link(url[1], [url[1]]));
       else at += 1;
     } else if (char === "[" || (char === "!" && text[at + 1] === "[")) {
-      // Pictures are links: a page that loads them would tell their server who reads.
+      // Pictures are links: a page that loads them would show their server who reads.
       const start = char === "!" ? at + 2 : at + 1;
       const middle = finder.next("](", start);
       const end = middle < 0 || middle - start > 1000 ? -1 : closing(text, middle + 2);
