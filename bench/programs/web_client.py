@@ -31,6 +31,7 @@ new PerformanceObserver((list) => {
 
 
 def turn(number: int) -> tuple[UserMessage, AssistantMessage]:
+    """One prompt and its answer."""
     text = f"## Answer {number}\n\n" + "Some *words* about `it`. " * 30
     answer = AssistantMessage(
         content=(Text(text=text),), api="faux", provider="faux", model="m", stop_reason="stop"
@@ -39,6 +40,7 @@ def turn(number: int) -> tuple[UserMessage, AssistantMessage]:
 
 
 async def opened(chromium: Any, host: Person) -> Any:
+    """A page that shows the session."""
     assert host.sharing.host is not None
     page = await (await chromium.new_context()).new_page()
     await page.add_init_script(TASKS)

@@ -12,7 +12,14 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from pi.ai.messages import AssistantMessage, Text, Thinking, ToolCall, ToolResultMessage, UserMessage
+from pi.ai.messages import (
+    AssistantMessage,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResultMessage,
+    UserMessage,
+)
 from pi.coding.session.entries import MessageEntry
 from pi.testing import calls, says
 from tests.batteries.collab.sessions import Gate, Person, person, relay_running
@@ -152,7 +159,9 @@ async def test_viewers_get_no_control_that_writes(chromium: Any, tmp_path: Path)
         visited = await joined(chromium, hanna, view=True)
         page = visited.page
         await visited.shows("One.")
-        assert await page.locator("textarea, form:visible, #stop, #send, input:visible").count() == 0
+        assert (
+            await page.locator("textarea, form:visible, #stop, #send, input:visible").count() == 0
+        )
         assert "View only" in await page.inner_text("#foot")
         # The module itself refuses, too, whatever a user types into the console.
         refusal = await page.evaluate(
@@ -216,7 +225,9 @@ async def test_a_hostile_transcript_runs_nothing(chromium: Any, tmp_path: Path) 
         assert {url.split("/")[2] for url in visited.requests} == {here}
         assert visited.problems == []
         # Even code of the page itself could not make elements of text.
-        blocked = "() => { try { document.body.innerHTML = '<b>x</b>'; } catch (e) { return e.name } }"
+        blocked = (
+            "() => { try { document.body.innerHTML = '<b>x</b>'; } catch (e) { return e.name } }"
+        )
         assert await page.evaluate(blocked) == "TypeError"
 
 
@@ -231,7 +242,7 @@ async def test_a_question_that_is_sent_again_keeps_the_draft(chromium: Any, tmp_
         async def ask(*given: Any, **how: Any) -> str:
             return await never
 
-        hanna.ui.input = ask  # type: ignore[assignment]
+        hanna.ui.input = ask  # type: ignore[method-assign]
         asked = asyncio.create_task(hanna.pi.context.ui.input("Your colour?", "red"))
         try:
             field = page.get_by_role("textbox", name="Your colour?")
@@ -316,7 +327,8 @@ async def test_frames_are_sealed_as_the_test_vectors_say(chromium: Any) -> None:
         found = await visited.page.evaluate(
             """async (v) => {
               const {Sealer} = await import('./sealing.js');
-              const bytes = (hex) => Uint8Array.from(hex.match(/../g) ?? [], (b) => parseInt(b, 16));
+              const bytes = (hex) =>
+                Uint8Array.from(hex.match(/../g) ?? [], (b) => parseInt(b, 16));
               const hex = (data) => [...data].map((b) => b.toString(16).padStart(2, '0')).join('');
               const keys = {room: bytes(v.room), key: bytes(v.key), token: bytes(v.token)};
               const sealer = await Sealer.create(keys);

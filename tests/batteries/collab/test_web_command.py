@@ -15,7 +15,7 @@ from tests.batteries.collab.sessions import person
 async def test_web_opens_a_page_on_the_loopback(tmp_path: Path) -> None:
     async with person(tmp_path, "hanna", says("One.")) as hanna:
         opened: list[str] = []
-        hanna.ui.open_url = opened.append  # type: ignore[method-assign]
+        hanna.ui.open_url = opened.append  # type: ignore[method-assign, assignment]
         hanna.session.settings.override({"collab.relayUrl": "relay.example.com"})
         await hanna.session.prompts.prompt("First.")
         await hanna.run("/web")

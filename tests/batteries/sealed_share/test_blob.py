@@ -95,7 +95,9 @@ def test_server_addresses(given: str, expected: str) -> None:
     assert server_address(given) == expected
 
 
-@pytest.mark.parametrize("given", ["", None, "http://relay.example/s", "ftp://x/s", "https://x/s?a#b"])
+@pytest.mark.parametrize(
+    "given", ["", None, "http://relay.example/s", "ftp://x/s", "https://x/s?a#b"]
+)
 def test_servers_that_are_refused(given: str | None) -> None:
     with pytest.raises(PiError):
         server_address(given)

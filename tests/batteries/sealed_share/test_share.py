@@ -23,7 +23,7 @@ class Agrees:
     def __init__(self, who: Person, answer: bool = True) -> None:
         self.asked: list[str] = []
         self.answer = answer
-        who.ui.confirm = self  # type: ignore[assignment]
+        who.ui.confirm = self  # type: ignore[method-assign]
 
     async def __call__(self, title: str, message: str, **how: Any) -> bool:
         self.asked.append(message)
@@ -60,6 +60,7 @@ async def test_a_session_is_shared_redacted_and_removed_again(tmp_path: Path) ->
         assert hanna.ui.texts[-1] == "You have no encrypted shares."
 
 
+@pytest.mark.behaviour("shares-are-scanned-before-upload")
 async def test_nothing_is_uploaded_without_consent_or_with_a_secret(tmp_path: Path) -> None:
     async with (
         relay_running() as relay,
@@ -101,7 +102,10 @@ async def test_a_server_that_is_none_is_explained(tmp_path: Path) -> None:
 @pytest.mark.skipif(BROWSER is None, reason="no chromium here; not tested: the page of a share")
 async def test_the_page_of_a_share_shows_the_session(tmp_path: Path) -> None:
     playwright = pytest.importorskip("playwright.async_api", reason="playwright is not installed")
-    steps = (calls("bash", command="echo from-the-tool"), says("It **works**.<img src=x onerror=x>"))
+    steps = (
+        calls("bash", command="echo from-the-tool"),
+        says("It **works**.<img src=x onerror=x>"),
+    )
     async with (
         relay_running() as relay,
         person(tmp_path, "hanna", *steps, more=(extension,)) as hanna,
@@ -123,7 +127,9 @@ async def test_the_page_of_a_share_shows_the_session(tmp_path: Path) -> None:
             assert await page.locator(".card.done").count() == 1
             assert await page.locator("textarea, input, img").count() == 0
             assert problems == []
-            assert {each.split("/")[2] for each in requests} == {relay.address.removeprefix("ws://")}
+            assert {each.split("/")[2] for each in requests} == {
+                relay.address.removeprefix("ws://")
+            }
             assert not any(url.partition("#")[2] in each for each in requests)
             await page.goto(url[:-4] + "AAAA")
             await page.locator("#problem", has_text="does not fit").wait_for()

@@ -4,17 +4,36 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from pi.extension import CommandContext, ExtensionContext, PiError, one_line
 
 if TYPE_CHECKING:
-    from pi.batteries.collab.adapter import Collab
+    from pi.batteries.collab.host import Host
+    from pi.batteries.collab.sharing import Sharing
+
+
+class SharedSession(Protocol):
+    """What the commands of this module need of the session."""
+
+    async def sharing(self) -> Sharing:
+        """What outlives the session."""
+        ...
+
+    async def start_host(self, sharing: Sharing, relay: str) -> Host:
+        """Share the session; without a relay, with this machine only."""
+        ...
+
+    @property
+    def web_url(self) -> str:
+        """The address of the browser client; empty if it is the relay."""
+        ...
+
 
 _ID = re.compile(r"[0-9A-Za-z-]{4,64}")
 
 
-async def web_command(collab: Collab, arguments: str, ctx: CommandContext) -> None:
+async def web_command(collab: SharedSession, arguments: str, ctx: CommandContext) -> None:
     """``/web [ID]``: show this session, or another one, in the browser."""
     if ctx.mode not in ("tui", "rpc"):
         raise PiError("/web needs a session that stays open.", hint="Run `pi web` in a terminal.")
@@ -39,7 +58,7 @@ async def web_command(collab: Collab, arguments: str, ctx: CommandContext) -> No
         sharing.opens_page = False
 
 
-async def show_page(collab: Collab, ctx: ExtensionContext) -> None:
+async def show_page(collab: SharedSession, ctx: ExtensionContext) -> None:
     """Share the session with this machine only, and open its page.
 
     The link is the access token: its secret is in the fragment, and the relay listens on the

@@ -42,7 +42,7 @@ class SealedShare:
         base = server_address(self._setting("share.serverUrl"))
         redacts = self._setting("share.redactSecrets") is not False
         days = int(self._setting("share.expireDays") or 30)
-        content, secrets = await self._content(redacts)
+        content, secrets = await self._content(redacts=redacts)
         question = summary(content, base, days=days, redacts=redacts, secrets=secrets)
         if not await pi.context.ui.confirm("Share this session?", question):
             return Shared(message="The session was not shared.")
@@ -68,7 +68,7 @@ class SealedShare:
             message=f"Session shared for {days} days. Remove it with /unshare {stored['id']}",
         )
 
-    async def _content(self, redacts: bool) -> tuple[Content, int]:
+    async def _content(self, *, redacts: bool) -> tuple[Content, int]:
         """What is shared, and the number of entries with secrets. The last look is at the text."""
         pi = self._pi
         feed = pi.feed(size=1)
@@ -143,7 +143,8 @@ class SealedShare:
         if not given:
             ctx.ui.write(self._list())
             return
-        known = [id for id in store.keys() if id == given or given.endswith(f"/{id}")]
+        ids = store.keys()
+        known = [id for id in ids if id == given or given.endswith(f"/{id}")]
         about = store.get(known[0]) if known else None
         if not isinstance(about, dict):
             raise PiError(f"Unknown share {one_line(given)[:80]}.", hint="See /unshare.")
@@ -162,11 +163,13 @@ class SealedShare:
 
     def _list(self) -> str:
         store = self._pi.store("global")
-        rows = [(id, about) for id in store.keys() if isinstance(about := store.get(id), dict)]
+        ids = store.keys()
+        rows = [(id, about) for id in ids if isinstance(about := store.get(id), dict)]
         if not rows:
             return "You have no encrypted shares."
         return "\n".join(
-            f"{id}  {one_line(str(about.get('name') or about.get('session')))}" for id, about in rows
+            f"{id}  {one_line(str(about.get('name') or about.get('session')))}"
+            for id, about in rows
         )
 
 
@@ -193,15 +196,16 @@ def summary(content: Content, base: str, *, days: int, redacts: bool, secrets: i
     """What the user agrees to."""
     size = max(1, round(len(content.data) / 1024))
     lines = [
-        f"{content.entries} entries and {content.images} pictures of this branch, {size} KB, encrypted,"
-        f" to {urlsplit(base).netloc} for {days} days. Everyone who has the link can read them:"
-        " prompts, answers, files that were read, output of commands.",
+        f"{content.entries} entries and {content.images} pictures of this branch, {size} KB,"
+        f" encrypted, to {urlsplit(base).netloc} for {days} days. Everyone who has the link can"
+        " read them: prompts, answers, files that were read, output of commands.",
     ]
     if redacts and secrets:
         lines.append(f"Secrets were redacted in {secrets} entries.")
     elif not redacts:
         lines.append(
-            f"Secrets are NOT redacted (share.redactSecrets is off): {secrets} entries contain some."
+            "Secrets are NOT redacted (share.redactSecrets is off):"
+            f" {secrets} entries contain some."
         )
     if content.dropped_images:
         lines.append(f"{content.dropped_images} pictures are left out, as the limit is 1 MB.")

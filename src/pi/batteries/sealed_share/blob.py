@@ -68,9 +68,7 @@ def fit(header: Json, entries: Sequence[Json], limit: int = MAX_SEALED) -> Conte
         kept = [_shortened(entry, length) for entry in kept]
         data = _packed(header, kept)
     if _fits(data, limit):
-        return Content(
-            data=data, entries=len(kept), dropped_images=all_images, shortened=shortened
-        )
+        return Content(data=data, entries=len(kept), dropped_images=all_images, shortened=shortened)
     low, high = 1, len(kept)  # the least number of old entries to drop
     while low < high:
         middle = (low + high) // 2
@@ -142,7 +140,8 @@ def _shortened(value: Any, length: int, key: str = "") -> Any:
             return value
         half = length // 2
         left_out = len(value) - 2 * half
-        return f"{value[:half]}\n[{left_out:,} characters were left out of this share]\n{value[-half:]}"
+        notice = f"[{left_out:,} characters were left out of this share]"
+        return f"{value[:half]}\n{notice}\n{value[-half:]}"
     if isinstance(value, dict):
         return {name: _shortened(each, length, name) for name, each in value.items()}
     if isinstance(value, list | tuple):

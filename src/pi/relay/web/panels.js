@@ -113,14 +113,16 @@ export class Agents {
     this.agents = agents;
     this.button.hidden = agents.length === 0;
     const busy = agents.filter((each) => /run|work|active/i.test(String(each.status))).length;
-    this.button.textContent = busy ? `Agents (${busy} working)` : `Agents (${agents.length})`;
+    this.button.textContent = `Agents (${busy || agents.length})`;
+    this.button.title = `${agents.length} sub-agents, ${busy} working`;
     if (!this.root.hidden) this.draw();
   }
 
   draw() {
     const focused = document.activeElement?.dataset?.agent;
     const rows = (this.agents ?? []).map((agent) => this.#row(agent));
-    this.root.replaceChildren(h("h2", {}, "Sub-agents"), h("ul", {}, ...rows), this.#transcript());
+    const transcript = this.#transcript();
+    this.root.replaceChildren(h("h2", {}, "Sub-agents"), h("ul", {}, ...rows), ...(transcript ? [transcript] : []));
     if (focused) [...this.root.querySelectorAll("input")].find((each) => each.dataset.agent === focused)?.focus();
   }
 
