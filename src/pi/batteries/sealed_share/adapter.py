@@ -20,9 +20,17 @@ MAX_ANSWER = 65_536
 _LEFT_OUT_KEYS = ("parentSession",)
 """Fields of the header that name files of this machine."""
 
+SETTINGS: tuple[tuple[str, type[Any], Any, str], ...] = (
+    ("share.serverUrl", str, "", "where encrypted pages are stored: https://RELAY/s"),
+    ("share.redactSecrets", bool, True, "redact secrets in encrypted pages"),
+    ("share.expireDays", int, 30, "days until an encrypted page is removed"),
+)
+
 
 def extension(pi: ExtensionAPI) -> None:
-    """Register the target and the command."""
+    """Register settings, the target and the command."""
+    for name, kind, default, help in SETTINGS:
+        pi.settings.declare(name, kind, default, help)
     sealed = SealedShare(pi)
     pi.add_share_target("blob", sealed.share, description="an encrypted page of a relay")
     pi.register_command("unshare", sealed.unshare, description="remove an encrypted page")
@@ -40,8 +48,8 @@ class SealedShare:
         """Seal the session and upload it, after the user has agreed to what is in it."""
         pi = self._pi
         base = server_address(self._setting("share.serverUrl"))
-        redacts = self._setting("share.redactSecrets") is not False
-        days = int(self._setting("share.expireDays") or 30)
+        redacts = bool(self._setting("share.redactSecrets"))
+        days = min(90, max(1, self._setting("share.expireDays")))
         content, secrets = await self._content(redacts=redacts)
         question = summary(content, base, days=days, redacts=redacts, secrets=secrets)
         if not await pi.context.ui.confirm("Share this session?", question):
