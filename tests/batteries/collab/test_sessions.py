@@ -54,7 +54,9 @@ async def test_a_guest_has_the_log_of_the_host_byte_for_byte(tmp_path: Path) -> 
         path = gus.session.entries.log.file
         assert path is not None
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
-        assert [p["name"] for p in gus.sharing.guest.participants] == ["hanna", "gus"]  # type: ignore[union-attr]
+        guest = gus.sharing.guest
+        assert guest is not None
+        await until(lambda: [p["name"] for p in guest.participants] == ["hanna", "gus"])
         assert "can write" in hanna.ui.notices[-1]
 
 
