@@ -54,7 +54,9 @@ async def test_a_guest_has_the_log_of_the_host_byte_for_byte(tmp_path: Path) -> 
         path = gus.session.entries.log.file
         assert path is not None
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
-        assert [p["name"] for p in gus.sharing.guest.participants] == ["hanna", "gus"]  # type: ignore[union-attr]
+        guest = gus.sharing.guest
+        assert guest is not None
+        await until(lambda: [p["name"] for p in guest.participants] == ["hanna", "gus"])
         assert "can write" in hanna.ui.notices[-1]
 
 
@@ -388,10 +390,17 @@ async def test_a_prompt_that_is_typed_while_joining_does_not_run_here(tmp_path: 
     ):
         await hanna.session.prompts.prompt("First.")
         await hanna.run(f"/collab {relay.address}")
+        host = hanna.sharing.host
+        assert host is not None
+        greet, waiting = host.room.on_hello, asyncio.Event()
+        host.room.on_hello = lambda peer: waiting.set()  # the host takes its time
         joining = asyncio.create_task(gus.join(hanna.link()))
-        await until(lambda: gus._state["collab"]._found and gus.sharing.joining)
+        await waiting.wait()
         await gus.session.prompts.prompt("For the host.")
         assert gus.ui.editor_text == "For the host."
+        host.room.on_hello = greet
+        for peer in host.room.peers.values():
+            greet(peer)
         await joining
         assert texts(gus) == ["First.", "One."]
 
