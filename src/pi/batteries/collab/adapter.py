@@ -363,7 +363,7 @@ class Collab:
             guest.on_ended = self._guest_ended
             await guest.first_snapshot()
             sharing.opening = True
-            opened = await guest.open(ctx, self._pi.data_folder())
+            opened = await guest.open(ctx, self._pi.data_directory())
         except BaseException:
             await sharing.leave()
             if not self._pi.scope.closed:
