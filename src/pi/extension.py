@@ -74,6 +74,7 @@ from pi.ai.messages import (
     ToolResultMessage,
     Usage,
     UserMessage,
+    add_usage,
 )
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.provider import Provider
@@ -97,14 +98,10 @@ from pi.coding.compaction.events import (
     CompactDecision,
     CompactingAnswer,
     CompactionResult,
-    Notes,
     SessionBeforeCompactEvent,
-    SessionBeforeTreeEvent,
     SessionCompactEvent,
     SessionCompactFailedEvent,
     SessionCompactingEvent,
-    SessionTreeEvent,
-    TreeDecision,
 )
 from pi.coding.compaction.strategies import Declined, Edits, HandOff, Strategy, Work
 from pi.coding.consent import ConsentRequest
@@ -147,9 +144,24 @@ from pi.coding.extension_host.events.answers import (
     Cancel,
     ContextAnswer,
     MessageEndAnswer,
-    ResourcesAnswer,
     ToolResultAnswer,
     UserBashAnswer,
+)
+from pi.coding.extension_host.events.dialogs import (
+    TerminalOpenedEvent,
+    UiPromptEndEvent,
+    UiPromptStartEvent,
+)
+from pi.coding.extension_host.events.queries import (
+    CacheWarmingDecisionEvent,
+    Notes,
+    SessionBeforeForkEvent,
+    SessionBeforeSwitchEvent,
+    SessionBeforeTreeEvent,
+    TreeDecision,
+    UserBashEvent,
+    UserCommandEndEvent,
+    UserCommandStartEvent,
 )
 from pi.coding.extension_host.events.run import (
     AfterProviderResponseEvent,
@@ -168,34 +180,30 @@ from pi.coding.extension_host.events.run import (
     TurnStartEvent,
 )
 from pi.coding.extension_host.events.session import (
-    CacheWarmingDecisionEvent,
     ExtensionEvent,
     InputAnswer,
     InputEvent,
     ModelSelectEvent,
+    ResourcesAnswer,
     ResourcesDiscoverEvent,
-    SessionBeforeForkEvent,
-    SessionBeforeSwitchEvent,
     SessionForkEvent,
     SessionInfoChangedEvent,
     SessionShutdownEvent,
     SessionStartEvent,
     SessionSwitchEvent,
-    TerminalOpenedEvent,
+    SessionTreeEvent,
     ThinkingLevelSelectEvent,
-    UiPromptEndEvent,
-    UiPromptStartEvent,
-    UserBashEvent,
 )
 from pi.coding.extension_host.scope import Registration, Scope
 from pi.coding.files.disk import FileStamp
 from pi.coding.files.layers import FileChange, FileLayer, FileWrite, FileWritten
 from pi.coding.files.text import TextForm
+from pi.coding.models.registry import ResolvedModel
 from pi.coding.port.drawing import Drawable, Rows, Theme
 from pi.coding.port.extensions import CheckResult, InputMode, Sink, ViewOptions
 from pi.coding.port.queries import ExportForm
 from pi.coding.port.remote import FeedItem, Remote, Replica
-from pi.coding.port.results import SubSession
+from pi.coding.port.results import ModelNotes, SubSession, TaskOptions
 from pi.coding.port.ui import ExtensionUI, Option
 from pi.coding.prompt import SystemPromptOptions
 from pi.coding.resources.kinds import ResourceItem, Where
@@ -231,6 +239,8 @@ if TYPE_CHECKING:
     from pi.ai.wire.pi_messages import server as pi_messages_server
     from pi.ai.wire_support.served import EventEncoder, ServedRequest, messages_for, serve_events
     from pi.ai.wire_support.sse import SseReader
+    from pi.base.files import FileAccessError, replace_file
+    from pi.base.locks import FileLock, FileLocked
     from pi.base.processes.sandbox import (
         SandboxedCommand,
         SandboxPolicy,
@@ -270,6 +280,7 @@ if TYPE_CHECKING:
         resolve_role,
         role_overrides,
     )
+    from pi.coding.resources.ignore import IgnoreRule, is_ignored, parse_ignore_rules
     from pi.coding.shell.command_line.parts import (
         Assignment,
         CommandLine,
@@ -305,6 +316,8 @@ else:
                 "project_policy",
                 "sandboxed",
             ),
+            "pi.base.files": ("FileAccessError", "replace_file"),
+            "pi.base.locks": ("FileLock", "FileLocked"),
             "pi.base.processes.terminal": ("ChildTerminal",),
             "pi.coding.claude_tools": (
                 "ClaudeCall",
@@ -334,6 +347,7 @@ else:
                 "make_working_copy",
                 "sweep_working_copies",
             ),
+            "pi.coding.resources.ignore": ("IgnoreRule", "is_ignored", "parse_ignore_rules"),
             "pi.coding.models.roles": (
                 "RoleModel",
                 "RoleReference",
@@ -453,10 +467,13 @@ __all__ = [
     "Failed",
     "Feed",
     "FeedItem",
+    "FileAccessError",
     "FileChange",
     "FileError",
     "FileFailed",
     "FileLayer",
+    "FileLock",
+    "FileLocked",
     "FilePreview",
     "FileStamp",
     "FileWrite",
@@ -464,6 +481,7 @@ __all__ = [
     "HandOff",
     "HttpError",
     "HttpResponse",
+    "IgnoreRule",
     "Image",
     "ImageModel",
     "ImageRequest",
@@ -488,6 +506,7 @@ __all__ = [
     "MessageUpdateEvent",
     "Meta",
     "Model",
+    "ModelNotes",
     "ModelProvider",
     "ModelRequest",
     "ModelSelectEvent",
@@ -519,6 +538,7 @@ __all__ = [
     "Replacement",
     "Replica",
     "Request",
+    "ResolvedModel",
     "Resource",
     "ResourceHandler",
     "ResourceItem",
@@ -574,6 +594,7 @@ __all__ = [
     "SubSession",
     "SystemMessage",
     "SystemPromptOptions",
+    "TaskOptions",
     "TerminalOpenedEvent",
     "Text",
     "TextDelta",
@@ -616,6 +637,8 @@ __all__ = [
     "UsageEntry",
     "UserBashAnswer",
     "UserBashEvent",
+    "UserCommandEndEvent",
+    "UserCommandStartEvent",
     "UserMessage",
     "ViewOptions",
     "Where",
@@ -623,6 +646,7 @@ __all__ = [
     "WorkerProcess",
     "WorkingCopy",
     "WorkingCopyFailed",
+    "add_usage",
     "address_kind",
     "agent_events",
     "can_parse_syntax",
@@ -633,6 +657,7 @@ __all__ = [
     "convert_document",
     "field",
     "find_sandbox",
+    "is_ignored",
     "make_tool",
     "make_working_copy",
     "messages_for",
@@ -641,6 +666,7 @@ __all__ = [
     "one_line",
     "parse_command",
     "parse_front_matter",
+    "parse_ignore_rules",
     "parse_json5",
     "parse_jsonc",
     "parse_role",
@@ -652,6 +678,7 @@ __all__ = [
     "pi_messages_server",
     "project_policy",
     "replace",
+    "replace_file",
     "resolve_role",
     "responses_server",
     "role_overrides",

@@ -390,10 +390,17 @@ async def test_a_prompt_that_is_typed_while_joining_does_not_run_here(tmp_path: 
     ):
         await hanna.session.prompts.prompt("First.")
         await hanna.run(f"/collab {relay.address}")
+        host = hanna.sharing.host
+        assert host is not None
+        greet, waiting = host.room.on_hello, asyncio.Event()
+        host.room.on_hello = lambda peer: waiting.set()  # the host takes its time
         joining = asyncio.create_task(gus.join(hanna.link()))
-        await until(lambda: gus._state["collab"]._found and gus.sharing.joining)
+        await waiting.wait()
         await gus.session.prompts.prompt("For the host.")
         assert gus.ui.editor_text == "For the host."
+        host.room.on_hello = greet
+        for peer in host.room.peers.values():
+            greet(peer)
         await joining
         assert texts(gus) == ["First.", "One."]
 

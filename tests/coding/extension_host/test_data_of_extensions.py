@@ -1,8 +1,7 @@
-"""What an extension keeps: a folder, keys of its stores; and how far it is behind a feed."""
+"""What an extension keeps: keys of its stores; and how far it is behind a feed."""
 
 from __future__ import annotations
 
-import stat
 from pathlib import Path
 from typing import Literal
 
@@ -24,15 +23,6 @@ async def test_a_store_lists_its_keys(
             await store.set(key, 1)
         await store.delete("b")
         assert store.keys() == ("a", "c")
-
-
-async def test_the_data_folder_is_private(tmp_path: Path) -> None:
-    apis: list[ExtensionAPI] = []
-    async with extension_session(tmp_path, apis.append) as fixture:
-        folder = apis[0].data_folder()
-        assert folder.is_relative_to(fixture.fixture.agent_dir / "extension-data")
-        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-        assert apis[0].data_folder() == folder
 
 
 async def test_a_feed_knows_how_much_is_unread(tmp_path: Path) -> None:

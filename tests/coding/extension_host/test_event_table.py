@@ -10,10 +10,12 @@ from msgspec import NODEFAULT
 
 from pi.ai.messages import AssistantMessage, Text, UserMessage
 from pi.coding.bus import Query
-from pi.coding.compaction.events import CompactDecision, CompactingAnswer, TreeDecision
-from pi.coding.extension_host.events.answers import Block, ResourcesAnswer
+from pi.coding.compaction.events import CompactDecision, CompactingAnswer
+from pi.coding.extension_host.events.answers import Block
 from pi.coding.extension_host.events.handlers import EVENTS
+from pi.coding.extension_host.events.queries import TreeDecision
 from pi.coding.extension_host.events.run import MessageUpdateEvent
+from pi.coding.extension_host.events.session import ResourcesAnswer
 from pi.coding.session.entries import Custom
 from pi.coding.shell.local import BashResult
 from pi.coding.trust import TrustAnswer

@@ -31,7 +31,7 @@ from pi.coding.settings.table import (
 )
 from pi.coding.settings.values import GLOBAL_ONLY
 from pi.coding.tools.registry import built_in_tools
-from pi.modes.interactive.startup import EarlySettings
+from pi.modes.interactive.early_settings import EarlySettings
 from tests.coding.tools.places import make_place
 
 ROWS = {setting.name: setting for setting in SETTINGS}

@@ -318,7 +318,12 @@ class Collab:
             "link": host.link.text(),
             "view": host.link.view_only().text(),
         }
-        await self._pi.store("global").set(host.link.room, about)
+        store = self._pi.store("global")
+        for key in store.keys():  # noqa: SIM118 (a store is no mapping)
+            row = store.get(key)
+            if isinstance(row, dict) and not _is_alive(row.get("pid")):
+                await store.delete(key)  # its process was killed; links do not stay on the disk
+        await store.set(host.link.room, about)
 
     async def _forget(self, host: Host) -> None:
         await self._pi.store("global").delete(host.link.room)
@@ -378,7 +383,7 @@ class Collab:
             guest.on_ended = self._guest_ended
             await guest.first_snapshot()
             sharing.opening = True
-            opened = await guest.open(ctx, self._pi.data_folder())
+            opened = await guest.open(ctx, self._pi.data_directory())
         except BaseException:
             await sharing.leave()
             if not self._pi.scope.closed:

@@ -10,13 +10,13 @@ from pi.ai.models.model import Model
 from pi.base.clock import Clock
 from pi.base.records import Record
 from pi.coding.bus import EventBus
-from pi.coding.compaction.events import CompactionReason
 from pi.coding.compaction.options import CompactionOptions
 from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.entries import KnownEntry
 
 if TYPE_CHECKING:  # loaded with the first compaction
     from pi.agent.compaction.summarise import Ask
+    from pi.coding.compaction.events import CompactionReason
     from pi.coding.compaction.strategies import Strategy
 
 EmitEvent: TypeAlias = Callable[[Any], Awaitable[None]]

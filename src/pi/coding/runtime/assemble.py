@@ -33,7 +33,6 @@ from pi.coding.runtime.session.compaction import (
     Summaries,
     retry_settings,
 )
-from pi.coding.runtime.session.info import SessionQueries
 from pi.coding.runtime.session.models import ModelSelection
 from pi.coding.runtime.session.policies import (
     ImageFittingPolicy,
@@ -207,7 +206,6 @@ def build_session(bootstrap: Bootstrap, core: LiveSession) -> AgentSession:
         runs=runs,
         models=models,
         shell=shell,
-        info=SessionQueries(core, compaction),
         compaction=compaction,
         summaries=summaries,
         extensions=extensions,

@@ -4,7 +4,8 @@ An entry without an ``id`` is a draft: the log assigns id, parent and time when 
 JSON form, with the order of its keys, is the one of session files and of RPC.
 """
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: every session decodes these records, and msgspec
+# has to compile each annotation that is a string.
 
 from typing import Any, TypeAlias
 

@@ -12,7 +12,7 @@ from msgspec import UNSET
 
 from pi.base.errors import PiError
 from pi.coding.extension_host.events.answers import Cancel
-from pi.coding.extension_host.events.session import SessionBeforeSwitchEvent
+from pi.coding.extension_host.events.queries import SessionBeforeSwitchEvent
 from pi.testing import calls, says
 from tests.coding.histories.transcripts import claude_conversation, codex_conversation
 from tests.coding.runtime.session_fixture import kinds

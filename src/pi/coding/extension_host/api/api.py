@@ -56,7 +56,7 @@ from pi.coding.extension_host.api.services import (
     ExtensionModels,
     ExtensionSettings,
 )
-from pi.coding.extension_host.api.storage import Store, StorePlace, data_folder, open_store
+from pi.coding.extension_host.api.storage import Store, StorePlace, data_directory, open_store
 from pi.coding.extension_host.api.sub_sessions import SessionHandle, open_sub_session
 from pi.coding.extension_host.contributions.commands import CommandHandler
 from pi.coding.extension_host.contributions.flags import FlagOptions, FlagValue, declared_flag
@@ -529,9 +529,12 @@ class ExtensionAPI:
         """Persistent JSON values of this extension: ``get``, ``set``, ``delete``, ``keys``."""
         return open_store(place, self._link, self._state.agent_dir)
 
-    def data_folder(self) -> Path:
-        """A private folder of the user for files of this extension; created if it is missing."""
-        return data_folder(self._link, self._state.agent_dir)
+    def data_directory(self) -> Path:
+        """A folder for files of this extension, private to the user and shared by all sessions.
+
+        Several processes may use it: see ``FileLock`` and ``replace_file``.
+        """
+        return data_directory(self._link, self._state.agent_dir)
 
     def when_idle(
         self,

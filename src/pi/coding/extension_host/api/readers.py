@@ -164,7 +164,7 @@ class ExtensionModelRegistry:
 
     @property
     def _registry(self) -> ModelRegistry:
-        return self._link.session.models.registry
+        return self._link.registry
 
 
 class Feed:

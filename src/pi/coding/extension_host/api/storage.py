@@ -117,11 +117,6 @@ class FileStore:
 Store: TypeAlias = SessionStore | FileStore
 
 
-def data_folder(link: SessionLink, agent_dir: Path) -> Path:
-    """The private folder of the extension that ``link`` belongs to; created if it is missing."""
-    return private_directory(agent_dir / "extension-data" / link.scope.name)
-
-
 def open_store(place: StorePlace, link: SessionLink, agent_dir: Path) -> Store:
     """The store of the extension that ``link`` belongs to."""
     session, name, clock = link.session, link.scope.name, link.scope.clock
@@ -136,6 +131,12 @@ def open_store(place: StorePlace, link: SessionLink, agent_dir: Path) -> Store:
         ]
         return FileStore(folder / f"{project}.json", clock)
     return FileStore(folder / "global.json", clock)
+
+
+def data_directory(link: SessionLink, agent_dir: Path) -> Path:
+    """The private folder of the extension that ``link`` belongs to."""
+    link.require_open()
+    return private_directory(agent_dir / "extension-data" / link.scope.name / "files")
 
 
 MAX_IN_MEMORY = 64 * 1024 * 1024

@@ -9,7 +9,8 @@ A single file contains it as a block of comments, in the form of PEP 723::
     # ///
 """
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: every start decodes these records, and msgspec
+# has to compile each annotation that is a string.
 
 import os
 import re
@@ -51,6 +52,7 @@ MAX_HEAD = 4096
 
 ALWAYS = ("startup", "session")
 """Triggers without a name."""
+_ALWAYS = frozenset(ALWAYS)
 DEFERRABLE = "deferrable"
 """Trigger of extensions that resolve pending actions."""
 NAMED = (
@@ -86,8 +88,8 @@ class Subcommand(Record, rename=None):
     """``print`` if it needs no terminal UI even if there is one."""
     flags: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Its own options, declared like the flags of an extension; ``ctx.flags`` has their values."""
-    session: bool = True
-    """Whether it needs a conversation.
+    session: bool | Literal["continue"] = True
+    """Whether it needs a conversation; ``continue``: the last one of the folder, as ``-c`` does.
 
     Without one, no session file is written, no trust is requested, no input is read and no model is
     needed; the project is not read. It runs in print mode.
@@ -181,7 +183,7 @@ class Manifest(Record, rename=None):
         """The names of all triggers of one kind."""
         return _by_kind(self.activate).get(kind, ())
 
-    def stand_ins(self) -> StandIns:
+    def stand_ins(self) -> "StandIns":
         """What is registered before the extension is loaded; its first use loads it."""
         shortcuts, prefixes = self.triggers("shortcut"), self.triggers("prefix")
         return StandIns(
@@ -316,31 +318,31 @@ def _parsed(text: str, path: Path) -> dict[str, Any]:
 _SEEN = ("event", "tool", "scheme", "shortcut", "prefix")
 """Triggers that need a stand-in from the start."""
 
-INTERACTIVE: Mode = "tui"
+INTERACTIVE: "Mode" = "tui"
 """The name in the API of the mode that manifests call ``interactive``."""
 
 
-def supports_mode(manifest: Manifest, mode: Mode) -> bool:
+def supports_mode(manifest: Manifest, mode: "Mode") -> bool:
     """Whether an extension supports the mode."""
     return not manifest.modes or mode in _api_modes(manifest.modes)
 
 
-def loads_at_start(manifest: Manifest, flags: Mapping[str, bool | str], mode: Mode) -> bool:
+def loads_at_start(manifest: Manifest, flags: Mapping[str, bool | str], mode: "Mode") -> bool:
     """Whether an extension is loaded before the session exists."""
-    if not manifest.activate or not set(ALWAYS).isdisjoint(manifest.activate):
+    if not manifest.activate or not _ALWAYS.isdisjoint(manifest.activate):
         return True
     modes = _api_modes(manifest.triggers("mode"))
     return mode in modes or any(name in flags for name in manifest.triggers("flag"))
 
 
 def can_defer_all(
-    manifests: Iterable[Manifest], flags: Mapping[str, bool | str], mode: Mode
+    manifests: Iterable[Manifest], flags: Mapping[str, bool | str], mode: "Mode"
 ) -> bool:
     """Whether no extension needs a stand-in before a command is typed or a session begins."""
     return all(can_defer(manifest, flags, mode) for manifest in manifests)
 
 
-def can_defer(manifest: Manifest, flags: Mapping[str, bool | str], mode: Mode) -> bool:
+def can_defer(manifest: Manifest, flags: Mapping[str, bool | str], mode: "Mode") -> bool:
     """Whether the extension needs no stand-in before a command is typed or a session begins."""
     if not supports_mode(manifest, mode):
         return True
@@ -360,13 +362,13 @@ other two.
 
 
 def loading_times(
-    manifests: Iterable[Manifest], flags: Mapping[str, bool | str], mode: Mode
+    manifests: Iterable[Manifest], flags: Mapping[str, bool | str], mode: "Mode"
 ) -> list[LoadingTime]:
     """When the extensions with these manifests are loaded."""
     return [_loading_time(manifest, flags, mode) for manifest in manifests]
 
 
-def _loading_time(manifest: Manifest, flags: Mapping[str, bool | str], mode: Mode) -> LoadingTime:
+def _loading_time(manifest: Manifest, flags: Mapping[str, bool | str], mode: "Mode") -> LoadingTime:
     if not supports_mode(manifest, mode):
         return "never"
     if loads_at_start(manifest, flags, mode):
@@ -393,7 +395,7 @@ class ActivationState(Record):
     environ: Mapping[str, str]
     settings: Mapping[str, Any]
     """The merged settings."""
-    log: SessionLog | None = None
+    log: "SessionLog | None" = None
     """The opened session; ``None`` before it is opened."""
     shared: frozenset[str] = frozenset()
     """Keys of the objects of ``pi.shared``."""
@@ -432,7 +434,7 @@ def active_gates(
     manifests: Iterable[Manifest],
     state: ActivationState,
     flags: Mapping[str, bool | str],
-    mode: Mode,
+    mode: "Mode",
 ) -> tuple[str, ...]:
     """The gates of the enabled extensions. Files are looked up by name, and none is opened."""
     # Before trust is decided: a file that enables an extension counts by its name.
@@ -477,7 +479,7 @@ def _file_exists(name: str, state: ActivationState) -> bool:
     return os.path.lexists(path)
 
 
-def _holds_entry(log: SessionLog, types: set[str]) -> bool:
+def _holds_entry(log: "SessionLog", types: set[str]) -> bool:
     if not types:
         return False
     outlines = enumerate(log.tree.outlines)

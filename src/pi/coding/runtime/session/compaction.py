@@ -13,7 +13,6 @@ from pi.ai.messages import AssistantMessage
 from pi.ai.models.model import Model
 from pi.base.records import replace
 from pi.coding.compaction.compactor import Compactor
-from pi.coding.compaction.events import CompactionReason, CompactionResult
 from pi.coding.compaction.options import CompactionOptions, unknown_strategy
 from pi.coding.compaction.request import CompactionRequest
 from pi.coding.extension_host.dormant import ExtensionContributions
@@ -33,6 +32,7 @@ from pi.coding.session.entries import Entry
 
 if TYPE_CHECKING:
     from pi.agent.compaction.summarise import Ask, SummaryRequest
+    from pi.coding.compaction.events import CompactionReason, CompactionResult
     from pi.coding.compaction.strategies import Strategy
 
 

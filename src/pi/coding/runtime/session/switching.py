@@ -11,9 +11,8 @@ from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.errors import PiError
 from pi.base.records import replace
 from pi.coding.blobs.artifacts import copy_artifacts
+from pi.coding.extension_host.events.queries import SessionBeforeForkEvent, SessionBeforeSwitchEvent
 from pi.coding.extension_host.events.session import (
-    SessionBeforeForkEvent,
-    SessionBeforeSwitchEvent,
     SessionForkEvent,
     SessionShutdownEvent,
     SessionStartEvent,
