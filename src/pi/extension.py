@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Meta, field
 
+from pi.agent.compaction.budget import CompactionItem, exchanges
+from pi.agent.compaction.compact import Facts
 from pi.agent.env import FileError, FileFailed
 from pi.agent.events import AgentEnd as AgentEndEvent
 from pi.agent.events import AgentSettled as AgentSettledEvent
@@ -79,6 +81,7 @@ from pi.ai.messages import (
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.provider import Provider
 from pi.ai.request import Access, Call, StreamOptions
+from pi.ai.transcript import message_tokens
 from pi.base.clock import Clock
 from pi.base.errors import PiError
 from pi.base.formats import (
@@ -98,6 +101,8 @@ from pi.coding.compaction.events import (
     CompactDecision,
     CompactingAnswer,
     CompactionResult,
+    ContextFullAnswer,
+    ContextFullEvent,
     SessionBeforeCompactEvent,
     SessionCompactEvent,
     SessionCompactFailedEvent,
@@ -239,7 +244,7 @@ if TYPE_CHECKING:
     from pi.ai.wire.pi_messages import server as pi_messages_server
     from pi.ai.wire_support.served import EventEncoder, ServedRequest, messages_for, serve_events
     from pi.ai.wire_support.sse import SseReader
-    from pi.base.files import FileAccessError, replace_file
+    from pi.base.files import FileAccessError, read_regular, replace_file
     from pi.base.locks import FileLock, FileLocked
     from pi.base.processes.sandbox import (
         SandboxedCommand,
@@ -316,7 +321,7 @@ else:
                 "project_policy",
                 "sandboxed",
             ),
-            "pi.base.files": ("FileAccessError", "replace_file"),
+            "pi.base.files": ("FileAccessError", "read_regular", "replace_file"),
             "pi.base.locks": ("FileLock", "FileLocked"),
             "pi.base.processes.terminal": ("ChildTerminal",),
             "pi.coding.claude_tools": (
@@ -432,11 +437,14 @@ __all__ = [
     "CompactDecision",
     "CompactingAnswer",
     "Compaction",
+    "CompactionItem",
     "CompactionResult",
     "ConsentRequest",
     "ContextAnswer",
     "ContextEdit",
     "ContextEvent",
+    "ContextFullAnswer",
+    "ContextFullEvent",
     "ContextOverflow",
     "ContextUsage",
     "ContextWithSystemEvent",
@@ -464,6 +472,7 @@ __all__ = [
     "ExtensionError",
     "ExtensionEvent",
     "ExtensionUI",
+    "Facts",
     "Failed",
     "Feed",
     "FeedItem",
@@ -655,11 +664,13 @@ __all__ = [
     "claude_names",
     "compute_edit",
     "convert_document",
+    "exchanges",
     "field",
     "find_sandbox",
     "is_ignored",
     "make_tool",
     "make_working_copy",
+    "message_tokens",
     "messages_for",
     "messages_server",
     "next_role",
@@ -677,6 +688,7 @@ __all__ = [
     "pi_arguments",
     "pi_messages_server",
     "project_policy",
+    "read_regular",
     "replace",
     "replace_file",
     "resolve_role",

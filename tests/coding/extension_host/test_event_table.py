@@ -24,6 +24,7 @@ from tests.coding.extension_host.test_hooks import HooksFixture
 GUARDS = {"tool_call", "user_bash"}
 """Events at which a failure forbids what was asked about."""
 FINAL = {
+    "context_full": {"handled": True},
     "input": {"action": "handled"},
     "project_trust": {"trusted": "no"},
     "session_before_compact": {"cancel": True},
@@ -42,6 +43,7 @@ CHANGES: dict[str, tuple[Any, str, Any]] = {
     "before_provider_request": ({"model": "other"}, "payload", {"model": "other"}),
     "cache_warming_decision": ({"action": "stop"}, "action", "stop"),
     "context": ({"messages": [UserMessage(content="x")]}, "messages", (UserMessage(content="x"),)),
+    "context_full": ({"handled": True}, "handled", True),
     "context_with_system": ({"messages": []}, "messages", ()),
     "input": ({"action": "transform", "text": "other"}, "text", "other"),
     "message_end": ({"message": ANSWER}, "message", ANSWER),

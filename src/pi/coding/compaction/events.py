@@ -32,10 +32,16 @@ class CompactionResult(Record):
     estimated_tokens_after: int | UnsetType = UNSET
     usage: Usage | UnsetType = UNSET
     details: Any | UnsetType = UNSET
+    short_summary: str | UnsetType = UNSET
+    """One sentence for the user."""
     content: tuple[Text | Image, ...] | UnsetType = UNSET
-    """Shown to the model instead of ``summary``."""
+    """Shown to the model instead of ``summary``. Stored, but not part of public results."""
     preserve_data: Json | UnsetType = UNSET
-    """Data that the strategy needs at the next compaction."""
+    """Data that the strategy needs at the next compaction. Not part of public results, too."""
+
+    def public(self) -> CompactionResult:
+        """Return the result for events and protocols: pictures would be megabytes of base64."""
+        return replace(self, content=UNSET, preserve_data=UNSET)
 
 
 class CompactionStart(Record, tag="compaction_start"):
@@ -52,6 +58,38 @@ class CompactionEnd(Record, tag="compaction_end"):
     aborted: bool = False
     will_retry: bool = False
     error_message: str | UnsetType = UNSET
+
+
+class ContextFullAnswer(Record):
+    """Answer to ``context_full``."""
+
+    handled: bool = False
+    """Whether there is room again, so that nothing has to be compacted."""
+
+
+class ContextFullEvent(Query):
+    """The conversation is about to be compacted automatically: a handler can make room itself.
+
+    For example by switching to a model with a larger window. ``overflow`` and ``incomplete``: the
+    request is then repeated. Asked once for each prompt; a second overflow is compacted.
+    """
+
+    answer: ClassVar[type[Record]] = ContextFullAnswer
+    reason: CompactionReason
+    tokens: int
+    """Tokens in use."""
+    window: int
+    """The window of the current model."""
+    handled: bool = False
+
+    def with_answer(self, answer: ContextFullAnswer) -> Self:
+        """One handler is enough."""
+        return replace(self, handled=self.handled or answer.handled)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether a handler has made room."""
+        return self.handled
 
 
 class CompactDecision(Record):

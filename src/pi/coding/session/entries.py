@@ -64,6 +64,8 @@ class CompactionSummaryMessage(Record, tag_field="role", tag="compactionSummary"
     tokens_before: int
     content: tuple[Text | Image, ...] | UnsetType = UNSET
     """Shown to the model instead of the summary, if a strategy made more than text."""
+    short_summary: str | UnsetType = UNSET
+    """One sentence for the user."""
     timestamp: int = 0
 
 

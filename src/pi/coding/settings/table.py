@@ -26,6 +26,8 @@ _SEARCH_PROVIDERS = (
     *("exa", "parallel", "kagi", "synthetic", "searxng"),
 )
 
+USER_ONLY = frozenset({"compaction.remoteEndpoint"})
+"""Single settings that a project cannot change: it would choose where conversations are sent."""
 FOR_THE_FIRST_FRAME = frozenset(
     {
         "tuiMode",
@@ -61,7 +63,8 @@ class Setting(Record):
     @property
     def is_global(self) -> bool:
         """Whether only the user's file counts, not that of a project."""
-        return self.name.partition(".")[0] in GLOBAL_ONLY or self.name in FOR_THE_FIRST_FRAME
+        names = FOR_THE_FIRST_FRAME | USER_ONLY
+        return self.name.partition(".")[0] in GLOBAL_ONLY or self.name in names
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -202,15 +205,37 @@ _CONVERSATION = group(
 _COMPACTION = group(
     "Compaction",
     switch("compaction.enabled", "Auto-compact", "Compact automatically before the context window is full.", on=True),
-    text("compaction.strategy", "Strategy", "context-full, shake, off, or a strategy of an extension.", "context-full"),
+    text("compaction.strategy", "Strategy", "context-full, shake, off, handoff, snapcompact, or a strategy of an extension.", "context-full"),
     number("compaction.reserveTokens", "Reserve", "Tokens of the window kept free for the answer.", 16_384),
     number("compaction.keepRecentTokens", "Keeps", "About how many of the newest tokens stay as they are.", 20_000),
+    switch("compaction.adaptiveKeep", "Keeps by count", "Measure the kept part in tokens that the provider counted, not in estimated ones.", on=False),
+    number("compaction.reservePercent", "Reserve percent", "Percentage of the window kept free at least, beside the reserve.", 0, most=100),
     number("compaction.thresholdPercent", "Threshold percent", "Percentage of the window at which to compact; -1 uses the reserve.", -1, least=-1, most=100),
     number("compaction.thresholdTokens", "Threshold tokens", "Tokens at which to compact, before all other limits; -1 uses these.", -1, least=-1),
     json("compaction.modelOverrides", "By model", 'Numbers of single models: {"provider/id": {"reserveTokens": 1}}.'),
     words("compaction.fallbackModels", "Fallback models", "Models that are asked for a summary when the session's own model fails."),
+    switch("compaction.shortSummary", "Short summary", "Also ask for a sentence that is shown at the divider; one more request.", on=False),
+    switch("compaction.fileTree", "File tree", "End summaries with one tree of files, (Read), (Write) or (RW), instead of two lists.", on=False),
+    switch("compaction.remoteEnabled", "Remote", "Let a server compact: OpenAI's /responses/compact, or the endpoint.", on=False),
+    *needing(
+        ("compaction.remoteEnabled",),
+        text("compaction.remoteEndpoint", "Remote endpoint", "URL that is sent {systemPrompt, prompt} and answers {summary}."),
+    ),
     switch("compaction.autoContinue", "Auto-continue", "Ask the model to continue after an automatic compaction.", on=False),
     switch("compaction.dropUseless", "Drop useless", "Leave out tool results that their tool marked as useless.", on=True),
+    choice("handoff.place", "Hand-off", "What happens with a hand-off document: ask, begin a new session, or compact here.", ("ask", "session", "here")),
+    choice("snapcompact.shape", "Picture shape", "How text is printed on pictures; auto chooses it for the model.",
+           ("auto", "6x12-dim", "6x12-bw", "8x13-bw", "8on16-bw", "doc-8on16-bw", "doc-8on16-sent", "doc-8on16-sent-dim")),
+    *applied(
+        "reload",
+        switch("snapcompact.systemPrompt", "Prompt as pictures", "Send a long system prompt as pictures to models that see them.", on=False),
+        switch("snapcompact.toolResults", "Results as pictures", "Send long tool results as pictures to models that see them.", on=False),
+        switch("contextPromotion.enabled", "Larger model first", "Switch once to a model with a larger window before a conversation is compacted.", on=False),
+    ),
+    *needing(
+        ("contextPromotion.enabled",),
+        json("contextPromotionTarget", "Larger model", 'That model, or models by model: {"provider/small": "provider/large"}.'),
+    ),
     switch("compaction.idleEnabled", "When idle", "Also compact while you are away.", on=False),
     *needing(
         ("compaction.idleEnabled",),
@@ -338,6 +363,10 @@ _TOOLS = group(
     *applied(
         "reload",
         switch("todo.enabled", "Todo list", "Give models the todo tool, and show the list above the editor.", on=False),
+    ),
+    *applied(
+        "reload",
+        switch("memories.enabled", "Memory", "Give models the tools remember and recall, and the titles of the notes.", on=False),
     ),
     number("todo.reminders", "Todo reminders", "How often per prompt a model that stops is reminded of open tasks.", 1),
     number("tasks.todoClearDelay", "Closed tasks", "Seconds that closed tasks stay above the editor; -1 keeps them.", 60, least=-1),

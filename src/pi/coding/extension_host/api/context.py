@@ -245,15 +245,16 @@ class ExtensionContext:
         self,
         custom_instructions: str = "",
         *,
+        strategy: str = "",
         on_complete: Callable[[Any], Any] | None = None,
         on_error: Callable[[Exception], Any] | None = None,
     ) -> None:
-        """Compact the conversation as soon as the agent is idle."""
+        """Compact the conversation as soon as the agent is idle, with the named strategy."""
         session = self._link.session
 
         async def act() -> None:
             try:
-                result = await session.compaction.compact(custom_instructions)
+                result = await session.compaction.compact(custom_instructions, strategy=strategy)
             except Exception as error:
                 if on_error is not None:
                     await maybe_await(on_error(error))

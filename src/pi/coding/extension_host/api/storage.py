@@ -124,13 +124,14 @@ def open_store(place: StorePlace, link: SessionLink, agent_dir: Path) -> Store:
         return SessionStore(session, name)
     folder = agent_dir / "extension-data" / name
     if place == "project":
-        import hashlib  # most sessions store nothing
-
-        project = hashlib.sha256(str(session.workspace.cwd).encode("utf-8", "replace")).hexdigest()[
-            :16
-        ]
-        return FileStore(folder / f"{project}.json", clock)
+        return FileStore(folder / f"{_project_key(session.workspace.cwd)}.json", clock)
     return FileStore(folder / "global.json", clock)
+
+
+def _project_key(cwd: Path) -> str:
+    import hashlib  # most sessions store nothing
+
+    return hashlib.sha256(str(cwd).encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def data_directory(link: SessionLink, agent_dir: Path) -> Path:

@@ -58,6 +58,7 @@ DEFERRABLE = "deferrable"
 NAMED = (
     *("command", "event", "tool", "scheme", "shortcut", "prefix"),
     *("flag", "entry", "setting", "selected", "mode", "file", "env", "shared", "view"),
+    "strategy",
 )
 """Triggers with a name: ``command:weather``."""
 
@@ -129,12 +130,15 @@ class Manifest(Record, rename=None):
     not empty. ``shared:x``: an object of ``pi.shared`` with that key exists, from before ``/new``.
     ``deferrable``: another extension has a tool that may leave pending actions.
     ``view:x``: it is enough that ``views`` declares the view; the extension is not loaded.
+    ``strategy:x``: ``compaction.strategy`` is ``x``, or ``/compact strategy:x`` is typed.
     """
     views: dict[str, str] = field(default_factory=dict)
     """Views by kind and name, such as ``code:dot``, with ``package.module:function``.
 
     They are used without loading the extension: the module is imported when first drawn.
     """
+    strategies: dict[str, str] = field(default_factory=dict)
+    """Compaction strategies with their descriptions, for ``/settings`` and ``/compact``."""
     gates: tuple[str, ...] = ()
     """Names of files in a project that it reads, relative to the project's directory.
 
@@ -405,7 +409,8 @@ class ActivationState(Record):
     """Whether files of the project count: it is trusted, or has nothing that needs trust."""
 
 
-_STATE = ("entry", "setting", "selected", "file", "env", "shared")
+_STRATEGY = ("compaction", "strategy")
+_STATE = ("entry", "setting", "selected", "file", "env", "shared", "strategy")
 
 
 def depends_on_session(manifest: Manifest) -> bool:
@@ -417,6 +422,7 @@ def is_triggered(manifest: Manifest, state: ActivationState) -> bool:
     """Whether the state contains a trigger of the extension."""
     return (
         _is_set(state.settings, manifest)
+        or value_at(state.settings, _STRATEGY) in manifest.triggers("strategy")
         or any(state.environ.get(name) for name in manifest.triggers("env"))
         or not state.shared.isdisjoint(manifest.triggers("shared"))
         or not state.selected.isdisjoint(manifest.triggers("selected"))

@@ -29,6 +29,7 @@ EVENTS: dict[str, type] = {
     "session_switch": session.SessionSwitchEvent,
     "session_before_fork": queries.SessionBeforeForkEvent,
     "session_fork": session.SessionForkEvent,
+    "context_full": compaction.ContextFullEvent,
     "session_before_compact": compaction.SessionBeforeCompactEvent,
     "session_compacting": compaction.SessionCompactingEvent,
     "session_compact": compaction.SessionCompactEvent,

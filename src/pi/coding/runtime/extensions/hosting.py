@@ -150,6 +150,12 @@ class ExtensionHosting:
             host.open_in(workspace)
             await host.loading.load_triggered(state)
 
+    async def load_strategy(self, name: str) -> None:
+        """Load the extension that has a compaction strategy, if it is not loaded yet."""
+        known = self.contributions.declared_strategies()
+        if name in known and name not in self.contributions.strategies():
+            await self.host.loading.load_strategy(name)
+
     async def load_before_start(self) -> None:
         """Load what an extension triggered after the session was opened, e.g. a shared object."""
         if self.contributions.host is not None:

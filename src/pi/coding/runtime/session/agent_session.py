@@ -357,9 +357,9 @@ class AgentSession:
         """Activate exactly these tools from the next prompt on; unknown names are ignored."""
         self._core.toolbox.select(names)
 
-    async def compact(self, instructions: str = "") -> CompactionResult:
-        """Compact the conversation now."""
-        return await self.compaction.compact(instructions)
+    async def compact(self, instructions: str = "", *, strategy: str = "") -> CompactionResult:
+        """Compact the conversation now, with the named strategy or the configured one."""
+        return await self.compaction.compact(instructions, strategy=strategy)
 
     @property
     def session_id(self) -> str:
