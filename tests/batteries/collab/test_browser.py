@@ -20,6 +20,7 @@ from pi.ai.messages import (
     ToolResultMessage,
     UserMessage,
 )
+from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.session.entries import MessageEntry
 from pi.testing import calls, says
 from tests.batteries.collab.sessions import Gate, Person, person, relay_running
@@ -263,6 +264,80 @@ async def test_a_question_that_is_sent_again_keeps_the_draft(chromium: Any, tmp_
             await page.locator(".question").wait_for(state="detached", timeout=WAIT_MS)
         finally:
             asked.cancel()
+
+
+async def test_a_page_that_joins_again_shows_that_pi_works(chromium: Any, tmp_path: Path) -> None:
+    gate = Gate()
+    steps = (calls("bash", command="echo out"), says("word " * 200))
+    async with (
+        relay_running() as relay,
+        person(tmp_path, "hanna", *steps, more=(gate.extension,)) as hanna,
+    ):
+        await hanna.run(f"/collab {relay.address}")
+        visited = await joined(chromium, hanna)
+        page = visited.page
+        gate.close(after=50)
+        running = asyncio.create_task(hanna.session.prompts.prompt("Go."))
+        await gate.reached.wait()
+        await page.locator(".live", has_text="word word").wait_for(timeout=WAIT_MS)
+        await relay.stop()
+        await page.locator("#status[data-kind=connecting]").wait_for(timeout=WAIT_MS)
+        assert not await page.locator("#activity").is_visible()
+        await relay.start()
+        await page.locator("#status[data-kind=live]").wait_for(timeout=WAIT_MS)
+        await page.locator("#activity").wait_for(timeout=WAIT_MS)
+        await page.locator("#stop:enabled").wait_for(timeout=WAIT_MS)
+        assert await page.locator(".live").count() == 1
+        assert await page.locator(".card").count() == 1
+        gate.open.set()
+        await running
+        await visited.idle()
+        assert (await visited.text()).count("word") == 200
+        assert await page.locator(".row.user, .row.assistant").count() == 3
+
+
+class Hub:
+    """Sub-agents of another extension."""
+
+    def __init__(self) -> None:
+        self.commands: list[tuple[str, str, str]] = []
+
+    def extension(self, pi: ExtensionAPI) -> None:
+        pi.provide("agent_hub", self)
+
+    def agents(self) -> list[dict[str, str]]:
+        return [{"id": "a1", "name": "Reviewer", "status": "running", "task": "Review <b>it</b>"}]
+
+    async def command(self, agent: str, action: str, text: str = "") -> None:
+        self.commands.append((agent, action, text))
+
+    async def transcript(self, agent: str, offset: int, limit: int) -> tuple[str, int | None]:
+        return (f"part {offset}\n", 7 if offset == 0 else None)
+
+
+async def test_sub_agents_are_shown_and_can_be_steered(chromium: Any, tmp_path: Path) -> None:
+    hub = Hub()
+    async with (
+        relay_running() as relay,
+        person(tmp_path, "hanna", says("One."), more=(hub.extension,)) as hanna,
+    ):
+        await hanna.session.prompts.prompt("First.")
+        await hanna.run(f"/collab {relay.address}")
+        page = (await joined(chromium, hanna)).page
+        await page.click("#agents-button")
+        panel = page.get_by_role("complementary", name="Sub-agents")
+        assert "Review <b>it</b>" in await panel.inner_text()
+        await panel.get_by_label("Message to Reviewer").fill("look again")
+        await panel.get_by_role("button", name="Send").click()
+        await panel.get_by_role("button", name="Stop").click()
+        await panel.get_by_role("button", name="Transcript").click()
+        await panel.locator("pre", has_text="part 0\npart 7").wait_for(timeout=WAIT_MS)
+        assert hub.commands == [("a1", "chat", "look again"), ("a1", "kill", "")]
+
+        viewer = (await joined(chromium, hanna, view=True)).page
+        await viewer.click("#agents-button")
+        assert "Reviewer" in await viewer.inner_text("#agents")
+        assert await viewer.locator("#agents button, #agents input").count() == 0
 
 
 async def test_labels_keys_and_phones(chromium: Any, tmp_path: Path) -> None:
