@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -301,12 +301,20 @@ class Hub:
 
     def __init__(self) -> None:
         self.commands: list[tuple[str, str, str]] = []
+        self.rows = [
+            {"id": "a1", "name": "Reviewer", "status": "running", "task": "Review <b>it</b>"}
+        ]
+        self.listeners: list[Callable[[], None]] = []
+
+    def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
+        self.listeners.append(listener)
+        return lambda: self.listeners.remove(listener)
 
     def extension(self, pi: ExtensionAPI) -> None:
         pi.provide("agent_hub", self)
 
     def agents(self) -> list[dict[str, str]]:
-        return [{"id": "a1", "name": "Reviewer", "status": "running", "task": "Review <b>it</b>"}]
+        return self.rows
 
     async def command(self, agent: str, action: str, text: str = "") -> None:
         self.commands.append((agent, action, text))
@@ -333,6 +341,11 @@ async def test_sub_agents_are_shown_and_can_be_steered(chromium: Any, tmp_path: 
         await panel.get_by_role("button", name="Transcript").click()
         await panel.locator("pre", has_text="part 0\npart 7").wait_for(timeout=WAIT_MS)
         assert hub.commands == [("a1", "chat", "look again"), ("a1", "kill", "")]
+
+        hub.rows.append({"id": "a2", "name": "Tester", "status": "running", "task": "Test it"})
+        for listener in hub.listeners:
+            listener()
+        await panel.get_by_text("Tester").wait_for(timeout=WAIT_MS)
 
         viewer = (await joined(chromium, hanna, view=True)).page
         await viewer.click("#agents-button")
@@ -376,6 +389,7 @@ async def test_labels_keys_and_phones(chromium: Any, tmp_path: Path) -> None:
         assert await page.locator(".queue li").count() == 0
 
 
+@pytest.mark.full
 async def test_the_connect_screen_explains_bad_links(chromium: Any) -> None:
     async with relay_running() as relay:
         visited = await visit(chromium, relay.address.replace("ws", "http") + "/")
