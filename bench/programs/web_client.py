@@ -101,7 +101,7 @@ async def measure() -> dict[str, Any]:
                 code = "    value = call(argument)  # a line\n"
                 fenced = await streamed(host, page, "```python\n" + code * 3, 1)
                 found["code"] = fenced
-                found["one paragraph"] = await streamed(host, page, "word " * 36, 250)
+                found["one paragraph"] = await streamed(host, page, " word" * 36, 250)
                 await host.sharing.stop()
         await chromium.close()
     return found

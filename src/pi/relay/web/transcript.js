@@ -399,10 +399,15 @@ function livePart(block, transcript, at) {
       // Text that is one endless paragraph is appended as it is: to draw it again for each
       // update would take longer than the next update.
       if (text.length - stable > LONG_TAIL) {
+        const more = text.slice(drawn);
         if (!node) {
           node = document.createTextNode(text.slice(stable));
           tail.replaceChildren(h("p", {}, node));
-        } else node.appendData(text.slice(drawn));
+        } else if (node.length > LONG_TAIL && /^\s/.test(more)) {
+          // A new line of its own until the answer ends: laying out 40 KB takes too long.
+          node = document.createTextNode(more);
+          tail.append(h("p", {}, node));
+        } else node.appendData(more);
       } else {
         node = null;
         tail.replaceChildren(...markdown(text.slice(stable)));
