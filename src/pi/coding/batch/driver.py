@@ -1,0 +1,241 @@
+"""Runs a batch: a queue of tasks, retries, the budget, and one row per attempt on the disk."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import ExitStack, aclosing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeAlias, Unpack
+
+from pi import __version__
+from pi.base.records import Record
+from pi.coding.batch.budget import Budget, LocalGate
+from pi.coding.batch.execution import Isolation, TaskLimits, TaskRunner, WorkerSettings
+from pi.coding.batch.results import (
+    BatchFolder,
+    BatchResult,
+    Manifest,
+    attempts,
+    latest,
+)
+from pi.coding.batch.tasks import BatchProblem, BatchTask, file_names
+from pi.coding.batch.workers import WorkerLost, WorkerPool
+from pi.coding.runtime.embedding import AgentSessionOptions
+
+Redo: TypeAlias = Literal["failed", "all"]
+RETRIED = frozenset({"error", "timeout"})
+"""Statuses that another attempt may change. A check that failed is a result."""
+PER_WORKER = 8
+
+
+class BatchOptions(Record):
+    """How a batch is run."""
+
+    workers: int | None = None
+    """Worker processes: by default one per processor; 0 runs all sessions in this process."""
+    per_worker: int = PER_WORKER
+    """Sessions at a time in each worker."""
+    retries: int = 2
+    """Further attempts after an error, a timeout or a lost worker."""
+    limits: TaskLimits = TaskLimits()
+    budget: float | None = None
+    """The most that all tasks may cost together, in US dollars, with what was spent before."""
+    isolation: Isolation = "auto"
+    redo: Redo | None = None
+    """Which settled tasks of an earlier run are run again."""
+    ray: str | None = None
+    """The address of a Ray cluster, or ``local``."""
+
+
+class Engine(Protocol):
+    """Runs attempts somewhere."""
+
+    capacity: int
+
+    async def run(self, task: BatchTask, attempt: int) -> BatchResult:
+        """Run an attempt; raises ``WorkerLost``."""
+
+    async def close(self) -> None:
+        """End everything that runs."""
+
+
+class _OwnProcess:
+    """Runs the sessions in this process."""
+
+    def __init__(self, settings: WorkerSettings, budget: Budget, per_worker: int) -> None:
+        self.capacity = per_worker
+        self._runner = TaskRunner(settings, dict(os.environ))
+        self._gate = LocalGate(budget)
+
+    async def run(self, task: BatchTask, attempt: int) -> BatchResult:
+        """Run an attempt."""
+        return await self._runner.run(task, attempt, self._gate)
+
+    async def close(self) -> None:
+        """Nothing is left: cancelled sessions close themselves."""
+
+
+async def run_batch(
+    tasks: Iterable[BatchTask | Mapping[str, Any]],
+    *,
+    output: Path | str | None = None,
+    batch: BatchOptions = BatchOptions(),
+    **options: Unpack[AgentSessionOptions],
+) -> AsyncIterator[BatchResult]:
+    """Run tasks, each in a session of its own; yields every attempt that has ended.
+
+    With ``output`` all results are kept in that folder, and tasks that it has a result of are not
+    run again. ``options`` are those of ``create_agent_session``; worker processes need options that
+    can be pickled, ``BatchOptions(workers=0)`` takes any.
+
+    >>> async for result in run_batch([{"id": "a", "prompt": "Fix the test", "cwd": "repo"}]):
+    ...     print(result.id, result.status, result.cost)
+    """
+    given = [_task(task) for task in tasks]
+    folder = None if output is None else BatchFolder(Path(output).absolute())
+    with ExitStack() as stack:
+        if folder is not None:
+            stack.enter_context(folder)
+            stamp = datetime.now(UTC).isoformat(timespec="seconds")
+            folder.write_request(Manifest(pi=__version__, started=stamp), given)
+            work = folder.path / "work"
+        else:
+            work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pi-batch-")))
+        run = BatchRun(given, folder, batch, options, work=work)
+        async with aclosing(run.results()) as results:
+            async for result in results:
+                yield result
+
+
+def _task(given: BatchTask | Mapping[str, Any]) -> BatchTask:
+    if isinstance(given, BatchTask):
+        return given
+    import msgspec  # imported by the records already
+
+    try:
+        return msgspec.convert(given, BatchTask)
+    except msgspec.ValidationError as error:
+        raise BatchProblem(f"Not a task: {error}") from error
+
+
+class BatchRun:
+    """One run of a batch, in a folder that is open, or without one."""
+
+    def __init__(
+        self,
+        tasks: Sequence[BatchTask],
+        folder: BatchFolder | None,
+        batch: BatchOptions,
+        options: AgentSessionOptions,
+        *,
+        work: Path,
+    ) -> None:
+        self._folder = folder
+        self._batch = batch
+        before = [] if folder is None else folder.results()
+        self._attempts = attempts(before)
+        done = latest(before)
+        self.tasks = [task for task in tasks if self._is_open(done.get(task.id))]
+        self.skipped = len(tasks) - len(self.tasks)
+        self.budget = Budget(batch.budget, spent=sum(row.cost for row in before))
+        self._settings = WorkerSettings(
+            options=options,
+            folder=None if folder is None else folder.path,
+            work=work,
+            isolation=batch.isolation,
+            limits=batch.limits,
+            names=file_names(task.id for task in tasks),
+        )
+
+    def _is_open(self, row: BatchResult | None) -> bool:
+        """Whether a task is to be run."""
+        if row is None or self._batch.redo == "all":
+            return True
+        if self._batch.redo == "failed":
+            return row.status != "done"
+        return not row.is_settled
+
+    async def results(self) -> AsyncGenerator[BatchResult, None]:
+        """Run the tasks; yields each attempt after its row is on the disk."""
+        queue = deque((task, 1) for task in self.tasks)
+        ended: asyncio.Queue[BatchResult | BaseException] = asyncio.Queue()
+        engine = self._engine()
+        running: set[asyncio.Task[None]] = set()
+        awaited = 0
+        try:
+            while queue or awaited:
+                while queue and awaited < engine.capacity and not self.budget.is_spent:
+                    task, number = queue.popleft()
+                    work = self._attempt(engine, task, number, queue, ended)
+                    started = asyncio.create_task(work, name=f"batch task {task.id}")
+                    running.add(started)
+                    started.add_done_callback(running.discard)
+                    awaited += 1
+                if not awaited:
+                    return  # the budget is spent
+                for result in await self._saved(ended):
+                    awaited -= 1
+                    yield result
+        finally:
+            for started in running:
+                started.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+            await engine.close()
+
+    async def _attempt(
+        self,
+        engine: Engine,
+        task: BatchTask,
+        number: int,
+        queue: deque[tuple[BatchTask, int]],
+        ended: asyncio.Queue[BatchResult | BaseException],
+    ) -> None:
+        """Run one attempt; one that may succeed later goes to the end of the queue, at once."""
+        attempt = self._attempts[task.id] = self._attempts.get(task.id, 0) + 1
+        try:
+            result = await engine.run(task, attempt)
+        except WorkerLost as lost:
+            result = BatchResult(id=task.id, status="error", attempt=attempt, error=str(lost))
+        except Exception as error:  # the batch cannot go on: the driver raises it
+            ended.put_nowait(error)
+            return
+        if result.status in RETRIED and number <= self._batch.retries:
+            queue.append((task, number + 1))
+        ended.put_nowait(result)
+
+    async def _saved(self, ended: asyncio.Queue[BatchResult | BaseException]) -> list[BatchResult]:
+        """Wait for results and save all that are there with one flush."""
+        arrived = [await ended.get()]
+        while not ended.empty():
+            arrived.append(ended.get_nowait())
+        rows = [each for each in arrived if isinstance(each, BatchResult)]
+        if rows and self._folder is not None:
+            await asyncio.to_thread(self._folder.append, rows)
+        for each in arrived:
+            if isinstance(each, BaseException):
+                raise each
+        return rows
+
+    def _engine(self) -> Engine:
+        batch, environ = self._batch, dict(os.environ)
+        workers = (os.cpu_count() or 1) if batch.workers is None else batch.workers
+        if batch.ray is not None:
+            from pi.coding.batch.ray_engine import RayEngine  # deferred: an optional dependency
+
+            return RayEngine(
+                self._settings, self.budget, workers=workers or 1, per_worker=batch.per_worker,
+                address=batch.ray, environ=environ,
+            )  # fmt: skip
+        if workers == 0:
+            return _OwnProcess(self._settings, self.budget, batch.per_worker)
+        size = max(1, len(self.tasks))
+        per_worker = min(batch.per_worker, size)
+        return WorkerPool(
+            self._settings, self.budget, workers=min(workers, size), per_worker=per_worker,
+            cwd=Path.cwd(), environ=environ,
+        )  # fmt: skip
