@@ -52,6 +52,9 @@ class BatchOptions(Record):
     """The address of a Ray cluster, or ``local``."""
 
 
+DEFAULTS = BatchOptions()
+
+
 class Engine(Protocol):
     """Runs attempts somewhere."""
 
@@ -84,7 +87,7 @@ async def run_batch(
     tasks: Iterable[BatchTask | Mapping[str, Any]],
     *,
     output: Path | str | None = None,
-    batch: BatchOptions = BatchOptions(),
+    batch: BatchOptions = DEFAULTS,
     **options: Unpack[AgentSessionOptions],
 ) -> AsyncIterator[BatchResult]:
     """Run tasks, each in a session of its own; yields every attempt that has ended.

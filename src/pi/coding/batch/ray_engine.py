@@ -1,7 +1,7 @@
 """Ray actors as workers: the engine of a batch on a cluster.
 
-Actor calls are at-most-once, and an error may follow a success: the driver retries by id and attempt,
-as with worker processes. The folder of the batch must be on a file system that all nodes share.
+Actor calls are at-most-once, and an error may follow a success: the driver retries by id and
+attempt, as with worker processes. All nodes must share the file system of the batch's folder.
 """
 
 from __future__ import annotations

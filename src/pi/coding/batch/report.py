@@ -1,4 +1,4 @@
-"""The report of a batch: a table for the terminal, and one page with charts that needs no network."""
+"""The report of a batch: a table for the terminal, and a page with charts that works offline."""
 
 from __future__ import annotations
 
