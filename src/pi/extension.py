@@ -243,6 +243,7 @@ if TYPE_CHECKING:
     from pi.base.processes.terminal import ChildTerminal
     from pi.coding.claude_tools import ClaudeCall, claude_call, claude_names, pi_arguments
     from pi.coding.export.share import Shared
+    from pi.coding.extension_host.api.workers import WorkerProcess
     from pi.coding.files.documents.convert import (
         ConversionFailed,
         ConversionLimits,
@@ -250,6 +251,7 @@ if TYPE_CHECKING:
         ConvertedDocument,
         convert_document,
     )
+    from pi.coding.files.syntax import SYNTAX_LANGUAGES, can_parse_syntax, syntax_language
     from pi.coding.files.working_copies import (
         ClosedCopy,
         Patch,
@@ -318,6 +320,12 @@ else:
                 "ConvertedDocument",
                 "convert_document",
             ),
+            "pi.coding.extension_host.api.workers": ("WorkerProcess",),
+            "pi.coding.files.syntax": (
+                "SYNTAX_LANGUAGES",
+                "can_parse_syntax",
+                "syntax_language",
+            ),
             "pi.coding.files.working_copies": (
                 "ClosedCopy",
                 "Patch",
@@ -361,6 +369,7 @@ else:
 
 __all__ = [
     "API_VERSION",
+    "SYNTAX_LANGUAGES",
     "UNSET",
     "Access",
     "AddressPolicy",
@@ -611,10 +620,12 @@ __all__ = [
     "ViewOptions",
     "Where",
     "Work",
+    "WorkerProcess",
     "WorkingCopy",
     "WorkingCopyFailed",
     "address_kind",
     "agent_events",
+    "can_parse_syntax",
     "chat_completions_server",
     "claude_call",
     "claude_names",
@@ -650,6 +661,7 @@ __all__ = [
     "serve_events",
     "start_detached",
     "sweep_working_copies",
+    "syntax_language",
     "tool",
     "usage_of",
     "write_edit",

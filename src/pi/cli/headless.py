@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from pi.ai.models.model import Model
 from pi.cli.arguments import Arguments, Mode, UsageError
-from pi.cli.process import confirm, piped_input, print_error, protocol_output, run_until_signal
+from pi.cli.process import (
+    confirm,
+    piped_input,
+    print_error,
+    protocol_output,
+    redact_crash,
+    run_until_signal,
+)
 from pi.cli.session_setup import (
     AttachedFiles,
     OpenCancelled,
@@ -91,7 +98,9 @@ async def _run(
         built = await assemble(cwd, host, session_options(arguments), parts)
     if needs_session:
         _introduce(built, verbose="verbose" in arguments.options)
-    end_log = _start_log(host)
+    redact = partial(built.session.extensions.redacted, sink="log")
+    redact_crash(redact)
+    end_log = _start_log(host, redact)
     when_ready()
     output = Output(stdout)
     try:
@@ -131,7 +140,7 @@ async def _reading(
     return build
 
 
-def _start_log(host: Machine) -> Callable[[], None]:
+def _start_log(host: Machine, redact: Callable[[str], str]) -> Callable[[], None]:
     """Writes a log if a variable requests details; returns a function that closes it.
 
     Without a screen, warnings go to standard error, so there is no log by default.
@@ -141,7 +150,7 @@ def _start_log(host: Machine) -> Callable[[], None]:
         from pi.modes.log_file import CODEX_DEBUG, is_detailed, start_log
 
         if is_detailed(host.environ, CODEX_DEBUG):
-            return start_log(host.agent_dir, host.environ)
+            return start_log(host.agent_dir, host.environ, redact=redact)
     return lambda: None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -11,6 +12,7 @@ from pi.base.errors import PiError
 from pi.base.files import expand_home
 from pi.base.records import replace
 from pi.cli.arguments import OPENS_STORED, Arguments
+from pi.cli.process import redact_crash
 from pi.cli.session_setup import (
     AttachedFiles,
     OpenCancelled,
@@ -224,7 +226,9 @@ async def _assembled(
         ui=opening.extension_ui,
         on_stall=opening.on_stall,
     )
-    return await assemble(cwd, host, session_options(arguments), parts), choice
+    built = await assemble(cwd, host, session_options(arguments), parts)
+    redact_crash(partial(built.session.extensions.redacted, sink="log"))
+    return built, choice
 
 
 class _Unanswered(Exception):

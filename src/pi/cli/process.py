@@ -263,6 +263,17 @@ def confirm(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
+_redact_crash: list[Callable[[str], str]] = []
+
+
+def redact_crash(redact: Callable[[str], str]) -> None:
+    """Let ``redact`` change the log of a crash, as the last session of this process does.
+
+    For the whole process: when a crash is logged, nothing of the session is left.
+    """
+    _redact_crash[:] = [redact]
+
+
 def log_crash(problem: Exception, environ: Mapping[str, str]) -> Path:
     """Logs the traceback of ``problem``, redacted, and returns the path of the log.
 
@@ -271,7 +282,7 @@ def log_crash(problem: Exception, environ: Mapping[str, str]) -> Path:
     from pi.modes.log_file import NAME, start_log  # deferred: only a crash needs it
 
     folder = agent_directory(environ)
-    end = start_log(folder, environ)
+    end = start_log(folder, environ, redact=next(iter(_redact_crash), None))
     try:
         with open(folder / NAME, "a", opener=open_private):
             pass  # the log handler does not report that it cannot write

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from asyncio.selector_events import BaseSelectorEventLoop
 from pathlib import Path
 from typing import Any
 
@@ -199,10 +200,41 @@ async def test_no_part_of_a_page_reaches_this_machine(
 
 @needs_chromium
 @pytest.mark.full
-async def test_the_user_may_allow_a_private_network(tmp_path: Path) -> None:
+async def test_the_user_may_refuse_a_private_network(tmp_path: Path) -> None:
     ui = FakeUI(agrees=False)
     (text,) = await browse(tmp_path, {"action": "open", "url": "http://10.9.9.9/"}, ui=ui)
 
-    question = "The model wants to open 10.9.9.9:80."
-    assert ("confirm", "Open pages of a private network?", question) in ui.seen
+    assert ui.seen.count(("confirm", *PRIVATE)) == 1
     assert "10.9.9.9 is not allowed: it is in a private network." in text
+
+
+PRIVATE = ("Open pages of a private network?", "The model wants to open 10.9.9.9:80.")
+
+
+@needs_chromium
+@pytest.mark.full
+async def test_the_user_may_allow_a_private_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once for a host and port: other ones are asked about again."""
+    ui = FakeUI(agrees=True)
+    async with web_site({"/": (HTML, b"<title>Inside</title><h1>Inside</h1>")}) as site:
+        connect = BaseSelectorEventLoop.sock_connect
+
+        async def to_site(self: Any, opened: socket.socket, target: Any) -> None:
+            """Connections to the private address end at the site."""
+            here = ("127.0.0.1", site.port)
+            await connect(self, opened, here if target[0] == "10.9.9.9" else target)
+
+        monkeypatch.setattr(BaseSelectorEventLoop, "sock_connect", to_site)
+        texts = await browse(
+            tmp_path,
+            {"action": "open", "url": "http://10.9.9.9/"},
+            {"action": "open", "url": "http://10.9.9.9/"},
+            {"action": "open", "url": "http://10.9.9.9:81/"},
+            ui=ui,
+        )
+
+    assert ["Inside" in text for text in texts] == [True] * 3
+    asked = [each[2] for each in ui.seen if each[0] == "confirm"]
+    assert asked == [PRIVATE[1], PRIVATE[1].replace(":80", ":81")]

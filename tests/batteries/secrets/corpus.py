@@ -116,6 +116,8 @@ def _forms(value: str) -> Iterator[str]:
     yield json.dumps(value)[1:-1]
     yield json.dumps(value, ensure_ascii=False)[1:-1]
     yield json.dumps(value, ensure_ascii=False)[1:-1].replace("/", "\\/")
+    yield repr(value)[1:-1]
+    yield repr("\"'" + value)[4:-1]
     yield quote(value, safe="")
     yield json.dumps(json.dumps(value)[1:-1])[1:-1]
     yield json.dumps(json.dumps(value, ensure_ascii=False)[1:-1], ensure_ascii=False)[1:-1]

@@ -10,6 +10,7 @@ import pytest
 from pi.batteries.secrets.requests import RestoreRules, restored_arguments
 from pi.batteries.secrets.sources import Entry, compiled, from_environment, merged, parse_file
 from pi.batteries.secrets.vault import PLACEHOLDER, Vault
+from pi.coding.export.redaction import Redactor
 from pi.extension import BadResource
 
 re2 = pytest.importorskip("re2")
@@ -76,6 +77,20 @@ def test_lines_of_a_private_key_are_hidden_wherever_they_are_cut(engine: Any) ->
         assert "MIIEabcd" not in hidden.mask(text)
         assert "qrstuvwx" not in hidden.mask(text)
         assert hidden.restore(hidden.mask(text)) == text
+
+
+@pytest.mark.parametrize("engine", [re2, None])
+@pytest.mark.parametrize("before", ["\\n", "\\t", "\\u000a", "\\x0a", "%3D", "\x1b[31m", "x="])
+def test_a_key_behind_an_escape_is_hidden(engine: Any, before: str) -> None:
+    hidden = vault(engine=engine)
+    text = f"{before}ghp_{'a1' * 18} task-management-of-many-things"
+
+    masked = hidden.mask(text)
+
+    assert masked.startswith(f"{before}<<$env:S")
+    assert masked.endswith(" task-management-of-many-things")
+    assert hidden.restore(masked) == text
+    assert Redactor().text(text) == f"{before}[redacted] task-management-of-many-things"
 
 
 def test_replaced_values_do_not_come_back() -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from pi.ai.providers.faux import call, calls, says, thinks
 from pi.batteries.stream_rules import adapter
-from pi.batteries.stream_rules.matcher import LANGUAGES, MatchRequest, SlowMatcher, language_of
-from pi.extension import ExtensionAPI, SpawnRequest
+from pi.batteries.stream_rules.matcher import MatchRequest, SlowMatcher
+from pi.extension import SYNTAX_LANGUAGES, ExtensionAPI, SpawnRequest
 from tests.batteries.stream_rules.stream import (
     Notices,
     recorded,
@@ -173,16 +173,6 @@ async def test_without_re2_every_condition_is_matched_at_the_end_of_a_block(
         assert "pip install 'pi-harness[rules]'" in ui.notices[0]
 
 
-def test_the_language_is_that_of_the_suffix() -> None:
-    assert [language_of(path) for path in ("a/b.TS", "x.tsx", "m.py", "Makefile", "a.xyz")] == [
-        "typescript",
-        "tsx",
-        "python",
-        "",
-        "",
-    ]
-
-
 @pytest.mark.full
 async def test_the_parser_knows_every_listed_language(tmp_path: Path) -> None:
     problems: list[str] = []
@@ -190,7 +180,7 @@ async def test_the_parser_knows_every_listed_language(tmp_path: Path) -> None:
     rules = registered({"astCondition": "x"}).rules
     async with extension_session(tmp_path, apis.append):
         matcher = SlowMatcher(apis[0], problems.append)
-        for language in LANGUAGES:
+        for language in SYNTAX_LANGUAGES:
             await matcher.find(MatchRequest(text="x", rules=rules, language=language))
 
     assert problems == []

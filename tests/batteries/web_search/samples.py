@@ -52,6 +52,15 @@ MESSAGES = [
     {"role": "system", "content": INSTRUCTIONS},
     {"role": "user", "content": QUERY.query},
 ]
+KIMI_REQUEST = {
+    "model": "kimi-k2.6",
+    "messages": [
+        {"role": "system", "content": f"{INSTRUCTIONS}\nCite as Markdown links."},
+        {"role": "user", "content": QUERY.query},
+    ],
+    "tools": [{"type": "builtin_function", "function": {"name": "$web_search"}}],
+    "thinking": {"type": "disabled"},
+}
 EXA_TEXT = f"""Title: Timeouts
 URL: {PAGE}
 Published Date: 2026-11-10T00:00:00.000Z
@@ -181,30 +190,24 @@ SAMPLES = [
     ),
     Sample(
         name="kimi",
-        request=post(
-            "/",
-            {
-                "text_query": QUERY.query,
-                "limit": 10,
-                "enable_page_crawling": False,
-                "timeout_seconds": 30,
-            },
-            **BEARER,
-        ),
+        request=post("/chat/completions", KIMI_REQUEST, **BEARER),
         answer=Answer(
             body={
-                "search_results": [
+                "id": "c-2",
+                "model": "kimi-k2.6",
+                "choices": [
                     {
-                        "site_name": "Docs",
-                        "title": "Timeouts",
-                        "url": PAGE,
-                        "snippet": "Since 3.11.",
+                        "finish_reason": "stop",
+                        "message": {"role": "assistant", "content": f"See [Docs]({PAGE})."},
                     }
-                ]
+                ],
+                "usage": {"prompt_tokens": 9, "completion_tokens": 2},
             }
         ),
-        empty=Answer(body={"search_results": []}),
+        empty=Answer(body={"choices": [{"finish_reason": "stop", "message": {"content": ""}}]}),
         sources=[PAGE],
+        text=f"See [Docs]({PAGE}).",
+        details={"requestId": "c-2", "usage": {"inputTokens": 9, "outputTokens": 2}},
     ),
     Sample(
         name="anthropic",

@@ -24,7 +24,16 @@ from pi.batteries.web_search.search import (
     explain,
 )
 from pi.coding.extension_host.api.services import ExtensionHttp
-from tests.batteries.web_search.samples import BY_NAME, CALL, EXA_TEXT, OTHER, PAGE, QUERY, SAMPLES
+from tests.batteries.web_search.samples import (
+    BY_NAME,
+    CALL,
+    EXA_TEXT,
+    KIMI_REQUEST,
+    OTHER,
+    PAGE,
+    QUERY,
+    SAMPLES,
+)
 from tests.batteries.web_search.samples import Sample as ProviderSample
 from tests.batteries.web_search.search_server import Answer, SearchServer, search_server
 
@@ -198,6 +207,46 @@ async def test_zai_is_asked_with_other_arguments_if_it_refuses_them(
     ]
 
 
+KIMI_SEARCH = {
+    "role": "assistant",
+    "content": "",
+    "tool_calls": [
+        {
+            "id": "t-1",
+            "type": "builtin_function",
+            "function": {"name": "$web_search", "arguments": '{"opaque": "\\u00fc"}'},
+        }
+    ],
+}
+
+
+async def test_kimi_gets_back_what_its_search_returned() -> None:
+    searching = Answer(body={"choices": [{"finish_reason": "tool_calls", "message": KIMI_SEARCH}]})
+    response, server = await asked("kimi", searching, searching, BY_NAME["kimi"].answer)
+
+    result = {
+        "role": "tool",
+        "tool_call_id": "t-1",
+        "name": "$web_search",
+        "content": '{"opaque": "\\u00fc"}',
+    }
+    first, second, third = (request["body"] for request in server.requests)
+    assert first == KIMI_REQUEST
+    round_trip = [KIMI_SEARCH, result]
+    assert second == {**first, "messages": [*first["messages"], *round_trip]}
+    assert third == {**first, "messages": [*second["messages"], *round_trip]}
+    assert [source.url for source in response.sources] == [PAGE]
+
+
+async def test_kimi_has_to_answer_after_five_searches() -> None:
+    searching = Answer(body={"choices": [{"finish_reason": "tool_calls", "message": KIMI_SEARCH}]})
+    async with search_server(searching) as server, chain() as running:
+        with pytest.raises(SearchFailed, match="found nothing"):
+            await running.ask(PROVIDERS["kimi"], Account(key="k", base_url=server.url), QUERY)
+
+    assert ["tools" in request["body"] for request in server.requests] == [True] * 5 + [False]
+
+
 async def test_zai_is_not_asked_again_after_another_error() -> None:
     refused = Answer(body={"error": {"code": -1, "message": "quota used up"}})
     error = await failure("zai", refused, BY_NAME["zai"].answer)
@@ -278,7 +327,6 @@ async def test_codex_without_annotations_takes_the_links_of_the_text() -> None:
     [
         ("tavily", 1, "max_results", 5),
         ("tavily", 99, "max_results", 20),
-        ("kimi", 99, "limit", 20),
         ("parallel", 99, "max_results", 40),
         ("kagi", 99, "limit", 40),
         ("exa", 3, "numResults", 3),

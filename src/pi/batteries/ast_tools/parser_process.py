@@ -1,52 +1,26 @@
-"""The program that parses, searches and rewrites. It uses nothing of pi.
+"""Parses, searches and rewrites in a process of its own; it uses nothing of pi.
 
-It runs in a process of its own: a parser may crash, hang, or print a backtrace on the terminal. It
-reads one frame per request and writes one frame per answer.
+A parser may crash, hang, or print a backtrace on the terminal.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import sys
-from typing import Any, BinaryIO
+from collections.abc import Iterator
+from typing import Any
 
 _VARIABLE = re.compile(r"\$\$\$([A-Z_][A-Z0-9_]*)|\$([A-Z_][A-Z0-9_]*)")
 """A variable of a pattern: ``$$$ARGS`` stands for any number of nodes, ``$X`` for one."""
 
 
-def main() -> None:
-    """Answer requests until the input ends."""
-    source, sink = sys.stdin.buffer, sys.stdout.buffer
-    # The parser prints a backtrace when it fails; the failure itself is in the answer.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-    while (request := _read_frame(source)) is not None:
-        _write_frame(sink, _answer(request))
-
-
-def _read_frame(source: BinaryIO) -> Any:
-    header = source.read(4)
-    if len(header) < 4:
-        return None
-    return json.loads(source.read(int.from_bytes(header, "big")))
-
-
-def _write_frame(sink: BinaryIO, value: Any) -> None:
-    data = json.dumps(value).encode()
-    sink.write(len(data).to_bytes(4, "big") + data)
-    sink.flush()
-
-
-def _answer(request: dict[str, Any]) -> dict[str, Any]:
+def answers(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The one answer to a request."""
     try:
-        if not request:
-            return {}  # the first request waits for the start
-        return {"matches": _matches(request)}
+        yield {"matches": _matches(request)}
     except BaseException as error:  # a panic of the parser is no Exception
-        if isinstance(error, KeyboardInterrupt | SystemExit):
+        if isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit):
             raise
-        return {"error": reason_of(str(error))}
+        yield {"error": reason_of(str(error))}
 
 
 def reason_of(text: str) -> str:
@@ -95,7 +69,3 @@ def _rewritten(node: Any, rewrite: str, text: str) -> str:
         return text[nodes[0].range().start.index : nodes[-1].range().end.index] if nodes else ""
 
     return _VARIABLE.sub(value, rewrite)
-
-
-if __name__ == "__main__":
-    main()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import fnmatch
 from pathlib import PurePath
 
-from pi.batteries.ast_tools.parser import checked_language, language_of
-from pi.extension import ExtensionAPI, PiError, Record, ToolFailed
+from pi.batteries.ast_tools.parser import checked_language
+from pi.extension import ExtensionAPI, PiError, Record, ToolFailed, syntax_language
 
 MAX_FILES = 5000
 """Files of one call."""
@@ -33,7 +33,7 @@ async def source_files(pi: ExtensionAPI, path: str, language: str, glob: str) ->
         names = [each for each in names if _fits(each, glob)]
     # A single file may have any suffix if the call names the language.
     alone = len(names) == 1 and names[0] == path
-    kept = {name: language_of(name) or (chosen if alone else "") for name in names}
+    kept = {name: syntax_language(name) or (chosen if alone else "") for name in names}
     kept = {name: found for name, found in kept.items() if found and chosen in ("", found)}
     if not kept:
         what = f"{chosen} files" if chosen else "files in a supported language"

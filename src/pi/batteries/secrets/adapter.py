@@ -23,6 +23,7 @@ from pi.extension import (
     ExtensionAPI,
     ExtensionContext,
     ModelRequest,
+    PiError,
     ProviderError,
     SessionStartEvent,
     StreamEvent,
@@ -35,6 +36,7 @@ SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
     ("secrets.shapes", bool, True, "also hide what looks like a key"),
     ("secrets.restoreInto", tuple[str, ...], (), "tools that get values although they leave pi"),
 )
+CORRECT = "Correct the file and use /reload, or switch secrets.enabled off."
 KIND = "secrets"
 FILE = "secrets.yml"
 SHORTEST_CREDENTIAL = 6
@@ -161,12 +163,18 @@ class SessionSecrets:
             problem = self._problem or "The key of the placeholders could not be read."
             raise ProviderError(
                 f"The request was not sent, because secrets cannot be hidden. {problem}",
-                hint="Correct the file and use /reload, or switch secrets.enabled off.",
+                hint=CORRECT,
             )
         return self._vault, self._masking
 
     def redact(self, text: str, sink: str) -> str:
-        """``text`` for the log, an export, a share or a guest."""
+        """``text`` for the log, an export, a share or a guest.
+
+        Raises ``PiError`` if a file with secrets cannot be used. The log goes on without it: its
+        lines are needed to find out why.
+        """
+        if self._problem and sink != "log":
+            raise PiError(f"Secrets cannot be hidden. {self._problem}", hint=CORRECT)
         return text if self._vault is None else self._vault.redact(text)
 
     # ``/secrets`` ---------------------------------------------------------------------------------

@@ -85,6 +85,17 @@ SHAPES = (
 )
 
 
+_START = r"\b|\\[abfnrtv]|\\x[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2}|\x1b\[[0-9;]*m"
+"""Where a key may begin: also behind an escape, whose last letter would hide the boundary."""
+
+
+def in_texts(pattern: str) -> str:
+    """The pattern of a shape for keys within a text, also one of JSON, of a URL or in colours."""
+    if pattern.startswith(r"\b"):
+        return f"(?P<before>{_START}){pattern[2:]}"
+    return pattern.replace(r"(?P<before>\b", f"(?P<before>(?:{_START})", 1)
+
+
 def without_groups(pattern: str) -> str:
     """The pattern for a search that needs no groups."""
     return re.sub(r"\(\?P<\w+>", "(?:", pattern)

@@ -156,10 +156,12 @@ def merged(
 
 
 def written_forms(value: str) -> Iterator[str]:
-    """A value as it occurs in texts: literal, escaped in JSON and URLs, and line by line."""
+    """A value as it occurs in texts: literal, escaped in JSON, Python and URLs, line by line."""
     yield value
     yield json.dumps(value)[1:-1]
     yield json.dumps(value, ensure_ascii=False)[1:-1]
+    yield repr(value)[1:-1]
+    yield repr("\"'" + value)[4:-1]  # within a text that has both quotes
     yield quote(value, safe="", errors="replace")
     yield from url_passwords(value)
     if "\n" in value:

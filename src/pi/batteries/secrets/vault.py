@@ -14,7 +14,14 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from pi.batteries.secrets.shapes import PRIVATE_KEY, SHAPES, Shape, secret_part, without_groups
+from pi.batteries.secrets.shapes import (
+    PRIVATE_KEY,
+    SHAPES,
+    Shape,
+    in_texts,
+    secret_part,
+    without_groups,
+)
 from pi.batteries.secrets.sources import Entry, compiled, written_forms
 from pi.extension import Record
 
@@ -228,9 +235,10 @@ class _Search:
 
     @classmethod
     def of_shapes(cls, shapes: Sequence[Shape], re2: Any) -> _Search:
-        patterns = (without_groups(shape.pattern).encode() for shape in shapes)
-        needles = tuple((shape.needle, re.compile(shape.pattern, re.ASCII)) for shape in shapes)
-        return cls(_compile(re2, b"|".join(patterns)), needles)
+        named = [(shape.needle, in_texts(shape.pattern)) for shape in shapes]
+        needles = tuple((needle, re.compile(pattern, re.ASCII)) for needle, pattern in named)
+        plain = (without_groups(pattern).encode() for _, pattern in named)
+        return cls(_compile(re2, b"|".join(plain)), needles)
 
     def sub(self, text: str, replace: Callable[[str], str]) -> str:
         """``text`` with every match replaced."""

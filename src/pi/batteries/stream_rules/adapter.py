@@ -9,7 +9,7 @@ from typing import Any
 
 from pi.batteries.stream_rules.decisions import Decisions
 from pi.batteries.stream_rules.injections import RepeatState
-from pi.batteries.stream_rules.matcher import SlowMatcher, can_parse
+from pi.batteries.stream_rules.matcher import SlowMatcher
 from pi.batteries.stream_rules.patterns import load_re2
 from pi.batteries.stream_rules.policy import StreamRulesPolicy
 from pi.batteries.stream_rules.rules import (
@@ -28,6 +28,7 @@ from pi.extension import (
     Rule,
     SessionStartEvent,
     SessionTreeEvent,
+    can_parse_syntax,
     parse_rule,
 )
 
@@ -164,7 +165,7 @@ class SessionRules:
                 f" complete, not while it streams. {_INSTALL}"
             )
         trees = [rule.name for rule in rules if rule.ast]
-        if trees and not can_parse():
+        if trees and not can_parse_syntax():
             names = ", ".join(trees)
             self._complain(
                 f"ast-grep is not installed: astCondition is not checked ({names}). {_INSTALL}"

@@ -3,70 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import sys
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
-from importlib.util import find_spec
-from pathlib import Path, PurePath
 
 from pi.batteries.stream_rules.rules import StreamRule
-from pi.extension import BadFrame, Child, ExtensionAPI, PiError, Record
+from pi.extension import ExtensionAPI, PiError, Record, WorkerProcess
 
 SECONDS = 2.0
 """Time limit of one pattern. The end of an answer waits for it."""
-START_SECONDS = 20.0
-"""Time limit of the start of the process, on a machine under load."""
 MAX_TEXT = 1_000_000
 """Characters of a block that are matched; a parser needs 0.5 s for as many."""
-_START = (
-    "import json,sys;sys.path[:]=json.loads(sys.argv[1]);"
-    "from pi.batteries.stream_rules.matcher_process import main;main()"
-)
-
-LANGUAGES = {
-    language: suffixes.split()
-    for language, suffixes in {
-        "bash": ".sh .bash .zsh",
-        "c": ".c .h",
-        "cpp": ".cc .cpp .cxx .hh .hpp .hxx",
-        "csharp": ".cs",
-        "css": ".css",
-        "elixir": ".ex .exs",
-        "go": ".go",
-        "haskell": ".hs",
-        "hcl": ".hcl .tf",
-        "html": ".htm .html",
-        "java": ".java",
-        "javascript": ".cjs .js .jsx .mjs",
-        "json": ".json",
-        "kotlin": ".kt .kts",
-        "lua": ".lua",
-        "nix": ".nix",
-        "php": ".php",
-        "python": ".py .pyi",
-        "ruby": ".rb",
-        "rust": ".rs",
-        "scala": ".sbt .scala",
-        "solidity": ".sol",
-        "swift": ".swift",
-        "tsx": ".tsx",
-        "typescript": ".cts .mts .ts",
-        "yaml": ".yaml .yml",
-    }.items()
-}
-"""Languages that the parser knows. It panics if it is asked for another one."""
-_LANGUAGE_OF = {suffix: name for name, suffixes in LANGUAGES.items() for suffix in suffixes}
-
-
-def language_of(path: str) -> str:
-    """The language of a file by its name; empty if it is none that can be parsed."""
-    return _LANGUAGE_OF.get(PurePath(path).suffix.lower(), "")
-
-
-def can_parse() -> bool:
-    """Whether the library for syntax trees is installed."""
-    return find_spec("ast_grep_py") is not None
 
 
 class MatchRequest(Record):
@@ -106,10 +51,10 @@ class SlowMatcher:
     def __init__(
         self, pi: ExtensionAPI, complain: Callable[[str], None], *, seconds: float = SECONDS
     ) -> None:
-        self._pi = pi
+        function = "pi.batteries.stream_rules.matcher_process:answers"
+        self._worker = WorkerProcess(pi, function, kind="matcher")
         self._complain = complain
         self._seconds = seconds
-        self._child: Child | None = None
         self._busy = asyncio.Lock()
         self._given_up: set[tuple[str, str]] = set()
         """Patterns that hang or fail, by rule."""
@@ -142,7 +87,6 @@ class SlowMatcher:
         found: dict[str, StreamRule],
     ) -> int:
         """Match until a pattern hangs; returns how many are done."""
-        child = await self._started()
         asked = {
             "text": request.text,
             "removed": request.removed,
@@ -150,53 +94,20 @@ class SlowMatcher:
             "lines": request.stable_lines(),
             "patterns": [pattern for _, pattern, _ in waiting],
         }
-        with suppress(ConnectionError):  # it has ended: there is no answer to read
-            await child.write_frame(json.dumps(asked).encode())
-        for number, (rule, _, source) in enumerate(waiting):
-            frame = await self._read(child, self._seconds)
-            if frame is None:
-                await self._stop()
-                text = f"Rule {rule.name}: {source!r} took longer than {self._seconds:g} s"
-                self._give_up([waiting[number]], f"{text}. It is not checked any more.")
-                return number + 1
-            answer = json.loads(frame)
+        answers = await self._worker.ask(asked, seconds=self._seconds, answers=len(waiting))
+        for number, answer in enumerate(answers):
+            rule, _, source = waiting[number]
             if answer.get("matched"):
                 found[rule.name] = rule
             if problem := answer.get("error"):
                 self._give_up([waiting[number]], f"Rule {rule.name}: {source!r}: {problem}")
-        return len(waiting)
+        if len(answers) == len(waiting):
+            return len(waiting)
+        rule, _, source = waiting[len(answers)]
+        text = f"Rule {rule.name}: {source!r} took longer than {self._seconds:g} s"
+        self._give_up([waiting[len(answers)]], f"{text}. It is not checked any more.")
+        return len(answers) + 1
 
     def _give_up(self, patterns: Sequence[tuple[StreamRule, str, str]], reason: str) -> None:
         self._given_up.update((rule.name, source) for rule, _, source in patterns)
         self._complain(reason)
-
-    async def _read(self, child: Child, seconds: float) -> bytes | None:
-        """The next answer; ``None`` if the process takes too long or has ended."""
-        try:
-            async with asyncio.timeout(seconds):
-                return await child.read_frame()
-        except (TimeoutError, BadFrame):
-            return None
-        except asyncio.CancelledError:
-            await self._stop()  # an answer that is not read would be taken for the next one
-            raise
-
-    async def _started(self) -> Child:
-        if self._child is None:
-            command = [sys.executable, "-I", "-c", _START, json.dumps(sys.path)]
-            child = await self._pi.spawn(command, cwd=Path(sys.prefix), kind="matcher")
-            self._child = child
-            # The time limit of a pattern must not include the start of Python.
-            hello = {"text": "", "removed": "", "language": "", "lines": None, "patterns": [""]}
-            with suppress(ConnectionError):
-                await child.write_frame(json.dumps(hello).encode())
-            if await self._read(child, START_SECONDS) is None:
-                await self._stop()
-                raise PiError("the process that matches them did not start.")
-        assert self._child is not None
-        return self._child
-
-    async def _stop(self) -> None:
-        child, self._child = self._child, None
-        if child is not None:
-            await child.terminate(grace=0)

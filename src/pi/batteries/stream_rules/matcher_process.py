@@ -1,43 +1,19 @@
-"""The program that matches what may take long: Python patterns and syntax trees.
+"""Matches in a process of its own what may take long: Python patterns and syntax trees.
 
-It runs in a process of its own, because ``re`` has no time limit and the parser of a language may
-crash. It reads one frame per request and writes one frame per pattern, so that the reader knows
-which pattern it waits for. It uses nothing of pi.
+``re`` has no time limit, and the parser of a language may crash. It uses nothing of pi.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import sys
-from collections.abc import Callable
-from typing import Any, BinaryIO
+from collections.abc import Callable, Iterator
+from typing import Any
 
 
-def main() -> None:
-    """Answer requests until the input ends."""
-    source, sink = sys.stdin.buffer, sys.stdout.buffer
-    # The parser prints a backtrace when it fails; the failure itself is in the answer.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-    while (request := read_frame(source)) is not None:
-        for number in range(len(request["patterns"])):
-            write_frame(sink, _answer(request, number))
-
-
-def read_frame(source: BinaryIO) -> Any:
-    """The next request; ``None`` at the end."""
-    header = source.read(4)
-    if len(header) < 4:
-        return None
-    return json.loads(source.read(int.from_bytes(header, "big")))
-
-
-def write_frame(sink: BinaryIO, value: Any) -> None:
-    """Write one answer."""
-    data = json.dumps(value).encode()
-    sink.write(len(data).to_bytes(4, "big") + data)
-    sink.flush()
+def answers(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """One answer per pattern, so that the reader knows which one it waits for."""
+    for number in range(len(request["patterns"])):
+        yield _answer(request, number)
 
 
 def _answer(request: dict[str, Any], number: int) -> dict[str, Any]:
@@ -66,7 +42,3 @@ def _tree_counter(language: str) -> Callable[[str, str, int | None], int]:
         return sum(1 for node in found if lines is None or node.range().end.line < lines)
 
     return count
-
-
-if __name__ == "__main__":
-    main()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pi.batteries.stream_rules.decisions import Decisions, RuleMatch
-from pi.batteries.stream_rules.matcher import MatchRequest, SlowMatcher, language_of
+from pi.batteries.stream_rules.matcher import MatchRequest, SlowMatcher
 from pi.batteries.stream_rules.matching import GrowingText, RuleMatcher
 from pi.batteries.stream_rules.rules import Source, StreamRule
 from pi.extension import (
@@ -31,6 +31,7 @@ from pi.extension import (
     ToolCall,
     ToolResult,
     replace,
+    syntax_language,
 )
 
 FIRST_PREVIEW = 256
@@ -177,7 +178,7 @@ class StreamRulesPolicy(Policy):
         rules = block.lane.matcher.new(preview.added, preview.removed, is_whole=False)
         if cut := self._decide(block.lane, rules, call):
             raise cut
-        language = language_of(preview.path)
+        language = syntax_language(preview.path)
         concerned = self._concerned(block.lane.trees, call) if language else ()
         complete = preview.added.rpartition("\n")[0]
         if concerned and complete != block.tree and not self._tasks:
@@ -275,7 +276,7 @@ class StreamRulesPolicy(Policy):
 
     def _tree_request(self, call: ToolCall, lane: Lane) -> MatchRequest | None:
         preview = self._ctx.preview(call)
-        if preview is None or not (language := language_of(preview.path)):
+        if preview is None or not (language := syntax_language(preview.path)):
             return None
         rules = self._concerned(lane.trees, call)
         if not rules or not preview.added.strip():

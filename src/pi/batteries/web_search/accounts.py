@@ -44,7 +44,7 @@ KEYS: dict[str, Key] = {
     "jina": Key(variables=("JINA_API_KEY",), names=("jina",), label="Jina (web search)"),
     "kimi": Key(
         variables=("MOONSHOT_SEARCH_API_KEY", "KIMI_SEARCH_API_KEY", "MOONSHOT_API_KEY"),
-        names=("moonshotai", "kimi-coding"),
+        names=("moonshotai", "moonshotai-cn"),
     ),
     "anthropic": Key(variables=("ANTHROPIC_SEARCH_API_KEY",), names=("anthropic",)),
     "gemini": Key(names=("google",)),
@@ -62,6 +62,8 @@ KEYS: dict[str, Key] = {
 }
 VARIABLES_FIRST = frozenset({"kimi", "anthropic"})
 """Their variables are for searches only and win over the credentials of the models."""
+MODEL_SERVERS = frozenset({"anthropic", "codex", "gemini", "kimi"})
+"""They search where their models are, which may be a gateway or another region."""
 
 
 class Accounts:
@@ -132,8 +134,8 @@ class Accounts:
         return Account(
             key=access.api_key or "",
             kind="oauth" if is_login else "api_key",
-            # A model server of Kimi or Z.AI is not its search server.
-            base_url=(access.base_url or "") if name in ("anthropic", "gemini", "codex") else "",
+            # The model servers of these search; that of Z.AI does not.
+            base_url=(access.base_url or "") if name in MODEL_SERVERS else "",
             headers=access.headers,
             options=options,
         )

@@ -103,10 +103,17 @@ class Chain:
         calls = provider.calls(query, account)
         for call in calls[:-1]:
             try:
-                return provider.parse(await self._retried(provider, account, call), query, account)
+                return provider.parse(await self._answer(provider, account, call), query, account)
             except ArgumentsRefused:
                 continue
-        return provider.parse(await self._retried(provider, account, calls[-1]), query, account)
+        return provider.parse(await self._answer(provider, account, calls[-1]), query, account)
+
+    async def _answer(self, provider: Provider, account: Account, call: SearchCall) -> SearchReply:
+        reply = await self._retried(provider, account, call)
+        while provider.follow is not None and (after := provider.follow(call, reply)) is not None:
+            call = after
+            reply = await self._retried(provider, account, call)
+        return reply
 
     async def _retried(self, provider: Provider, account: Account, call: SearchCall) -> SearchReply:
         clock = self._clock

@@ -120,6 +120,8 @@ class Provider(Record):
     calls: Callable[[Query, Account], Sequence[SearchCall]]
     """The requests to try in order; the next one only after ``ArgumentsRefused``."""
     parse: Callable[[SearchReply, Query, Account], SearchResponse]
+    follow: Callable[[SearchCall, SearchReply], SearchCall | None] | None = None
+    """The request that a reply asks for; ``None`` if the reply is the answer."""
     retries: int = 0
     """Retries after status 429 or 5xx, within the time of the provider."""
 

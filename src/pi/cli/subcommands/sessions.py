@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from pi.base.clock import IdFactory, iso_timestamp
@@ -18,7 +19,10 @@ from pi.cli.command_context import is_trusted, session_dir_here, with_project
 from pi.cli.process import print_error, print_json
 from pi.coding.blobs.store import BlobStore
 from pi.coding.export.files import export_file
-from pi.coding.runtime.machine import Machine
+from pi.coding.extension_host.discovery.entry_points import installed
+from pi.coding.extension_host.discovery.finding import Candidate, ExtensionOptions
+from pi.coding.extension_host.discovery.manifest import is_enabled
+from pi.coding.runtime.machine import Machine, settings_here, stored_trust
 from pi.coding.runtime.secrets import KnownSecrets
 from pi.coding.session.catalog import ListedSession, SessionCatalog, is_same_directory, read_header
 from pi.coding.session.errors import NoMatchingSession
@@ -39,10 +43,45 @@ def export(paths: Sequence[str], environ: Mapping[str, str]) -> int:
 
 def write_export(source: Path, target: Path | None, host: Machine) -> None:
     """Exports a session file without secrets and prints the path."""
-    secrets = _secrets(host, {Path.cwd(), *_folder_of(source)})
+    cwd = Path.cwd()
+    folders = _folder_of(source)
+    secrets = _secrets(host, {cwd, *folders})
     blobs = BlobStore(host.agent_dir / "blobs")
-    made = export_file(source, target, cwd=Path.cwd(), secrets=secrets, blobs=blobs)
+    write = partial(export_file, source, target, cwd=cwd, secrets=secrets, blobs=blobs)
+    project = folders[0] if folders and folders[0].is_dir() else cwd
+    redacting = _redacting_batteries(host, project)
+    made = asyncio.run(_with_redactors(write, redacting, host, project)) if redacting else write()
     sys.stdout.write(f"Exported to: {made}\n")
+
+
+def _redacting_batteries(host: Machine, project: Path) -> tuple[Candidate, ...]:
+    """Returns the enabled batteries that hide texts in exports."""
+    settings = settings_here(host, project).raw
+    return tuple(
+        each
+        for each in installed(host.agent_dir, host.import_path)
+        if each.rank == "bundled" and not each.problem
+        if each.declared().redacts and is_enabled(each.declared(), settings)
+    )
+
+
+async def _with_redactors(
+    write: Callable[..., Path], batteries: tuple[Candidate, ...], host: Machine, project: Path
+) -> Path:
+    """Exports with the redactors of an unsaved session in which only ``batteries`` are loaded."""
+    # Deferred: exports of users without these batteries need no session.
+    from pi.coding.runtime.assemble import assemble
+    from pi.coding.runtime.options import SessionOptions, SessionOverrides
+
+    options = SessionOptions(extensions=ExtensionOptions(discover=False, given=batteries))
+    parts = SessionOverrides(persistent=False, trust=stored_trust(host, project))
+    session = (await assemble(project, host, options, parts)).session
+    try:
+        await session.start()
+        redact = partial(session.extensions.redacted, sink="export")
+        return await asyncio.to_thread(write, also=redact)
+    finally:
+        await session.close()
 
 
 def _secrets(host: Machine, folders: Collection[Path]) -> tuple[str, ...]:

@@ -74,16 +74,18 @@ def export_file(
     *,
     cwd: Path,
     secrets: Iterable[str] = (),
+    also: Redact | None = None,
     blobs: BlobStore | None = None,
 ) -> Path:
     """Export a session file without locking or changing it. Returns the exported file.
 
-    ``blobs`` has the images that the file refers to. Raises ``SessionNotFound``.
+    ``also`` redacts in addition to ``secrets``. ``blobs`` has the images that the file refers to.
+    Raises ``SessionNotFound``.
     """
     path = cwd / session_file
     log = SessionLog(read_session(path, IdFactory(), blobs), IdFactory())
     target = _target(output, path, cwd)
-    replace_file(target, rendered(log, target.suffix, Redactor(secrets)), mode=None)
+    replace_file(target, rendered(log, target.suffix, Redactor(secrets, also=also)), mode=None)
     return target
 
 

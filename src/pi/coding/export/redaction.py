@@ -17,10 +17,16 @@ from pi.coding.session.entries import Entry, SessionHeader, UnknownEntry
 
 REDACTED = "[redacted]"
 
+_START = (
+    r"(?:\b|(?<=\\[abfnrtv])|(?<=\\x[0-9A-Fa-f]{2})|(?<=\\u[0-9A-Fa-f]{4})"
+    r"|(?<=%[0-9A-Fa-f]{2})|(?<=[0-9;\[]m))"
+)
+"""Where a key may begin: also behind an escape, whose last letter would hide the boundary."""
+
 # Each pattern with a text that every match contains: checking for that first keeps megabytes of
 # tool output fast. The groups ``before`` and ``after`` of a pattern are kept.
 SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (needle, re.compile(pattern))
+    (needle, re.compile(pattern.replace(r"\b", _START, 1)))  # the first one is always at the start
     for needle, pattern in (
         ("sk-", r"\bsk-[A-Za-z0-9_-]{16,}"),
         ("sk_", r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}"),
@@ -86,6 +92,19 @@ class Redactor:
                 text = shape.sub(_notice, text)
         return text if self._also is None else self._also(text)
 
+    def found(self, text: str) -> set[str]:
+        """The secrets in ``text``: what is between the parts that are kept."""
+        parts = self.text(text).split(REDACTED)
+        found: set[str] = set()
+        end = len(parts[0])
+        for part in parts[1:]:
+            start, end = end, text.find(part, end) if part else len(text)
+            if end < 0:  # a redactor has changed more than the secret
+                break
+            found.add(text[start:end])
+            end += len(part)
+        return found
+
     def json(self, value: Any) -> Any:
         """Return a JSON value with a notice in place of every secret; image data is unchanged."""
         match value:
@@ -140,11 +159,13 @@ class Redactor:
 
 
 def _written_forms(value: str) -> Iterator[str]:
-    """Yield a value literally, and as encoded in JSON and URLs."""
+    """Yield a value literally, and as encoded in JSON, Python and URLs."""
     if len(value) >= SHORTEST_SECRET:
         yield value
         yield json.dumps(value)[1:-1]
         yield json.dumps(value, ensure_ascii=False)[1:-1]
+        yield repr(value)[1:-1]
+        yield repr("\"'" + value)[4:-1]  # within a text that has both quotes
         yield quote(value, safe="", errors="replace")
 
 

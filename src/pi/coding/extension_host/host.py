@@ -158,6 +158,7 @@ class ExtensionHost:
     async def unload(self) -> None:
         """Unload all extensions; those of another session may follow."""
         self.updates.close()
+        self.registries.keep_redactors()
         await self.loading.unload()
         self.next_turn.take()
         self.pending_actions.clear()

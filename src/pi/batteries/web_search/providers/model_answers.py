@@ -1,4 +1,4 @@
-"""Providers whose model searches and answers: Anthropic, Gemini, Codex."""
+"""Providers whose model searches and answers: Anthropic, Gemini, Codex, Kimi."""
 
 from __future__ import annotations
 
@@ -241,6 +241,74 @@ def linked_sources(answer: str) -> list[Source]:
     return [*links, *(Source(title=url, url=url) for url in bare)]
 
 
+# Kimi ---------------------------------------------------------------------------------------------
+
+KIMI_MODEL = "kimi-k2.6"
+KIMI_TOOL = "$web_search"
+MAX_KIMI_SEARCHES = 5
+"""Searches of one question; the answer without a further one is asked for then."""
+
+
+def _ask_kimi(query: Query, account: Account) -> Sequence[SearchCall]:
+    body: dict[str, Any] = {
+        "model": KIMI_MODEL,
+        "messages": [
+            # Pages are not listed in the answer: the links in its text are all there is.
+            {"role": "system", "content": f"{INSTRUCTIONS}\nCite as Markdown links."},
+            {"role": "user", "content": query.query},
+        ],
+        "tools": [{"type": "builtin_function", "function": {"name": KIMI_TOOL}}],
+        "thinking": {"type": "disabled"},  # the tool requires it
+    }
+    if query.max_tokens:
+        body["max_tokens"] = query.max_tokens
+    base = account.base_url or "https://api.moonshot.ai/v1"
+    headers = {"Authorization": f"Bearer {account.key}"}
+    return [SearchCall(url=f"{base}/chat/completions", headers=headers, body=body)]
+
+
+def _follow_kimi(call: SearchCall, reply: SearchReply) -> SearchCall | None:
+    """Ask for the answer after the model has searched.
+
+    The search has taken place on the server. What the model passes to the tool is its result, in a
+    form that only the server can read: it is sent back unchanged.
+    """
+    choice = at(reply.body, "choices", 0)
+    used = rows_at(choice, "message", "tool_calls")
+    has_searched = text_at(choice, "finish_reason") == "tool_calls" and bool(used)
+    if not has_searched or "tools" not in call.body:
+        return None
+    results = [
+        {
+            "role": "tool",
+            "tool_call_id": text_at(each, "id"),
+            "name": text_at(each, "function", "name"),
+            "content": text_at(each, "function", "arguments"),
+        }
+        for each in used
+    ]
+    message = {**at(choice, "message"), "role": "assistant"}
+    body = {**call.body, "messages": [*call.body["messages"], message, *results]}
+    if sum(each["role"] == "tool" for each in body["messages"]) >= MAX_KIMI_SEARCHES:
+        del body["tools"]
+    return SearchCall(url=call.url, headers=call.headers, body=body)
+
+
+def _read_kimi(reply: SearchReply, query: Query, account: Account) -> SearchResponse:
+    body = object_of("kimi", reply.body)
+    answer = text_at(body, "choices", 0, "message", "content").strip()
+    return SearchResponse(
+        provider="kimi",
+        answer=answer,
+        sources=listed(linked_sources(answer), query.count(10, 20)),
+        usage=numbers_at(
+            body.get("usage"), inputTokens="prompt_tokens", outputTokens="completion_tokens"
+        ),
+        model=text_at(body, "model"),
+        request_id=text_at(body, "id"),
+    )
+
+
 # Streams ------------------------------------------------------------------------------------------
 
 
@@ -260,3 +328,4 @@ ANTHROPIC = Provider(
 )
 GEMINI = Provider(name="gemini", label="Gemini", calls=_ask_gemini, parse=_read_gemini, retries=3)
 CODEX = Provider(name="codex", label="Codex", calls=_ask_codex, parse=_read_codex)
+KIMI = Provider(name="kimi", label="Kimi", calls=_ask_kimi, parse=_read_kimi, follow=_follow_kimi)

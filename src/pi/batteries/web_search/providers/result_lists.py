@@ -1,4 +1,4 @@
-"""Providers that list pages: Tavily, Brave, Jina, Kimi, Parallel, Kagi, Synthetic, SearXNG."""
+"""Providers that list pages: Tavily, Brave, Jina, Parallel, Kagi, Synthetic, SearXNG."""
 
 from __future__ import annotations
 
@@ -125,34 +125,6 @@ def _read_jina(reply: SearchReply, query: Query, account: Account) -> SearchResp
     return SearchResponse(provider="jina", sources=listed(rows, query.result_count))
 
 
-# Kimi ---------------------------------------------------------------------------------------------
-
-
-def _ask_kimi(query: Query, account: Account) -> Sequence[SearchCall]:
-    body = {
-        "text_query": query.query,
-        "limit": query.count(10, 20),
-        "enable_page_crawling": False,
-        "timeout_seconds": 30,
-    }
-    url = account.base_url or "https://api.kimi.com/coding/v1/search"
-    return [SearchCall(url=url, headers=_bearer(account.key), body=body)]
-
-
-def _read_kimi(reply: SearchReply, query: Query, account: Account) -> SearchResponse:
-    rows = (
-        Source(
-            title=text_at(row, "title") or text_at(row, "site_name"),
-            url=text_at(row, "url"),
-            snippet=text_at(row, "snippet") or text_at(row, "content"),
-            published=text_at(row, "date"),
-        )
-        for row in rows_at(object_of("kimi", reply.body), "search_results")
-    )
-    found = listed(rows, query.count(10, 20))
-    return SearchResponse(provider="kimi", sources=found, request_id=_request_id(reply))
-
-
 # Parallel -----------------------------------------------------------------------------------------
 
 
@@ -213,7 +185,7 @@ def _read_kagi(reply: SearchReply, query: Query, account: Account) -> SearchResp
             title=mark + text_at(row, "title"),
             url=text_at(row, "url"),
             snippet=text_at(row, "snippet"),
-            published=text_at(row, "time") or text_at(row, "published"),
+            published=text_at(row, "time"),
         )
         for kind, mark in _KAGI_KINDS.items()
         for row in rows_at(body, "data", kind)
@@ -294,7 +266,6 @@ def _read_searxng(reply: SearchReply, query: Query, account: Account) -> SearchR
 TAVILY = Provider(name="tavily", label="Tavily", calls=_ask_tavily, parse=_read_tavily)
 BRAVE = Provider(name="brave", label="Brave", calls=_ask_brave, parse=_read_brave)
 JINA = Provider(name="jina", label="Jina", calls=_ask_jina, parse=_read_jina)
-KIMI = Provider(name="kimi", label="Kimi", calls=_ask_kimi, parse=_read_kimi)
 PARALLEL = Provider(name="parallel", label="Parallel", calls=_ask_parallel, parse=_read_parallel)
 KAGI = Provider(name="kagi", label="Kagi", calls=_ask_kagi, parse=_read_kagi)
 SYNTHETIC = Provider(

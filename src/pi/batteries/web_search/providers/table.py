@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pi.batteries.web_search.providers.model_answers import ANTHROPIC, CODEX, GEMINI
+from pi.batteries.web_search.providers.model_answers import ANTHROPIC, CODEX, GEMINI, KIMI
 from pi.batteries.web_search.providers.perplexity import PERPLEXITY
 from pi.batteries.web_search.providers.remote_tools import EXA, ZAI
 from pi.batteries.web_search.providers.result_lists import (
     BRAVE,
     JINA,
     KAGI,
-    KIMI,
     PARALLEL,
     SEARXNG,
     SYNTHETIC,

@@ -94,6 +94,7 @@ class Registries:
         self.spawn_wraps: OrderedList[WrappedSpawn] = OrderedList()
         self.references: OrderedList[Reference] = OrderedList(tools_changed)
         self.redactors: OrderedList[Redactor] = OrderedList()
+        self._last_redactors: tuple[Redactor, ...] = ()
         self.share_targets: NamedRegistry[ShareTarget] = NamedRegistry()
         self.services: NamedRegistry[object] = NamedRegistry()
         self.auth_sources: OrderedList[AuthSource] = OrderedList()
@@ -114,9 +115,17 @@ class Registries:
 
     def redacted(self, text: str, sink: Sink) -> str:
         """``text`` after all redactors."""
-        for redact in self.redactors.values:
+        redactors = tuple(self.redactors.values)
+        if sink == "log":
+            redactors = redactors or self._last_redactors
+        for redact in redactors:
             text = redact(text, sink)
         return text
+
+    def keep_redactors(self) -> None:
+        """Redact the log as now until extensions are loaded again: what ends still logs."""
+        if found := tuple(self.redactors.values):
+            self._last_redactors = found
 
     def registered_by(self, path: str) -> tuple[str, ...]:
         """What an extension adds for users and models, by kind and name."""

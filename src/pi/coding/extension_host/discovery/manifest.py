@@ -154,6 +154,11 @@ class Manifest(Record, rename=None):
     """
     doctor: bool = False
     """Whether ``pi doctor`` loads it, for the checks that it adds, if it is enabled."""
+    redacts: bool = False
+    """Of a battery: whether exports without a session (``pi --export``) load it, for its redactors.
+
+    Only if a setting enables it.
+    """
     modes: tuple[str, ...] = ()
     """The modes it supports: ``interactive``, ``print``, ``json``, ``rpc``; empty means all.
 
@@ -427,6 +432,11 @@ def active_gates(
         for name in each.gates
     )
     return tuple(dict.fromkeys(found))
+
+
+def is_enabled(manifest: Manifest, settings: Mapping[str, Any]) -> bool:
+    """Whether a setting enables the extension."""
+    return settings.get("batteries") == "recommended" or _is_set(settings, manifest)
 
 
 def _api_modes(modes: Iterable[str]) -> list[str]:

@@ -6,11 +6,12 @@ import platform
 import re
 import sys
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import msgspec
 
@@ -220,9 +221,9 @@ class HangingText:
 async def debug(ui: Ui, arguments: str) -> None:
     """Writes the screen and the model's context to a file, redacted."""
     redactor = _redactor(ui)
-    shown = redactor.json(msgspec.to_builtins(ui.port.info.messages()))
-    messages = [encode_line(message).decode().rstrip("\n") for message in shown]
-    rows = _redacted_rows(ui.shown_rows(), redactor)
+    context = msgspec.to_builtins(ui.port.info.messages())
+    messages = [encode_line(message).decode().rstrip("\n") for message in redactor.json(context)]
+    rows = _redacted_rows(ui.shown_rows(), redactor, _secrets_in(context, redactor))
     drawn = [f"[{number}] {row!r}" for number, row in enumerate(rows)]
     text = "\n".join(["=== Rows ===", *drawn, "", "=== Messages ===", *messages, ""])
     path = private_directory(ui.host.agent_dir) / DEBUG_LOG
@@ -242,7 +243,24 @@ _MAX_WRAPS = 6
 """Rows over which a wrapped secret is searched."""
 
 
-def _redacted_rows(rows: Sequence[str], redactor: Redactor) -> list[str]:
+_SHORTEST_PART = 6
+"""Characters of a secret, or of a line of one, that are searched on the screen."""
+
+
+def _secrets_in(value: Any, redactor: Redactor) -> set[str]:
+    """Returns the secrets in the texts of a JSON value."""
+    match value:
+        case str():
+            return redactor.found(value)
+        case dict():
+            return {each for member in value.values() for each in _secrets_in(member, redactor)}
+        case list():
+            return {each for member in value for each in _secrets_in(member, redactor)}
+        case _:
+            return set()
+
+
+def _redacted_rows(rows: Sequence[str], redactor: Redactor, secrets: set[str]) -> list[str]:
     """Redact rows of the screen; a secret that is wrapped hides all rows that it is on."""
     plain = [sanitise(row).strip(_GUTTER) for row in rows]
     shown = [redactor.text(row) for row in rows]
@@ -255,7 +273,25 @@ def _redacted_rows(rows: Sequence[str], redactor: Redactor) -> list[str]:
             if redactor.text(whole) != "".join(clean[start:end]):
                 shown[start:end] = [REDACTED] * (end - start)
                 break
+    joined = (redactor.found(between.join(plain)) for between in ("", " ", "\n"))
+    for number in _rows_with(secrets.union(*joined), plain):
+        shown[number] = REDACTED
     return shown
+
+
+def _rows_with(secrets: Iterable[str], rows: Sequence[str]) -> set[int]:
+    """Returns the rows that show a secret, or a line of one, whatever became of its white space."""
+    letters = ["".join(row.split()) for row in rows]
+    text = "".join(letters)
+    row_at = [number for number, row in enumerate(letters) for _ in row]
+    found: set[int] = set()
+    parts = {"".join(line.split()) for each in secrets for line in (each, *each.splitlines())}
+    for part in parts:
+        place = text.find(part) if len(part) >= _SHORTEST_PART else -1
+        while place >= 0:
+            found.update(row_at[place : place + len(part)])
+            place = text.find(part, place + 1)
+    return found
 
 
 async def _report(ui: Ui, words: str, *, with_session: bool) -> Path:

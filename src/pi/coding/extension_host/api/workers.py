@@ -1,0 +1,90 @@
+"""A function of an extension that runs in a process of its own.
+
+For work that may crash, hang or print on the terminal, such as a parser of a foreign library or a
+regular expression of a stranger. The process is started with the first request and replaced after a
+crash or a time limit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+from pi.base.errors import PiError
+from pi.base.processes import BadFrame, Child
+
+PROGRAM = Path(__file__).with_name("worker_program.py")
+START_SECONDS = 20.0
+"""Time limit of the start of the process, on a machine under load."""
+
+
+class Spawning(Protocol):
+    """What a worker needs of an ``ExtensionAPI``."""
+
+    async def spawn(self, argv: list[str], *, cwd: Path, kind: str) -> Child:
+        """Start a program that ends with the extension."""
+
+
+class WorkerProcess:
+    """Calls one function in a child process, one request after another.
+
+    ``function`` is ``"package.module:name"``. It gets a request and yields answers; both are JSON
+    values. Its module should import little, and nothing of pi: it is imported in the process.
+    """
+
+    def __init__(self, pi: Spawning, function: str, *, kind: str = "worker") -> None:
+        self._pi = pi
+        self._function = function
+        self._kind = kind
+        self._child: Child | None = None
+        self._busy = asyncio.Lock()
+
+    async def ask(self, request: Any, *, seconds: float, answers: int = 1) -> list[Any]:
+        """The answers to a request, each within ``seconds``.
+
+        They are fewer than ``answers`` if the next one took too long or the process crashed; it is
+        replaced with the next request then. Raises ``PiError`` if the process does not start.
+        """
+        async with self._busy:
+            child = await self._started()
+            with suppress(ConnectionError):  # it has ended: there is no answer to read
+                await child.write_frame(json.dumps(request).encode())
+            found: list[Any] = []
+            while len(found) < answers and (frame := await self._read(child, seconds)) is not None:
+                found.append(json.loads(frame))
+            if len(found) < answers:
+                await self.stop()
+            return found
+
+    async def stop(self) -> None:
+        """Kill the process; the next request starts another one."""
+        child, self._child = self._child, None
+        if child is not None:
+            await child.terminate(grace=0)
+
+    async def _read(self, child: Child, seconds: float) -> bytes | None:
+        """The next answer; ``None`` if the process takes too long or has ended."""
+        try:
+            async with asyncio.timeout(seconds):
+                return await child.read_frame()
+        except (TimeoutError, BadFrame):
+            return None
+        except asyncio.CancelledError:
+            await self.stop()  # an answer that is not read would be taken for the next one
+            raise
+
+    async def _started(self) -> Child:
+        if self._child is None:
+            # Isolated from the project's modules, but with the packages that pi itself sees.
+            words = [sys.executable, "-I", str(PROGRAM), json.dumps(sys.path), self._function]
+            self._child = await self._pi.spawn(words, cwd=Path(sys.prefix), kind=self._kind)
+            # The process reports its start: the time limit of a request does not include it.
+            if await self._read(self._child, START_SECONDS) is None:
+                await self.stop()
+                raise PiError(f"The process for {self._function} did not start.")
+        assert self._child is not None
+        return self._child
