@@ -15,7 +15,7 @@ from pi import __version__
 from pi.ai.models.model import ThinkingLevel
 from pi.base.files import replace_file
 from pi.base.terminal_text import one_line, sanitise
-from pi.cli.arguments import Arguments, UsageError
+from pi.cli.arguments import Arguments, UsageError, parse_arguments
 from pi.cli.options import LEVELS
 from pi.cli.process import print_error, rewrite_line, run_until_signal
 from pi.cli.session_setup import approval
@@ -23,7 +23,7 @@ from pi.coding.batch.driver import BatchOptions, BatchRun, Redo
 from pi.coding.batch.execution import Isolation, TaskLimits
 from pi.coding.batch.report import report_page, report_table
 from pi.coding.batch.results import BatchFolder, BatchResult, Manifest, latest, predictions
-from pi.coding.batch.tasks import BatchTask, UnreadableTask, read_tasks, select_tasks
+from pi.coding.batch.tasks import BatchTask, UnreadableTask, file_names, read_tasks, select_tasks
 from pi.coding.runtime.embedding import AgentSessionOptions
 
 DEFAULT_OUTPUT = "batch"
@@ -99,8 +99,10 @@ def _start(
     )
     folder = BatchFolder(output.absolute())
     options = _session_options(given)
+    names = file_names(task.id for task in tasks)
+    work = folder.path / "work"
     if "dry_run" in arguments.options:
-        planned = BatchRun(chosen, folder, batch, options, work=folder.path / "work")
+        planned = BatchRun(chosen, folder, batch, options, work=work, names=names)
         for task in planned.tasks:
             sys.stdout.write(f"{one_line(task.id)}\t{one_line(task.prompt)[:70]}\n")
         print_error(f"{len(planned.tasks)} tasks would run, {planned.skipped} are settled.")
@@ -108,15 +110,15 @@ def _start(
     with folder:
         started = datetime.now(UTC).isoformat(timespec="seconds")
         folder.write_request(Manifest(pi=__version__, options=given, started=started), tasks)
-        planned = BatchRun(chosen, folder, batch, options, work=folder.path / "work")
+        planned = BatchRun(chosen, folder, batch, options, work=work, names=names)
         try:
-            run_until_signal(_watched(planned))
+            code = run_until_signal(_watched(planned))
         finally:
             rows = latest(folder.results())
             if (file := arguments.text("predictions")) is not None:
                 name = str(given.get("model") or "pi")
                 replace_file(Path(file), predictions(rows, folder.path, name), mode=None)
-    return _summary(chosen, rows, planned, output, unreadable=len(unreadable))
+    return code or _summary(chosen, rows, planned, output, unreadable=len(unreadable))
 
 
 async def _watched(planned: BatchRun) -> int:
@@ -189,15 +191,20 @@ def _summary(
     counts = Counter(rows[task.id].status if task.id in rows else "not run" for task in chosen)
     counts["unreadable"] = unreadable
     parts = [f"{count} {status}" for status, count in counts.items() if count]
-    cost = sum(row.cost for row in rows.values())
-    print_error(f"{', '.join(parts)}; ${cost:.4f}. Results: {output / 'results.jsonl'}")
-    if planned.budget.is_spent and (counts["not run"] or counts["stopped"]):
+    spent = planned.budget.spent
+    print_error(
+        f"{', '.join(parts) or 'no tasks'}; ${spent:.4f}. Results: {output / 'results.jsonl'}"
+    )
+    if planned.was_stopped:
         print_error(
             f"The budget of ${planned.budget.limit:g} is spent."
             f" `pi batch resume {output} --budget MORE` runs the rest."
         )
         return OVER_BUDGET
-    return 0 if counts["done"] == len(chosen) and not unreadable else FAILED
+    if counts["done"] == len(chosen) and not unreadable:
+        return 0
+    print_error(f"`pi batch report {output}` shows why; `pi batch resume {output}` tries again.")
+    return FAILED
 
 
 def _report(output: Path) -> int:
@@ -218,9 +225,15 @@ def _view(id: str, output: Path, environ: Mapping[str, str]) -> int:
             f"There is no session of task {id!r} in {output}.",
             hint="`pi batch report` lists the tasks; -o names the folder of the batch.",
         )
-    from pi.cli.dispatch import dispatch  # deferred: this module is imported by it
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError(
+            "`pi batch view` needs a terminal.",
+            hint=f"The session is {folder.path / row.session}; `pi --export` writes it as a page.",
+        )
+    from pi.cli.interactive import run as run_on_screen  # deferred: draws
 
-    return dispatch(["--session", str(folder.path / row.session)], environ)
+    words = parse_arguments(["--session", str(folder.path / row.session)])
+    return run_on_screen(words, environ)
 
 
 def _batch_options(given: Mapping[str, Any], arguments: Arguments) -> BatchOptions:

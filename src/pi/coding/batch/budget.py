@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Protocol
+
+GROWTH = 2.0
+"""How much dearer than all calls before it a call is expected to be at most."""
 
 
 class Gate(Protocol):
@@ -14,22 +17,30 @@ class Gate(Protocol):
     async def ask(self) -> bool:
         """Whether the call may be made; True must be followed by ``settle``."""
 
-    def settle(self, cost: float) -> None:
-        """Report what the call has cost."""
+    def settle(self, cost: float | None) -> None:
+        """Report what the call has cost; ``None`` if it failed and no price is known."""
 
 
 class Budget:
     """Permissions for the calls of all workers, so that at most one call per worker exceeds it.
 
     The price of a call is known only when it has ended. While the budget is far away all calls are
-    allowed; once the calls that run could spend it, a worker may have one call at a time.
+    allowed; once the calls that run could spend it, a worker may have one call at a time. What a
+    running call could cost is ``GROWTH`` times the dearest one so far.
     """
 
-    def __init__(self, limit: float | None, *, spent: float = 0.0) -> None:
+    def __init__(
+        self,
+        limit: float | None,
+        *,
+        spent: float = 0.0,
+        record: Callable[[float], None] | None = None,
+    ) -> None:
         self.limit = limit
         self.spent = spent
+        self._record = record
+        """Called with the sum after each call, so that it survives the process."""
         self._dearest: float | None = None
-        """The price of the most expensive call so far."""
         self._running: Counter[Hashable] = Counter()
         self._waiting: deque[tuple[Hashable, asyncio.Future[bool]]] = deque()
 
@@ -44,12 +55,21 @@ class Budget:
             return answer
         waiting: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._waiting.append((worker, waiting))
-        return await waiting
+        try:
+            return await waiting
+        except asyncio.CancelledError:
+            # Allowed and cancelled in the same step of the event loop: the call is not made.
+            if waiting.done() and not waiting.cancelled() and waiting.result():
+                self.settle(worker, None)
+            raise
 
-    def settle(self, worker: Hashable, cost: float) -> None:
-        """Count a call that has ended."""
-        self.spent += cost
-        self._dearest = max(self._dearest or 0.0, cost)
+    def settle(self, worker: Hashable, cost: float | None) -> None:
+        """Count a call that has ended; ``None``: it failed, which tells no price."""
+        if cost is not None:
+            self.spent += cost
+            self._dearest = max(self._dearest or 0.0, cost)
+            if cost and self._record is not None:
+                self._record(self.spent)
         if self._running[worker]:
             self._running[worker] -= 1
         self._wake()
@@ -81,7 +101,7 @@ class Budget:
             return False
         if self._running[worker]:
             calls = self._running.total() + 1
-            if self._dearest is None or self.spent + calls * self._dearest > self.limit:
+            if self._dearest is None or self.spent + calls * GROWTH * self._dearest > self.limit:
                 return None
         self._running[worker] += 1
         return True
@@ -98,6 +118,6 @@ class LocalGate:
         """Whether the call may be made."""
         return await self._budget.ask(self._worker)
 
-    def settle(self, cost: float) -> None:
+    def settle(self, cost: float | None) -> None:
         """Report what the call has cost."""
         self._budget.settle(self._worker, cost)

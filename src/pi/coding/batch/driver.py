@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
+import sys
 import tempfile
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import ExitStack, aclosing
+from contextlib import ExitStack, aclosing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, Unpack
 
 from pi import __version__
 from pi.base.records import Record
+from pi.base.tasks import finish_despite_cancel
 from pi.coding.batch.budget import Budget, LocalGate
 from pi.coding.batch.execution import Isolation, TaskLimits, TaskRunner, WorkerSettings
 from pi.coding.batch.results import (
@@ -23,8 +26,9 @@ from pi.coding.batch.results import (
     attempts,
     latest,
 )
-from pi.coding.batch.tasks import BatchProblem, BatchTask, file_names
+from pi.coding.batch.tasks import BatchTask, checked_tasks, file_names
 from pi.coding.batch.workers import WorkerLost, WorkerPool
+from pi.coding.files.working_copies import REPOSITORIES, sweep_working_copies
 from pi.coding.runtime.embedding import AgentSessionOptions
 
 Redo: TypeAlias = Literal["failed", "all"]
@@ -99,7 +103,7 @@ async def run_batch(
     >>> async for result in run_batch([{"id": "a", "prompt": "Fix the test", "cwd": "repo"}]):
     ...     print(result.id, result.status, result.cost)
     """
-    given = [_task(task) for task in tasks]
+    given = checked_tasks(tasks)
     folder = None if output is None else BatchFolder(Path(output).absolute())
     with ExitStack() as stack:
         if folder is not None:
@@ -115,17 +119,6 @@ async def run_batch(
                 yield result
 
 
-def _task(given: BatchTask | Mapping[str, Any]) -> BatchTask:
-    if isinstance(given, BatchTask):
-        return given
-    import msgspec  # imported by the records already
-
-    try:
-        return msgspec.convert(given, BatchTask)
-    except msgspec.ValidationError as error:
-        raise BatchProblem(f"Not a task: {error}") from error
-
-
 class BatchRun:
     """One run of a batch, in a folder that is open, or without one."""
 
@@ -137,7 +130,9 @@ class BatchRun:
         options: AgentSessionOptions,
         *,
         work: Path,
+        names: Mapping[str, str] | None = None,
     ) -> None:
+        """``names`` are file names of ids; by default those of ``file_names``."""
         self._folder = folder
         self._batch = batch
         before = [] if folder is None else folder.results()
@@ -145,14 +140,20 @@ class BatchRun:
         done = latest(before)
         self.tasks = [task for task in tasks if self._is_open(done.get(task.id))]
         self.skipped = len(tasks) - len(self.tasks)
-        self.budget = Budget(batch.budget, spent=sum(row.cost for row in before))
+        self.budget = Budget(
+            batch.budget,
+            spent=0.0 if folder is None else folder.spent(),
+            record=None if folder is None else folder.note_spent,
+        )
+        self.was_stopped = False
+        """Whether the budget ended the run before all tasks had their attempts."""
         self._settings = WorkerSettings(
             options=options,
             folder=None if folder is None else folder.path,
             work=work,
             isolation=batch.isolation,
             limits=batch.limits,
-            names=file_names(task.id for task in tasks),
+            names=file_names(task.id for task in tasks) if names is None else names,
         )
 
     def _is_open(self, row: BatchResult | None) -> bool:
@@ -165,6 +166,7 @@ class BatchRun:
 
     async def results(self) -> AsyncGenerator[BatchResult, None]:
         """Run the tasks; yields each attempt after its row is on the disk."""
+        await self._sweep()
         queue = deque((task, 1) for task in self.tasks)
         ended: asyncio.Queue[BatchResult | BaseException] = asyncio.Queue()
         engine = self._engine()
@@ -180,15 +182,29 @@ class BatchRun:
                     started.add_done_callback(running.discard)
                     awaited += 1
                 if not awaited:
-                    return  # the budget is spent
-                for result in await self._saved(ended):
+                    break  # the budget is spent
+                for result in await self._saved([await ended.get()], ended):
                     awaited -= 1
+                    self.was_stopped |= result.status == "stopped"
                     yield result
+            self.was_stopped |= bool(queue)
         finally:
             for started in running:
                 started.cancel()
             await asyncio.gather(*running, return_exceptions=True)
             await engine.close()
+            with suppress(Exception):  # the first error is the one to report
+                await self._saved([], ended)
+
+    async def _sweep(self) -> None:
+        """Remove the folders that a killed run has left; this run has the lock of the batch."""
+        work = self._settings.work
+        if not work.is_dir():
+            return
+        await sweep_working_copies(work, environ=os.environ, discard=True)
+        for left in work.iterdir():
+            if left.name != REPOSITORIES:
+                await asyncio.to_thread(shutil.rmtree, left, ignore_errors=True)
 
     async def _attempt(
         self,
@@ -198,27 +214,34 @@ class BatchRun:
         queue: deque[tuple[BatchTask, int]],
         ended: asyncio.Queue[BatchResult | BaseException],
     ) -> None:
-        """Run one attempt; one that may succeed later goes to the end of the queue, at once."""
+        """Run one attempt; one that may succeed later is queued again."""
         attempt = self._attempts[task.id] = self._attempts.get(task.id, 0) + 1
         try:
             result = await engine.run(task, attempt)
         except WorkerLost as lost:
-            result = BatchResult(id=task.id, status="error", attempt=attempt, error=str(lost))
+            result = BatchResult(
+                id=task.id, status="error", attempt=attempt, error=str(lost), cost=lost.cost
+            )
         except Exception as error:  # the batch cannot go on: the driver raises it
             ended.put_nowait(error)
             return
-        if result.status in RETRIED and number <= self._batch.retries:
-            queue.append((task, number + 1))
+        if result.status in RETRIED and not result.is_final and number <= self._batch.retries:
+            # Not at once, as the cause may last, nor after the whole set.
+            queue.insert(engine.capacity, (task, number + 1))
         ended.put_nowait(result)
 
-    async def _saved(self, ended: asyncio.Queue[BatchResult | BaseException]) -> list[BatchResult]:
-        """Wait for results and save all that are there with one flush."""
-        arrived = [await ended.get()]
+    async def _saved(
+        self,
+        arrived: list[BatchResult | BaseException],
+        ended: asyncio.Queue[BatchResult | BaseException],
+    ) -> list[BatchResult]:
+        """Save these results, and all others that have arrived, with one flush."""
         while not ended.empty():
             arrived.append(ended.get_nowait())
         rows = [each for each in arrived if isinstance(each, BatchResult)]
         if rows and self._folder is not None:
-            await asyncio.to_thread(self._folder.append, rows)
+            # To its end also when cancelled: the folder is closed then.
+            await finish_despite_cancel(asyncio.to_thread(self._folder.append, rows))
         for each in arrived:
             if isinstance(each, BaseException):
                 raise each
@@ -226,14 +249,16 @@ class BatchRun:
 
     def _engine(self) -> Engine:
         batch, environ = self._batch, dict(os.environ)
-        workers = (os.cpu_count() or 1) if batch.workers is None else batch.workers
+        workers = batch.workers
         if batch.ray is not None:
             from pi.coding.batch.ray_engine import RayEngine  # deferred: an optional dependency
 
             return RayEngine(
-                self._settings, self.budget, workers=workers or 1, per_worker=batch.per_worker,
+                self._settings, self.budget, workers=workers, per_worker=batch.per_worker,
                 address=batch.ray, environ=environ,
             )  # fmt: skip
+        if workers is None:  # Windows has no pipes that an event loop of a worker can read
+            workers = 0 if sys.platform == "win32" else os.cpu_count() or 1
         if workers == 0:
             return _OwnProcess(self._settings, self.budget, batch.per_worker)
         size = max(1, len(self.tasks))

@@ -17,12 +17,12 @@ from pi.ai.events import Done, Failed, StreamEvent
 from pi.ai.messages import Usage
 from pi.base.clock import Clock, SystemClock
 from pi.base.errors import PiError
-from pi.base.files import private_directory, replace_file
+from pi.base.files import expand_home, private_directory, replace_file
 from pi.base.processes import run
 from pi.base.records import Record, replace
 from pi.coding.batch.budget import Gate
 from pi.coding.batch.results import BatchResult, BatchUsage, Status
-from pi.coding.batch.tasks import BatchProblem, BatchTask
+from pi.coding.batch.tasks import BatchProblem, BatchTask, is_url
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.contributions.model_wraps import ModelRequest, SendRequest
 from pi.coding.files.working_copies import (
@@ -32,7 +32,7 @@ from pi.coding.files.working_copies import (
     make_working_copy,
 )
 from pi.coding.runtime.embedding import AgentSessionOptions, create_agent_session
-from pi.coding.runtime.machine import Machine
+from pi.coding.runtime.machine import Machine, stored_trust
 from pi.coding.runtime.secrets import KnownSecrets
 from pi.coding.runtime.session_manager import SessionManager
 
@@ -92,22 +92,24 @@ class _CallMeter:
     async def _call(self, request: ModelRequest, send: SendRequest) -> AsyncIterator[StreamEvent]:
         self._turn += request.purpose == "turn"
         if self._turns is not None and self._turn > self._turns:
-            self._stop("error", f"The limit of {self._turns} turns is reached.")
+            self._stop("turns", f"The limit of {self._turns} turns is reached.")
         if self._budget is not None and self.cost >= self._budget:
             self._stop("budget", f"The task's budget of ${self._budget:g} is spent.")
         if not await self._gate.ask():
             self._stop("stopped", "The budget of the batch is spent.")
-        cost = 0.0
+        cost: float | None = None
         try:
             async with aclosing(send(request)) as answer:  # type: ignore[type-var]
                 async for event in answer:
                     if isinstance(event, Done | Failed):
                         message = event.message if isinstance(event, Done) else event.error
-                        cost = message.usage.cost.total
+                        # A failure without usage says nothing about the price of a call.
+                        if isinstance(event, Done) or message.usage.cost.total:
+                            cost = message.usage.cost.total
                         self._count(message.usage)
                     yield event
         finally:
-            self.cost += cost
+            self.cost += cost or 0.0
             self._gate.settle(cost)
 
     def _count(self, usage: Usage) -> None:
@@ -141,10 +143,14 @@ class TaskRunner:
     ) -> None:
         self._settings = settings
         self._clock = clock or SystemClock()
-        machine = Machine.from_environ(environ)
-        secrets = KnownSecrets.of(machine).names()
+        environ = settings.options.get("environ") or environ
+        self._machine = Machine.from_environ(
+            environ, agent_dir=_agent_dir(settings.options), clock=self._clock
+        )
+        secrets = KnownSecrets.of(self._machine).names()
         # A check runs what the model wrote: it must not find the keys of pi.
         self._environ = {name: value for name, value in environ.items() if name not in secrets}
+        self._trusted: dict[Path, bool] = {}
 
     async def run(self, task: BatchTask, attempt: int, gate: Gate) -> BatchResult:
         """Run one attempt. Raises nothing but cancellation: a failure is a result."""
@@ -156,10 +162,11 @@ class TaskRunner:
                 result = await self._attempt(task, result, cwd, meter)
                 if copy is not None:
                     result = await self._with_patch(result, copy)
-        except PiError as error:
-            result = replace(result, status="error", error=error.explain())
         except Exception as error:  # a bug in an extension must not end the other tasks
-            result = replace(result, status="error", error=f"{type(error).__name__}: {error}")
+            result = _with_error(result, error)
+        folder = self._settings.folder
+        if folder is not None and result.session and not (folder / result.session).exists():
+            result = replace(result, session=None)  # it ended before the first answer
         return replace(
             result,
             usage=meter.usage,
@@ -178,11 +185,9 @@ class TaskRunner:
             try:
                 yield folder, None
             finally:
-                shutil.rmtree(folder, ignore_errors=True)
-        elif task.cwd is not None and not Path(task.cwd).is_dir():
-            raise BatchProblem(f"The folder {task.cwd} does not exist.")
+                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
         elif task.cwd is not None and settings.isolation == "none":
-            yield Path(task.cwd), None
+            yield _existing(task.cwd, "folder"), None
         else:
             copy = await self._copy(task, name)
             try:
@@ -193,13 +198,16 @@ class TaskRunner:
     async def _copy(self, task: BatchTask, name: str) -> WorkingCopy:
         work, isolation = self._settings.work, self._settings.isolation
         if task.repo is not None:
+            if not is_url(task.repo):
+                _existing(task.repo, "repository")
             return await clone_working_copy(
                 task.repo, task.base_commit, root=work, name=name, environ=self._environ
             )
         assert task.cwd is not None
         assert isolation != "none"
+        source = _existing(task.cwd, "folder")
         return await make_working_copy(
-            Path(task.cwd), root=work, name=name, environ=self._environ, backend=isolation
+            source, root=work, name=name, environ=self._environ, backend=isolation
         )
 
     async def _attempt(
@@ -208,7 +216,7 @@ class TaskRunner:
         """Set up, ask and check within the time of a task; what was reached by then is kept."""
         seconds, folder = self._settings.limits.seconds, self._settings.folder
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(seconds) as deadline:
                 if task.setup is not None:
                     await self._command(task.setup, cwd, "error", "Setup")
                 options = self._options(task, cwd, meter)
@@ -219,10 +227,14 @@ class TaskRunner:
                 result = await self._answer(task, result, options, meter)
                 if result.status == "done" and task.check is not None:
                     await self._command(task.check, cwd, "failed", "Check")
-        except TimeoutError:
+        except TimeoutError as error:
+            if not deadline.expired():  # raised by an extension or a server
+                return _with_error(result, error)
             return replace(result, status="timeout", error=f"Timed out after {seconds:g} s.")
         except _Failure as failure:
             return replace(result, status=failure.status, error=failure.reason)
+        except Exception as error:  # what the session and the folder hold by now is kept
+            return _with_error(result, error)
         return result
 
     async def _command(self, command: str, cwd: Path, status: Status, what: str) -> None:
@@ -270,10 +282,24 @@ class TaskRunner:
             return replace(result, status="error", error=reason)
         return result
 
+    def _trust(self, task: BatchTask) -> bool:
+        """Whether the project is trusted, which its copy is as well.
+
+        A folder below a trusted one would be trusted too: a clone in the folder of a batch is not.
+        """
+        source = Path(task.cwd or "/")
+        if task.repo is not None and not is_url(task.repo):
+            source = Path(task.repo)
+        if source not in self._trusted:
+            self._trusted[source] = stored_trust(self._machine, source).trusted
+        return self._trusted[source]
+
     def _options(self, task: BatchTask, cwd: Path, meter: _CallMeter) -> AgentSessionOptions:
         options = AgentSessionOptions(**self._settings.options)
         options["cwd"] = cwd
         options["extensions"] = (*(options.get("extensions") or ()), meter.extension)
+        if options.get("trust") is None:
+            options["trust"] = self._trust(task)
         if task.model is not None:
             options["model"] = task.model
         if task.tools is not None:
@@ -294,12 +320,15 @@ class TaskRunner:
             return replace(result, status="error", error=error.explain())
         if not patch.size:
             return result
-        name = None
+        file = None
         if self._settings.folder is not None and patch.is_complete:
             folder = private_directory(self._settings.folder / "patches")
-            path = folder / f"{self._settings.names.get(result.id, 'task')}.patch"
+            name = self._settings.names.get(result.id, "task")
+            # An attempt of its own each; "~" is in no name, so that none is that of another task.
+            again = "" if result.attempt == 1 else f"~{result.attempt}"
+            path = folder / f"{name}{again}.patch"
             await asyncio.to_thread(replace_file, path, patch.text)
-            name = str(path.relative_to(self._settings.folder))
+            file = str(path.relative_to(self._settings.folder))
         text = ""
         if len(patch.text) <= MAX_PATCH_IN_ROW:
             with suppress(UnicodeDecodeError):  # then it is in the file only
@@ -307,4 +336,21 @@ class TaskRunner:
         if not patch.is_complete:
             reason = f"The patch is too large to keep ({patch.size >> 20} MiB)."
             return replace(result, status="error", error=reason)
-        return replace(result, patch=text, patch_file=name)
+        return replace(result, patch=text, patch_file=file)
+
+
+def _agent_dir(options: AgentSessionOptions) -> Path | None:
+    given = options.get("agent_dir")
+    return None if given is None else expand_home(given).absolute()
+
+
+def _existing(path: str, what: str) -> Path:
+    if not Path(path).is_dir():
+        raise BatchProblem(f"The {what} {path} does not exist.")
+    return Path(path)
+
+
+def _with_error(result: BatchResult, error: Exception) -> BatchResult:
+    """Return the result of an attempt that raised; a retry does not change a ``BatchProblem``."""
+    reason = error.explain() if isinstance(error, PiError) else f"{type(error).__name__}: {error}"
+    return replace(result, status="error", error=reason, is_final=isinstance(error, BatchProblem))

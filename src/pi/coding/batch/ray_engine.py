@@ -9,18 +9,21 @@ from __future__ import annotations
 import asyncio
 import os
 import pickle
+import socket
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from pi.base.tasks import Notifier, TaskScope
 from pi.coding.batch.budget import Budget
 from pi.coding.batch.execution import TaskRunner, WorkerSettings
 from pi.coding.batch.results import BatchResult
 from pi.coding.batch.tasks import BatchProblem, BatchTask
-from pi.coding.batch.workers import WorkerLost
+from pi.coding.batch.workers import MAX_FAILED_STARTS, WorkerLost, pickled
 
 LOOPBACK = frozenset({"", "localhost", "127.0.0.1", "::1"})
-CONNECT_SECONDS = 60.0
+CONNECT_SECONDS = 10.0
+DEFAULT_PORT = 6379
 
 
 def check_address(address: str, environ: Mapping[str, str]) -> None:
@@ -35,15 +38,39 @@ def check_address(address: str, environ: Mapping[str, str]) -> None:
         )
 
 
+def check_reachable(address: str) -> None:
+    """Raise ``BatchProblem`` if nothing listens there: Ray itself would try for a minute."""
+    target = urlsplit(address if "//" in address else f"//{address}")
+    if address in ("local", "auto") or not target.hostname:
+        return
+    try:
+        port = target.port or DEFAULT_PORT
+        socket.create_connection((target.hostname, port), timeout=CONNECT_SECONDS).close()
+    except (OSError, ValueError) as error:
+        raise _unreachable(address, error) from error
+
+
+def _unreachable(address: str, error: Exception) -> BatchProblem:
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return BatchProblem(
+        f"Cannot reach the Ray cluster {address}: {lines[0].rstrip('.')}.",
+        hint="`ray status` shows whether it runs; `--ray local` starts one here.",
+    )
+
+
 class RayEngine:
-    """Runs attempts in Ray actors; an actor that was lost is replaced."""
+    """Runs attempts in Ray actors; an actor that was lost is replaced.
+
+    A replacement may never start, if the node of the old one is gone: tasks are given only to
+    actors that have answered.
+    """
 
     def __init__(
         self,
         settings: WorkerSettings,
         budget: Budget,
         *,
-        workers: int,
+        workers: int | None,
         per_worker: int,
         address: str,
         environ: Mapping[str, str],
@@ -56,66 +83,132 @@ class RayEngine:
             raise BatchProblem(
                 "--ray needs the package ray.", hint="pip install 'pi-harness[ray]'"
             ) from error
-        self.capacity = workers * per_worker
         self._ray = ray
-        self._settings = pickle.dumps(settings)
+        self._settings = pickled(settings)
         self._per_worker = per_worker
         self._environ = dict(environ)
-        self._actors: list[Any] = [None] * workers
-        self._loads = [0] * workers
         self._budget = budget
-        self._gate: Any = None
         self._was_running = ray.is_initialized()
+        if not self._was_running:
+            self._connect(address)
+        if workers is None:
+            workers = max(1, int(ray.cluster_resources().get("CPU", 1)))
+        self.capacity = workers * per_worker
+        self._gate = self._budget_actor()
+        self._actors: list[Any] = []
+        self._ready: list[_Place] = []
+        self._changed = Notifier()
+        self._tasks = TaskScope()
+        self._failed_starts = 0
+        for number in range(workers):
+            self._start(number)
+
+    def _connect(self, address: str) -> None:
+        check_reachable(address)
         try:
-            if not self._was_running:
-                ray.init(
-                    address=None if address == "local" else address,
-                    include_dashboard=False,
-                    log_to_driver=False,
-                    logging_level="ERROR",
-                    configure_logging=False,
-                )
+            self._ray.init(
+                address=None if address == "local" else address,
+                include_dashboard=False if address == "local" else None,
+                log_to_driver=False,
+                logging_level="ERROR",
+                configure_logging=False,
+            )
         except Exception as error:  # Ray raises many kinds
-            raise BatchProblem(
-                f"Cannot reach the Ray cluster {address}: {error}",
-                hint="`ray status` shows whether it runs; `--ray local` starts one here.",
-            ) from error
+            raise _unreachable(address, error) from error
+
+    def _budget_actor(self) -> Any:
+        """Start the actor of the budget on the node of the driver, which must not be lost anyway.
+
+        Without a limit the workers ask nobody, which saves two messages per model call.
+        """
+        if self._budget.limit is None:
+            return None
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        here = self._ray.get_runtime_context().get_node_id()
+        kind = self._ray.remote(
+            num_cpus=0,
+            max_concurrency=10_000,
+            scheduling_strategy=NodeAffinitySchedulingStrategy(here, soft=False),
+        )(_BudgetActor)
+        return kind.remote(self._budget.limit, self._budget.spent)
 
     async def run(self, task: BatchTask, attempt: int) -> BatchResult:
         """Run an attempt in the least busy actor; raises ``WorkerLost``."""
-        place = min(range(len(self._actors)), key=self._loads.__getitem__)
-        actor = self._actor(place)
-        self._loads[place] += 1
+        while not self._ready:
+            if self._failed_starts >= MAX_FAILED_STARTS:
+                raise BatchProblem("Ray workers cannot start.", hint="Is pi on all nodes?")
+            await self._changed.wait()
+        place = min(self._ready, key=lambda each: each.load)
+        place.load += 1
         try:
-            result: BatchResult = await asyncio.wrap_future(
-                actor.run.remote(task, attempt).future()
-            )
-            return result
+            result: BatchResult = await _awaited(place.actor.run.remote(task, attempt))
+            if self._gate is None:
+                self._budget.settle(place.name, result.cost)
         except self._ray.exceptions.RayError as error:
-            if self._actors[place] is actor:
-                self._actors[place] = None
-            await asyncio.wrap_future(self._gate.drop.remote(str(place)).future())
-            raise WorkerLost(f"A Ray worker was lost: {type(error).__name__}") from error
+            await self._replace(place)
+            raise WorkerLost(f"A Ray worker was lost ({type(error).__name__}).") from error
         finally:
-            self._loads[place] -= 1
-            self._budget.spent = await asyncio.wrap_future(self._gate.spent.remote().future())
+            place.load -= 1
+        if self._gate is not None:
+            spent = await _awaited(self._gate.spent.remote())
+            self._budget.settle(place.name, max(0.0, spent - self._budget.spent))
+        return result
 
     async def close(self) -> None:
         """End the actors, and Ray if it was started here."""
-        for actor in [*self._actors, self._gate]:
-            if actor is not None:
-                self._ray.kill(actor)
+        await self._tasks.close()
+        for actor in self._actors:
+            self._ray.kill(actor)
+        if self._gate is not None:
+            self._ray.kill(self._gate)
         if not self._was_running:
             await asyncio.to_thread(self._ray.shutdown)
 
-    def _actor(self, place: int) -> Any:
-        if self._gate is None:
-            gate = self._ray.remote(num_cpus=0, max_concurrency=10_000)(_BudgetActor)
-            self._gate = gate.remote(self._budget.limit, self._budget.spent)
-        if self._actors[place] is None:
-            kind = self._ray.remote(num_cpus=1, max_concurrency=self._per_worker)(_WorkerActor)
-            self._actors[place] = kind.remote(self._settings, self._environ, self._gate, str(place))
-        return self._actors[place]
+    def _start(self, number: int) -> None:
+        """Start an actor; it is used once it has answered."""
+        kind = self._ray.remote(num_cpus=1, max_concurrency=self._per_worker + 1)(_WorkerActor)
+        name = f"{number}-{os.urandom(4).hex()}"
+        actor = kind.remote(self._settings, self._environ, self._gate, name)
+        self._actors.append(actor)
+        place = _Place(number, name, actor)
+        self._tasks.start(self._await_start(place), name=f"start of Ray worker {number}")
+
+    async def _await_start(self, place: _Place) -> None:
+        try:
+            await _awaited(place.actor.ready.remote())
+        except self._ray.exceptions.RayError:
+            self._failed_starts += 1
+            if self._failed_starts < MAX_FAILED_STARTS:
+                self._start(place.number)
+        else:
+            self._failed_starts = 0
+            self._ready.append(place)
+        self._changed.notify()
+
+    async def _replace(self, place: _Place) -> None:
+        if place not in self._ready:
+            return  # another of its tasks was first
+        self._ready.remove(place)
+        self._actors.remove(place.actor)
+        self._ray.kill(place.actor)
+        if self._gate is not None:
+            await _awaited(self._gate.drop.remote(place.name))
+        self._start(place.number)
+
+
+class _Place:
+    """One actor and how many tasks it has."""
+
+    def __init__(self, number: int, name: str, actor: Any) -> None:
+        self.number = number
+        self.name = name
+        self.actor = actor
+        self.load = 0
+
+
+async def _awaited(reference: Any) -> Any:
+    return await asyncio.wrap_future(reference.future())
 
 
 class _BudgetActor:
@@ -128,7 +221,7 @@ class _BudgetActor:
         """Whether a call may be made."""
         return await self._budget.ask(worker)
 
-    async def settle(self, worker: str, cost: float) -> None:
+    async def settle(self, worker: str, cost: float | None) -> None:
         """Count a call that has ended."""
         self._budget.settle(worker, cost)
 
@@ -141,6 +234,17 @@ class _BudgetActor:
         return self._budget.spent
 
 
+class _FreeGate:
+    """Allows every call: the batch has no budget."""
+
+    async def ask(self) -> bool:
+        """Always."""
+        return True
+
+    def settle(self, cost: float | None) -> None:
+        """The driver counts the cost of the result."""
+
+
 class _RemoteGate:
     """Asks the budget actor before each model call."""
 
@@ -150,10 +254,23 @@ class _RemoteGate:
 
     async def ask(self) -> bool:
         """Whether the call may be made."""
+        asked = asyncio.ensure_future(self._asked())
+        try:
+            return await asyncio.shield(asked)
+        except asyncio.CancelledError:
+            # The permission may be given nevertheless: then it is returned.
+            asked.add_done_callback(self._return)
+            raise
+
+    async def _asked(self) -> bool:
         granted: bool = await self._budget.ask.remote(self._worker)
         return granted
 
-    def settle(self, cost: float) -> None:
+    def _return(self, asked: asyncio.Task[bool]) -> None:
+        if not asked.cancelled() and asked.exception() is None and asked.result():
+            self.settle(None)
+
+    def settle(self, cost: float | None) -> None:
         """Report what the call has cost."""
         self._budget.settle.remote(self._worker, cost)
 
@@ -166,7 +283,10 @@ class _WorkerActor:
     ) -> None:
         os.environ.update(environ)
         self._runner = TaskRunner(pickle.loads(settings), dict(environ))
-        self._gate = _RemoteGate(budget, worker)
+        self._gate = _FreeGate() if budget is None else _RemoteGate(budget, worker)
+
+    async def ready(self) -> None:
+        """Answer once the actor runs."""
 
     async def run(self, task: BatchTask, attempt: int) -> BatchResult:
         """Run one attempt."""

@@ -17,6 +17,7 @@ COLOURS = {
     "failed": "#c0392b",
     "error": "#d35400",
     "timeout": "#b7950b",
+    "turns": "#2874a6",
     "budget": "#8e44ad",
     "stopped": "#7f8c8d",
     NOT_RUN: "#bdc3c7",
@@ -27,7 +28,8 @@ COLUMNS = ("id", "status", "attempt", "seconds", "cost", "tokens", "error")
 
 def report_table(tasks: Sequence[BatchTask], rows: Sequence[BatchResult]) -> str:
     """Return a table of all tasks and a line with the sums."""
-    lines = [COLUMNS, *(_cells(task, latest(rows).get(task.id)) for task in tasks)]
+    last = latest(rows)
+    lines = [COLUMNS, *(_cells(task, last.get(task.id)) for task in tasks)]
     lines = [tuple(_short(cell) for cell in line) for line in lines]
     widths = [max(len(line[column]) for line in lines) for column in range(len(COLUMNS))]
     table = [
@@ -73,10 +75,11 @@ def _counts(tasks: Sequence[BatchTask], rows: Sequence[BatchResult]) -> Counter[
 
 def report_page(tasks: Sequence[BatchTask], rows: Sequence[BatchResult], manifest: Manifest) -> str:
     """Return the whole page; everything that comes from tasks and models is escaped."""
-    last = list(latest(rows).values())
+    by_id = latest(rows)
+    last = list(by_id.values())
     body = "".join(
-        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in _cells(task, row))}</tr>"
-        for task, row in ((task, latest(rows).get(task.id)) for task in tasks)
+        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
+        for cells in (_cells(task, by_id.get(task.id)) for task in tasks)
     )
     head = "".join(f"<th>{name}</th>" for name in COLUMNS)
     return _PAGE.format(

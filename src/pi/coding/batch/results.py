@@ -6,6 +6,7 @@
 ``results.jsonl``  one row per attempt, appended and flushed; the last row of an id counts
 ``patches/``       the changes of each task
 ``sessions/``      session files
+``spent.txt``      US dollars so far, also of attempts that have no row yet
 ``work/``          folders of running tasks, removed when they have ended
 =================  ==========================================================================
 """
@@ -28,12 +29,14 @@ from pi.base.locks import FileLock, FileLocked
 from pi.base.records import Record
 from pi.coding.batch.tasks import MAX_BYTES, BatchProblem, BatchTask, parse_tasks
 
-Status: TypeAlias = Literal["done", "failed", "error", "timeout", "budget", "stopped"]
-"""``failed``: the check said so; ``budget``: the task's own is spent; ``stopped``: the batch's."""
+Status: TypeAlias = Literal["done", "failed", "error", "timeout", "turns", "budget", "stopped"]
+"""``failed``: the check said so; ``turns`` and ``budget``: the limit of the task is reached;
+``stopped``: the budget of the batch is spent."""
 SETTLED: frozenset[Status] = frozenset({"done", "failed"})
 """A resumed batch does not run these again; errors are no results."""
 VERSION = 1
 MANIFEST, TASKS, RESULTS, LOCK = "batch.json", "tasks.jsonl", "results.jsonl", "batch.lock"
+SPENT = "spent.txt"
 
 
 class BatchUsage(Record):
@@ -64,6 +67,8 @@ class BatchResult(Record):
     """The session file, relative to the folder of the batch."""
     error: str | None = None
     model: str | None = None
+    is_final: bool = field(default=False, name="final")
+    """Whether another attempt in the same run would end alike: nothing was tried."""
 
     @property
     def is_settled(self) -> bool:
@@ -87,6 +92,7 @@ class BatchFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file: int | None = None
+        self._spent: int | None = None
         self._lock: FileLock | None = None
 
     def __enter__(self) -> BatchFolder:
@@ -114,9 +120,10 @@ class BatchFolder:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
+        for file in (self._file, self._spent):
+            if file is not None:
+                os.close(file)
+        self._file = self._spent = None
         if self._lock is not None:
             self._lock.__exit__(None, None, None)
             self._lock = None
@@ -171,30 +178,56 @@ class BatchFolder:
         """Append rows and flush them to the disk; blocks."""
         assert self._file is not None, "the folder is not open"
         data = memoryview(b"".join(encode_line(msgspec.to_builtins(row)) for row in rows))
+        size = os.fstat(self._file).st_size
         try:
             while data:
                 data = data[os.write(self._file, data) :]
             os.fsync(self._file)
         except OSError as error:
+            with suppress(OSError):  # a full disk has room for a part of the rows
+                os.ftruncate(self._file, size)
             raise access_error("write", self.path / RESULTS, error) from error
+
+    def spent(self) -> float:
+        """Return what all attempts have cost, also those that a crash has cut off."""
+        rows = sum(row.cost for row in self.results())
+        try:
+            noted = float(read_if_exists(self.path / SPENT) or 0.0)
+        except ValueError:
+            noted = 0.0
+        return max(rows, noted)
+
+    def note_spent(self, amount: float) -> None:
+        """Record the sum of all costs; cheap enough for every model call."""
+        if self._spent is None:
+            self._spent = _open(self.path / SPENT, os.O_RDWR | os.O_CREAT)
+        with suppress(OSError):  # the rows have it too; a full disk is reported by them
+            os.lseek(self._spent, 0, os.SEEK_SET)
+            os.write(self._spent, f"{amount:024.12f}\n".encode())
 
 
 _DECODER = msgspec.json.Decoder(BatchResult)
 
 
+def _open(path: Path, flags: int) -> int:
+    try:
+        return os.open(path, flags | getattr(os, "O_CLOEXEC", 0), 0o600)
+    except OSError as error:
+        raise access_error("open", path, error) from error
+
+
 def _open_results(path: Path) -> int:
     """Open for appending; a line that a crash cut off is ended, so that the next one is whole."""
+    file = _open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
     try:
-        file = os.open(
-            path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0), 0o600
-        )
         size = os.fstat(file).st_size
         if size:
             os.lseek(file, size - 1, os.SEEK_SET)
             if os.read(file, 1) != b"\n":
                 os.write(file, b"\n")
     except OSError as error:
-        raise access_error("open", path, error) from error
+        os.close(file)
+        raise access_error("write", path, error) from error
     return file
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import field
@@ -94,6 +95,12 @@ def _task(line: bytes, folder: Path) -> BatchTask:
         task = msgspec.convert(value, BatchTask)
     except msgspec.ValidationError as error:
         raise ValueError(str(error)) from error
+    check_task(task)
+    return _resolved(task, folder)
+
+
+def check_task(task: BatchTask) -> None:
+    """Raise ``ValueError`` for a task that cannot be run."""
     if not task.id or len(task.id) > MAX_ID:
         raise ValueError(f"the id must have 1 to {MAX_ID} characters")
     if task.cwd is not None and task.repo is not None:
@@ -102,13 +109,37 @@ def _task(line: bytes, folder: Path) -> BatchTask:
         raise ValueError("base_commit needs repo")
     if task.base_commit is not None and task.base_commit.startswith("-"):
         raise ValueError("base_commit is not a commit")
+    if task.budget is not None and not 0 < task.budget < float("inf"):
+        raise ValueError("budget is not an amount")
+
+
+def checked_tasks(given: Iterable[BatchTask | Mapping[str, Any]]) -> list[BatchTask]:
+    """Return the tasks of a program; raises ``BatchProblem`` for the first that cannot be run."""
+    tasks: dict[str, BatchTask] = {}
+    for each in given:
+        try:
+            task = each if isinstance(each, BatchTask) else msgspec.convert(each, BatchTask)
+            check_task(task)
+            if task.id in tasks:
+                raise ValueError(f"the id {task.id!r} is that of another task already")
+        except ValueError as error:  # also of msgspec
+            raise BatchProblem(f"Not a task: {error}.") from error
+        tasks[task.id] = _resolved(task, Path.cwd())
+    return list(tasks.values())
+
+
+def _resolved(task: BatchTask, folder: Path) -> BatchTask:
+    """Return the task with absolute paths; relative ones begin at ``folder``."""
     cwd = None if task.cwd is None else str(folder / task.cwd)
     repo = task.repo
-    if repo is not None and (folder / repo).exists():  # else it is a URL
+    if repo is not None and not is_url(repo):
         repo = str(folder / repo)
-    elif repo is not None and repo.startswith("-"):
-        raise ValueError("repo is not a repository")
     return msgspec.structs.replace(task, cwd=cwd, repo=repo)
+
+
+def is_url(repo: str) -> bool:
+    """Whether git takes ``repo`` for an address: ``https://host/x`` or ``host:x``, not a path."""
+    return re.match(r"[A-Za-z][\w+.-]*://|[\w][\w.@-]+:", repo) is not None
 
 
 def select_tasks(
@@ -129,7 +160,7 @@ def select_tasks(
     if shuffle is not None:
         random.Random(shuffle).shuffle(chosen)
     if part is not None:
-        if not (match := re.fullmatch(r"(-?\d*):(-?\d*)", part)):
+        if not (match := re.fullmatch(r"(-?\d+)?:(-?\d+)?", part)):
             raise BatchProblem(f"--slice {part!r} is not a range.", hint="For example 0:50.")
         first, last = (int(number) if number else None for number in match.groups())
         chosen = chosen[first:last]

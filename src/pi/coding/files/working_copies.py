@@ -3,8 +3,7 @@
 In a git repository a copy is a worktree on a branch of its own, which begins with the files as they
 are now, also uncommitted and new ones; elsewhere it is a plain copy with a private repository
 beside it. A repository that is named by its address is cloned. The original is never changed but by
-``apply``. Nothing is lost: on any doubt the branch,
-or the whole copy, stays.
+``apply``. Nothing is lost: on any doubt the branch, or the whole copy, stays.
 """
 
 from __future__ import annotations
@@ -30,6 +29,8 @@ from pi.base.records import Record
 
 CopyKind: TypeAlias = Literal["worktree", "copy", "clone"]
 
+REPOSITORIES = "repositories"
+"""The folder of the repositories that clones share."""
 MAX_FILES = 50_000
 MAX_BYTES = 2 * 1024**3
 """Limits of a plain copy: a home folder is not copied by accident."""
@@ -257,7 +258,7 @@ async def clone_working_copy(
     folder = root / f"{name}-{os.urandom(4).hex()}"
     folder.mkdir(parents=True, mode=0o700)
     try:
-        mirror = await _mirror(repository, commit, root / "repositories", environ)
+        mirror = await _mirror(repository, commit, root / REPOSITORIES, environ)
         files = folder / "files"
         await _git(["clone", "-q", "--no-checkout", "--shared", "--", str(mirror), str(files)],
                    folder, environ)  # fmt: skip
@@ -295,8 +296,13 @@ async def _mirror(
 _FIELDS = _State.__struct_fields__
 
 
-async def sweep_working_copies(root: Path, *, environ: Mapping[str, str]) -> list[ClosedCopy]:
-    """Close the copies of processes that have ended; returns those that left something."""
+async def sweep_working_copies(
+    root: Path, *, environ: Mapping[str, str], discard: bool = False
+) -> list[ClosedCopy]:
+    """Close the copies of processes that have ended; returns those that left something.
+
+    With ``discard`` nothing is left.
+    """
     closed: list[ClosedCopy] = []
     environ = _without_repository(environ)
     for label in sorted(root.glob(f"*/{_LABEL}")):
@@ -310,7 +316,7 @@ async def sweep_working_copies(root: Path, *, environ: Mapping[str, str]) -> lis
             kind=state.kind, source=Path(state.source), folder=label.parent, base=state.base,
             branch=state.branch, below=state.below, environ=environ,
         )  # fmt: skip
-        left = await copy.close()
+        left = await copy.close(discard=discard)
         closed += [left] if left.branch or left.path else []
     return closed
 
