@@ -22,7 +22,7 @@ from pi.cli.session_setup import approval
 from pi.coding.batch.driver import BatchOptions, BatchRun, Redo
 from pi.coding.batch.execution import Isolation, TaskLimits
 from pi.coding.batch.report import report_page, report_table
-from pi.coding.batch.results import BatchFolder, BatchResult, Manifest, latest, predictions
+from pi.coding.batch.results import BatchFolder, BatchManifest, BatchResult, latest, predictions
 from pi.coding.batch.tasks import BatchTask, UnreadableTask, file_names, read_tasks, select_tasks
 from pi.coding.runtime.embedding import AgentSessionOptions
 
@@ -109,7 +109,7 @@ def _start(
         return 0
     with folder:
         started = datetime.now(UTC).isoformat(timespec="seconds")
-        folder.write_request(Manifest(pi=__version__, options=given, started=started), tasks)
+        folder.write_request(BatchManifest(pi=__version__, options=given, started=started), tasks)
         planned = BatchRun(chosen, folder, batch, options, work=work, names=names)
         try:
             code = run_until_signal(_watched(planned))

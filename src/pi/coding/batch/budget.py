@@ -64,7 +64,7 @@ class Budget:
             raise
 
     def settle(self, worker: Hashable, cost: float | None) -> None:
-        """Count a call that has ended; ``None``: it failed, which tells no price."""
+        """Count a call that has ended; ``None``: it failed, its price is unknown."""
         if cost is not None:
             self.spent += cost
             self._dearest = max(self._dearest or 0.0, cost)

@@ -21,8 +21,8 @@ from pi.coding.batch.budget import Budget, LocalGate
 from pi.coding.batch.execution import Isolation, TaskLimits, TaskRunner, WorkerSettings
 from pi.coding.batch.results import (
     BatchFolder,
+    BatchManifest,
     BatchResult,
-    Manifest,
     attempts,
     latest,
 )
@@ -109,7 +109,7 @@ async def run_batch(
         if folder is not None:
             stack.enter_context(folder)
             stamp = datetime.now(UTC).isoformat(timespec="seconds")
-            folder.write_request(Manifest(pi=__version__, started=stamp), given)
+            folder.write_request(BatchManifest(pi=__version__, started=stamp), given)
             work = folder.path / "work"
         else:
             work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pi-batch-")))

@@ -27,7 +27,7 @@ DEFAULT_PORT = 6379
 
 
 def check_address(address: str, environ: Mapping[str, str]) -> None:
-    """Refuse a cluster elsewhere without authentication: whoever reaches its ports runs code."""
+    """Refuse a cluster elsewhere without authentication: its ports run any code."""
     host = urlsplit(address if "//" in address else f"//{address}").hostname or ""
     if address in ("local", "auto") or host in LOOPBACK:
         return
@@ -119,7 +119,7 @@ class RayEngine:
     def _budget_actor(self) -> Any:
         """Start the actor of the budget on the node of the driver, which must not be lost anyway.
 
-        Without a limit the workers ask nobody, which saves two messages per model call.
+        Without a limit no worker asks, which saves two messages per model call.
         """
         if self._budget.limit is None:
             return None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from math import ceil
 
-from pi.coding.batch.results import BatchResult, Manifest, latest
+from pi.coding.batch.results import BatchManifest, BatchResult, latest
 from pi.coding.batch.tasks import BatchTask
 
 BINS = 20
@@ -73,7 +73,9 @@ def _counts(tasks: Sequence[BatchTask], rows: Sequence[BatchResult]) -> Counter[
     return Counter({status: found[status] for status in COLOURS})
 
 
-def report_page(tasks: Sequence[BatchTask], rows: Sequence[BatchResult], manifest: Manifest) -> str:
+def report_page(
+    tasks: Sequence[BatchTask], rows: Sequence[BatchResult], manifest: BatchManifest
+) -> str:
     """Return the whole page; everything that comes from tasks and models is escaped."""
     by_id = latest(rows)
     last = list(by_id.values())

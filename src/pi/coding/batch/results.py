@@ -76,7 +76,7 @@ class BatchResult(Record):
         return self.status in SETTLED
 
 
-class Manifest(Record):
+class BatchManifest(Record):
     """What was asked."""
 
     version: int = VERSION
@@ -128,7 +128,7 @@ class BatchFolder:
             self._lock.__exit__(None, None, None)
             self._lock = None
 
-    def write_request(self, manifest: Manifest, tasks: Sequence[BatchTask]) -> None:
+    def write_request(self, manifest: BatchManifest, tasks: Sequence[BatchTask]) -> None:
         """Record what was asked. Raises ``BatchProblem`` if the folder has other tasks."""
         lines = b"".join(encode_line(msgspec.to_builtins(task)) for task in tasks)
         before = read_if_exists(self.path / TASKS, max_bytes=MAX_BYTES)
@@ -145,13 +145,13 @@ class BatchFolder:
             self.path / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest)) + b"\n"
         )
 
-    def read_manifest(self) -> Manifest:
+    def read_manifest(self) -> BatchManifest:
         """Read what was asked; raises ``BatchProblem`` for a folder without a batch."""
         data = read_if_exists(self.path / MANIFEST)
         if data is None:
             raise BatchProblem(f"{self.path} is not the folder of a batch: no {MANIFEST}.")
         try:
-            manifest = msgspec.json.decode(data, type=Manifest)
+            manifest = msgspec.json.decode(data, type=BatchManifest)
         except msgspec.MsgspecError as error:
             raise BatchProblem(f"{self.path / MANIFEST} cannot be read: {error}") from error
         if manifest.version > VERSION:

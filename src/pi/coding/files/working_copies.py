@@ -262,8 +262,8 @@ async def clone_working_copy(
         files = folder / "files"
         await _git(["clone", "-q", "--no-checkout", "--shared", "--", str(mirror), str(files)],
                    folder, environ)  # fmt: skip
-        wanted = f"{commit or 'HEAD'}^{{commit}}"
-        base = (await _git(["rev-parse", "--verify", wanted], files, environ)).strip()
+        revision = f"{commit or 'HEAD'}^{{commit}}"
+        base = (await _git(["rev-parse", "--verify", revision], files, environ)).strip()
         await _git(["checkout", "-q", "--detach", base], files, environ)
     except BaseException:
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
@@ -286,8 +286,8 @@ async def _mirror(
             await _git(["clone", "-q", "--bare", "--", repository, str(partial)], folder, environ)
             partial.rename(mirror)
         if commit is not None:
-            wanted = ["cat-file", "-e", f"{commit}^{{commit}}"]
-            found = await _run(wanted, mirror, environ)
+            revision = ["cat-file", "-e", f"{commit}^{{commit}}"]
+            found = await _run(revision, mirror, environ)
             if found is None or found[0] != 0:  # on no branch: servers send it when it is named
                 await _git(["fetch", "-q", "origin", commit], mirror, environ)
     return mirror
