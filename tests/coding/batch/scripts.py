@@ -26,7 +26,8 @@ def answer(call):
     """The prompt is the script: the words `say`, `fail`, `write`, `loop`, `sleep`."""
     texts = [m for m in call.messages if isinstance(m, UserMessage)]
     asked = texts[-1].content
-    asked = asked if isinstance(asked, str) else "".join(b.text for b in asked if isinstance(b, Text))
+    if not isinstance(asked, str):
+        asked = "".join(block.text for block in asked if isinstance(block, Text))
     last = call.messages[-1]
     word, _, rest = asked.partition(" ")
     usage = Usage(input=1000, output=0)

@@ -9,45 +9,46 @@ from hypothesis import strategies as st
 from pi.coding.batch.budget import GROWTH, Budget, LocalGate
 
 
-async def spend(budget: Budget, prices: list[float], *, workers: int, per_worker: int) -> int:
-    """Make calls at these prices in ``workers`` × ``per_worker`` tasks; returns how many."""
-    left, made = list(reversed(prices)), 0
+async def spend(
+    budget: Budget, calls: list[tuple[float, int]], *, workers: int, per_worker: int
+) -> None:
+    """Make calls of these prices and durations in ``workers`` × ``per_worker`` tasks."""
+    left = list(reversed(calls))
 
     async def work(worker: int) -> None:
-        nonlocal made
         gate = LocalGate(budget, worker)
         while left and await gate.ask():
-            price = left.pop() if left else 0.0
-            await asyncio.sleep(0)
-            await asyncio.sleep(0)
-            made += 1
+            price, duration = left.pop() if left else (0.0, 1)
+            for _ in range(duration):
+                await asyncio.sleep(0)
             gate.settle(price)
 
     await asyncio.wait_for(
         asyncio.gather(*(work(worker) for worker in range(workers) for _ in range(per_worker))), 20
     )
-    return made
 
 
 @given(
     workers=st.integers(1, 4),
     per_worker=st.integers(1, 8),
-    ratios=st.lists(st.floats(0.1, GROWTH), min_size=1, max_size=120),
+    ratios=st.lists(
+        st.tuples(st.floats(0.1, GROWTH), st.integers(1, 40)), min_size=1, max_size=120
+    ),
     limit=st.floats(0.5, 40.0),
 )
 @settings(max_examples=60, deadline=None)
 def test_at_most_one_call_per_worker_exceeds_the_budget(
-    workers: int, per_worker: int, ratios: list[float], limit: float
+    workers: int, per_worker: int, ratios: list[tuple[float, int]], limit: float
 ) -> None:
-    prices: list[float] = []
-    for ratio in ratios:  # no call is more than GROWTH times as dear as all before it
-        prices.append(ratio * max(prices) if prices else 1.0)
-        prices[-1] = min(prices[-1], 2.0)
+    calls: list[tuple[float, int]] = []
+    for ratio, duration in ratios:  # most calls are at most GROWTH times as dear as all before
+        dearest = max((price for price, _ in calls), default=1.0)
+        calls.append((min(ratio * dearest, 2.0) if calls else 1.0, duration))
     budget = Budget(limit)
 
-    asyncio.run(spend(budget, prices, workers=workers, per_worker=per_worker))
+    asyncio.run(spend(budget, calls, workers=workers, per_worker=per_worker))
 
-    # In flight beyond the limit are one call of each worker, and calls that were expected to fit.
+    prices = [price for price, _ in calls]
     assert budget.spent <= limit + workers * max(prices)
     assert budget.spent >= min(limit, sum(prices)) - 1e-9
 

@@ -99,10 +99,13 @@ class Budget:
             return True
         if self.is_spent:
             return False
-        if self._running[worker]:
-            calls = self._running.total() + 1
-            if self._dearest is None or self.spent + calls * GROWTH * self._dearest > self.limit:
-                return None
+        calls = self._running.total() + 1
+        fits = (
+            self._dearest is not None and self.spent + calls * GROWTH * self._dearest <= self.limit
+        )
+        # A worker's only call need not fit, but must not take the room of further calls that did.
+        if not fits and (self._running[worker] or max(self._running.values(), default=0) > 1):
+            return None
         self._running[worker] += 1
         return True
 

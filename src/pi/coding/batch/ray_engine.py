@@ -33,7 +33,7 @@ def check_address(address: str, environ: Mapping[str, str]) -> None:
         return
     if environ.get("RAY_AUTH_MODE") != "token":
         raise BatchProblem(
-            f"The Ray cluster {address} is not on this machine and has no authentication.",
+            f"The Ray cluster {address} is not on a loopback address and has no authentication.",
             hint="Start it and pi with RAY_AUTH_MODE=token.",
         )
 
