@@ -99,13 +99,13 @@ def _status_chart(counts: Counter[str], total: int) -> str:
     shown = [(status, count) for status, count in counts.items() if count]
     bars = []
     for number, (status, count) in enumerate(shown):
-        width = 400 * count / total
+        width = 320 * count / total
         bars.append(
-            f'<g transform="translate(0,{number * 26})"><text x="0" y="15">{status}</text>'
-            f'<rect x="80" y="3" width="{width:.1f}" height="16" fill="{COLOURS[status]}"/>'
-            f'<text x="{86 + width:.1f}" y="15">{count} ({count / total:.0%})</text></g>'
+            f'<g transform="translate(0,{number * 32})"><text x="0" y="21">{status}</text>'
+            f'<rect x="100" y="4" width="{width:.1f}" height="22" fill="{COLOURS[status]}"/>'
+            f'<text x="{108 + width:.1f}" y="21">{count} ({count / total:.0%})</text></g>'
         )
-    return _svg("Tasks by status", bars, height=26 * len(shown))
+    return _svg("Tasks by status", bars, height=32 * len(shown))
 
 
 def _histogram(values: Sequence[float], unit: str) -> str:
@@ -116,17 +116,19 @@ def _histogram(values: Sequence[float], unit: str) -> str:
         counts[max(place, 0)] += 1
     highest = max(counts, default=0) or 1
     bars = [
-        f'<rect x="{number * 24 + 8}" y="{100 - count / highest * 90:.1f}" width="22"'
+        f'<rect x="{number * 24 + 8}" y="{120 - count / highest * 90:.1f}" width="22"'
         f' height="{count / highest * 90:.1f}" fill="#4a78b5"><title>{count} tasks up to'
         f" {(number + 1) * largest / BINS:.4g} {unit}</title></rect>"
         for number, count in enumerate(counts)
         if count
     ]
     axis = (
-        '<line x1="8" y1="100" x2="488" y2="100" stroke="currentColor"/>'
-        f'<text x="8" y="116">0</text><text x="488" y="116" text-anchor="end">{largest:.4g}</text>'
+        '<line x1="8" y1="120" x2="488" y2="120" stroke="currentColor"/>'
+        f'<text x="8" y="142">0</text><text x="248" y="142" text-anchor="middle">{unit}</text>'
+        f'<text x="488" y="142" text-anchor="end">{largest:.4g}</text>'
+        f'<text x="496" y="36">{highest}</text>'
     )
-    return _svg(unit, [*bars, axis], height=120)
+    return _svg(unit, [*bars, axis], height=150)
 
 
 def _svg(title: str, parts: Sequence[str], *, height: int) -> str:
@@ -146,7 +148,7 @@ _PAGE = """\
 :root {{ color-scheme: light dark; }}
 body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem;
   padding: 0 1rem; }}
-svg {{ max-width: 35rem; width: 100%; font: 13px system-ui, sans-serif; fill: currentColor; }}
+svg {{ max-width: 35rem; width: 100%; font: 18px system-ui, sans-serif; fill: currentColor; }}
 table {{ border-collapse: collapse; width: 100%; }}
 td, th {{ text-align: left; padding: .25rem .6rem; border-bottom: 1px solid #8884;
   vertical-align: top; }}
