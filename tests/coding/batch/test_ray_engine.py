@@ -27,7 +27,7 @@ def test_a_cluster_on_the_loopback_interface_needs_no_authentication(address: st
 
 
 @pytest.mark.parametrize("address", ["10.0.0.1:6379", "ray://head:10001", "head", "192.0.2.1"])
-def test_a_cluster_elsewhere_needs_tokens(address: str) -> None:
+def test_a_cluster_on_another_address_needs_tokens(address: str) -> None:
     with pytest.raises(BatchProblem, match="no authentication"):
         check_address(address, {"RAY_AUTH_MODE": "disabled"})
     check_address(address, {"RAY_AUTH_MODE": "token"})

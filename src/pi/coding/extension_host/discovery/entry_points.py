@@ -206,9 +206,21 @@ def _manifest_place(module: str, path: Sequence[str]) -> Path | None:
     return next((folder for folder in folders if (folder / MANIFEST).is_file()), None)
 
 
+_decoded: dict[Path, tuple[tuple[int, int, int], Index]] = {}
+"""The index that was read last, with inode, time and size of its file: sessions of one process
+share its records, which are 80 KB each."""
+
+
 def _read(file: Path) -> Index | None:
     try:
-        return msgspec.json.decode(read_regular(file), type=Index)
+        found = file.stat()
+        version = found.st_ino, found.st_mtime_ns, found.st_size
+        known = _decoded.get(file)
+        if known is None or known[0] != version:
+            known = version, msgspec.json.decode(read_regular(file), type=Index)
+            _decoded.clear()
+            _decoded[file] = known
+        return known[1]
     except FileNotFoundError:
         return None
     except (OSError, *UNREADABLE) as error:
