@@ -28,6 +28,7 @@ MEMBERS = [
     "append_entry",
     "call_tool",
     "command",
+    "data_directory",
     "enable_tools",
     "exec",
     "feed",

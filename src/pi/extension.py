@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Meta, field
 
+from pi.agent.compaction.budget import CompactionItem, exchanges
+from pi.agent.compaction.compact import Facts
 from pi.agent.env import FileError, FileFailed
 from pi.agent.events import AgentEnd as AgentEndEvent
 from pi.agent.events import AgentSettled as AgentSettledEvent
@@ -74,10 +76,12 @@ from pi.ai.messages import (
     ToolResultMessage,
     Usage,
     UserMessage,
+    add_usage,
 )
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.provider import Provider
 from pi.ai.request import Access, Call, StreamOptions
+from pi.ai.transcript import message_tokens
 from pi.base.clock import Clock
 from pi.base.errors import PiError
 from pi.base.formats import (
@@ -97,14 +101,12 @@ from pi.coding.compaction.events import (
     CompactDecision,
     CompactingAnswer,
     CompactionResult,
-    Notes,
+    ContextFullAnswer,
+    ContextFullEvent,
     SessionBeforeCompactEvent,
-    SessionBeforeTreeEvent,
     SessionCompactEvent,
     SessionCompactFailedEvent,
     SessionCompactingEvent,
-    SessionTreeEvent,
-    TreeDecision,
 )
 from pi.coding.compaction.strategies import Declined, Edits, HandOff, Strategy, Work
 from pi.coding.consent import ConsentRequest
@@ -147,9 +149,24 @@ from pi.coding.extension_host.events.answers import (
     Cancel,
     ContextAnswer,
     MessageEndAnswer,
-    ResourcesAnswer,
     ToolResultAnswer,
     UserBashAnswer,
+)
+from pi.coding.extension_host.events.dialogs import (
+    TerminalOpenedEvent,
+    UiPromptEndEvent,
+    UiPromptStartEvent,
+)
+from pi.coding.extension_host.events.queries import (
+    CacheWarmingDecisionEvent,
+    Notes,
+    SessionBeforeForkEvent,
+    SessionBeforeSwitchEvent,
+    SessionBeforeTreeEvent,
+    TreeDecision,
+    UserBashEvent,
+    UserCommandEndEvent,
+    UserCommandStartEvent,
 )
 from pi.coding.extension_host.events.run import (
     AfterProviderResponseEvent,
@@ -168,34 +185,30 @@ from pi.coding.extension_host.events.run import (
     TurnStartEvent,
 )
 from pi.coding.extension_host.events.session import (
-    CacheWarmingDecisionEvent,
     ExtensionEvent,
     InputAnswer,
     InputEvent,
     ModelSelectEvent,
+    ResourcesAnswer,
     ResourcesDiscoverEvent,
-    SessionBeforeForkEvent,
-    SessionBeforeSwitchEvent,
     SessionForkEvent,
     SessionInfoChangedEvent,
     SessionShutdownEvent,
     SessionStartEvent,
     SessionSwitchEvent,
-    TerminalOpenedEvent,
+    SessionTreeEvent,
     ThinkingLevelSelectEvent,
-    UiPromptEndEvent,
-    UiPromptStartEvent,
-    UserBashEvent,
 )
 from pi.coding.extension_host.scope import Registration, Scope
 from pi.coding.files.disk import FileStamp
 from pi.coding.files.layers import FileChange, FileLayer, FileWrite, FileWritten
 from pi.coding.files.text import TextForm
+from pi.coding.models.registry import ResolvedModel
 from pi.coding.port.drawing import Drawable, Rows, Theme
 from pi.coding.port.extensions import CheckResult, InputMode, Sink, ViewOptions
 from pi.coding.port.queries import ExportForm
 from pi.coding.port.remote import FeedItem, Remote, Replica
-from pi.coding.port.results import SubSession
+from pi.coding.port.results import ModelNotes, SubSession, TaskOptions
 from pi.coding.port.ui import ExtensionUI, Option
 from pi.coding.prompt import SystemPromptOptions
 from pi.coding.resources.kinds import ResourceItem, Where
@@ -231,6 +244,8 @@ if TYPE_CHECKING:
     from pi.ai.wire.pi_messages import server as pi_messages_server
     from pi.ai.wire_support.served import EventEncoder, ServedRequest, messages_for, serve_events
     from pi.ai.wire_support.sse import SseReader
+    from pi.base.files import FileAccessError, read_regular, replace_file
+    from pi.base.locks import FileLock, FileLocked
     from pi.base.processes.sandbox import (
         SandboxedCommand,
         SandboxPolicy,
@@ -270,6 +285,7 @@ if TYPE_CHECKING:
         resolve_role,
         role_overrides,
     )
+    from pi.coding.resources.ignore import IgnoreRule, is_ignored, parse_ignore_rules
     from pi.coding.shell.command_line.parts import (
         Assignment,
         CommandLine,
@@ -305,6 +321,8 @@ else:
                 "project_policy",
                 "sandboxed",
             ),
+            "pi.base.files": ("FileAccessError", "read_regular", "replace_file"),
+            "pi.base.locks": ("FileLock", "FileLocked"),
             "pi.base.processes.terminal": ("ChildTerminal",),
             "pi.coding.claude_tools": (
                 "ClaudeCall",
@@ -334,6 +352,7 @@ else:
                 "make_working_copy",
                 "sweep_working_copies",
             ),
+            "pi.coding.resources.ignore": ("IgnoreRule", "is_ignored", "parse_ignore_rules"),
             "pi.coding.models.roles": (
                 "RoleModel",
                 "RoleReference",
@@ -418,11 +437,14 @@ __all__ = [
     "CompactDecision",
     "CompactingAnswer",
     "Compaction",
+    "CompactionItem",
     "CompactionResult",
     "ConsentRequest",
     "ContextAnswer",
     "ContextEdit",
     "ContextEvent",
+    "ContextFullAnswer",
+    "ContextFullEvent",
     "ContextOverflow",
     "ContextUsage",
     "ContextWithSystemEvent",
@@ -450,13 +472,17 @@ __all__ = [
     "ExtensionError",
     "ExtensionEvent",
     "ExtensionUI",
+    "Facts",
     "Failed",
     "Feed",
     "FeedItem",
+    "FileAccessError",
     "FileChange",
     "FileError",
     "FileFailed",
     "FileLayer",
+    "FileLock",
+    "FileLocked",
     "FilePreview",
     "FileStamp",
     "FileWrite",
@@ -464,6 +490,7 @@ __all__ = [
     "HandOff",
     "HttpError",
     "HttpResponse",
+    "IgnoreRule",
     "Image",
     "ImageModel",
     "ImageRequest",
@@ -488,6 +515,7 @@ __all__ = [
     "MessageUpdateEvent",
     "Meta",
     "Model",
+    "ModelNotes",
     "ModelProvider",
     "ModelRequest",
     "ModelSelectEvent",
@@ -519,6 +547,7 @@ __all__ = [
     "Replacement",
     "Replica",
     "Request",
+    "ResolvedModel",
     "Resource",
     "ResourceHandler",
     "ResourceItem",
@@ -574,6 +603,7 @@ __all__ = [
     "SubSession",
     "SystemMessage",
     "SystemPromptOptions",
+    "TaskOptions",
     "TerminalOpenedEvent",
     "Text",
     "TextDelta",
@@ -616,6 +646,8 @@ __all__ = [
     "UsageEntry",
     "UserBashAnswer",
     "UserBashEvent",
+    "UserCommandEndEvent",
+    "UserCommandStartEvent",
     "UserMessage",
     "ViewOptions",
     "Where",
@@ -623,6 +655,7 @@ __all__ = [
     "WorkerProcess",
     "WorkingCopy",
     "WorkingCopyFailed",
+    "add_usage",
     "address_kind",
     "agent_events",
     "can_parse_syntax",
@@ -631,16 +664,20 @@ __all__ = [
     "claude_names",
     "compute_edit",
     "convert_document",
+    "exchanges",
     "field",
     "find_sandbox",
+    "is_ignored",
     "make_tool",
     "make_working_copy",
+    "message_tokens",
     "messages_for",
     "messages_server",
     "next_role",
     "one_line",
     "parse_command",
     "parse_front_matter",
+    "parse_ignore_rules",
     "parse_json5",
     "parse_jsonc",
     "parse_role",
@@ -651,7 +688,9 @@ __all__ = [
     "pi_arguments",
     "pi_messages_server",
     "project_policy",
+    "read_regular",
     "replace",
+    "replace_file",
     "resolve_role",
     "responses_server",
     "role_overrides",

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
         RpcUnreadable,
     )
     from pi.coding.runtime.session.agent_session import AgentSession
-    from pi.coding.runtime.session.events import AgentSessionEvent
+    from pi.coding.runtime.session.public_events import AgentSessionEvent
     from pi.coding.runtime.session_manager import SessionManager
     from pi.coding.runtime.session_places import session_catalog, session_location
     from pi.coding.session.entries import CustomMessage
@@ -172,7 +172,7 @@ _HOMES = {
         "RpcUnreadable",
     ),
     "pi.coding.runtime.session.agent_session": ("AgentSession",),
-    "pi.coding.runtime.session.events": ("AgentSessionEvent",),
+    "pi.coding.runtime.session.public_events": ("AgentSessionEvent",),
     "pi.coding.runtime.session_manager": ("SessionManager",),
     "pi.coding.runtime.session_places": ("session_catalog", "session_location"),
     "pi.coding.session.entries": ("CustomMessage",),

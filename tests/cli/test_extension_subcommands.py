@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pi.cli.extension_options import parse_extension_subcommand
 from pi.cli.subcommands.completion import SHELLS
 from tests.cli.program import Program
 
@@ -145,3 +146,22 @@ def test_bash_completes_the_subcommand_and_its_options(bare: Program, tmp_path: 
 
     assert completed("pi", "ser") == ["serve"]
     assert completed("pi", "serve", "--po") == ["--port"]
+
+
+@pytest.mark.parametrize(
+    ("words", "continues"),
+    [([], True), (["--session", "x"], False), (["--no-session"], False), (["-c"], True)],
+)
+def test_a_subcommand_can_ask_for_the_last_session(
+    tmp_path: Path, words: list[str], continues: bool
+) -> None:
+    program = Program.below(tmp_path)
+    text = SERVING.replace("session = false", 'session = "continue"')
+    program.write("extensions/serving.py", text)
+    arguments = parse_extension_subcommand(
+        ["serve", *words], {"HOME": str(program.home)}, program.cwd
+    )
+
+    assert arguments is not None
+    assert arguments.options.get("continue", False) is continues
+    assert "without_session" not in arguments.options

@@ -148,3 +148,42 @@ def test_a_run_without_commands_starts_no_other_process(cli: Program, tmp_path: 
     ended = cli.run("-p", "--model", "mine/m", "hello")
 
     assert (ended.code, ended.out, ended.err) == (0, "All is well.\n", "")
+
+
+SHARED = """\
+def extension(pi):
+    async def make(scope):
+        scope.on_close(lambda: open({path!r}, "a").write("closed\\n"))
+        return "a server"
+
+    @pi.on("session_start")
+    async def begin(event, ctx):
+        await pi.shared("server", make, linger=600)
+"""
+
+
+@pytest.mark.parametrize("mode", ["text", "json", "rpc"])
+def test_shared_objects_that_linger_are_closed_when_pi_ends(
+    cli: Program, tmp_path: Path, mode: str
+) -> None:
+    cli.write("extensions/shared.py", SHARED.format(path=str(tmp_path / "noted")))
+    words = ("--mode", mode, "--model", "mine/m")
+
+    ended = cli.run(*words) if mode == "rpc" else cli.run("-p", *words, "hello")
+
+    assert (ended.code, ended.err) == (0, "")
+    assert (tmp_path / "noted").read_text() == "closed\n"
+
+
+def test_shared_objects_are_closed_when_a_signal_ends_pi(cli: Program, tmp_path: Path) -> None:
+    cli.write("extensions/shared.py", SHARED.format(path=str(tmp_path / "noted")))
+    with cli.start("--mode", "rpc", "--model", "mine/m") as pi:
+        assert pi.stdin is not None and pi.stdout is not None
+        pi.stdin.write(b'{"type": "get_state"}\n')
+        pi.stdin.flush()
+        pi.stdout.readline()
+        pi.send_signal(signal.SIGTERM)
+        pi.communicate()
+
+    assert pi.returncode == 128 + signal.SIGTERM
+    assert (tmp_path / "noted").read_text() == "closed\n"

@@ -195,8 +195,132 @@ def test_a_main_task_that_an_extension_cancels_by_force_ends_with_one_clear_erro
     ended = cli.run("-p", "--model", "mock/echo-3", "hello")
 
     assert ended.code == 1
-    assert ended.err.startswith("Error: pi was ended: code of an extension cancelled its main task")
+    assert "Error: pi was ended: code of an extension cancelled its main task" in ended.err
     assert "Traceback" not in ended.err
+
+
+EXITS = {
+    "a callback": "asyncio.get_running_loop().call_soon(sys.exit, 3)",
+    "an interrupting callback": "asyncio.get_running_loop().call_soon(interrupt)",
+    "a task": "asyncio.create_task(leave())",
+    "a task of its scope": "SCOPE[0].spawn(leave(), name='leave')",
+    "a handler": "interrupt()",
+    "a task that is cancelled": "TASKS.append(asyncio.create_task(leave_late()))",
+}
+"""Ways to raise ``SystemExit`` or ``KeyboardInterrupt`` outside of a contained call."""
+EXITING = """\
+import asyncio, sys
+
+SCOPE, TASKS = [], []
+
+def interrupt():
+    raise KeyboardInterrupt
+
+async def leave():
+    sys.exit(7)
+
+async def leave_late():
+    try:
+        await asyncio.Event().wait()
+    finally:
+        sys.exit(8)
+
+def extension(pi):
+    SCOPE.append(pi.scope)
+
+    @pi.on("input")
+    async def handle(event, ctx):
+        {code}
+"""
+GOES_ON = ("; pi goes on.", "Extension error (")
+
+
+@pytest.mark.parametrize("code", EXITS.values(), ids=EXITS)
+def test_an_extension_that_exits_in_the_loop_ends_nothing(cli: Program, code: str) -> None:
+    cli.write("extensions/exits.py", EXITING.replace("{code}", code))
+
+    ended = cli.run("-p", "--model", "mock/echo-3", "hello")
+
+    assert (ended.code, ended.out) == (0, "The quick brown\n"), ended.err
+    (line,) = ended.err.splitlines()
+    assert any(part in line for part in GOES_ON), line
+
+
+CLOSES = """\
+import asyncio
+
+def extension(pi):
+    @pi.on("input")
+    async def handle(event, ctx):
+        for task in asyncio.all_tasks():
+            if task is not asyncio.current_task():
+                {code}
+"""
+SERVED = [{"type": "prompt", "message": "hello", "id": "1"}, {"type": "get_state", "id": "2"}]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "task.get_coro().close()",
+        "task._coro.throw(SystemExit(4))",
+        "getattr(task.get_coro().cr_await, 'close', str)()",
+        "asyncio.get_running_loop().call_soon(__import__('sys').exit)",
+    ],
+)
+def test_an_extension_that_closes_coroutines_of_pi_does_not_end_rpc(
+    cli: Program, code: str
+) -> None:
+    cli.write("extensions/closes.py", CLOSES.replace("{code}", code))
+
+    piped = "".join(f"{json.dumps(each)}\n" for each in SERVED)
+    ended = cli.run("--mode", "rpc", "--model", "mock/echo-3", piped=piped)
+
+    records = [json.loads(line) for line in ended.out.splitlines()]
+    assert ended.code == 0, ended.err
+    assert sorted(each["id"] for each in records if each["type"] == "response") == ["1", "2"]
+    assert "agent_settled" in [each["type"] for each in records]
+    (line,) = ended.err.splitlines()
+    assert line.endswith("; pi goes on.")
+
+
+def test_coroutines_that_are_closed_by_force_end_pi_with_one_clear_error(cli: Program) -> None:
+    closing = "[asyncio.Task.get_coro(task).close()]"
+    force = f"try: {closing}\n                except RuntimeError: pass"
+    cli.write("extensions/closes.py", CLOSES.replace("{code}", force))
+
+    piped = f"{json.dumps(SERVED[0])}\n"
+    ended = cli.run("--mode", "rpc", "--model", "mock/echo-3", piped=piped)
+
+    assert ended.code == 1
+    assert ended.err.splitlines()[0] == (
+        "Error: pi was ended: code of an extension closed its main task."
+    )
+
+
+@pytest.mark.slow
+def test_a_task_that_cannot_be_cancelled_does_not_keep_pi_from_ending(cli: Program) -> None:
+    stubborn = """\
+import asyncio
+
+async def stay():
+    while True:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            pass
+
+def extension(pi):
+    pi.on("input")(lambda event, ctx: TASKS.append(asyncio.create_task(stay())))
+
+TASKS = []
+"""
+    cli.write("extensions/stubborn.py", stubborn)
+
+    ended = cli.run("-p", "--model", "mock/echo-3", "hello")
+
+    assert (ended.code, ended.out) == (0, "The quick brown\n")
+    assert "did not stop within 5 seconds and were abandoned" in ended.err
 
 
 @pytest.mark.slow

@@ -49,3 +49,24 @@ def test_an_error_is_shown_as_two_lines_and_no_traceback(screen: Screen) -> None
     rows = screen(f"'{sys.executable}' -m pi --nonsense", "--help")
 
     assert rows == ["Error: Unknown option: --nonsense", "See `pi --help`."]
+
+
+def test_an_exit_in_a_callback_of_an_extension_is_one_notice_and_the_screen_stays(
+    screen: Screen, tmp_path: Path
+) -> None:
+    extension = tmp_path / "exits.py"
+    extension.write_text(
+        "import asyncio, sys\n"
+        "def extension(pi):\n"
+        "    @pi.on('session_start')\n"
+        "    async def handle(event, ctx):\n"
+        "        asyncio.get_running_loop().call_soon(sys.exit)\n"
+    )
+    (tmp_path / "home").mkdir()
+    pi = f"PI_NO_LOCAL=1 PI_OFFLINE=1 HOME='{tmp_path}/home' '{sys.executable}' -m pi"
+
+    rows = screen(f"cd '{tmp_path}'; {pi} --model demo/tour -e exits.py", "pi goes on.")
+
+    shown = " ".join(" ".join(rows).split())
+    assert "raised SystemExit in a task or callback; pi goes on." in shown
+    assert any("demo" in row or "tour" in row for row in rows[-3:])  # the footer

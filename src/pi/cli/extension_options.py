@@ -81,6 +81,8 @@ def parse_extension_subcommand(
     options = {"print": True} if found.mode == "print" else {}
     if not found.session:
         options |= dict.fromkeys(WITHOUT_SESSION, True)
+    elif found.session == "continue" and arguments.options.keys().isdisjoint(CHOOSING_SESSION):
+        options["continue"] = True
     return replace(
         arguments,
         command=words[0],
@@ -88,6 +90,9 @@ def parse_extension_subcommand(
         options=arguments.options | options,
     )
 
+
+CHOOSING_SESSION = ("continue", "resume", "session", "session_id", "fork", "no_session")
+"""Options that choose another session than the last one."""
 
 WITHOUT_SESSION = ("print", "no_session", "no_approve", "without_session")
 """Options of a subcommand that needs no conversation."""

@@ -29,13 +29,14 @@ from pi.cli.session_setup import (
     verbose_report,
     warnings,
 )
+from pi.coding.extension_host.errors import ExtensionFailed
 from pi.coding.port.results import NoModel
 from pi.coding.runtime.assemble import AssembledSession, assemble
 from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.options import SessionOverrides
 from pi.coding.runtime.session_places import named_session_dir
 from pi.coding.session.errors import NoMatchingSession
-from pi.modes.headless import PrintUI, PromptInput, run_json, run_print
+from pi.modes.headless import PrintUI, PromptInput, report_failures, run_json, run_print
 from pi.modes.phases import phase
 from pi.modes.stdio import Output, read_chunks
 
@@ -186,6 +187,7 @@ async def _mode(
         return 0
     if mode == "print":
         port.extensions.attach(PrintUI(output), mode)
+        port.subscribe(report_failures(print_error), kinds=(ExtensionFailed,))
     await port.start()
     if mode == "json":
         return await run_json(port, prompts, output, print_error)

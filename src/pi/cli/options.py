@@ -342,6 +342,19 @@ COMMANDS: tuple[SubcommandRow, ...] = (
         flags=_BATCH,
     ),
     _command(
+        "relay",
+        ("relay serve", "run the relay of shared sessions"),
+        flags=(
+            value("--bind", "address", "HOST:PORT, PORT or a socket path; also RELAY_BIND"),
+            value("--store", "dir", "keep shares in this folder", completes="folder"),
+            value("--cluster", "url", "nats://…: several processes as one relay"),
+            switch("--trust-proxy", "take client addresses from X-Forwarded-For"),
+            value("--max-rooms", "n", "rooms in this process (10000)"),
+            value("--max-guests", "n", "guests in a room (32)"),
+            value("--max-connections", "n", "connections of one address (256)"),
+        ),
+    ),
+    _command(
         "completion",
         ("completion bash|zsh|fish", "print a shell completion script"),
     ),

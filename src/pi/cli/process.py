@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pi.base.errors import PiError
 from pi.base.files import agent_directory, open_private
 from pi.base.json_lines import encode_line
-from pi.base.tasks import run_guarded
+from pi.base.tasks import MainTaskClosed, UserInterrupt, run_guarded
 from pi.base.terminal_text import SanitisedStream, escape_controls, sanitise
 
 if TYPE_CHECKING:
@@ -73,23 +73,48 @@ class TerminatedBySignal(Exception):
         self.number = number
 
 
-class CancelledByOthers(PiError):
-    """The main task was cancelled, and not by a signal."""
+class EndedByExtension(PiError):
+    """The main task was cancelled or closed, and not by a signal."""
 
 
 def run_main(work: Coroutine[Any, Any, T]) -> T:
     """Runs ``work``, the main task, and returns its result.
 
-    Raises ``TerminatedBySignal`` after a signal and ``CancelledByOthers`` after any other
-    cancellation.
+    Raises ``TerminatedBySignal`` after a signal and ``EndedByExtension`` if code of an extension
+    ended the main task by force.
     """
     try:
-        return run_guarded(until_signal(work))
+        return run_guarded(until_signal(_closing_shared(work)))
     except asyncio.CancelledError:
-        raise CancelledByOthers(
-            "pi was ended: code of an extension cancelled its main task.",
-            hint="Use -ne to start without extensions.",
-        ) from None
+        what = "cancelled its main task"
+    except MainTaskClosed:
+        what = "closed its main task"
+    except SystemExit:
+        what = "raised SystemExit in its main task"
+    raise EndedByExtension(
+        f"pi was ended: code of an extension {what}.",
+        hint="Use -ne to start without extensions.",
+    )
+
+
+async def _closing_shared(work: Coroutine[Any, Any, T]) -> T:
+    """Returns the result of ``work``, once objects that outlive sessions are closed."""
+    try:
+        result = await work
+    except GeneratorExit:  # closed by force: nothing can be awaited any more
+        raise
+    except BaseException:
+        await _close_shared()
+        raise
+    await _close_shared()
+    return result
+
+
+async def _close_shared() -> None:
+    if "pi.coding.extension_host.host" in sys.modules:  # else no extension was loaded
+        from pi.coding.extension_host.host import SHARED  # lazy: see above
+
+        await SHARED.close()
 
 
 def run_until_signal(work: Coroutine[Any, Any, int]) -> int:
@@ -151,7 +176,7 @@ def _signal_handlers(end: Callable[[int], None], grace_seconds: float) -> Iterat
         nonlocal was_raised
         if number in reminders and number == signal.SIGINT and not was_raised:
             was_raised = True
-            raise KeyboardInterrupt  # in the code that blocks the loop
+            raise UserInterrupt  # in the code that blocks the loop
         if number in reminders:
             _die(number)
         reminders[number] = _remind(number, grace_seconds)

@@ -7,7 +7,6 @@ each sees the answers so far, and the query decides how an answer counts.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from bisect import insort
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
@@ -138,10 +137,6 @@ class NamedRegistry(Generic[T]):
         self._winners = None
         self.values = dict(self._rows.values)
         self._changed()
-
-
-PASSED_ON = (KeyboardInterrupt, asyncio.CancelledError)
-"""Exceptions that are not failures of the extension code during which they occur."""
 
 
 class Event(Record):

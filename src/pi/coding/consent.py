@@ -29,6 +29,9 @@ DENY = Option(label="Deny", description="until the definition changes")
 _EXECUTED = frozenset({"command", "args", "url", "code"})
 """Shown first: a long definition must not push them out of sight."""
 _MAX_SHOWN_LINES = 40
+_DIALOG_LINES, _DIALOG_CHARACTERS = 5, 240
+"""What the dialog of a terminal with 24 rows shows; it cuts the rest off."""
+_LONG = "The definition is long. Read the whole of it above before you allow it."
 
 
 class BadConsentFile(PiError):
@@ -55,14 +58,27 @@ class ConsentRequest(Record):
         return hashlib.sha256(msgspec.json.encode(content, order="sorted")).hexdigest()
 
     def describe(self) -> str:
-        """Return the question: the whole definition, so that nothing of it stays hidden."""
-        lines = [f"Run the {self.kind} {self.name}?", f"Defined in {self.source}", ""]
-        names = sorted(self.definition, key=lambda name: (name not in _EXECUTED, name))
-        lines += (f"{name}: {_value(self.definition[name])}" for name in names)
+        """Return the question with the definition."""
+        lines = self._lines()
         if len(lines) > _MAX_SHOWN_LINES:
             rest = len(lines) - _MAX_SHOWN_LINES
             lines[_MAX_SHOWN_LINES:] = [f"… {rest} more lines in {self.source}"]
         return "\n".join(map(one_line, lines))
+
+    def whole(self) -> str:
+        """Return the question with every line of the definition, if a dialog would cut it off.
+
+        Otherwise nothing. A command could hide its end behind a long beginning.
+        """
+        lines = [*map(one_line, self._lines())]
+        text = "\n".join(lines)
+        fits = len(lines) <= _DIALOG_LINES and len(text) <= _DIALOG_CHARACTERS
+        return "" if fits else text
+
+    def _lines(self) -> list[str]:
+        lines = [f"Run the {self.kind} {self.name}?", f"Defined in {self.source}", ""]
+        names = sorted(self.definition, key=lambda name: (name not in _EXECUTED, name))
+        return lines + [f"{name}: {_value(self.definition[name])}" for name in names]
 
 
 def _value(value: Any) -> str:
@@ -146,7 +162,12 @@ class Consent:
             allowed: list[ConsentRequest] = []
             skipped: dict[str, list[ConsentRequest]] = {}
             for request in requests:
-                digest = request.digest
+                try:
+                    digest = request.digest
+                except (TypeError, ValueError, RecursionError) as error:
+                    # Of a file with lone surrogates or deep nesting; the others are still decided.
+                    self._warn(one_line(f"Skipped {request.kind} {request.name}: {error}."))
+                    continue
                 if digest in stored:
                     answer = stored[digest].allowed
                 elif digest in self._session:
@@ -170,7 +191,12 @@ class Consent:
         self._session.clear()
 
     async def _ask(self, request: ConsentRequest, ui: ExtensionUI) -> bool:
-        answer = await ui.select(request.describe(), [ALLOW, ALLOW_ONCE, DENY])
+        question = request.describe()
+        if whole := request.whole():
+            ui.write(whole)
+            head, source, *rest = question.split("\n")
+            question = "\n".join((head, source, _LONG, *rest))
+        answer = await ui.select(question, [ALLOW, ALLOW_ONCE, DENY])
         if answer in (ALLOW.label, DENY.label):
             self._store.decide(request, allowed=answer == ALLOW.label)
             return answer == ALLOW.label

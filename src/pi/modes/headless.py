@@ -148,6 +148,22 @@ class PrintUI(ExtensionUI):
         self._output.write(shown.encode("utf-8", "replace"))
 
 
+def report_failures(complain: Callable[[str], None]) -> Callable[[Any], None]:
+    """Returns a subscriber that reports failures of extensions, each once.
+
+    Not those of commands: ``run_print`` reports them and fails.
+    """
+    reported = set[str]()
+
+    def handle_event(event: ExtensionFailed) -> None:
+        line = f"Extension error ({event.extension_path}): {event.error}"
+        if event.event != "command" and line not in reported:
+            reported.add(line)  # a handler may fail at every event
+            complain(line)
+
+    return handle_event
+
+
 INCOMPLETE = "Warning: the answer is incomplete: the model reached its output limit."
 
 

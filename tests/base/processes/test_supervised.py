@@ -196,3 +196,17 @@ print(open("{tmp_path}/pid").read(), end="")
     pid = int(output_of(program))
 
     eventually(lambda: not alive(pid))
+
+
+async def test_a_supervisor_that_a_command_has_stopped_goes_on(
+    fresh: supervised.SupervisorClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervised, "_RESUME_SECONDS", 0.05)
+    await bash_to_end("true")
+    assert fresh.pid is not None
+    os.kill(fresh.pid, signal.SIGSTOP)  # a reaper is ready for one more command
+
+    async with asyncio.timeout(60):
+        ended = [await bash_to_end("echo done") for _ in range(3)]
+
+    assert [each.output for each in ended] == [b"done\n"] * 3

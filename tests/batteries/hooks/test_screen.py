@@ -38,6 +38,7 @@ def test_a_hook_is_asked_about_and_blocks_and_a_changed_one_is_asked_about_again
 
     with terminal_user(cli, *MODEL) as user:
         user.sees("Run the hook PreToolUse")
+        user.sees("Allow for this session")
         user.types("\r")
         user.sees("Ask anything")
         user.types("go\r")
@@ -49,6 +50,7 @@ def test_a_hook_is_asked_about_and_blocks_and_a_changed_one_is_asked_about_again
     project.script("hook0.sh", "exit 0")
     with terminal_user(cli, *MODEL) as user:
         user.sees("Run the hook PreToolUse")
+        user.sees("Allow for this session")
         user.types("\x1b")
         user.sees("Ask anything")
         user.leaves()

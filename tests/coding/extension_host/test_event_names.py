@@ -13,7 +13,10 @@ COMPAT = """
     ui_prompt_start ui_prompt_end
 """
 """Every event of the original."""
-OURS = "session_switch session_fork session_compacting terminal_opened"
+OURS = """
+    session_switch session_fork session_compacting terminal_opened user_command_start
+    user_command_end context_full
+"""
 
 
 def test_every_event_of_the_original_has_a_name_here() -> None:

@@ -23,6 +23,7 @@ from pi.coding.bus import Query
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.extension_host.events.handlers import EVENTS
+from pi.coding.port.extensions import InputMode
 from pi.testing import FakeClock, ScriptedProvider
 from tests.coding.extension_host.extension_session import ExtensionFixture, FakeUI
 from tests.coding.runtime.session_fixture import SessionFixture
@@ -83,6 +84,8 @@ class Handlers:
             ctx.update(ToolResult.of("looking"))
             return "seen"
 
+        pi.add_input_mode("$", InputMode(label="cells", run=lambda text, ctx: None))
+
         @pi.command("ask")
         async def ask(args: str, ctx: Any) -> None:
             await ctx.ui.confirm("Sure?", "")
@@ -126,6 +129,7 @@ async def act(hosted: ExtensionFixture) -> None:
     await clock.advance(95)  # the cache is about to be forgotten
     await session.prompt("second " * 30)
     await session.prompt("/ask")
+    await session.prompt("$ 1")
     with suppress(PiError):  # a guard that failed forbids it
         await session.shell.run("true")
     await session.info.rename("a story")
@@ -134,7 +138,9 @@ async def act(hosted: ExtensionFixture) -> None:
     with pytest.raises(PiError, match="compact"):
         await session.compact()
     await session.tree.go_to(first.entry_id)
+    session.workspace.settings.override({"compaction.thresholdTokens": 1})
     await session.prompt("third")
+    session.workspace.settings.override({"compaction.thresholdTokens": -1})
     await session.fork(session.info.fork_points()[-1].entry_id)
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -94,3 +95,34 @@ async def test_a_prefix_applies_in_a_view_of_a_remote_session(tmp_path: Path) ->
         await hosted.session.prompt("hello")
 
     assert (story, remote.asked) == (["1"], ["hello None"])
+
+
+async def test_extensions_see_begin_and_end_of_commands_and_cells_of_the_user(
+    tmp_path: Path,
+) -> None:
+    story: list[tuple[str, ...]] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        def run(text: str, ctx: Any) -> None:
+            story.append(("run", text))
+            raise ValueError("a cell that fails")
+
+        pi.add_input_mode("$", InputMode(label="python", run=run))
+
+        def note(name: str, event: Any, ctx: Any) -> None:
+            story.append((name, event.prefix, event.text))
+
+        for name in ("user_command_start", "user_command_end"):
+            pi.on(name, partial(note, name))
+
+    async with extension_session(tmp_path, extension) as hosted:
+        await hosted.session.prompt("$ 1/0")
+        await hosted.session.shell.run("true")
+
+    assert story == [
+        ("user_command_start", "$", "1/0"),
+        ("run", "1/0"),
+        ("user_command_end", "$", "1/0"),
+        ("user_command_start", "!", "true"),
+        ("user_command_end", "!", "true"),
+    ]

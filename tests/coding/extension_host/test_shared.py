@@ -85,3 +85,43 @@ async def test_a_failed_creation_is_retried_by_the_next_user() -> None:
 
     assert await room.take(session) == "a server"
     await session.close()
+
+
+def test_an_object_belongs_to_the_event_loop_that_made_it() -> None:
+    room = SharedRoom()
+
+    async def use() -> Any:
+        return await room.take(room.session(), linger=10)
+
+    async def close() -> None:
+        await room.things.close()
+
+    first, second = asyncio.new_event_loop(), asyncio.new_event_loop()
+    try:
+        first.run_until_complete(use())
+        second.run_until_complete(close())
+        assert (room.story, room.things.keys) == (["made"], frozenset({"key"}))
+        second.run_until_complete(use())
+        assert room.story == ["made", "made"]
+        first.run_until_complete(close())
+        assert room.story == ["made", "made"]  # replaced: the first loop has nothing left
+        second.run_until_complete(close())
+        assert (room.story, room.things.keys) == (["made", "made", "closed"], frozenset())
+    finally:
+        first.close()
+        second.close()
+
+
+async def test_an_object_that_does_not_close_delays_the_end_for_a_bounded_time() -> None:
+    room = SharedRoom()
+
+    async def make(scope: Scope) -> None:
+        scope.on_close(asyncio.Event().wait)  # type: ignore[arg-type]
+
+    await room.things.acquire("k", make, user=room.session(), report=room._report, linger=1)
+    await room.take(room.session(), linger=1)
+
+    async with asyncio.timeout(60):
+        await room.things.close(grace=0.01)
+
+    assert room.story == ["made", "closed"]

@@ -8,6 +8,7 @@ from pi.ai.providers.faux import says
 from pi.base.errors import PiError
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.api.storage import FileStore
+from pi.coding.extension_host.errors import StaleSession
 from pi.testing import FakeClock
 from tests.coding.extension_host.extension_session import extension_session
 
@@ -53,3 +54,15 @@ async def test_a_file_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
         path.write_bytes(broken)
         with pytest.raises(PiError, match=str(path)):
             store.get("a")
+
+
+async def test_the_folder_of_an_extension_is_private(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+
+    async with extension_session(tmp_path, apis.append):
+        folder = apis[0].data_directory()
+
+    assert folder.is_dir()
+    assert folder.stat().st_mode & 0o077 == 0
+    with pytest.raises(StaleSession):
+        apis[0].data_directory()

@@ -17,7 +17,7 @@ from pi.coding.resources.ignore import (
     MAX_RULE_FILE_BYTES,
     IgnoreTree,
     is_ignored,
-    parse_rules,
+    parse_ignore_rules,
     rules_in,
 )
 
@@ -35,13 +35,13 @@ from pi.coding.resources.ignore import (
     ],
 )
 def test_rules_mean_what_git_means(rules: str, ignored: list[str], kept: list[str]) -> None:
-    parsed = parse_rules(rules)
+    parsed = parse_ignore_rules(rules)
 
     assert [p for p in ignored + kept if is_ignored(p, parsed, is_folder=False)] == ignored
 
 
 def test_a_rule_with_a_slash_at_its_end_is_for_folders() -> None:
-    rules = parse_rules("build/")
+    rules = parse_ignore_rules("build/")
 
     assert is_ignored("a/build", rules, is_folder=True)
     assert not is_ignored("a/build", rules, is_folder=False)
@@ -118,7 +118,7 @@ def test_git_agrees(
 def test_blanks_at_the_end_of_a_long_line_take_no_time() -> None:
     begin = time.thread_time()
 
-    rules = parse_rules(f"a{' ' * 500_000}x")
+    rules = parse_ignore_rules(f"a{' ' * 500_000}x")
 
     assert not is_ignored("a", rules, is_folder=False)
     assert time.thread_time() - begin < 1.0

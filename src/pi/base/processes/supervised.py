@@ -40,6 +40,10 @@ _GRACE_SECONDS = 2.0
 """Seconds for a reaper to acknowledge a kill request, and then to finish it."""
 
 
+_RESUME_SECONDS = 1.0
+"""Seconds without an answer after which the supervisor may be stopped."""
+
+
 class SupervisorLost(Exception):
     """There is no supervisor, or it ended before it could start a program."""
 
@@ -74,6 +78,15 @@ class SupervisorClient:
                 theirs.close()
             ours.settimeout(0)
             return ours
+
+    def resume(self) -> None:
+        """Continue the supervisor and the reapers that wait, in case a command has stopped them.
+
+        Running ones ignore it. Commands are not reached: each has a process group of its own.
+        """
+        if self._process is not None:
+            with suppress(OSError):
+                os.killpg(self._process.pid, signal.SIGCONT)
 
     def drop(self) -> None:
         """Use a new supervisor from now on; this one ends with the last of its commands."""
@@ -167,7 +180,12 @@ class SupervisedProcess:
                     await self._loop.sock_sendall(self._control, data[sent:])
             except OSError as error:
                 raise SupervisorLost(str(error)) from error
-            await self._answered.wait()
+            while not self._answered.is_set():
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_RESUME_SECONDS):
+                        await self._answered.wait()
+                if not self._answered.is_set():
+                    SUPERVISOR.resume()
         except BaseException:
             self.kill()
             raise

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from pi.base.errors import PiError
 from pi.base.records import UNSET, Record, UnsetType
-from pi.coding.bus import PASSED_ON
+from pi.base.tasks import TaskEscaped, passed_on
 
 T = TypeVar("T")
 
@@ -66,12 +66,8 @@ class HandlerEnded(Exception):
         super().__init__("It did not return and was interrupted with Ctrl+C.")
 
 
-class HandlerEscaped(Exception):
+class HandlerEscaped(TaskEscaped):
     """A handler raised an exception that is not an ``Exception``, e.g. ``SystemExit``."""
-
-    def __init__(self, error: BaseException) -> None:
-        text = _text(error)
-        super().__init__(f"It raised {type(error).__name__}{text and f': {text}'}.")
 
 
 class HandlerCancelled(Exception):
@@ -125,7 +121,9 @@ class _OwnCancellations:
         before = self._task.cancelling()
         try:
             return step()
-        except (Exception, *PASSED_ON):
+        except Exception:
+            raise
+        except passed_on():
             raise
         except BaseException as error:  # SystemExit, GeneratorExit, groups, or a custom type
             raise HandlerEscaped(error) from error

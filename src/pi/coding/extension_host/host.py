@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from pi.agent.events import AgentEnd
 from pi.ai.models.model import Model
 from pi.base.clock import Clock
-from pi.base.tasks import TaskScope
-from pi.coding.bus import PASSED_ON, EventBus, Owner, log_failure
+from pi.base.tasks import TaskScope, passed_on
+from pi.coding.bus import EventBus, Owner, log_failure
 from pi.coding.consent import Consent, ConsentStore
 from pi.coding.extension_host.api.custom_tools import PendingActions
 from pi.coding.extension_host.api.host_state import HostState
@@ -33,6 +33,7 @@ from pi.coding.extension_host.open_dialogs import DialogRegistry
 from pi.coding.extension_host.scope import HostConnection
 from pi.coding.extension_host.watchdog import OnStall, Stalls, Watchdog
 from pi.coding.models.registry import ModelRegistry
+from pi.coding.port.results import TaskOptions
 from pi.coding.port.session import SessionPort
 from pi.coding.port.ui import ExtensionUI, Mode
 
@@ -63,11 +64,12 @@ class ExtensionHost:
         flags: Mapping[str, bool | str],
         mode: Mode = "print",
         parent: ExtensionHost | None = None,
+        task: TaskOptions | None = None,
         on_stall: OnStall | None = None,
     ) -> None:
         self.depth: int = 0 if parent is None else parent.depth + 1
         """How many sessions the session is nested in."""
-        self._connection = HostConnection(cwd, mode, depth=self.depth)
+        self._connection = HostConnection(cwd, mode, depth=self.depth, task=task)
         self._tasks = TaskScope()
         """Emits events of failures."""
         self._connections = ExitStack()
@@ -120,6 +122,7 @@ class ExtensionHost:
     def connect(self, registry: ModelRegistry) -> None:
         """Connect providers, credentials and model names of extensions to a registry."""
         self._connections.close()
+        self._connection.registry = registry
         self.providers.connect(registry.models)
         sources = AuthSources(self.registries.auth_sources, self.failed)
         self._connections.callback(registry.models.ask_first(sources))
@@ -193,7 +196,7 @@ class ExtensionHost:
         for row in self.registries.resolvers:
             try:
                 found = row.value(name)
-            except PASSED_ON:
+            except passed_on():
                 raise
             except BaseException as error:
                 self.failed(row.owner, f"model name {name}", error)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from inspect import Parameter, signature
 from typing import Protocol, TypeAlias
 
-from pi.coding.bus import PASSED_ON
+from pi.base.tasks import passed_on
 
 
 class Drawable(Protocol):
@@ -131,7 +131,7 @@ class GuardedDrawable:
             return ()
         try:
             return [str(line) for line in self._drawable.render(width)]
-        except PASSED_ON:
+        except passed_on():
             raise
         except BaseException as error:
             self._has_failed = True

@@ -272,7 +272,7 @@ class IgnoreTree:
         return git, other + rules_in(place, OTHER_FILES, base=base)
 
 
-def parse_rules(text: str, *, base: str = "", lead: str = "") -> Rules:
+def parse_ignore_rules(text: str, *, base: str = "", lead: str = "") -> Rules:
     """Parse the rules of a file; empty lines and comments are skipped."""
     rules = (_rule(line, base, lead) for line in text.splitlines())
     return tuple(islice((rule for rule in rules if rule is not None), MAX_RULES))
@@ -303,7 +303,7 @@ def rules_in(folder: Path, names: Iterable[str], *, base: str = "", lead: str = 
         except OSError as error:
             log.warning("ignore rules in %s are not used: %s", folder / name, error.strerror)
             continue
-        found = parse_rules(text, base=base, lead=lead)
+        found = parse_ignore_rules(text, base=base, lead=lead)
         if len(found) == MAX_RULES:
             log.warning("only the first %d rules of %s are used", MAX_RULES, folder / name)
         rules += found

@@ -16,6 +16,7 @@ from pi.base.records import Record
 GLOBAL_ONLY = frozenset(
     {
         "cacheWarming",
+        "collab",
         "defaultProjectTrust",
         "httpProxy",
         "oauthClients",
@@ -127,7 +128,7 @@ class Values(Record):
     follow_up_mode: QueueMode = "one-at-a-time"
     interrupt_mode: Literal["wait", "immediate"] = "wait"
     external_editor: str | None = None
-    double_escape_action: Literal["tree", "fork", "none"] = "tree"
+    double_escape_action: Literal["tree", "fork", "rewind", "none"] = "tree"
     tree_filter_mode: Literal["default", "no-tools", "user-only", "labeled-only", "all"] = "default"
     default_project_trust: Literal["ask", "always", "never"] = "ask"
     default_tools: tuple[str, ...] = ("read", "bash", "edit", "write")

@@ -123,8 +123,9 @@ class KeyActions:
 
     def _twice(self, port: SessionPort) -> None:
         command = port.settings.values.double_escape_action
-        if command != "none":
-            self._speaking.run_command(command)
+        # ``rewind`` is a command of a bundled extension, the others are built in.
+        if command != "none" and not self._speaking.run_command(command):
+            self._speaking.submit(f"/{command}")
 
     def _suspend(self) -> bool:
         self._suspend_program()

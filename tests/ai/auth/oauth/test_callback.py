@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 
 from pi.ai.auth.errors import LoginFailed
-from pi.ai.auth.oauth.browser import CallbackListener
+from pi.ai.auth.oauth.browser import MOST_IDLE, CallbackListener
 from pi.ai.http.client import HttpClient
 from pi.ai.http.connection import HttpResponse
 from pi.ai.http.request import HttpRequest
@@ -127,6 +127,49 @@ async def test_idle_connections_neither_delay_the_end_nor_print_tracebacks() -> 
         writer.close()
 
     assert reported == []
+
+
+async def test_a_flood_of_idle_connections_takes_a_bounded_number_of_them(
+    http: HttpClient,
+) -> None:
+    async with CallbackListener(path="/callback", state="s") as listener:
+        idle = [
+            await asyncio.open_connection("127.0.0.1", listener._port)
+            for _ in range(MOST_IDLE + 20)
+        ]
+        for reader, _ in idle[:20]:  # the oldest make room
+            with suppress(ConnectionError):
+                assert await reader.read() == b""
+
+        accepted = await visit(http, listener, "?code=c&state=s")
+        assert (accepted.status, await listener.code()) == (200, "c")
+    for _, writer in idle:
+        writer.close()
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("evil.example", 421),
+        ("evil.example:80", 421),
+        ("localhost.evil.example", 421),
+        ("127.0.0.1.evil.example:1", 421),
+        ("", 421),
+        ("127.0.0.1:1", 200),
+        ("[::1]:1", 200),
+        ("[::1]", 200),
+        ("LOCALHOST", 200),
+    ],
+)
+async def test_a_name_that_was_pointed_at_this_machine_is_refused(host: str, status: int) -> None:
+    async with CallbackListener(path="/callback", state="s") as listener:
+        reader, writer = await asyncio.open_connection("127.0.0.1", listener._port)
+        writer.write(f"GET /callback?code=c&state=s HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+        answer = await reader.read()
+        writer.close()
+
+        assert answer.split()[1] == str(status).encode()
+        assert listener._code.done() == (status == 200)
 
 
 @pytest.mark.parametrize(

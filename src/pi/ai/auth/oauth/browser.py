@@ -30,6 +30,9 @@ READ_SECONDS = 10.0
 ANSWER_SECONDS = 2.0
 """How long the end of a login waits for pages that are being sent to the browser."""
 LARGEST_HEAD = 32 * 1024
+MOST_IDLE = 32
+"""Connections that may wait with their request; a flood must not take all file descriptors."""
+_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>pi</title>
@@ -82,8 +85,8 @@ class CallbackListener:
         self._port = port
         self._servers: list[asyncio.Server] = []
         self._visits: set[asyncio.Task[None]] = set()
-        self._idle: set[asyncio.StreamWriter] = set()
-        """Connections that have not sent a whole request yet."""
+        self._idle: dict[asyncio.StreamWriter, None] = {}
+        """Connections that have not sent a whole request yet, the oldest first."""
         self._closed = False
         self._code: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
@@ -146,24 +149,29 @@ class CallbackListener:
         visit = asyncio.current_task()
         assert visit is not None
         self._visits.add(visit)
-        self._idle.add(writer)
+        self._idle[writer] = None
+        if len(self._idle) > MOST_IDLE:  # a browser sends its request at once
+            next(iter(self._idle)).transport.abort()
         try:
             async with asyncio.timeout(READ_SECONDS):
                 head = await reader.readuntil(b"\r\n\r\n")
-                self._idle.discard(writer)
-                writer.write(self._answer(head.partition(b"\r\n")[0].decode("latin-1")))
+                self._idle.pop(writer, None)
+                writer.write(self._answer(head.decode("latin-1")))
                 await writer.drain()
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             pass  # not HTTP, or closed
         finally:
-            self._idle.discard(writer)
+            self._idle.pop(writer, None)
             self._visits.discard(visit)
             writer.close()
 
-    def _answer(self, request_line: str) -> bytes:
+    def _answer(self, head: str) -> bytes:
+        request_line, _, headers = head.partition("\r\n")
         method, _, rest = request_line.partition(" ")
         path, _, parameters = rest.partition(" ")[0].partition("?")
         query = dict(parse_qsl(parameters))
+        if not _is_for_loopback(headers):
+            return _page(421, "Another host", "This address is for this machine only.")
         if path != self._path:
             return _page(404, "Not here", "There is nothing at this address.")
         if method != "GET":
@@ -193,6 +201,16 @@ class CallbackListener:
             self._code.set_result(outcome)
         else:
             self._code.set_exception(outcome)
+
+
+def _is_for_loopback(headers: str) -> bool:
+    """Whether the request names this machine, unlike one whose DNS name was pointed here."""
+    for line in headers.split("\r\n"):
+        name, _, value = line.partition(":")
+        if name.lower() == "host":
+            host = value.strip().lower()
+            return host in _HOSTS or host.rpartition(":")[0] in _HOSTS
+    return True  # HTTP/1.0; a browser always sends it
 
 
 def _equal(given: str, expected: str) -> bool:

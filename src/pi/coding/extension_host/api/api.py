@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, get_args, overload
 
 from msgspec import UNSET
@@ -55,7 +56,7 @@ from pi.coding.extension_host.api.services import (
     ExtensionModels,
     ExtensionSettings,
 )
-from pi.coding.extension_host.api.storage import Store, StorePlace, open_store
+from pi.coding.extension_host.api.storage import Store, StorePlace, data_directory, open_store
 from pi.coding.extension_host.api.sub_sessions import SessionHandle, open_sub_session
 from pi.coding.extension_host.contributions.commands import CommandHandler
 from pi.coding.extension_host.contributions.flags import FlagOptions, FlagValue, declared_flag
@@ -525,8 +526,15 @@ class ExtensionAPI:
         return self._registries.services.get(name)
 
     def store(self, place: StorePlace = "session") -> Store:
-        """Persistent JSON values of this extension: ``get``, ``set``, ``delete``."""
+        """Persistent JSON values of this extension: ``get``, ``set``, ``delete``, ``keys``."""
         return open_store(place, self._link, self._state.agent_dir)
+
+    def data_directory(self) -> Path:
+        """A folder for files of this extension, private to the user and shared by all sessions.
+
+        Several processes may use it: see ``FileLock`` and ``replace_file``.
+        """
+        return data_directory(self._link, self._state.agent_dir)
 
     def when_idle(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import logging
 import os
 from collections.abc import Awaitable, Callable, Hashable
 from pathlib import Path
@@ -26,6 +27,8 @@ from pi.coding.shell.output import Output
 from pi.coding.shell.spill import Spill
 from pi.coding.tools.bash import Progress, output_details
 
+log = logging.getLogger(__name__)
+
 StorePlace: TypeAlias = Literal["session", "project", "global"]
 
 
@@ -44,6 +47,15 @@ class SessionStore:
                 if data.get("key") == key:
                     return data.get("value", default)
         return default
+
+    def keys(self) -> tuple[str, ...]:
+        """The keys that have a value on this branch."""
+        kept: dict[str, bool] = {}
+        for entry in self._session.entries.log.branch():
+            if isinstance(entry, Custom) and entry.custom_type == self._type:
+                data = entry.data if isinstance(entry.data, dict) else {}
+                kept[str(data.get("key"))] = "value" in data
+        return tuple(key for key, has_value in kept.items() if has_value)
 
     async def set(self, key: str, value: Any) -> None:
         """Store a JSON value."""
@@ -66,6 +78,10 @@ class FileStore:
     def get(self, key: str, default: Any = None) -> Any:
         """The stored value."""
         return self._read().get(key, default)
+
+    def keys(self) -> tuple[str, ...]:
+        """The keys that have a value."""
+        return tuple(self._read())
 
     async def set(self, key: str, value: Any) -> None:
         """Store a JSON value."""
@@ -108,13 +124,20 @@ def open_store(place: StorePlace, link: SessionLink, agent_dir: Path) -> Store:
         return SessionStore(session, name)
     folder = agent_dir / "extension-data" / name
     if place == "project":
-        import hashlib  # most sessions store nothing
-
-        project = hashlib.sha256(str(session.workspace.cwd).encode("utf-8", "replace")).hexdigest()[
-            :16
-        ]
-        return FileStore(folder / f"{project}.json", clock)
+        return FileStore(folder / f"{_project_key(session.workspace.cwd)}.json", clock)
     return FileStore(folder / "global.json", clock)
+
+
+def _project_key(cwd: Path) -> str:
+    import hashlib  # most sessions store nothing
+
+    return hashlib.sha256(str(cwd).encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def data_directory(link: SessionLink, agent_dir: Path) -> Path:
+    """The private folder of the extension that ``link`` belongs to."""
+    link.require_open()
+    return private_directory(agent_dir / "extension-data" / link.scope.name / "files")
 
 
 MAX_IN_MEMORY = 64 * 1024 * 1024
@@ -258,6 +281,9 @@ class ExtensionArtifacts:
 
 T = TypeVar("T")
 
+CLOSING_SECONDS = 3.0
+"""Seconds that shared objects have to close when the program ends."""
+
 
 class _SharedObject:
     """One shared object with its scope."""
@@ -306,16 +332,25 @@ class SharedObjects:
         """The keys of all objects, as text."""
         return frozenset(map(str, self._objects))
 
-    async def close(self) -> None:
-        """Close everything that the running event loop made, even if it is in use."""
+    async def close(self, *, grace: float = CLOSING_SECONDS) -> None:
+        """Close everything that the running event loop made, even if it is in use.
+
+        All objects together have ``grace`` seconds. The objects of other loops stay: only the loop
+        that made an object can close it.
+        """
         loop = asyncio.get_running_loop()
-        objects, self._objects = self._objects, {}
-        for shared in objects.values():
-            if shared.loop is not loop:
-                continue
+        own = {key: each for key, each in self._objects.items() if each.loop is loop}
+        for key, shared in own.items():
+            del self._objects[key]
             if shared.lingering is not None:
                 shared.lingering.cancel()
-            await shared.scope.close()
+        closing = {loop.create_task(each.scope.close(), name=str(key)) for key, each in own.items()}
+        if not closing:
+            return
+        _, late = await asyncio.wait(closing, timeout=grace)
+        for task in late:
+            task.cancel()
+            log.error("%s, shared by sessions, was not closed in %g s", task.get_name(), grace)
 
     async def _make(
         self, key: Hashable, shared: _SharedObject, make: Callable[[Scope], Awaitable[T]]

@@ -9,7 +9,8 @@ from pi.agent.policy import Policy
 from pi.agent.tools.tool import AgentTool, ToolResult
 from pi.ai.messages import ToolCall
 from pi.ai.stream import EventStream
-from pi.coding.bus import PASSED_ON, EventBus
+from pi.base.tasks import passed_on
+from pi.coding.bus import EventBus
 from pi.coding.extension_host.contributions.model_wraps import (
     ModelRequest,
     Wrapped,
@@ -77,7 +78,7 @@ class SessionWraps:
         for name, row in self._registries.sections.winners().items():
             try:
                 text = row.value[1]()
-            except PASSED_ON:
+            except passed_on():
                 raise
             except BaseException as error:
                 self._failed(row.owner, f"section {name}", error)

@@ -15,7 +15,8 @@ from pi.agent.tools.tool import AgentTool, ToolContext, ToolResult
 from pi.ai.events import Delta
 from pi.ai.messages import AssistantMessage, Json, Text, ToolCall
 from pi.base.records import Record, replace
-from pi.coding.bus import PASSED_ON, Owner
+from pi.base.tasks import passed_on
+from pi.coding.bus import Owner
 from pi.coding.extension_host.errors import ExtensionError, HandlerEscaped, contained
 from pi.coding.extension_host.events.handlers import DECISIONS, ReportHandlerFailure
 from pi.coding.files.layers import writing_for
@@ -204,7 +205,9 @@ class GuardedWatcher(GuardedPolicy):
         except Interrupt as cut:
             cut.by = cut.by or type(self._policy).__name__
             raise
-        except (*DECISIONS, *PASSED_ON):
+        except DECISIONS:
+            raise
+        except passed_on():
             raise
         except Exception as error:
             self._failed(self._owner, "on_delta", error)

@@ -5,7 +5,8 @@ the agent directory together with the manifests, and renewed only when a folder 
 manifest has changed.
 """
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: every start decodes these records, and msgspec
+# has to compile each annotation that is a string.
 
 import logging
 import os
@@ -150,12 +151,12 @@ def _ask(path: Sequence[str]) -> tuple[InstalledEntryPoint, ...]:
     )
 
 
-def _entry_point(point: EntryPoint, distribution: Distribution) -> InstalledEntryPoint:
+def _entry_point(point: "EntryPoint", distribution: "Distribution") -> InstalledEntryPoint:
     name = distribution.metadata["Name"] or ""
     return InstalledEntryPoint(name=point.name, value=point.value, distribution=name)
 
 
-_REQUIREMENT = re.compile(r"([\w.-]+)[^;]*;\s*extra\s*==\s*['\"]([\w.-]+)['\"]\s*\Z")
+_REQUIREMENT = r"([\w.-]+)[^;]*;\s*extra\s*==\s*['\"]([\w.-]+)['\"]\s*\Z"
 """A requirement of an extra. Those with further conditions are not checked."""
 
 
@@ -166,7 +167,7 @@ def _with_missing_extras(
     needed = entry.manifest.extras
     if not needed:
         return entry
-    parts = (_REQUIREMENT.match(each) for each in requires or ())
+    parts = (re.match(_REQUIREMENT, each) for each in requires or ())
     missing = {_plain(part[2]) for part in parts if part and _plain(part[1]) not in names}
     return replace(entry, missing_extras=tuple(each for each in needed if _plain(each) in missing))
 

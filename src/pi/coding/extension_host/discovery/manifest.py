@@ -9,11 +9,13 @@ A single file contains it as a block of comments, in the form of PEP 723::
     # ///
 """
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: every start decodes these records, and msgspec
+# has to compile each annotation that is a string.
 
 import os
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -50,11 +52,13 @@ MAX_HEAD = 4096
 
 ALWAYS = ("startup", "session")
 """Triggers without a name."""
+_ALWAYS = frozenset(ALWAYS)
 DEFERRABLE = "deferrable"
 """Trigger of extensions that resolve pending actions."""
 NAMED = (
     *("command", "event", "tool", "scheme", "shortcut", "prefix"),
     *("flag", "entry", "setting", "selected", "mode", "file", "env", "shared", "view"),
+    "strategy",
 )
 """Triggers with a name: ``command:weather``."""
 
@@ -85,8 +89,8 @@ class Subcommand(Record, rename=None):
     """``print`` if it needs no terminal UI even if there is one."""
     flags: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Its own options, declared like the flags of an extension; ``ctx.flags`` has their values."""
-    session: bool = True
-    """Whether it needs a conversation.
+    session: bool | Literal["continue"] = True
+    """Whether it needs a conversation; ``continue``: the last one of the folder, as ``-c`` does.
 
     Without one, no session file is written, no trust is requested, no input is read and no model is
     needed; the project is not read. It runs in print mode.
@@ -126,12 +130,15 @@ class Manifest(Record, rename=None):
     not empty. ``shared:x``: an object of ``pi.shared`` with that key exists, from before ``/new``.
     ``deferrable``: another extension has a tool that may leave pending actions.
     ``view:x``: it is enough that ``views`` declares the view; the extension is not loaded.
+    ``strategy:x``: ``compaction.strategy`` is ``x``, or ``/compact strategy:x`` is typed.
     """
     views: dict[str, str] = field(default_factory=dict)
     """Views by kind and name, such as ``code:dot``, with ``package.module:function``.
 
     They are used without loading the extension: the module is imported when first drawn.
     """
+    strategies: dict[str, str] = field(default_factory=dict)
+    """Compaction strategies with their descriptions, for ``/settings`` and ``/compact``."""
     gates: tuple[str, ...] = ()
     """Names of files in a project that it reads, relative to the project's directory.
 
@@ -178,10 +185,9 @@ class Manifest(Record, rename=None):
 
     def triggers(self, kind: str) -> tuple[str, ...]:
         """The names of all triggers of one kind."""
-        parts = (trigger.partition(":") for trigger in self.activate)
-        return tuple(name for first, _, name in parts if first == kind and name)
+        return _by_kind(self.activate).get(kind, ())
 
-    def stand_ins(self) -> StandIns:
+    def stand_ins(self) -> "StandIns":
         """What is registered before the extension is loaded; its first use loads it."""
         shortcuts, prefixes = self.triggers("shortcut"), self.triggers("prefix")
         return StandIns(
@@ -192,6 +198,16 @@ class Manifest(Record, rename=None):
             events=self.triggers("event"),
             other_tools=frozenset(self.triggers("tool")) - frozenset(self.tools),
         )
+
+
+@cache  # asked some fifteen times for each battery at every start
+def _by_kind(triggers: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for trigger in triggers:
+        kind, _, name = trigger.partition(":")
+        if name:
+            found[kind] = (*found.get(kind, ()), name)
+    return found
 
 
 class StandIns(Record):
@@ -306,37 +322,37 @@ def _parsed(text: str, path: Path) -> dict[str, Any]:
 _SEEN = ("event", "tool", "scheme", "shortcut", "prefix")
 """Triggers that need a stand-in from the start."""
 
-INTERACTIVE: Mode = "tui"
+INTERACTIVE: "Mode" = "tui"
 """The name in the API of the mode that manifests call ``interactive``."""
 
 
-def supports_mode(manifest: Manifest, mode: Mode) -> bool:
+def supports_mode(manifest: Manifest, mode: "Mode") -> bool:
     """Whether an extension supports the mode."""
     return not manifest.modes or mode in _api_modes(manifest.modes)
 
 
-def loads_at_start(manifest: Manifest, flags: Mapping[str, bool | str], mode: Mode) -> bool:
+def loads_at_start(manifest: Manifest, flags: Mapping[str, bool | str], mode: "Mode") -> bool:
     """Whether an extension is loaded before the session exists."""
-    if not manifest.activate or any(trigger in ALWAYS for trigger in manifest.activate):
+    if not manifest.activate or not _ALWAYS.isdisjoint(manifest.activate):
         return True
     modes = _api_modes(manifest.triggers("mode"))
     return mode in modes or any(name in flags for name in manifest.triggers("flag"))
 
 
 def can_defer_all(
-    manifests: Iterable[Manifest], flags: Mapping[str, bool | str], mode: Mode
+    manifests: Iterable[Manifest], flags: Mapping[str, bool | str], mode: "Mode"
 ) -> bool:
     """Whether no extension needs a stand-in before a command is typed or a session begins."""
     return all(can_defer(manifest, flags, mode) for manifest in manifests)
 
 
-def can_defer(manifest: Manifest, flags: Mapping[str, bool | str], mode: Mode) -> bool:
+def can_defer(manifest: Manifest, flags: Mapping[str, bool | str], mode: "Mode") -> bool:
     """Whether the extension needs no stand-in before a command is typed or a session begins."""
     if not supports_mode(manifest, mode):
         return True
     if manifest.tools or manifest.shortcuts or manifest.prefixes:
         return False
-    needed = any(manifest.triggers(kind) for kind in _SEEN)
+    needed = not _by_kind(manifest.activate).keys().isdisjoint(_SEEN)
     return not needed and not loads_at_start(manifest, flags, mode)
 
 
@@ -350,13 +366,13 @@ other two.
 
 
 def loading_times(
-    manifests: Iterable[Manifest], flags: Mapping[str, bool | str], mode: Mode
+    manifests: Iterable[Manifest], flags: Mapping[str, bool | str], mode: "Mode"
 ) -> list[LoadingTime]:
     """When the extensions with these manifests are loaded."""
     return [_loading_time(manifest, flags, mode) for manifest in manifests]
 
 
-def _loading_time(manifest: Manifest, flags: Mapping[str, bool | str], mode: Mode) -> LoadingTime:
+def _loading_time(manifest: Manifest, flags: Mapping[str, bool | str], mode: "Mode") -> LoadingTime:
     if not supports_mode(manifest, mode):
         return "never"
     if loads_at_start(manifest, flags, mode):
@@ -383,7 +399,7 @@ class ActivationState(Record):
     environ: Mapping[str, str]
     settings: Mapping[str, Any]
     """The merged settings."""
-    log: SessionLog | None = None
+    log: "SessionLog | None" = None
     """The opened session; ``None`` before it is opened."""
     shared: frozenset[str] = frozenset()
     """Keys of the objects of ``pi.shared``."""
@@ -393,15 +409,20 @@ class ActivationState(Record):
     """Whether files of the project count: it is trusted, or has nothing that needs trust."""
 
 
+_STRATEGY = ("compaction", "strategy")
+_STATE = ("entry", "setting", "selected", "file", "env", "shared", "strategy")
+
+
 def depends_on_session(manifest: Manifest) -> bool:
     """Whether triggers depend on the session, its settings, files or variables."""
-    return any(map(manifest.triggers, ("entry", "setting", "selected", "file", "env", "shared")))
+    return not _by_kind(manifest.activate).keys().isdisjoint(_STATE)
 
 
 def is_triggered(manifest: Manifest, state: ActivationState) -> bool:
     """Whether the state contains a trigger of the extension."""
     return (
         _is_set(state.settings, manifest)
+        or value_at(state.settings, _STRATEGY) in manifest.triggers("strategy")
         or any(state.environ.get(name) for name in manifest.triggers("env"))
         or not state.shared.isdisjoint(manifest.triggers("shared"))
         or not state.selected.isdisjoint(manifest.triggers("selected"))
@@ -419,7 +440,7 @@ def active_gates(
     manifests: Iterable[Manifest],
     state: ActivationState,
     flags: Mapping[str, bool | str],
-    mode: Mode,
+    mode: "Mode",
 ) -> tuple[str, ...]:
     """The gates of the enabled extensions. Files are looked up by name, and none is opened."""
     # Before trust is decided: a file that enables an extension counts by its name.
@@ -454,13 +475,17 @@ _AGENT_DIR = "~/.pi/agent/"
 
 def _file_exists(name: str, state: ActivationState) -> bool:
     if name.startswith(_AGENT_DIR):  # PI_CODING_AGENT_DIR may move it
-        return os.path.lexists(state.agent_dir / name.removeprefix(_AGENT_DIR))
-    if name.startswith("~/"):
-        return os.path.lexists(state.home / name[2:])
-    return state.uses_project and os.path.lexists(state.cwd / name)
+        path = os.path.join(state.agent_dir, name.removeprefix(_AGENT_DIR))  # noqa: PTH118
+    elif name.startswith("~/"):
+        path = os.path.join(state.home, name[2:])  # noqa: PTH118
+    elif state.uses_project:
+        path = os.path.join(state.cwd, name)  # noqa: PTH118 - many at every start
+    else:
+        return False
+    return os.path.lexists(path)
 
 
-def _holds_entry(log: SessionLog, types: set[str]) -> bool:
+def _holds_entry(log: "SessionLog", types: set[str]) -> bool:
     if not types:
         return False
     outlines = enumerate(log.tree.outlines)

@@ -12,6 +12,7 @@ from typing import Any
 
 from pi.base.files import read_regular
 from pi.base.records import Record, replace
+from pi.base.tasks import passed_on
 from pi.coding.bus import Owner
 from pi.coding.extension_host.api.context import CommandContext
 from pi.coding.extension_host.api.host_state import HostState
@@ -130,6 +131,13 @@ class ExtensionLoader:
                 with suppress(ExtensionError):  # reported already
                     await self._activate(deferred)
         await self._load_resolvers()
+
+    async def load_strategy(self, name: str) -> None:
+        """Load the deferred extensions that have a compaction strategy; failures are reported."""
+        for deferred in [*self._deferred.values()]:
+            if name in deferred.manifest.triggers("strategy"):
+                with suppress(ExtensionError):  # reported already
+                    await self._activate(deferred)
 
     async def load_for_doctor(self) -> None:
         """Load the deferred extensions that have checks, except those waiting for configuration."""
@@ -256,7 +264,7 @@ class ExtensionLoader:
             function = modules.factory_of(candidate)
             api = ExtensionAPI(instance)
             await contained(partial(function, api), self._state.watchdog.watch)
-        except (asyncio.CancelledError, KeyboardInterrupt):
+        except passed_on():
             await self._unload_one(where)
             raise
         except BaseException as error:  # extension code can raise anything
@@ -308,6 +316,7 @@ _SHOWN = {
     "file": "file {}",
     "env": "variable {}",
     "view": "{}",
+    "strategy": "/compact strategy:{}",
 }
 
 

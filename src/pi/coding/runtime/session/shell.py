@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 
 from pi.base.errors import PiError
-from pi.coding.extension_host.events.session import UserBashEvent
 from pi.coding.runtime.live import LiveSession
 from pi.coding.session.entries import BashExecution
 from pi.coding.shell.local import BashResult
@@ -15,6 +14,7 @@ from pi.coding.shell.local import BashResult
 if TYPE_CHECKING:
     from pi.agent.env import OnOutput
     from pi.coding.extension_host.events.answers import RunCommand
+    from pi.coding.extension_host.events.queries import UserBashEvent
 
 
 class UserShell:
@@ -36,6 +36,12 @@ class UserShell:
 
         ``shows_style`` keeps the colours in that, for a screen; the result has none.
         """
+        from pi.coding.extension_host.events.queries import (  # deferred: rarely used
+            UserBashEvent,
+            UserCommandEndEvent,
+            UserCommandStartEvent,
+        )
+
         core = self._core
         core.require_local("run commands")
         question = UserBashEvent(
@@ -46,13 +52,17 @@ class UserShell:
         asked = await core.bus.query(question)
         if asked.refused:
             raise PiError(asked.refused)
-        result = asked.result
-        if asked.operations is not None:
-            result = await _run_by_extension(asked.operations, question, on_text)
-        if result is None:
-            result = await core.workspace.commands.run(
-                command, on_text=on_text, shows_style=shows_style
-            )
+        await core.bus.emit(UserCommandStartEvent(prefix="!", text=command))
+        try:
+            result = asked.result
+            if asked.operations is not None:
+                result = await _run_by_extension(asked.operations, question, on_text)
+            if result is None:
+                result = await core.workspace.commands.run(
+                    command, on_text=on_text, shows_style=shows_style
+                )
+        finally:
+            await core.bus.emit(UserCommandEndEvent(prefix="!", text=command))
         self._keep(command, result, excluded=exclude_from_context)
         return result
 

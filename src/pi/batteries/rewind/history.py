@@ -1,0 +1,475 @@
+"""The saved states of one project in one session.
+
+``capture`` compares the project with what is known and saves what is new. All methods block: the
+session calls them in one thread, one after the other.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from pi.batteries.rewind.journal import (
+    Author,
+    Change,
+    Journal,
+    JournalHeader,
+    PathChange,
+    Point,
+    read_header,
+)
+from pi.batteries.rewind.packs import Packs, drop_unused
+from pi.batteries.rewind.scan import Scan, Scanner
+from pi.batteries.rewind.states import (
+    UNSAVED,
+    FileState,
+    Reading,
+    Stamp,
+    decode_state,
+    read_path,
+    stamp_of,
+)
+from pi.batteries.rewind.store import Store, keys, read_index, sweep
+from pi.extension import FileLock, FileLocked, PiError, Record, replace, replace_file
+
+NO_STAMP: Stamp = (-1, 0, 0, 0, 0)
+"""Differs from every stamp: the path is read at the next capture."""
+
+
+EVENT_BYTES = 250
+"""About what one changed file takes in the journal."""
+
+
+class Known(NamedTuple):
+    """What a path held when it was last read."""
+
+    stamp: Stamp
+    state: FileState
+
+
+class Coverage(Record):
+    """What can be restored, and what cannot."""
+
+    files: int = 0
+    bytes: int = 0
+    too_large: tuple[str, ...] = ()
+    over_budget: tuple[str, ...] = ()
+    """Files that exceed ``maxBytes``, the size of the store, or cannot be read."""
+    left_out: tuple[str, ...] = ()
+    """Folders that exceed ``maxFiles``."""
+    unreadable: tuple[str, ...] = ()
+    """Folders that cannot be listed."""
+    ignored: int = 0
+    special: int = 0
+    refused: str = ""
+    """Why the project is not scanned: only files that tools write are covered."""
+
+
+class SessionOf(Record):
+    """The session that a history belongs to."""
+
+    id: str
+    file: str = ""
+
+
+class History:
+    """Saves the states of a project. ``open`` it first, and ``close`` it."""
+
+    def __init__(
+        self,
+        store: Store,
+        root: Path,
+        session: SessionOf,
+        *,
+        refused: str = "",
+        now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        step: Callable[[str], None] = lambda name: None,
+    ) -> None:
+        self.root = Path(os.path.realpath(root))
+        self.store = store
+        self.folder = store.project(self.root)
+        self.session = session
+        self.refused = refused
+        """Why the project is not scanned; empty if it is."""
+        self.now_ms = now_ms
+        self.step = step
+        """Called between the steps of every change on disk; tests end the process there."""
+        self._limits = store.limits
+        self._run = f"{session.id}.{os.urandom(4).hex()}"
+        self._live: FileLock | None = None
+        self._size = 0
+        header = JournalHeader(session=session.id, root=str(self.root), file=session.file)
+        self.journal = Journal(self.folder.journal(session.id), header)
+        self.packs = Packs(self.folder.packs, self._run, self._reserve)
+        self._scanner = Scanner(self.root, max_files=self._limits.max_files)
+        self._last_scan: Scan | None = None
+        self._known: dict[str, Known] = {}
+        self._cache: dict[str, Known] = {}
+        """What another session knew: saves reading."""
+        self._extra: set[str] = set()
+        """Paths that tools wrote or that changed once: followed even if no scan covers them."""
+        self._covered_bytes = 0
+        self._has_baseline = False
+        self._is_index_saved = False
+        self._pinned: set[str] = set()
+        """Contents of changes that are not in the journal yet: they must not be dropped."""
+        self._is_full = False
+
+    # Opening and closing --------------------------------------------------------------------------
+
+    def open(self, *, copy_from: str = "") -> None:
+        """Read what is known; ``copy_from`` is the session that this one was forked from."""
+        self.folder.create(self.root)
+        sweep(self.folder)
+        lock = FileLock(self.folder.live / f"{self._run}.lock")
+        lock.__enter__()
+        self._live = lock
+        parent = self.folder.journal(copy_from) if copy_from else None
+        if parent is not None and not self.journal.path.exists() and parent.exists():
+            self.journal.rewrite(Journal(parent, self.journal.header).timeline.events)
+        self._read_index()
+        # The journal is newer than the index if a session was killed.
+        for path, state in self.journal.timeline.last_states().items():
+            self._extra.add(path)
+            if state is None:
+                self._known.pop(path, None)
+            elif path not in self._known or self._known[path].state != state:
+                self._known[path] = Known(NO_STAMP, state)
+        self._count_bytes()
+
+    def close(self) -> None:
+        """Save the index and release the lock."""
+        self.packs.flush()
+        if self._has_baseline and not self._is_index_saved:
+            self.save_index()
+        if self._live is not None:
+            self._live.__exit__()
+            self._live = None
+            (self.folder.live / f"{self._run}.lock").unlink(missing_ok=True)
+
+    def save_index(self) -> None:
+        """Write stamps and states, so that the next session reads changed files only."""
+        head = {"session": self.session.id, "leftOut": sorted(self._scanner.left_out)}
+        rows = ([path, each.stamp, each.state.encode()] for path, each in self._known.items())
+        # Line by line: encoding all of it in one call would block the event loop for 0.1 s.
+        lines = [json.dumps(head), *map(json.dumps, rows), ""]
+        data = "\n".join(lines).encode()
+        if self._reserve(len(data)):
+            replace_file(self.folder.index, data)
+            self._is_index_saved = True
+
+    def _read_index(self) -> None:
+        try:
+            head, rows = read_index(self.folder.index)
+            known = {
+                path: Known(_stamp(stamp), state)
+                for path, stamp, encoded in rows
+                if (state := decode_state(encoded)) is not None
+            }
+            is_mine = head["session"] == self.session.id
+            left_out = set(map(str, head["leftOut"]))
+        except (OSError, KeyError, TypeError, ValueError):
+            return  # missing, or written by another version
+        # A content may have been pruned meanwhile.
+        known = {
+            path: each if self._is_stored(each.state) else Known(NO_STAMP, each.state)
+            for path, each in known.items()
+        }
+        if is_mine:
+            self._known, self._has_baseline, self._is_index_saved = known, True, True
+            self._scanner.left_out |= left_out
+        else:
+            self._cache = known
+
+    def _is_stored(self, state: FileState) -> bool:
+        return state.kind != "file" or not state.is_saved or state.hash in self.packs
+
+    # Capturing ------------------------------------------------------------------------------------
+
+    def capture(self, by: Author, what: str = "") -> tuple[PathChange, ...]:
+        """Save what changed since the last capture, as changed by ``by``."""
+        if not self.root.is_dir():
+            return ()
+        self._size, self._is_full = self.store.size(), False
+        seen = self._scan()
+        changes: list[PathChange] = []
+        known = self._known
+        for path, stamp in seen.items():
+            old = known.get(path)
+            if old is None or old.stamp != stamp:
+                changes += self._update(path, stamp)
+        for path in [path for path in known if path not in seen]:
+            # Only what is really gone was removed: a scan leaves out more than that.
+            if not (os.path.lexists(self.path_of(path)) and self._is_direct(path)):
+                changes.append(PathChange(path=path, old=known[path].state, new=None))
+            self._forget(path)
+        self.step("captured")
+        self.packs.flush()
+        self.step("saved")
+        self._cache = {}
+        files = self.record(changes, by, what)
+        if not self._has_baseline:
+            # After a kill, what is known is this index and the journal.
+            self._has_baseline = True
+            self.save_index()
+        return files
+
+    def record(
+        self, changes: Iterable[PathChange], by: Author, what: str
+    ) -> tuple[PathChange, ...]:
+        """Add changes to the journal."""
+        files = tuple(sorted(changes, key=lambda each: each.path))
+        if files:
+            self._extra.update(each.path for each in files)
+            self._reserve(len(files) * EVENT_BYTES)
+            self.journal.append(Change(time_ms=self.now_ms(), by=by, files=files, what=what[:200]))
+        self._pinned.clear()
+        return files
+
+    def _scan(self) -> dict[str, Stamp]:
+        seen: dict[str, Stamp] = {}
+        if not self.refused:
+            scan = self._last_scan = self._scanner.scan()
+            seen = dict(scan.stamps)  # the scanner keeps its own
+        for path in self._extra:
+            if path not in seen:
+                try:
+                    if self._is_direct(path):
+                        seen[path] = stamp_of(os.lstat(self.path_of(path)))
+                except OSError:
+                    continue
+        return seen
+
+    def _update(self, path: str, stamp: Stamp) -> list[PathChange]:
+        """Read a path whose stamp is new; returns its change."""
+        old, cached = self._known.get(path), self._cache.get(path)
+        if old is None and cached is not None and cached.stamp == stamp:
+            reading = Reading(cached.state, stamp)
+            state = cached.state
+        else:
+            found = self._read(path, checked=True)
+            if found is None:
+                return []  # gone since the scan, or a pipe: the next capture decides
+            if old is not None:  # what it replaces does not count
+                self._covered_bytes -= _saved_bytes(old.state)
+            reading, state = found, self._save(found)
+            if old is not None:
+                self._covered_bytes += _saved_bytes(old.state)
+        self._remember(path, reading, state)
+        if old is None:
+            scan = self._last_scan
+            is_new = self._has_baseline and not (
+                scan is not None and scan.rules_changed and self._scanner.was_ignored(path)
+            )
+            return [PathChange(path=path, old=None, new=state)] if is_new else []
+        return [] if old.state == state else [PathChange(path=path, old=old.state, new=state)]
+
+    def _save(self, reading: Reading, *, budget: bool = True) -> FileState:
+        """Store a content; returns the state, which says whether that succeeded."""
+        state = reading.state
+        if state.kind != "file" or reading.data is None or state.hash in self.packs:
+            return state
+        fits = not budget or self._covered_bytes + state.size <= self._limits.max_bytes
+        if fits and self.packs.add(state.hash, reading.data):
+            return state
+        return replace(state, hash=f"{UNSAVED}{state.size}-{reading.stamp[1]}")
+
+    def _remember(self, path: str, reading: Reading, state: FileState) -> None:
+        self._forget(path)
+        self._known[path] = Known(NO_STAMP if reading.is_racy else reading.stamp, state)
+        self._covered_bytes += _saved_bytes(state)
+
+    def _forget(self, path: str) -> None:
+        old = self._known.pop(path, None)
+        self._is_index_saved = False
+        if old is not None:
+            self._covered_bytes -= _saved_bytes(old.state)
+            self._pinned.add(old.state.hash)
+
+    def _count_bytes(self) -> None:
+        self._covered_bytes = sum(_saved_bytes(each.state) for each in self._known.values())
+
+    # Single paths ---------------------------------------------------------------------------------
+
+    def look(self, path: str) -> FileState | None:
+        """What a path holds now; its content is saved. Nothing is recorded."""
+        reading = self._read(path)
+        if reading is None:
+            return None
+        state = self._save(reading, budget=False)
+        self.packs.flush()
+        return state
+
+    def before_write(self, target: str) -> tuple[str, ...]:
+        """Save what a tool is about to change. Returns the paths for ``after_write``."""
+        if self._last_scan is None and not self.refused:
+            self.capture("outside")  # without a scan it is unknown whether a file is new
+        self._size, self._is_full = self.store.size(), False
+        name = self.name_of(target)
+        paths = [*self._missing_parents(name), name]
+        changes: list[PathChange] = []
+        for path in paths:
+            # Of a path that no scan covers nothing is known: what it holds now is its first state.
+            is_followed = path in self._known or path in self._extra or self._scanner.covers(path)
+            found = self._sync(path)
+            changes += found if is_followed else ()
+        self._extra.update(paths)
+        self.packs.flush()
+        self.record(changes, "outside", "")
+        return tuple(paths)
+
+    def after_write(self, paths: Iterable[str], what: str) -> tuple[PathChange, ...]:
+        """Record what the tool has changed."""
+        changes = [change for path in paths for change in self._sync(path)]
+        self.packs.flush()
+        self.step("saved")
+        return self.record(changes, "tool", what)
+
+    def _sync(self, path: str) -> list[PathChange]:
+        """Read a path again, whatever its stamp; returns its change."""
+        old = self._known.get(path)
+        reading = self._read(path)
+        if reading is None:
+            self._forget(path)
+            return [PathChange(path=path, old=old.state, new=None)] if old is not None else []
+        state = self._save(reading, budget=False)
+        self._remember(path, reading, state)
+        if old is not None and old.state == state:
+            return []
+        return [PathChange(path=path, old=old.state if old else None, new=state)]
+
+    def restored(self, changes: Iterable[PathChange]) -> list[PathChange]:
+        """Read again what a restoration has put back; returns what is new."""
+        found: list[PathChange] = []
+        for each in changes:
+            self._extra.add(each.path)
+            found += self._sync(each.path)
+        self.packs.flush()
+        return found
+
+    def _missing_parents(self, name: str) -> list[str]:
+        found: list[str] = []
+        parent = name.rpartition("/")[0]
+        while parent and not os.path.lexists(self.path_of(parent)):
+            found.insert(0, parent)
+            parent = parent.rpartition("/")[0]
+        return found
+
+    def _read(self, path: str, *, checked: bool = False) -> Reading | None:
+        if not checked and not self._is_direct(path):
+            return None
+        return read_path(self.path_of(path), max_bytes=self._limits.max_file_bytes)
+
+    def _is_direct(self, path: str) -> bool:
+        """Whether no folder above a path is a link: what is behind one is another file."""
+        folder = self.path_of(path).parent
+        return os.path.realpath(folder) == str(folder)
+
+    def path_of(self, name: str) -> Path:
+        """The absolute path for a name in the journal."""
+        return self.root / name
+
+    def name_of(self, path: str) -> str:
+        """The name in the journal: relative inside the project, absolute outside."""
+        folder, last = os.path.split(path)
+        real = Path(os.path.realpath(folder)) / last
+        if real == self.root or not real.is_relative_to(self.root):
+            return str(real)
+        return real.relative_to(self.root).as_posix()
+
+    # Points and coverage --------------------------------------------------------------------------
+
+    def add_point(self, id: str, prompt: str) -> Point:
+        """Make the present state a point, after a capture."""
+        self.packs.flush()
+        point = Point(id=id, time_ms=self.now_ms(), prompt=" ".join(prompt.split())[:120])
+        self.journal.append(point)
+        return point
+
+    def coverage(self) -> Coverage:
+        """What is covered, as far as it is known."""
+        files = {path: each.state for path, each in self._known.items()}
+        unsaved = {path: state for path, state in files.items() if not state.is_saved}
+        most = self._limits.max_file_bytes
+        scan = self._last_scan
+        return Coverage(
+            files=sum(state.kind != "folder" for state in files.values()) - len(unsaved),
+            bytes=self._covered_bytes,
+            too_large=tuple(sorted(p for p, state in unsaved.items() if state.size > most)),
+            over_budget=tuple(sorted(p for p, state in unsaved.items() if state.size <= most)),
+            left_out=tuple(sorted(self._scanner.left_out)),
+            unreadable=tuple(scan.unreadable) if scan else (),
+            ignored=scan.ignored if scan else 0,
+            special=scan.special if scan else 0,
+            refused=self.refused,
+        )
+
+    def other_journals(self) -> list[Journal]:
+        """The journals of the other sessions in this project, without those that this one has."""
+        paths = [path for path in self.folder.journals() if path != self.journal.path]
+        found = ((path, read_header(path)) for path in paths)
+        return [Journal(path, header) for path, header in found if header is not None]
+
+    # The limit of the store -----------------------------------------------------------------------
+
+    def _reserve(self, size: int) -> bool:
+        """Make room in the store; False if it is full."""
+        if self._size + size <= self._limits.store_bytes:
+            self._size += size
+            return True
+        if self._is_full:  # looking again for every file would take too long
+            return False
+        self.packs.flush()  # what is in memory counts, too
+        room = self.store.make_room(size, besides=self.folder) or self._trim(size)
+        self._size = self.store.size() + (size if room else 0)
+        self._is_full = not room
+        return room
+
+    def _trim(self, size: int) -> bool:
+        """Drop what this project does not need, then old sessions and old points of this one."""
+        try:
+            with self.folder.lock(wait=0):
+                others = self.folder.running() - {self.session.id}
+                if others:  # what they hold is not in a file yet
+                    return False
+                self.packs.forget()
+                while True:
+                    used = self.folder.used_hashes()
+                    used |= {each.state.hash for each in self._known.values()} | self._pinned
+                    drop_unused(self.folder.packs, keys(used))
+                    self.packs.forget()
+                    if self.store.size() + size <= self._limits.store_bytes:
+                        return True
+                    if not self._drop_oldest():
+                        return False
+        except FileLocked:
+            return False
+
+    def _drop_oldest(self) -> bool:
+        """Remove the oldest session, or the older half of this one's points."""
+        others = [path for path in self.folder.journals() if path != self.journal.path]
+        if others:
+            others[0].unlink()
+            return True
+        events = self.journal.timeline.without_oldest_half()
+        if events is None:
+            return False
+        self.journal.rewrite(events)
+        return True
+
+
+class NotSaved(PiError):
+    """A point or a content is not in the store any more."""
+
+
+def _saved_bytes(state: FileState) -> int:
+    return state.size if state.kind == "file" and state.is_saved else 0
+
+
+def _stamp(value: object) -> Stamp:
+    size, modified, changed, mode, inode = map(int, value)  # type: ignore[call-overload]
+    return (size, modified, changed, mode, inode)

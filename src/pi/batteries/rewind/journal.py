@@ -1,0 +1,306 @@
+"""The journal of a session: points, changes of files, and restorations, in order.
+
+A journal is a file of JSON lines that is only appended to. The state of a path at a point is what
+it held before its first change after the point; files that never changed are not in the journal.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from pi.batteries.rewind.states import FileState, decode_state
+from pi.extension import Record
+
+Author: TypeAlias = Literal["tool", "command", "user", "outside", "rewind"]
+"""Who changed files: a tool that writes files, a command or another call of the model, a command
+of the user, something outside of this session, or a restoration."""
+Scope: TypeAlias = Literal["both", "files", "conversation"]
+"""What is put back."""
+
+
+class PathChange(Record):
+    """One path, before and after."""
+
+    path: str
+    """Relative to the project; absolute outside of it."""
+    old: FileState | None
+    new: FileState | None
+
+
+class Point(Record):
+    """A state that can be restored: before a prompt, or before a restoration."""
+
+    id: str
+    time_ms: int
+    prompt: str = ""
+    """The beginning of the prompt."""
+    saved_by: str = ""
+    """The restoration that this state was saved for; empty for a point before a prompt."""
+    leaf: str = ""
+    """The last entry of the conversation, of a saved state."""
+
+
+class Change(Record):
+    """Files that changed together."""
+
+    time_ms: int
+    by: Author
+    files: tuple[PathChange, ...]
+    what: str = ""
+    """The tool or the command."""
+
+
+class Restoration(Record):
+    """Files that were put back."""
+
+    id: str
+    time_ms: int
+    to: str
+    """The point."""
+    saved: str
+    """The point with the state before."""
+    kind: Literal["rewind", "redo"]
+    scope: Scope
+    files: tuple[PathChange, ...]
+
+
+Event: TypeAlias = Point | Change | Restoration
+
+
+class Timeline:
+    """The events of a journal. Pure."""
+
+    def __init__(self, events: Iterable[Event] = ()) -> None:
+        self.events = list(events)
+
+    def point(self, id: str) -> Point | None:
+        """The point with that id."""
+        found = (each for each in self.events if isinstance(each, Point) and each.id == id)
+        return next(found, None)
+
+    def points(self) -> list[Point]:
+        """All points, the oldest first."""
+        return [each for each in self.events if isinstance(each, Point)]
+
+    def since(self, point: Point) -> list[Change | Restoration]:
+        """The changes after a point."""
+        start = self._index(point)
+        return [each for each in self.events[start:] if not isinstance(each, Point)]
+
+    def states_at(self, point: Point) -> dict[str, FileState | None]:
+        """What every path that changed since then held at a point."""
+        states: dict[str, FileState | None] = {}
+        for change in self.since(point):
+            for each in change.files:
+                states.setdefault(each.path, each.old)
+        return states
+
+    def authors_since(self, point: Point) -> dict[str, set[Author]]:
+        """Who changed each path after a point."""
+        authors: dict[str, set[Author]] = {}
+        for change in self.since(point):
+            by: Author = change.by if isinstance(change, Change) else "rewind"
+            for each in change.files:
+                authors.setdefault(each.path, set()).add(by)
+        return authors
+
+    def last_states(self) -> dict[str, FileState | None]:
+        """What every path in the journal held after its last change."""
+        changes = (each for each in self.events if not isinstance(each, Point))
+        return {each.path: each.new for change in changes for each in change.files}
+
+    def redo(self) -> Restoration | None:
+        """The rewind that a redo takes back: the last one, unless a prompt followed."""
+        undone: list[Restoration] = []
+        for each in self.events:
+            if isinstance(each, Point) and not each.saved_by:
+                undone.clear()
+            elif isinstance(each, Restoration) and each.kind == "rewind":
+                undone.append(each)
+            elif isinstance(each, Restoration) and undone:
+                undone.pop()
+        return undone[-1] if undone else None
+
+    def hashes(self) -> set[str]:
+        """The saved contents that the journal refers to."""
+        changes = (each for each in self.events if not isinstance(each, Point))
+        states = (state for c in changes for each in c.files for state in (each.old, each.new))
+        return {s.hash for s in states if s is not None and s.kind == "file" and s.is_saved}
+
+    def without_oldest_half(self) -> list[Event] | None:
+        """The events since the middle point; ``None`` if there is only one point."""
+        points = self.points()
+        if len(points) < 2:
+            return None
+        middle = points[(len(points) + 1) // 2]
+        return self.events[self._index(middle) :]
+
+    def _index(self, point: Point) -> int:
+        is_point = (isinstance(each, Point) and each.id == point.id for each in self.events)
+        return next(index for index, found in enumerate(is_point) if found)
+
+
+# The file -----------------------------------------------------------------------------------------
+
+
+class JournalHeader(Record):
+    """Which session a journal belongs to."""
+
+    session: str
+    root: str
+    file: str = ""
+    """The session file; empty for a session in memory."""
+
+
+class Journal:
+    """A journal with its file; ``path`` is created with the first event."""
+
+    def __init__(self, path: Path, header: JournalHeader) -> None:
+        self.path = path
+        self.header = header
+        self.timeline = Timeline(read_events(path))
+
+    def append(self, event: Event) -> None:
+        """Add an event: to the file first."""
+        lines = b"" if self.path.exists() else _line(_encode_header(self.header))
+        lines += _line(encode_event(event))
+        if lines and self._is_torn():
+            lines = b"\n" + lines
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with open(self.path, "ab", opener=_private) as file:
+            file.write(lines)
+        self.timeline.events.append(event)
+
+    def rewrite(self, events: Sequence[Event]) -> None:
+        """Replace all events."""
+        beside = self.path.with_name(f".pi-{os.urandom(8).hex()}.tmp")
+        lines = [_line(_encode_header(self.header)), *(_line(encode_event(e)) for e in events)]
+        with open(beside, "xb", opener=_private) as file:
+            file.writelines(lines)
+        beside.replace(self.path)
+        self.timeline.events = list(events)
+
+    def _is_torn(self) -> bool:
+        """Whether the last line was cut off by a kill."""
+        try:
+            with self.path.open("rb") as file:
+                file.seek(-1, os.SEEK_END)
+                return file.read(1) != b"\n"
+        except OSError:
+            return False
+
+
+def read_header(path: Path) -> JournalHeader | None:
+    """The header of a journal; ``None`` if there is none."""
+    try:
+        with path.open("rb") as file:
+            found = json.loads(file.readline())
+        return JournalHeader(session=found["session"], root=found["root"], file=found["file"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def read_events(path: Path) -> list[Event]:
+    """All readable events of a journal."""
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except FileNotFoundError:
+        return []
+    found = (_decoded(line) for line in lines)
+    return [event for event in found if event is not None]
+
+
+def _decoded(line: bytes) -> Event | None:
+    try:
+        return decode_event(json.loads(line))
+    except (ValueError, KeyError, TypeError):
+        return None  # cut off, or of a later version
+
+
+def encode_event(event: Event) -> dict[str, Any]:
+    """The form of an event in the file."""
+    match event:
+        case Point():
+            fields = {
+                "type": "point",
+                "id": event.id,
+                "time": event.time_ms,
+                "prompt": event.prompt,
+            }
+            if event.saved_by:
+                fields |= {"savedBy": event.saved_by, "leaf": event.leaf}
+            return fields
+        case Change():
+            fields = {"type": "change", "time": event.time_ms, "by": event.by, "what": event.what}
+            return {**fields, "files": encode_changes(event.files)}
+        case Restoration():
+            return {
+                "type": "restore",
+                "id": event.id,
+                "time": event.time_ms,
+                "to": event.to,
+                "saved": event.saved,
+                "kind": event.kind,
+                "scope": event.scope,
+                "files": encode_changes(event.files),
+            }
+
+
+def decode_event(fields: Mapping[str, Any]) -> Event | None:
+    """The event of ``encode_event``; ``None`` for an unknown type."""
+    match fields["type"]:
+        case "point":
+            return Point(
+                id=fields["id"],
+                time_ms=fields["time"],
+                prompt=fields["prompt"],
+                saved_by=fields.get("savedBy", ""),
+                leaf=fields.get("leaf", ""),
+            )
+        case "change":
+            files = decode_changes(fields["files"])
+            return Change(time_ms=fields["time"], by=fields["by"], what=fields["what"], files=files)
+        case "restore":
+            return Restoration(
+                id=fields["id"],
+                time_ms=fields["time"],
+                to=fields["to"],
+                saved=fields["saved"],
+                kind=fields["kind"],
+                scope=fields["scope"],
+                files=decode_changes(fields["files"]),
+            )
+    return None
+
+
+def encode_changes(files: Iterable[PathChange]) -> list[list[Any]]:
+    """The form of changes in files of the store."""
+    return [
+        [each.path, each.old and each.old.encode(), each.new and each.new.encode()]
+        for each in files
+    ]
+
+
+def decode_changes(rows: Iterable[Any]) -> tuple[PathChange, ...]:
+    """The changes of ``encode_changes``."""
+    return tuple(
+        PathChange(path=path, old=decode_state(old), new=decode_state(new))
+        for path, old, new in rows
+    )
+
+
+def _encode_header(header: JournalHeader) -> dict[str, Any]:
+    return {"type": "journal", "session": header.session, "root": header.root, "file": header.file}
+
+
+def _line(fields: Mapping[str, Any]) -> bytes:
+    # Not msgspec: names of files that are no Unicode hold surrogates, which only this encodes.
+    return json.dumps(fields, separators=(",", ":")).encode() + b"\n"
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

@@ -1,0 +1,180 @@
+"""Contents by hash, many in one file.
+
+A file for every content would take 0.9 ms each: 18 s for the first 20,000. A pack is a sequence of
+records: mark, hash, length, content. It is only appended to. A record that was cut off by a kill is
+ignored, and so is everything after it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import os
+import struct
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+
+_HEAD = struct.Struct("<4s32sQ")
+_MARK = b"piR1"
+SUFFIX = ".pack"
+MAX_PACK_BYTES = 64 * 1024 * 1024
+"""A session starts another pack when its own has grown to this size."""
+BUFFER_BYTES = 4 * 1024 * 1024
+
+
+class Packs:
+    """The packs of a project; new contents go to packs of this run."""
+
+    def __init__(self, folder: Path, run: str, reserve: Callable[[int], bool]) -> None:
+        self._folder = folder
+        self._run = run
+        self._reserve = reserve
+        """Asks for disk space; False if the store is full."""
+        self._places: dict[bytes, tuple[str, int, int]] | None = None
+        self._buffer = bytearray()
+        self._pending: dict[bytes, bytes] = {}
+        self._number = 1
+
+    def add(self, hash: str, data: bytes) -> bool:
+        """Store a content, unless it is stored. Returns False if the store is full."""
+        key = bytes.fromhex(hash)
+        if key in self._pending or key in self._known():
+            return True
+        if not self._reserve(len(data) + _HEAD.size):
+            return False
+        self._pending[key] = data
+        self._buffer += _HEAD.pack(_MARK, key, len(data))
+        self._buffer += data
+        if len(self._buffer) >= BUFFER_BYTES:
+            self.flush()
+        return True
+
+    def flush(self) -> None:
+        """Write what was added."""
+        if not self._buffer:
+            return
+        path = self._own_pack()
+        with open(path, "ab", buffering=0, opener=_private) as file:
+            start = file.seek(0, os.SEEK_END)
+            rest = memoryview(self._buffer)
+            while rest:
+                rest = rest[file.write(rest) :]
+        for key, data in self._pending.items():
+            start += _HEAD.size
+            self._known()[key] = (path.name, start, len(data))
+            start += len(data)
+        self._pending.clear()
+        self._buffer = bytearray()
+
+    def get(self, hash: str) -> bytes | None:
+        """A content; ``None`` if it is missing or damaged."""
+        key = bytes.fromhex(hash)
+        if key in self._pending:
+            return self._pending[key]
+        if (place := self._known().get(key)) is None:
+            return None
+        name, offset, length = place
+        try:
+            with (self._folder / name).open("rb") as file:
+                file.seek(offset)
+                data = file.read(length)
+        except OSError:
+            return None
+        return data if hashlib.sha256(data).digest() == key else None
+
+    def __contains__(self, hash: str) -> bool:
+        key = bytes.fromhex(hash)
+        return key in self._pending or key in self._known()
+
+    def forget(self) -> None:
+        """Read the folder again at next use: packs were removed or rewritten."""
+        self.flush()
+        self._places = None
+
+    def _known(self) -> dict[bytes, tuple[str, int, int]]:
+        if self._places is None:
+            self._places = {}
+            for path in pack_files(self._folder):
+                self._places.update(
+                    (key, (path.name, offset, length)) for key, offset, length in records(path)
+                )
+        return self._places
+
+    def _own_pack(self) -> Path:
+        while True:
+            path = self._folder / f"{self._run}-{self._number}{SUFFIX}"
+            try:
+                if path.stat().st_size < MAX_PACK_BYTES:
+                    return path
+            except FileNotFoundError:
+                self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                return path
+            self._number += 1
+
+
+def pack_files(folder: Path) -> list[Path]:
+    """The packs of a folder, sorted by name."""
+    try:
+        return sorted(path for path in folder.iterdir() if path.name.endswith(SUFFIX))
+    except FileNotFoundError:
+        return []
+
+
+def records(path: Path) -> Iterator[tuple[bytes, int, int]]:
+    """Hash, offset and length of every whole record of a pack."""
+    try:
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size < _HEAD.size:
+                return
+            with mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) as view:
+                position = 0
+                while position + _HEAD.size <= size:
+                    mark, key, length = _HEAD.unpack_from(view, position)
+                    position += _HEAD.size
+                    if mark != _MARK or position + length > size:
+                        return
+                    yield key, position, length
+                    position += length
+    except FileNotFoundError:  # removed by another process
+        return
+
+
+def drop_unused(folder: Path, used: Collection[bytes]) -> int:
+    """Remove packs without used contents; rewrite those that are mostly unused.
+
+    Returns the bytes that were freed. The caller must be the only writer of the folder meanwhile.
+    """
+    freed, seen = 0, set[bytes]()
+    for path in pack_files(folder):
+        kept: dict[bytes, tuple[int, int]] = {}
+        for key, offset, length in records(path):
+            if key in used and key not in seen:
+                kept[key] = (offset, length)
+        size = path.stat().st_size
+        live = sum(length + _HEAD.size for _, length in kept.values())
+        seen |= kept.keys()
+        if not kept:
+            path.unlink()
+        elif live * 2 < size:
+            _rewrite(path, kept)
+        else:
+            continue
+        freed += size - (live if kept else 0)
+    return freed
+
+
+def _rewrite(path: Path, kept: dict[bytes, tuple[int, int]]) -> None:
+    beside = path.with_name(f".pi-{os.urandom(8).hex()}.tmp")
+    with path.open("rb") as source, open(beside, "xb", opener=_private) as target:
+        for key, (offset, length) in kept.items():
+            source.seek(offset)
+            target.write(_HEAD.pack(_MARK, key, length))
+            target.write(source.read(length))
+        target.flush()
+        os.fsync(target.fileno())
+    beside.replace(path)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

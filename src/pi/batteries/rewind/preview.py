@@ -1,0 +1,144 @@
+"""Points and changes as text: rows for points and files, and the differences of files."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+
+from pi.batteries.rewind.history import History
+from pi.batteries.rewind.journal import Point
+from pi.batteries.rewind.recorder import size_text
+from pi.batteries.rewind.restoring import Plan, PlannedFile
+from pi.batteries.rewind.states import FileState
+from pi.extension import Record, one_line
+
+MAX_DIFF_BYTES = 256 * 1024
+"""Content of both sides of a file beyond which only the sizes are shown."""
+MAX_DIFF_LINES = 2000
+"""Lines of all differences together."""
+
+
+class PointRow(Record):
+    """A point with what has changed until the next one."""
+
+    point: Point
+    files: int = 0
+    bytes: int = 0
+    """Of the changed files, as they were at the point."""
+
+
+def row_text(row: PointRow) -> str:
+    """A point in one line."""
+    changed = f"{row.files} files, {size_text(row.bytes)}" if row.files else "no changes"
+    return f"{clock_text(row.point.time_ms)}  {title(row.point):<50}  {changed}"
+
+
+def clock_text(time_ms: int) -> str:
+    """A local time."""
+    import time  # deferred: only listings show times
+
+    return time.strftime("%d %b %H:%M", time.localtime(time_ms / 1000))
+
+
+def title(point: Point) -> str:
+    """The prompt after a point."""
+    prompt = one_line(point.prompt) or "(no text)"
+    prompt = prompt if len(prompt) <= 50 else f"{prompt[:49]}…"
+    return f"↶ saved before going to: {prompt}" if point.saved_by else prompt
+
+
+def file_row(file: PlannedFile) -> str:
+    """One file in one line: what happens to it, its name, and why not."""
+    text = f"{_action(file)}  {one_line(file.path)}{_sizes(file)}"
+    if file.problem:
+        return f"{text} · stays: {file.problem}"
+    return f"{text} · changed outside of pi" if file.is_foreign else text
+
+
+def _action(file: PlannedFile) -> str:
+    now, then = file.now, file.then
+    if then is None:
+        return "remove "
+    if now is None:
+        return "create "
+    if now.kind != then.kind:
+        return "replace"
+    if now.kind == "file" and now.hash == then.hash:
+        return "mode   "
+    return "change " if now.kind != "folder" else "mode   "
+
+
+def _sizes(file: PlannedFile) -> str:
+    now, then = file.now, file.then
+    if _only_mode(now, then):
+        return f"  {now.mode:o} → {then.mode:o}" if now and then else ""
+    parts = [_described(state) for state in (now, then) if state is not None]
+    return f"  {' → '.join(parts)}" if any(parts) else ""
+
+
+def _only_mode(now: FileState | None, then: FileState | None) -> bool:
+    if now is None or then is None or now.kind != then.kind or now.mode == then.mode:
+        return False
+    return now.kind == "folder" or now.hash == then.hash
+
+
+def _described(state: FileState) -> str:
+    if state.kind == "file":
+        return size_text(state.size)
+    return f"link to {one_line(state.target)}" if state.kind == "link" else "folder"
+
+
+def summary(plan: Plan) -> str:
+    """All files in one line."""
+    counts = {"create": 0, "change": 0, "remove": 0}
+    for each in plan.files:
+        if not each.problem:
+            action = _action(each).strip()
+            counts[action if action in counts else "change"] += 1
+    parts = [f"{count} to {action}" for action, count in counts.items() if count]
+    if plan.problems:
+        parts.append(f"{len(plan.problems)} cannot be restored")
+    return ", ".join(parts) or "no file changes"
+
+
+def diff_lines(history: History, files: Sequence[PlannedFile]) -> list[str]:
+    """The differences from now to then. Blocks."""
+    lines: list[str] = []
+    for file in files:
+        if file.problem:
+            continue
+        lines += _diff(history, file)
+        if len(lines) > MAX_DIFF_LINES:
+            return [*lines[:MAX_DIFF_LINES], "… more is not shown"]
+    return lines
+
+
+def _diff(history: History, file: PlannedFile) -> list[str]:
+    name = one_line(file.path)
+    states = [each for each in (file.now, file.then) if each is not None and each.kind == "file"]
+    if not states or (len(states) == 2 and states[0].hash == states[1].hash):
+        return []
+    if sum(each.size for each in states) > MAX_DIFF_BYTES:
+        return [f"{name}: too large to show"]
+    texts = [_text(history, state) for state in (file.now, file.then)]
+    if None in texts:
+        return [f"{name}: not a text"]
+    now, then = (text.splitlines() for text in texts if text is not None)
+    return [
+        _harmless(line)
+        for line in difflib.unified_diff(now, then, f"now/{name}", f"then/{name}", lineterm="")
+    ]
+
+
+def _text(history: History, state: FileState | None) -> str | None:
+    if state is None or state.kind != "file":
+        return ""
+    data = history.packs.get(state.hash)
+    if data is None or b"\0" in data[:8000]:
+        return None
+    return data.decode("utf-8", "replace")
+
+
+def _harmless(line: str) -> str:
+    """A line that changes nothing but its own row of a terminal."""
+    return "".join(char if char.isprintable() else "·" for char in line.replace("\t", "    "))

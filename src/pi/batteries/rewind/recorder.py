@@ -1,0 +1,363 @@
+"""Follows a session: which files its tools and commands change, and at which points.
+
+Everything that touches the disk runs in one thread of the session, in order. A prompt starts a
+capture beside the model's answer; the first tool call waits for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pi.extension import (
+    BeforeAgentStartEvent,
+    Boundary,
+    Custom,
+    Entry,
+    ExtensionAPI,
+    ExtensionContext,
+    FileChange,
+    FileWrite,
+    FileWritten,
+    Next,
+    PiError,
+    Policy,
+    ToolCall,
+    ToolResult,
+    UserCommandEndEvent,
+    UserCommandStartEvent,
+    replace,
+)
+
+if TYPE_CHECKING:
+    # Deferred: nothing is saved before the first prompt.
+    from concurrent.futures import ThreadPoolExecutor
+
+    from pi.batteries.rewind.history import Coverage, History
+    from pi.batteries.rewind.journal import Author
+    from pi.batteries.rewind.restoring import Interrupted
+    from pi.batteries.rewind.settings import StoreLimits
+    from pi.batteries.rewind.store import Store
+
+ENTRY = "rewind-point"
+"""Custom type of the entries that link points with the conversation."""
+FRESH_SECONDS = 0.25
+"""A capture that ended no longer ago also shows the state before the next command.
+
+So a series of commands takes one scan each, and not two.
+"""
+UNTRUSTED = "the project is not trusted"
+T = TypeVar("T")
+
+
+class Recorder:
+    """The history of the session, and what is running."""
+
+    def __init__(self, pi: ExtensionAPI, limits: Callable[[], StoreLimits]) -> None:
+        self._pi = pi
+        self._limits = limits
+        self._history: History | None = None
+        self._thread: ThreadPoolExecutor | None = None
+        self._point: asyncio.Task[None] | None = None
+        self._captures: set[asyncio.Task[Any]] = set()
+        self._running: dict[str, str] = {}
+        """The calls that may change files, with what they do."""
+        self._captured_at = -1.0
+        self._prompt = ""
+        self.is_recording = False
+        """Whether files are followed: the setting is on, and nothing has failed."""
+        self._has_reported = False
+        self.interrupted: Interrupted | None = None
+        """A restoration of this project that was not finished when the session opened."""
+
+    # The history ----------------------------------------------------------------------------------
+
+    @property
+    def store(self) -> Store:
+        """The store with the limits of the settings."""
+        from pi.batteries.rewind.store import Store
+
+        return Store(self._pi.data_directory(), self._limits())
+
+    async def opened(self) -> History:
+        """The history of this session."""
+        if self._history is None:
+            self._history = await self.run(self._open, self._make(), self._parent())
+        return self._history
+
+    async def run(self, work: Callable[..., T], *arguments: Any) -> T:
+        """Call a function in the thread of the session. It is not cancelled with the caller."""
+        if self._thread is None:
+            from concurrent.futures import ThreadPoolExecutor
+
+            self._thread = ThreadPoolExecutor(1, thread_name_prefix="rewind")
+        loop = asyncio.get_running_loop()
+        return await asyncio.shield(loop.run_in_executor(self._thread, work, *arguments))
+
+    def _make(self) -> History:
+        from pi.batteries.rewind.history import History, SessionOf
+        from pi.batteries.rewind.scan import refused_root
+
+        ctx = self._pi.context
+        home = Path(ctx.environ.get("HOME") or Path.home())
+        refused = "" if ctx.is_project_trusted() else UNTRUSTED
+        session = SessionOf(
+            id=ctx.session_manager.get_session_id(),
+            file=ctx.session_manager.get_session_file() or "",
+        )
+        return History(
+            self.store,
+            ctx.cwd,
+            session,
+            refused=refused_root(ctx.cwd, home) or refused,
+            now_ms=self._pi.scope.clock.now_ms,
+        )
+
+    def _open(self, history: History, parent: str) -> History:
+        from pi.batteries.rewind.restoring import learn_interrupted
+
+        history.open(copy_from=parent)
+        self.interrupted = learn_interrupted(history)
+        return history
+
+    def _parent(self) -> str:
+        """The session that this one was forked from, if its entries name one."""
+        manager = self._pi.context.session_manager
+        own = manager.get_session_id()
+        for entry in reversed(manager.get_branch()):
+            if (data := point_data(entry)) is not None:
+                found = data.get("session")
+                return found if isinstance(found, str) and found != own and _is_name(found) else ""
+        return ""
+
+    async def close(self) -> None:
+        """End the thread; what it is doing is finished."""
+        await self.settled()
+        if self._history is not None:
+            await self.run(self._history.close)
+            self._history = None
+        if self._thread is not None:
+            self._thread.shutdown(wait=False)
+            self._thread = None
+
+    # Points and captures --------------------------------------------------------------------------
+
+    def before_agent_start(self, event: BeforeAgentStartEvent, ctx: ExtensionContext) -> None:
+        """Remember the prompt, to name the point."""
+        self._prompt = event.prompt
+
+    def start_point(self) -> Custom | None:
+        """Begin a point, and return the entry that goes before the prompt."""
+        if not self.is_recording:
+            return None
+        id, prompt = os.urandom(4).hex(), self._prompt
+        self._prompt = ""
+        earlier = self._point
+
+        async def capture() -> None:
+            if earlier is not None:
+                await asyncio.wait({earlier})
+            await self._capture("outside")
+            history = await self.opened()
+            await self.run(history.add_point, id, prompt)
+            await self._report_coverage(history)
+
+        self._point = self._pi.scope.spawn(self._guarded(capture()), name="capture at a prompt")
+        session = self._pi.context.session_manager.get_session_id()
+        return Custom(custom_type=ENTRY, data={"id": id, "session": session})
+
+    async def before_command(self, id: str, what: str) -> None:
+        """Capture what was changed outside, before something runs that may change any file."""
+        if not self.is_recording:
+            return
+        await self.settled()
+        age = self._pi.scope.clock.monotonic() - self._captured_at
+        if not self._running and age > FRESH_SECONDS:
+            by: Author = "command" if self._has_jobs() else "outside"
+            await self._guarded(self._capture(by))
+        self._running[id] = what
+
+    def after_command(self, id: str, by: Author = "command") -> None:
+        """Capture what a command has changed, while the model or the user goes on."""
+        what = self._running.pop(id, None)
+        if what is not None and self.is_recording:
+            task = self._pi.scope.spawn(self._guarded(self._capture(by, what)), name="capture")
+            self._captures.add(task)
+            task.add_done_callback(self._captures.discard)
+
+    def settle(self) -> None:
+        """Calls that were aborted have no end of their own."""
+        for id in tuple(self._running):
+            self.after_command(id)
+
+    async def _capture(self, by: Author, what: str = "") -> None:
+        history = await self.opened()
+        await self.run(history.capture, by, what)
+        self._captured_at = self._pi.scope.clock.monotonic()
+
+    async def commands_captured(self) -> None:
+        """Wait for the captures after commands; that of the prompt may go on."""
+        if self._captures:
+            await asyncio.wait(set(self._captures))
+
+    async def settled(self) -> None:
+        """Wait for captures that are under way."""
+        tasks = {*self._captures, *([self._point] if self._point is not None else [])}
+        if tasks:
+            await asyncio.wait(tasks)
+
+    def _has_jobs(self) -> bool:
+        """Whether commands run in the background."""
+        return any(job.state == "running" for job in self._pi.context.jobs.list())
+
+    async def _guarded(self, work: Any) -> None:
+        """A failure ends the recording, not the session."""
+        try:
+            await work
+        except Exception as error:
+            # Any: otherwise a defect here would refuse every tool call.
+            why = error.message if isinstance(error, PiError) else str(error)
+            self._pi.log.warning("capture failed", exc_info=error)
+            self.is_recording = False
+            self._pi.warn(f"Rewind is off in this session: {why}")
+
+    async def _report_coverage(self, history: History) -> None:
+        """Say once what the user would not expect to be missing."""
+        if self._has_reported:
+            return
+        self._has_reported = True
+        found = await self.run(history.coverage)
+        if found.refused or found.left_out or found.over_budget:
+            text = coverage_text(found)
+            if self._pi.context.has_ui:
+                self._pi.context.ui.notify(f"Rewind: {text[:1].lower()}{text[1:]}", "warning")
+            else:
+                self._pi.warn(f"Rewind: {text[:1].lower()}{text[1:]}")
+
+    # Writes of tools and commands of the user -----------------------------------------------------
+
+    async def layer(self, change: FileChange, write: FileWrite) -> FileWritten:
+        """Save the exact content before and after every write of a tool."""
+        if not self.is_recording:
+            return await write(change)
+        await self.settled()
+        # A write follows links, a removal does not.
+        target = str(change.path) if change.after is None else os.path.realpath(change.path)
+        paths: list[tuple[str, ...]] = []
+
+        async def before() -> None:
+            history = await self.opened()
+            paths.append(await self.run(history.before_write, target))
+
+        await self._guarded(before())
+        try:
+            return await write(change)
+        finally:
+            # Also for a write that failed half-way, or whose caller was cancelled.
+            if paths and self._history is not None:
+                await self._guarded(self.run(self._history.after_write, paths[0], "write"))
+
+    async def user_command_start(self, event: UserCommandStartEvent, ctx: ExtensionContext) -> None:
+        """``!`` and ``$``."""
+        await self.before_command(f"user {event.prefix}{event.text}", event.prefix + event.text)
+
+    def user_command_end(self, event: UserCommandEndEvent, ctx: ExtensionContext) -> None:
+        """Capture its changes; they belong to this session."""
+        self.after_command(f"user {event.prefix}{event.text}", "user")
+
+
+class RecordingPolicy(Policy):
+    """Begins a point with every prompt, and captures around calls that may change any file."""
+
+    def __init__(self, recorder: Recorder, tier: Callable[[ToolCall], str]) -> None:
+        self._recorder = recorder
+        self._tier = tier
+
+    async def before_tool(self, call: ToolCall) -> ToolCall:
+        """Tools that only write files do that through the file layer."""
+        if self._tier(call) == "exec":
+            await self._recorder.before_command(call.id, describe(call))
+        return call
+
+    async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
+        """Capture beside the next model request."""
+        self._recorder.after_command(call.id)
+        return result
+
+    async def at_boundary(self, at: Boundary) -> Next:
+        """A point before each prompt; the last capture when the agent settles."""
+        if at.kind == "settle":
+            self._recorder.settle()
+            return replace(at.next, prepare=partial(self._finish, at.next.prepare))
+        if at.kind != "prompt" or (entry := self._recorder.start_point()) is None:
+            return at.next
+        return replace(at.next, entries=(*at.next.entries, entry))
+
+    async def _finish(self, others: Callable[[], Awaitable[None]] | None) -> None:
+        """Wait for the last capture: what the user changes once pi is idle is the user's."""
+        if others is not None:
+            await others()
+        await self._recorder.commands_captured()
+
+
+def describe(call: ToolCall) -> str:
+    """A call in a few words, for the list of changes."""
+    command = call.arguments.get("command")
+    return command if isinstance(command, str) else call.name
+
+
+def point_data(entry: Entry) -> dict[str, Any] | None:
+    """The data of an entry of this battery."""
+    if isinstance(entry, Custom) and entry.custom_type == ENTRY and isinstance(entry.data, dict):
+        return entry.data
+    return None
+
+
+def coverage_text(found: Coverage) -> str:
+    """What is covered, in one line."""
+    if found.refused:
+        why = f"{found.refused[:1].upper()}{found.refused[1:]}"
+        rest = "only files that edit and write change can be restored, not what commands change."
+        return f"{why}, so {rest}"
+    missing = [
+        *_counted(
+            found.left_out, "folder beyond rewind.maxFiles", "folders beyond rewind.maxFiles"
+        ),
+        *_counted(found.too_large, "file larger than rewind.maxFileBytes"),
+        *_counted(found.over_budget, "file beyond rewind.maxBytes or rewind.storeBytes"),
+        *_counted(found.unreadable, "folder that cannot be read", "folders that cannot be read"),
+        *([f"{found.special} pipes and devices"] if found.special else []),
+        *([f"{found.ignored} ignored files and folders"] if found.ignored else []),
+    ]
+    text = f"Covers {found.files:,} files, {size_text(found.bytes)}"
+    return f"{text}. Not covered: {'; '.join(missing)}." if missing else f"{text}."
+
+
+def _counted(names: Iterable[str], one: str, many: str = "") -> list[str]:
+    names = list(names)
+    if not names:
+        return []
+    shown = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+    what = one if len(names) == 1 else many or one.replace("file", "files", 1)
+    return [f"{len(names):,} {what} ({shown})"]
+
+
+def size_text(size: int) -> str:
+    """A size for people."""
+    if size < 1024:
+        return f"{size} B"
+    amount = float(size)
+    for unit in ("KiB", "MiB", "GiB"):
+        amount /= 1024
+        if amount < 1023.95 or unit == "GiB":
+            break
+    return f"{amount:.1f} {unit}"
+
+
+def _is_name(text: str) -> bool:
+    """Whether a text from a session file is safe as the name of a journal."""
+    return text.replace("-", "").replace("_", "").isalnum()

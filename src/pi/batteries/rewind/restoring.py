@@ -1,0 +1,450 @@
+"""Plans and performs restorations, and ends those that were killed.
+
+A restoration writes what it is going to do (``restore.json``), then the files, then the journal.
+Whatever it replaces was saved before, so that every restoration can be taken back.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pi.batteries.rewind import states
+from pi.batteries.rewind.history import History, NotSaved
+from pi.batteries.rewind.journal import (
+    Change,
+    PathChange,
+    Point,
+    Restoration,
+    Scope,
+    decode_changes,
+    encode_changes,
+)
+from pi.batteries.rewind.states import FileState
+from pi.batteries.rewind.store import read_json
+from pi.extension import FileAccessError, PiError, Record, replace, replace_file
+
+
+class PlannedFile(Record):
+    """A path that differs from its state at the point."""
+
+    path: str
+    now: FileState | None
+    then: FileState | None
+    is_foreign: bool = False
+    """Whether something outside of this session has changed it since the point."""
+    problem: str = ""
+    """Why it cannot be put back; empty if it can."""
+
+
+class Plan(Record):
+    """What a restoration would change."""
+
+    point: Point
+    files: tuple[PlannedFile, ...] = ()
+
+    def steps(self, *, foreign: bool) -> tuple[PathChange, ...]:
+        """The changes, with or without the files that others have changed."""
+        steps = {e.path: e for e in self.files if not e.problem and (foreign or not e.is_foreign)}
+        kept = [each for each in self.files if each.path not in steps]
+        # What is kept also keeps the folders that it is in, and no folder replaces a kept file.
+        while blocked := [each for each in steps.values() if _is_blocked(each, kept)]:
+            for each in blocked:
+                del steps[each.path]
+            kept += blocked
+        return tuple(
+            PathChange(path=each.path, old=each.now, new=each.then) for each in steps.values()
+        )
+
+    @property
+    def foreign(self) -> tuple[PlannedFile, ...]:
+        """The files that others have changed."""
+        return tuple(each for each in self.files if each.is_foreign and not each.problem)
+
+    @property
+    def problems(self) -> tuple[PlannedFile, ...]:
+        """The files that cannot be put back."""
+        return tuple(each for each in self.files if each.problem)
+
+
+def _is_blocked(file: PlannedFile, kept: Sequence[PlannedFile]) -> bool:
+    if _is_folder(file.now) and not _is_folder(file.then):
+        inside = f"{file.path}/"
+        if any(each.path.startswith(inside) and each.now is not None for each in kept):
+            return True
+    above = (each for each in kept if file.path.startswith(f"{each.path}/"))
+    return any(each.now is not None and each.now.kind != "folder" for each in above)
+
+
+class RestoreFailed(PiError):
+    """A file could not be put back. The restoration can be finished or taken back."""
+
+
+class Interrupted(Record):
+    """A restoration that has not ended."""
+
+    restoration: Restoration
+    session: str
+    navigate: str = ""
+    """The entry that the conversation moves to, once the files are done."""
+    files_done: bool = False
+
+
+def make_plan(history: History, point: Point) -> Plan:
+    """What has to change to get back to a point; call it after a capture."""
+    timeline = history.journal.timeline
+    then, authors = timeline.states_at(point), timeline.authors_since(point)
+    foreign = _changed_by_other_sessions(history, point)
+    files = [
+        PlannedFile(
+            path=path,
+            now=now,
+            then=state,
+            is_foreign="outside" in authors[path] or foreign.get(path, ...) == now,
+            problem=_problem(history, now, state) or _folder_problem(history, path, then),
+        )
+        for path, state in sorted(then.items())
+        if (now := history.look(path)) != state
+    ]
+    return Plan(point=point, files=tuple(each for each in files if not _is_lost(history, each)))
+
+
+def _is_lost(history: History, file: PlannedFile) -> bool:
+    """Whether a file outside of the project went away with its folder, e.g. of a working copy."""
+    path = history.path_of(file.path)
+    return str(path) == file.path and file.now is None and not path.parent.is_dir()
+
+
+def _changed_by_other_sessions(history: History, point: Point) -> dict[str, FileState | None]:
+    """What other sessions in this project left since a point.
+
+    They may have written while a command of this session ran, which then looks like their author.
+    """
+    found: dict[str, FileState | None] = {}
+    own = {_key(each) for each in history.journal.timeline.events if isinstance(each, Change)}
+    for journal in history.other_journals():
+        for event in journal.timeline.events:
+            if not isinstance(event, Change) or event.by == "outside":
+                continue
+            # The journal of a fork begins with the changes of its parent: they are its own.
+            if event.time_ms > point.time_ms and _key(event) not in own:
+                found.update((each.path, each.new) for each in event.files)
+    return found
+
+
+def _key(change: Change) -> tuple[int, str, str]:
+    return change.time_ms, change.what, change.files[0].path
+
+
+def _problem(history: History, now: FileState | None, then: FileState | None) -> str:
+    if then is not None and not then.is_saved:
+        return "its content was not saved: too large, or beyond the limits"
+    if then is not None and then.kind == "file" and then.hash not in history.packs:
+        return "its saved content is missing"
+    if now is not None and not now.is_saved:
+        return "its present content cannot be saved: too large, or beyond the limits"
+    return ""
+
+
+def _folder_problem(history: History, path: str, then: Mapping[str, FileState | None]) -> str:
+    """A folder that has to make room for a file must not hold anything that is not covered."""
+    state, whole = then[path], history.path_of(path)
+    if state is None or state.kind == "folder" or whole.is_symlink() or not whole.is_dir():
+        return ""
+    for folder, folders, files in os.walk(whole):
+        below = os.path.relpath(folder, history.root)
+        for name in (*folders, *files):
+            if f"{below}/{name}" not in then:
+                return f"the folder in its place holds files that are not covered: {name}"
+    return ""
+
+
+# Performing ---------------------------------------------------------------------------------------
+
+
+def restore(
+    history: History,
+    plan: Plan,
+    steps: Sequence[PathChange],
+    *,
+    kind: Literal["rewind", "redo"],
+    scope: Scope,
+    leaf: str,
+    navigate: str = "",
+) -> Restoration:
+    """Put files back. ``leaf`` is the end of the conversation now, ``navigate`` where it goes.
+
+    Raises ``RestoreFailed``. Call ``end`` when the conversation has moved, too.
+    """
+    with history.folder.lock():
+        if read_interrupted(history) is not None:
+            raise RestoreFailed(
+                "An earlier rewind was interrupted.", hint="/rewind recover finishes it."
+            )
+        id = os.urandom(4).hex()
+        saved = Point(
+            id=os.urandom(4).hex(),
+            time_ms=history.now_ms(),
+            prompt=plan.point.prompt,
+            saved_by=id,
+            leaf=leaf,
+        )
+        restoration = Restoration(
+            id=id,
+            time_ms=saved.time_ms,
+            to=plan.point.id,
+            saved=saved.id,
+            kind=kind,
+            scope=scope,
+            files=tuple(steps),
+        )
+        _check(history, steps)
+        history.journal.append(saved)
+        intent = Interrupted(restoration=restoration, session=history.session.id, navigate=navigate)
+        _write_intent(history, intent)
+        history.step("intent")
+        return _perform(history, intent)
+
+
+def _perform(history: History, intent: Interrupted) -> Restoration:
+    restoration = intent.restoration
+    if not intent.files_done:
+        put_all(history, restoration.files)
+        history.restored(restoration.files)
+        history.journal.append(restoration)
+        history.step("journal")
+        # Only now: a kill before this writes the same files and the same event again.
+        _write_intent(history, replace(intent, files_done=True))
+        history.step("files")
+    if not intent.navigate:
+        end(history)
+    return restoration
+
+
+def end(history: History) -> None:
+    """The restoration has ended: files and conversation are where they should be."""
+    history.folder.restore.unlink(missing_ok=True)
+
+
+def _check(history: History, steps: Iterable[PathChange]) -> None:
+    """Raises ``RestoreFailed`` if a file changed since the plan was made."""
+    changed = [each.path for each in steps if history.look(each.path) != each.old]
+    if changed:
+        raise RestoreFailed(
+            f"{changed[0]} has changed meanwhile; nothing was restored.", hint="Look again."
+        )
+
+
+def put_all(history: History, changes: Sequence[PathChange]) -> None:
+    """Change every path from ``old`` to ``new``; a path that is there already is left alone."""
+    folders = [each for each in changes if _is_folder(each.new)]
+    for each in folders:
+        if _is_folder(history.look(each.path)):
+            _chmod(history, each, stat.S_IRWXU)  # what is in it may have to change
+    for each in ordered(changes):
+        _put(history, each)
+        history.step("file")
+    for each in sorted(folders, key=lambda change: change.path, reverse=True):
+        _chmod(history, each)  # last, from the inside: it may be read-only
+
+
+def _chmod(history: History, change: PathChange, more: int = 0) -> None:
+    assert change.new is not None
+    try:
+        history.path_of(change.path).chmod(change.new.mode | more)
+    except OSError as error:
+        raise _failure(change, error) from error
+
+
+def ordered(changes: Sequence[PathChange]) -> list[PathChange]:
+    """Removals from the inside out, folders from the outside in, then files and links."""
+    removed = [each for each in changes if each.new is None or _changes_kind(each)]
+    inside_out = sorted(removed, key=lambda each: (_is_folder(each.old), each.path.count("/")))
+    files = [each for each in inside_out if not _is_folder(each.old)]
+    folders = [each for each in reversed(inside_out) if _is_folder(each.old)]
+    gone = [PathChange(path=each.path, old=each.old, new=None) for each in (*files, *folders)]
+    made = sorted(
+        (each for each in changes if each.new is not None),
+        key=lambda each: (not _is_folder(each.new), each.path.count("/"), each.path),
+    )
+    return [*gone, *made]
+
+
+def _changes_kind(change: PathChange) -> bool:
+    return change.old is not None and change.new is not None and change.old.kind != change.new.kind
+
+
+def _is_folder(state: FileState | None) -> bool:
+    return state is not None and state.kind == "folder"
+
+
+def _put(history: History, change: PathChange) -> None:
+    path, new = history.path_of(change.path), change.new
+    try:
+        now = history.look(change.path)
+        if now == new:
+            return
+        _refuse_links(history, change.path)
+        if new is None:
+            if now is not None and (change.old is None or now.kind == change.old.kind):
+                _remove(path, now)
+            return
+        data = history.packs.get(new.hash) if new.kind == "file" else None
+        if new.kind == "file" and data is None:
+            raise NotSaved(f"The saved content of {change.path} is missing.")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        states.put(path, new, data)
+    except (OSError, FileAccessError) as error:
+        raise _failure(change, error) from error
+
+
+def _failure(change: PathChange, error: OSError | FileAccessError) -> RestoreFailed:
+    why = error.message if isinstance(error, FileAccessError) else f"{error.strerror or error}."
+    return RestoreFailed(
+        f"Cannot restore {change.path}: {why}",
+        hint="/rewind recover tries again, or takes back what was done.",
+    )
+
+
+def _remove(path: Path, now: FileState) -> None:
+    # A folder that is not empty holds files that are not covered. They stay, and so does it.
+    if now.kind != "folder" or not any(path.iterdir()):
+        states.remove(path, now)
+
+
+def _refuse_links(history: History, name: str) -> None:
+    """Raise ``OSError`` if a folder above a path is a link: the file would end up elsewhere."""
+    for parent in history.path_of(name).parents:
+        if parent == history.root:
+            return
+        if parent.is_symlink():
+            raise OSError(0, f"{parent.name} is a link now")
+
+
+# Recovering ---------------------------------------------------------------------------------------
+
+
+def read_interrupted(history: History) -> Interrupted | None:
+    """The restoration of this project that has not ended."""
+    found = read_json(history.folder.restore)
+    if not isinstance(found, dict):
+        return None
+    try:
+        return Interrupted(
+            restoration=Restoration(
+                id=found["id"],
+                time_ms=found["time"],
+                to=found["to"],
+                saved=found["saved"],
+                kind=found["kind"],
+                scope=found["scope"],
+                files=decode_changes(found["files"]),
+            ),
+            session=found["session"],
+            navigate=found["navigate"],
+            files_done=found["filesDone"],
+        )
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _write_intent(history: History, intent: Interrupted) -> None:
+    each = intent.restoration
+    fields: dict[str, Any] = {
+        "id": each.id,
+        "time": each.time_ms,
+        "to": each.to,
+        "saved": each.saved,
+        "kind": each.kind,
+        "scope": each.scope,
+        "files": encode_changes(each.files),
+        "session": intent.session,
+        "navigate": intent.navigate,
+        "filesDone": intent.files_done,
+    }
+    replace_file(history.folder.restore, json.dumps(fields).encode())
+
+
+def learn_interrupted(history: History) -> Interrupted | None:
+    """Record what an interrupted restoration has done, before a capture finds it."""
+    intent = read_interrupted(history)
+    if intent is not None and intent.session == history.session.id:
+        changes = history.restored(intent.restoration.files)
+        history.record(changes, "rewind", "an interrupted rewind")
+    return intent
+
+
+def conflicts(history: History, intent: Interrupted) -> tuple[str, ...]:
+    """The paths that were changed since the restoration was interrupted."""
+    if intent.files_done:
+        return ()
+    files = intent.restoration.files
+    return tuple(each.path for each in files if not _is_expected(history.look(each.path), each))
+
+
+def _is_expected(now: FileState | None, change: PathChange) -> bool:
+    """Whether a path holds what a restoration leaves, wherever it was ended."""
+    if now is None or now in (change.old, change.new):
+        return True
+    known = (each.mode | stat.S_IRWXU for each in (change.old, change.new) if each is not None)
+    return now.kind == "folder" and now.mode in known
+
+
+def finish(history: History, intent: Interrupted) -> Restoration:
+    """Put back what is missing; files that were changed since then are left alone."""
+    with history.folder.lock():
+        sweep_leftovers(history, intent)
+        left = set(conflicts(history, intent))
+        kept = tuple(each for each in intent.restoration.files if each.path not in left)
+        restoration = replace(intent.restoration, files=kept)
+        done = _is_journaled(history, intent)
+        return _perform(history, replace(intent, restoration=restoration, files_done=done))
+
+
+def undo(history: History, intent: Interrupted) -> None:
+    """Take back what was done; files that were changed since then are left alone."""
+    with history.folder.lock():
+        sweep_leftovers(history, intent)
+        left = set(conflicts(history, intent))
+        back = [
+            PathChange(path=each.path, old=each.new, new=each.old)
+            for each in intent.restoration.files
+            if each.path not in left
+        ]
+        put_all(history, back)
+        changes = history.restored(back)
+        if _is_journaled(history, intent):  # as a redo: otherwise it could be redone once more
+            undone = intent.restoration
+            history.journal.append(
+                replace(
+                    undone,
+                    id=os.urandom(4).hex(),
+                    kind="redo" if undone.kind == "rewind" else "rewind",
+                    to=undone.saved,
+                    files=tuple(changes),
+                )
+            )
+        else:
+            history.record(changes, "rewind", "undo of an interrupted rewind")
+        end(history)
+
+
+def _is_journaled(history: History, intent: Interrupted) -> bool:
+    """Whether the journal has the restoration already."""
+    events = history.journal.timeline.events
+    ids = {each.id for each in events if isinstance(each, Restoration)}
+    return intent.files_done or intent.restoration.id in ids
+
+
+def sweep_leftovers(history: History, intent: Interrupted) -> None:
+    """Remove temporary files that a killed restoration has left in the project."""
+    folders = {history.path_of(each.path).parent for each in intent.restoration.files}
+    for folder in folders:
+        if folder.is_dir() and not folder.is_symlink():
+            for path in folder.glob(".pi-*.tmp"):
+                if states.is_leftover(path.name):
+                    path.unlink()

@@ -1,0 +1,252 @@
+"""The store of all projects: folders, the limit of its size, and pruning.
+
+::
+
+    <store>/<project>/project.json     the folder that is saved
+                     /packs/           contents
+                     /sessions/        a journal for each session
+                     /index.jsonl      stamps and states of the last session, to read less again
+                     /restore.json     a restoration that has not ended
+                     /live/            a locked file for each running session
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+from pi.batteries.rewind.journal import Timeline, read_events
+from pi.batteries.rewind.packs import drop_unused
+from pi.batteries.rewind.settings import StoreLimits
+from pi.extension import FileLock, FileLocked, Record, replace_file
+
+DAY_SECONDS = 24 * 60 * 60
+LOCK_SECONDS = 10.0
+
+
+class Pruned(Record):
+    """What pruning has removed."""
+
+    sessions: int = 0
+    bytes: int = 0
+
+
+class ProjectFolder:
+    """The folder of one project in the store."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.packs = path / "packs"
+        self.sessions = path / "sessions"
+        self.index = path / "index.jsonl"
+        self.restore = path / "restore.json"
+        self.live = path / "live"
+
+    def create(self, root: Path) -> None:
+        """Make the folder, private to the user."""
+        for folder in (self.path.parent, self.path, self.packs, self.sessions, self.live):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file = self.path / "project.json"
+        if not file.exists():
+            replace_file(file, json.dumps({"root": str(root)}).encode())
+
+    @property
+    def root(self) -> str:
+        """The folder that is saved; empty if unknown."""
+        found = read_json(self.path / "project.json")
+        return str(found.get("root", "")) if isinstance(found, dict) else ""
+
+    def journal(self, session: str) -> Path:
+        """The journal of a session."""
+        return self.sessions / f"{session}.jsonl"
+
+    def journals(self) -> list[Path]:
+        """All journals, the oldest first."""
+        try:
+            found = [path for path in self.sessions.iterdir() if path.suffix == ".jsonl"]
+        except FileNotFoundError:
+            return []
+        return sorted(found, key=_modified)
+
+    def lock(self, *, wait: float = LOCK_SECONDS) -> FileLock:
+        """Only one process restores or prunes at a time."""
+        return FileLock(self.path / "lock", wait=wait)
+
+    def running(self) -> set[str]:
+        """The sessions of all running processes."""
+        try:
+            names = [path for path in self.live.iterdir() if path.suffix == ".lock"]
+        except FileNotFoundError:
+            return set()
+        return {path.name.partition(".")[0] for path in names if _is_locked(path)}
+
+    def size(self) -> int:
+        """Bytes on the disk."""
+        return sum(_size(path) for path in _files(self.path))
+
+    def used_hashes(self) -> set[str]:
+        """Every content that a journal, the index or a restoration refers to."""
+        used: set[str] = set()
+        for path in self.journals():
+            used |= Timeline(read_events(path)).hashes()
+        try:
+            states = [row[2] for row in read_index(self.index)[1]]
+        except (OSError, ValueError, IndexError):
+            states = []
+        used.update(s[2] for s in states if s and s[0] == "f")
+        restore = read_json(self.restore)
+        if isinstance(restore, dict):
+            states = [state for row in restore.get("files", ()) for state in row[1:]]
+            used.update(s[2] for s in states if s and s[0] == "f")
+        return used
+
+
+class Store:
+    """All projects."""
+
+    def __init__(self, path: Path, limits: StoreLimits) -> None:
+        self.path = path
+        self.limits = limits
+
+    def project(self, root: Path) -> ProjectFolder:
+        """The folder for a project; it may not exist yet."""
+        key = hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:16]
+        return ProjectFolder(self.path / key)
+
+    def projects(self) -> list[ProjectFolder]:
+        """The folders of all projects."""
+        try:
+            return [ProjectFolder(p) for p in sorted(self.path.iterdir()) if p.is_dir()]
+        except FileNotFoundError:
+            return []
+
+    def size(self) -> int:
+        """Bytes of all projects on the disk."""
+        return sum(each.size() for each in self.projects())
+
+    def prune(self, *, now: float | None = None) -> Pruned:
+        """Remove sessions that are too old, and the oldest ones above the limit."""
+        now = time.time() if now is None else now
+        before, removed = self.size(), 0
+        for project in self.projects():
+            oldest = now - self.limits.keep_days * DAY_SECONDS
+            old = [path for path in project.journals() if _modified(path) < oldest]
+            removed += self._drop(project, old)
+        while self.size() > self.limits.store_bytes and (found := self._oldest()) is not None:
+            removed += self._drop(found[0], [found[1]])
+        return Pruned(sessions=removed, bytes=max(0, before - self.size()))
+
+    def make_room(self, size: int, *, besides: ProjectFolder) -> bool:
+        """Remove the oldest sessions until ``size`` more bytes fit; returns whether they do.
+
+        ``besides`` is in use by the caller, and is left alone.
+        """
+        limit = self.limits.store_bytes - size
+        while self.size() > limit:
+            if (found := self._oldest(besides)) is None:
+                return False
+            self._drop(found[0], [found[1]])
+        return True
+
+    def _oldest(self, besides: ProjectFolder | None = None) -> tuple[ProjectFolder, Path] | None:
+        """The journal to remove next; or a folder without any, by a journal that is missing."""
+        found: list[tuple[float, ProjectFolder, Path]] = []
+        for project in self.projects():
+            if besides is not None and project.path == besides.path:
+                continue
+            if project.running():
+                continue
+            paths = project.journals() or [project.path / "project.json"]
+            found += ((_modified(path), project, path) for path in paths)
+        if not found:
+            return None
+        _, project, path = min(found, key=lambda each: each[0])
+        return project, path
+
+    def _drop(self, project: ProjectFolder, journals: Collection[Path]) -> int:
+        """Remove journals and what only they use. Returns how many were removed."""
+        if project.running():  # its contents may be in use without being in a file yet
+            return 0
+        try:
+            with project.lock(wait=0):
+                for path in journals:
+                    path.unlink(missing_ok=True)
+                if not project.journals():
+                    shutil.rmtree(project.path)
+                    return len(journals)
+                drop_unused(project.packs, keys(project.used_hashes()))
+                return len(journals)
+        except FileLocked:
+            return 0
+
+
+def keys(hashes: Collection[str]) -> set[bytes]:
+    """Hashes as they are in packs; those of unsaved contents are left out."""
+    return {bytes.fromhex(hash) for hash in hashes if hash and not hash.startswith("?")}
+
+
+def read_json(path: Path) -> Any:
+    """The content of a file of the store; ``None`` if it is missing or damaged."""
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+
+
+def read_index(path: Path) -> tuple[dict[str, Any], list[Any]]:
+    """The head and the rows of an index; raises ``OSError`` or ``ValueError``."""
+    head, *lines = path.read_text("utf-8").splitlines()
+    return json.loads(head), [json.loads(line) for line in lines]
+
+
+def sweep(project: ProjectFolder) -> None:
+    """Remove what killed processes have left: temporary files, and locks without a holder."""
+    for folder in (project.path, project.packs, project.sessions):
+        for path in folder.glob(".pi-*.tmp"):
+            path.unlink(missing_ok=True)
+    for path in project.live.glob("*.lock"):
+        # A new file may belong to a process that is about to lock it.
+        if time.time() - _modified(path) > LOCK_SECONDS and not _is_locked(path):
+            path.unlink(missing_ok=True)
+
+
+def _is_locked(path: Path) -> bool:
+    if not path.exists():
+        return False
+    try:
+        with FileLock(path):
+            return False
+    except FileLocked:
+        return True
+
+
+def _files(folder: Path) -> Iterator[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    yield from _files(Path(entry.path))
+                else:
+                    yield entry
+    except FileNotFoundError:
+        return
+
+
+def _size(entry: os.DirEntry[str]) -> int:
+    try:
+        return entry.stat(follow_symlinks=False).st_size
+    except OSError:
+        return 0
+
+
+def _modified(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0

@@ -1,0 +1,234 @@
+"""Kills, other sessions in the same project, links that lead elsewhere, and forks."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pi.batteries.rewind.restoring import (
+    RestoreFailed,
+    conflicts,
+    finish,
+    read_interrupted,
+    restore,
+    undo,
+)
+from tests.batteries.rewind.project_fixture import ProjectFixture, Tree, tree_of
+
+
+def changed_project(folder: Path) -> tuple[ProjectFixture, Tree, Tree]:
+    """A project with a point and changes after it; the trees at the point and now."""
+    project = ProjectFixture(folder)
+    for number in range(4):
+        (project.root / f"file{number}").write_text(f"{number}")
+    (project.root / "inner").mkdir()
+    (project.root / "inner" / "a").write_text("a")
+    project.point("p")
+    then = tree_of(project.root)
+    for number in range(4):
+        (project.root / f"file{number}").write_text(f"changed {number}")
+    shutil.rmtree(project.root / "inner")
+    (project.root / "inner").write_text("a file in place of a folder")
+    (project.root / "new").mkdir(mode=0o700)
+    (project.root / "new" / "link").symlink_to("../file0")
+    project.history.capture("command")
+    return project, then, tree_of(project.root)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="kills itself")
+@pytest.mark.parametrize(("steps", "back"), [(4, True), (8, False), (11, True)])
+def test_a_killed_restoration_is_finished_or_taken_back(
+    tmp_path: Path, steps: int, back: bool
+) -> None:
+    project, then, now = changed_project(tmp_path)
+    project.history.close()
+    command = [sys.executable, "-m", "tests.batteries.rewind.killed_program"]
+    folder = Path(__file__).parents[3]
+    ended = subprocess.run([*command, tmp_path, "p", str(steps)], cwd=folder, check=False)
+    history = project.open()
+    intent = read_interrupted(history)
+    assert ended.returncode == -9
+    assert intent is not None
+    assert tree_of(project.root) not in (then, now)
+    with pytest.raises(RestoreFailed, match="interrupted"):
+        project.rewind("p")
+    if back:
+        undo(history, intent)
+        assert tree_of(project.root) == now
+        project.rewind("p")
+    else:
+        finish(history, intent)
+    assert tree_of(project.root) == then
+    assert read_interrupted(history) is None
+
+    project.redo()
+    assert tree_of(project.root) == now
+
+
+def test_recovery_leaves_what_was_changed_since_the_kill(tmp_path: Path) -> None:
+    project, _, _ = changed_project(tmp_path)
+    project.history.capture("outside")
+    assert project.dies_in(7, lambda: project.rewind("p"))
+    history = project.open()
+    (project.root / "file1").write_text("mine")
+    intent = read_interrupted(history)
+    assert intent is not None
+
+    assert conflicts(history, intent) == ("file1",)
+    finish(history, intent)
+    assert (project.root / "file1").read_text() == "mine"
+    assert (project.root / "file2").read_text() == "2"
+
+
+def test_a_file_that_changes_after_the_preview_stops_the_restoration(tmp_path: Path) -> None:
+    project, _, now = changed_project(tmp_path)
+    plan = project.plan("p")
+    (project.root / "file3").write_text("saved by an editor")
+    with pytest.raises(RestoreFailed, match="file3 has changed meanwhile"):
+        restore(
+            project.history, plan, plan.steps(foreign=True), kind="rewind", scope="files", leaf=""
+        )
+    found = tree_of(project.root)
+
+    assert {name: found[name] for name in found if name != "file3"} == {
+        name: now[name] for name in now if name != "file3"
+    }
+    assert read_interrupted(project.history) is None
+
+
+def test_a_failure_can_be_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project, _, now = changed_project(tmp_path)
+
+    def fail(*given: object, **more: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("pi.batteries.rewind.states.replace_file", fail)
+        with pytest.raises(RestoreFailed, match="No space left on device"):
+            project.rewind("p")
+    intent = read_interrupted(project.history)
+    assert intent is not None
+    undo(project.history, intent)
+
+    assert tree_of(project.root) == now
+
+
+def test_what_another_session_wrote_meanwhile_is_asked_about(tmp_path: Path) -> None:
+    first = ProjectFixture(tmp_path, session="first")
+    second = ProjectFixture(tmp_path, session="second")
+    (first.root / "a").write_text("one")
+    (first.root / "b").write_text("one")
+    first.point("p")
+    second.point("q")
+    # A command of the first session is running while the second one writes b.
+    (first.root / "a").write_text("two")
+    second.write("b", "of the second")
+    first.history.capture("command")
+    plan = first.plan("p")
+
+    assert {each.path: each.is_foreign for each in plan.files} == {"a": False, "b": True}
+    first.rewind("p", foreign=False)
+    assert (first.root / "a").read_text() == "one"
+    assert (first.root / "b").read_text() == "of the second"
+    assert [each.path for each in second.plan("q").files] == ["b"]
+
+
+def test_a_running_session_keeps_its_contents_when_another_prunes(tmp_path: Path) -> None:
+    first = ProjectFixture(tmp_path, session="first")
+    second = ProjectFixture(tmp_path, session="second")
+    (first.root / "a").write_text("one")
+    first.point("p")
+    second.point("q")
+    second.history.close()
+    second.store.prune(now=second.history.journal.path.stat().st_mtime + 10**9)
+    (first.root / "a").write_text("two")
+    first.history.capture("command")
+    first.rewind("p")
+
+    assert (first.root / "a").read_text() == "one"
+
+
+def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
+    project = ProjectFixture(tmp_path)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "a").write_text("not ours")
+    (project.root / "folder").mkdir()
+    (project.root / "folder" / "a").write_text("one")
+    project.point("p")
+    shutil.rmtree(project.root / "folder")
+    (project.root / "folder").symlink_to(outside)
+    project.history.capture("command")
+    plan = project.plan("p")
+    inner = [each for each in plan.steps(foreign=True) if each.path == "folder/a"]
+
+    assert inner[0].old is None  # what is behind the link is another file
+    with pytest.raises(RestoreFailed, match="folder is a link now"):
+        restore(project.history, plan, inner, kind="rewind", scope="files", leaf="")
+    intent = read_interrupted(project.history)
+    assert intent is not None
+    undo(project.history, intent)
+    project.rewind("p")
+    assert (outside / "a").read_text() == "not ours"
+    assert (project.root / "folder" / "a").read_text() == "one"
+
+
+def test_a_fork_continues_the_history_of_its_parent(tmp_path: Path) -> None:
+    project, then, now = changed_project(tmp_path)
+    project.history.close()
+    project.session = "fork"
+    history = project.open()
+    history.close()
+    history.journal.path.unlink(missing_ok=True)
+    history.open(copy_from="s1")
+    project.rewind("p", foreign=False)
+
+    assert tree_of(project.root) == then
+    project.redo()
+    assert tree_of(project.root) == now
+
+
+def test_folders_with_files_that_are_not_covered_stay(tmp_path: Path) -> None:
+    project = ProjectFixture(tmp_path)
+    (project.root / ".gitignore").write_text("*.bin\n")
+    project.point("p")
+    (project.root / "new").mkdir()
+    (project.root / "new" / "a").write_text("a")
+    (project.root / "new" / "b.bin").write_text("not covered")
+    project.history.capture("command")
+    project.rewind("p")
+
+    assert not (project.root / "new" / "a").exists()
+    assert (project.root / "new" / "b.bin").read_text() == "not covered"
+
+
+def test_names_that_are_no_unicode(tmp_path: Path) -> None:
+    project = ProjectFixture(tmp_path)
+    name = "caf\udce9"
+    (project.root / name).write_text("one")
+    project.point("p")
+    (project.root / name).write_text("two")
+    project.history.capture("command")
+    project.history.close()
+    project.open()
+    project.rewind("p")
+
+    assert (project.root / name).read_text() == "one"
+
+
+def test_a_change_of_the_same_size_in_the_same_tick_is_noticed(tmp_path: Path) -> None:
+    project = ProjectFixture(tmp_path)
+    (project.root / "a").write_text("1")
+    project.point("p")
+    for text in "23456789":
+        (project.root / "a").write_text(text)
+        project.history.capture("command")
+    events = len(project.history.journal.timeline.events)
+    project.rewind("p")
+
+    assert events == 9
+    assert (project.root / "a").read_text() == "1"
