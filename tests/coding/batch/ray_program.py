@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-from ray.cluster_utils import Cluster  # type: ignore[import-not-found]
+from ray.cluster_utils import Cluster
 
 from pi.sdk import BatchOptions, run_batch
 
