@@ -6,6 +6,7 @@ from bench.scenario import Scenario
 from bench.scenarios import (
     agent,
     bare,
+    batch,
     extensions,
     interactive,
     kernels,
@@ -33,6 +34,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     *providers.SCENARIOS,
     *agent.SCENARIOS,
     *sessions.SCENARIOS,
+    *batch.SCENARIOS,
     *listing.SCENARIOS,
     *modes.SCENARIOS,
     *tui_frames.SCENARIOS,

@@ -12,7 +12,7 @@ def drawing(frames: int) -> Command:
 
 SCENARIOS = (
     Scenario(
-        name="snapcompact-drawing",
+        name="snap-frames",
         about="8 pictures of 33,930 characters in a thread; the floor is a loop that only waits",
         measured=drawing(8),
         floor=drawing(0),

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from pi.ai.models.model import Model
     from pi.base.errors import PiError
     from pi.base.records import Meta, Record
+    from pi.coding.batch.driver import BatchOptions, run_batch
+    from pi.coding.batch.execution import TaskLimits
+    from pi.coding.batch.results import BatchResult
+    from pi.coding.batch.tasks import BatchTask
     from pi.coding.models.registry import ModelRegistry
     from pi.coding.resources.instructions import ContextFile
     from pi.coding.resources.prompts import PromptTemplate
@@ -72,6 +76,9 @@ __all__ = [
     "AgentTool",
     "AssistantMessage",
     "AuthStorage",
+    "BatchOptions",
+    "BatchResult",
+    "BatchTask",
     "ContextFile",
     "CreateAgentSessionResult",
     "CustomMessage",
@@ -94,6 +101,7 @@ __all__ = [
     "SessionManager",
     "Settings",
     "Skill",
+    "TaskLimits",
     "TextDelta",
     "ToolContext",
     "ToolExecutionEnd",
@@ -109,6 +117,7 @@ __all__ = [
     "local_environment",
     "make_tool",
     "run",
+    "run_batch",
     "session_catalog",
     "session_location",
     "tool",
@@ -133,6 +142,10 @@ _HOMES = {
     "pi.ai.models.model": ("Model",),
     "pi.base.errors": ("PiError",),
     "pi.base.records": ("Meta", "Record"),
+    "pi.coding.batch.driver": ("BatchOptions", "run_batch"),
+    "pi.coding.batch.execution": ("TaskLimits",),
+    "pi.coding.batch.results": ("BatchResult",),
+    "pi.coding.batch.tasks": ("BatchTask",),
     "pi.coding.models.registry": ("ModelRegistry",),
     "pi.coding.resources.instructions": ("ContextFile",),
     "pi.coding.resources.prompts": ("PromptTemplate",),

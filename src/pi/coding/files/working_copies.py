@@ -2,13 +2,15 @@
 
 In a git repository a copy is a worktree on a branch of its own, which begins with the files as they
 are now, also uncommitted and new ones, or an overlay mount; elsewhere it is a plain copy with a
-private repository beside it. The original is never changed but by ``apply`` and ``pick``. Nothing
-is lost: on any doubt the branch, or the whole copy, stays.
+private repository beside it. A repository that is named by its address is cloned. The original is
+never changed but by ``apply`` and ``pick``. Nothing is lost: on any doubt the branch, or the whole
+copy, stays.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import os
 import re
@@ -22,6 +24,7 @@ from msgspec import field
 
 from pi.base.errors import PiError
 from pi.base.files import replace_file
+from pi.base.locks import FileLock
 from pi.base.processes import SpawnFailed, run
 from pi.base.records import Record
 from pi.coding.files.overlays import changed_paths, mount, unmount
@@ -29,8 +32,10 @@ from pi.coding.files.overlays import changed_paths, mount, unmount
 if TYPE_CHECKING:
     from pi.coding.files.local import LocalFiles
 
-CopyKind: TypeAlias = Literal["worktree", "copy", "overlay"]
+CopyKind: TypeAlias = Literal["worktree", "copy", "overlay", "clone"]
 
+REPOSITORIES = "repositories"
+"""The folder of the repositories that clones share."""
 MAX_FILES = 50_000
 MAX_BYTES = 2 * 1024**3
 """Limits of a plain copy: a home folder is not copied by accident."""
@@ -195,7 +200,7 @@ class WorkingCopy(Record):
 
         Files of the user that are in the way make it fail: they are never overwritten.
         """
-        if self.kind == "copy":
+        if self.kind in ("copy", "clone"):
             raise WorkingCopyFailed("Only a git repository takes commits.")
         name = "HEAD" if self.kind == "worktree" else f"refs/heads/{self.branch}"
         head = (await self._git("rev-parse", name)).strip()
@@ -224,7 +229,7 @@ class WorkingCopy(Record):
         except WorkingCopyFailed as error:
             return ClosedCopy(path=self.path, branch=self.branch, reason=error.message)
         keep = head != self.base and not discard
-        if self.kind == "copy" and keep:
+        if self.kind != "worktree" and keep:
             return ClosedCopy(path=self.path, reason="It holds changes and has no repository.")
         await self._remove(keep=keep)
         return ClosedCopy(branch=self.branch if keep else "")
@@ -256,7 +261,7 @@ class WorkingCopy(Record):
 
     async def _remove(self, *, keep: bool) -> None:
         await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
-        if self.kind != "copy":
+        if self.kind in ("worktree", "overlay"):
             await _run(["worktree", "prune"], self.source, self.environ)
             if not keep:
                 await _run(["branch", "-D", self.branch], self.source, self.environ)
@@ -364,11 +369,68 @@ async def make_working_copy(
     return made
 
 
+async def clone_working_copy(
+    repository: str,
+    commit: str | None,
+    *,
+    root: Path,
+    name: str,
+    environ: Mapping[str, str],
+) -> WorkingCopy:
+    """Clone ``repository``, a path or URL, into ``root`` and check out ``commit``.
+
+    Each repository is fetched once, into a mirror in ``root`` that all clones share, also those of
+    other processes.
+    """
+    environ = _without_repository(environ)
+    folder = root / f"{name}-{os.urandom(4).hex()}"
+    folder.mkdir(parents=True, mode=0o700)
+    try:
+        mirror = await _mirror(repository, commit, root / REPOSITORIES, environ)
+        files = folder / "files"
+        await _git(["clone", "-q", "--no-checkout", "--shared", "--", str(mirror), str(files)],
+                   folder, environ)  # fmt: skip
+        revision = f"{commit or 'HEAD'}^{{commit}}"
+        base = (await _git(["rev-parse", "--verify", revision], files, environ)).strip()
+        await _git(["checkout", "-q", "--detach", base], files, environ)
+    except BaseException:
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        raise
+    return WorkingCopy(
+        kind="clone", source=mirror, folder=folder, base=base, branch="", environ=environ
+    )
+
+
+async def _mirror(
+    repository: str, commit: str | None, folder: Path, environ: Mapping[str, str]
+) -> Path:
+    """Returns a bare clone of ``repository`` that has ``commit``."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    name = hashlib.sha256(repository.encode()).hexdigest()[:16]
+    mirror, partial = folder / name, folder / f"{name}.partial"
+    async with FileLock(folder / f"{name}.lock", wait=TIMEOUT):
+        if not mirror.exists():
+            await asyncio.to_thread(shutil.rmtree, partial, ignore_errors=True)
+            await _git(["clone", "-q", "--bare", "--", repository, str(partial)], folder, environ)
+            partial.rename(mirror)
+        if commit is not None:
+            revision = ["cat-file", "-e", f"{commit}^{{commit}}"]
+            found = await _run(revision, mirror, environ)
+            if found is None or found[0] != 0:  # on no branch: servers send it when it is named
+                await _git(["fetch", "-q", "origin", commit], mirror, environ)
+    return mirror
+
+
 _FIELDS = _State.__struct_fields__
 
 
-async def sweep_working_copies(root: Path, *, environ: Mapping[str, str]) -> list[ClosedCopy]:
-    """Close the copies of processes that have ended; returns those that left something."""
+async def sweep_working_copies(
+    root: Path, *, environ: Mapping[str, str], discard: bool = False
+) -> list[ClosedCopy]:
+    """Close the copies of processes that have ended; returns those that left something.
+
+    With ``discard`` nothing is left.
+    """
     closed: list[ClosedCopy] = []
     environ = _without_repository(environ)
     for label in sorted(root.glob(f"*/{_LABEL}")):
@@ -382,7 +444,7 @@ async def sweep_working_copies(root: Path, *, environ: Mapping[str, str]) -> lis
             kind=state.kind, source=Path(state.source), folder=label.parent, base=state.base,
             branch=state.branch, below=state.below, git_dir=state.git_dir, environ=environ,
         )  # fmt: skip
-        left = await copy.close()
+        left = await copy.close(discard=discard)
         closed += [left] if left.branch or left.path else []
     return closed
 

@@ -380,6 +380,13 @@ _TOOLS = group(
     switch("mcp.notifications", "MCP notifications", "Inform models when a resource of an MCP server that they have read changes.", on=False),
     number("mcp.notificationDebounceMs", "MCP debounce", "Milliseconds in which changes of lists of an MCP server are collected.", 500),
     number("mcp.maxOutputTokens", "MCP output", "Tokens of one MCP result that reach the model; the rest becomes an artifact.", 25_000, least=1),
+    text("collab.relayUrl", "Relay", "Address of the relay of shared sessions. Empty: /collab starts one on this machine.", ""),
+    text("collab.displayName", "Name in shared sessions", "How other participants see you. Empty: the name of the user.", ""),
+    text("collab.webUrl", "Browser client", "Address of the browser client in links. Empty: the relay.", ""),
+    *applied(
+        "reload",
+        choice("collab.autoStart", "Share automatically", "Share every session: view prints the view-only link, control the full one.", ("off", "view", "control")),
+    ),
     *applied(
         "reload",
         switch("lsp.enabled", "Language servers", "Ask language servers: diagnostics after each write, and the lsp tool.", on=False),
@@ -548,6 +555,13 @@ _TOOLS = group(
     words("npmCommand", "npm command", "Command that runs npm.", "npm"),
     words("share.command", "Share command", "Command that /share runs with the page's file, instead of gh."),
     text("share.target", "Share target", "Target of an extension that /share uses without a name."),
+    choice("share.store", "Share store", "What /share makes: a secret gist, or an encrypted page of a relay.", ("gist", "blob")),
+    *applied(
+        "reload",
+        text("share.serverUrl", "Share server", "Where encrypted pages are stored: https://RELAY/s of a relay."),
+    ),
+    switch("share.redactSecrets", "Redact shares", "Redact secrets in encrypted pages.", on=True),
+    number("share.expireDays", "Days of a share", "Days until the relay removes an encrypted page.", 30, least=1, most=90),
 )
 
 _AGENTS = {

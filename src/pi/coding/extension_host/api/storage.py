@@ -48,6 +48,15 @@ class SessionStore:
                     return data.get("value", default)
         return default
 
+    def keys(self) -> tuple[str, ...]:
+        """The keys that have a value on this branch."""
+        kept: dict[str, bool] = {}
+        for entry in self._session.entries.log.branch():
+            if isinstance(entry, Custom) and entry.custom_type == self._type:
+                data = entry.data if isinstance(entry.data, dict) else {}
+                kept[str(data.get("key"))] = "value" in data
+        return tuple(key for key, has_value in kept.items() if has_value)
+
     async def set(self, key: str, value: Any) -> None:
         """Store a JSON value."""
         await self._session.entries.append_entry(
@@ -69,6 +78,10 @@ class FileStore:
     def get(self, key: str, default: Any = None) -> Any:
         """The stored value."""
         return self._read().get(key, default)
+
+    def keys(self) -> tuple[str, ...]:
+        """The keys that have a value."""
+        return tuple(self._read())
 
     async def set(self, key: str, value: Any) -> None:
         """Store a JSON value."""
