@@ -267,12 +267,12 @@ if TYPE_CHECKING:
         ConvertedDocument,
         convert_document,
     )
+    from pi.coding.files.git_commands import WorkingCopyFailed
     from pi.coding.files.syntax import SYNTAX_LANGUAGES, can_parse_syntax, syntax_language
     from pi.coding.files.working_copies import (
         ClosedCopy,
         Patch,
         WorkingCopy,
-        WorkingCopyFailed,
         make_working_copy,
         sweep_working_copies,
     )
@@ -345,11 +345,11 @@ else:
                 "can_parse_syntax",
                 "syntax_language",
             ),
+            "pi.coding.files.git_commands": ("WorkingCopyFailed",),
             "pi.coding.files.working_copies": (
                 "ClosedCopy",
                 "Patch",
                 "WorkingCopy",
-                "WorkingCopyFailed",
                 "make_working_copy",
                 "sweep_working_copies",
             ),

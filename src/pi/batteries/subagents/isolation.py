@@ -123,8 +123,8 @@ class IsolatedCopies:
         try:
             async with self._lock:
                 # Through the file layers: guards can refuse it, rewind can take it back.
-                files = self._pi.context.files
-                await (copy.pick() if by_commit else copy.apply(patch, files=files))
+                layered = self._pi.context.files
+                await (copy.pick() if by_commit else copy.apply(patch, files=layered))
         except PiError as error:
             is_conflict = isinstance(error, WorkingCopyFailed)
             note = "Merge conflict" if is_conflict else "Its changes were not merged"

@@ -91,7 +91,8 @@ class ExtensionHost:
         self.forwarder = AgentEventForwarder(bus, self.policy, self.updates, clock)
         self.providers = Providers()
         # A nested session has no user of its own: answers of the user hold in both.
-        # It must not decide "no user, so no" for the session that can ask: whoever comes first.
+        # It asks through the outer session: otherwise, if it comes first, it would decide for both
+        # that there is no user.
         self.consent: Consent = (
             parent.consent
             if parent is not None
