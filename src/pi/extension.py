@@ -118,6 +118,7 @@ from pi.coding.extension_host.api.custom_tools import (
 )
 from pi.coding.extension_host.api.processes import ExecResult, JobInfo
 from pi.coding.extension_host.api.readers import Feed
+from pi.coding.extension_host.api.services import ExtensionHttp
 from pi.coding.extension_host.api.storage import OutputSink
 from pi.coding.extension_host.api.sub_sessions import SessionHandle
 from pi.coding.extension_host.contributions.credentials import (
@@ -126,7 +127,11 @@ from pi.coding.extension_host.contributions.credentials import (
     OAuthClient,
     OAuthConfig,
 )
-from pi.coding.extension_host.contributions.model_wraps import ModelRequest, ModelWrap
+from pi.coding.extension_host.contributions.model_wraps import (
+    ModelRequest,
+    ModelWrap,
+    SendRequest,
+)
 from pi.coding.extension_host.contributions.providers import ProviderConfig
 from pi.coding.extension_host.contributions.references import (
     Resource,
@@ -227,6 +232,7 @@ if TYPE_CHECKING:
     from pi.ai.http.connection import HttpResponse, ResponseStream
     from pi.ai.http.errors import BodyTooLarge, HttpError, TimedOut, Timeouts
     from pi.ai.images.formats import ImageModel, ImageRequest, ImageResult
+    from pi.ai.plan_limits import PlanLimit, plan_limits
     from pi.ai.wire.anthropic_messages import server as messages_server
     from pi.ai.wire.openai_completions import server as chat_completions_server
     from pi.ai.wire.openai_responses import server as responses_server
@@ -245,6 +251,15 @@ if TYPE_CHECKING:
         sandboxed,
     )
     from pi.base.processes.terminal import ChildTerminal
+    from pi.base.server_guard import (
+        GuardRefusal,
+        ServerGuard,
+        bearer,
+        guard_for,
+        is_loopback,
+        make_token,
+        read_token,
+    )
     from pi.coding.claude_tools import ClaudeCall, claude_call, claude_names, pi_arguments
     from pi.coding.export.share import Shared
     from pi.coding.extension_host.api.workers import WorkerProcess
@@ -313,6 +328,16 @@ else:
             "pi.base.files": ("FileAccessError", "replace_file"),
             "pi.base.locks": ("FileLock", "FileLocked"),
             "pi.base.processes.terminal": ("ChildTerminal",),
+            "pi.ai.plan_limits": ("PlanLimit", "plan_limits"),
+            "pi.base.server_guard": (
+                "GuardRefusal",
+                "ServerGuard",
+                "bearer",
+                "guard_for",
+                "is_loopback",
+                "make_token",
+                "read_token",
+            ),
             "pi.coding.claude_tools": (
                 "ClaudeCall",
                 "claude_call",
@@ -457,6 +482,7 @@ __all__ = [
     "ExtensionContext",
     "ExtensionError",
     "ExtensionEvent",
+    "ExtensionHttp",
     "ExtensionUI",
     "Failed",
     "Feed",
@@ -472,6 +498,7 @@ __all__ = [
     "FileStamp",
     "FileWrite",
     "FileWritten",
+    "GuardRefusal",
     "HandOff",
     "HttpError",
     "HttpResponse",
@@ -516,6 +543,7 @@ __all__ = [
     "PendingAction",
     "PendingActions",
     "PiError",
+    "PlanLimit",
     "Policy",
     "ProcessLimits",
     "ProjectTrustEvent",
@@ -550,7 +578,9 @@ __all__ = [
     "SandboxUnavailable",
     "SandboxedCommand",
     "Scope",
+    "SendRequest",
     "ServedRequest",
+    "ServerGuard",
     "SessionBeforeCompactEvent",
     "SessionBeforeForkEvent",
     "SessionBeforeSwitchEvent",
@@ -639,6 +669,7 @@ __all__ = [
     "WorkingCopyFailed",
     "address_kind",
     "agent_events",
+    "bearer",
     "can_parse_syntax",
     "chat_completions_server",
     "claude_call",
@@ -647,7 +678,10 @@ __all__ = [
     "convert_document",
     "field",
     "find_sandbox",
+    "guard_for",
     "is_ignored",
+    "is_loopback",
+    "make_token",
     "make_tool",
     "make_working_copy",
     "messages_for",
@@ -666,7 +700,9 @@ __all__ = [
     "path_matches",
     "pi_arguments",
     "pi_messages_server",
+    "plan_limits",
     "project_policy",
+    "read_token",
     "replace",
     "replace_file",
     "resolve_role",

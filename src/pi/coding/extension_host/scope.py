@@ -199,6 +199,12 @@ class SessionLink:
         return self.session.workspace
 
     @property
+    def is_loading(self) -> bool:
+        """Whether the workspace exists, and the session does not yet."""
+        connection = self._connection
+        return connection.session is None and connection.workspace is not None
+
+    @property
     def session(self) -> SessionPort:
         """The session. Raises ``StaleSession`` once it was replaced."""
         self.require_open()
