@@ -45,8 +45,10 @@ from pi.ai.builder import MessageBuilder
 from pi.ai.collection import ModelProvider
 from pi.ai.errors import (
     AuthenticationFailed,
+    BadRequest,
     ContextOverflow,
     ProviderError,
+    ProviderUnavailable,
     QuotaExhausted,
     RateLimited,
 )
@@ -57,7 +59,9 @@ from pi.ai.events import (
     Start,
     StreamEvent,
     TextDelta,
+    TextEnd,
     ThinkingDelta,
+    ThinkingEnd,
     ToolCallDelta,
     ToolCallEnd,
     ToolCallStart,
@@ -78,6 +82,7 @@ from pi.ai.messages import (
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.provider import Provider
 from pi.ai.request import Access, Call, StreamOptions
+from pi.ai.stream import EventStream
 from pi.base.clock import Clock
 from pi.base.errors import PiError
 from pi.base.formats import (
@@ -421,6 +426,7 @@ __all__ = [
     "AuthenticationFailed",
     "BadFormat",
     "BadFrame",
+    "BadRequest",
     "BadResource",
     "BashResult",
     "BeforeAgentStartAnswer",
@@ -476,6 +482,7 @@ __all__ = [
     "Edits",
     "Entry",
     "EventEncoder",
+    "EventStream",
     "ExecResult",
     "ExportForm",
     "ExtensionAPI",
@@ -550,6 +557,7 @@ __all__ = [
     "Provider",
     "ProviderConfig",
     "ProviderError",
+    "ProviderUnavailable",
     "QuotaExhausted",
     "RateLimited",
     "Record",
@@ -619,10 +627,12 @@ __all__ = [
     "TerminalOpenedEvent",
     "Text",
     "TextDelta",
+    "TextEnd",
     "TextForm",
     "Theme",
     "Thinking",
     "ThinkingDelta",
+    "ThinkingEnd",
     "ThinkingLevel",
     "ThinkingLevelSelectEvent",
     "TimedOut",

@@ -73,7 +73,7 @@ class Broker:
     reports: list[str]
 
 
-def login(clock: Clock, *, left_ms: int = HOUR, number: int = 0, **extra: object) -> Json:
+def login(clock: Clock, *, left_ms: int = HOUR, number: int = 0, **extra: str) -> Json:
     """The entry of a login."""
     return {
         "type": "oauth",

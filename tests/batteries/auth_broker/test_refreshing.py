@@ -22,11 +22,9 @@ class Renewing:
         self.store = BrokerStore(folder)
         self.issuer = Issuer(self.clock)
         self.reports: list[str] = []
-        self.refresher = Refresher(
-            self.store, self.issuer.renew, self.clock, self.reports.append
-        )
+        self.refresher = Refresher(self.store, self.issuer.renew, self.clock, self.reports.append)
 
-    async def add(self, left_ms: int, **extra: object) -> str:
+    async def add(self, left_ms: int, **extra: str) -> str:
         entry = login(self.clock, left_ms=left_ms, **extra)
         return (await self.store.put("anthropic", entry)).id
 

@@ -117,9 +117,9 @@ async def test_a_change_by_another_process_is_noticed(tmp_path: Path) -> None:
 async def test_logins_that_expire_soon_are_renewed_without_a_client(tmp_path: Path) -> None:
     async with calling(tmp_path) as (broker, _):
         broker.issuer.lifetime = 2 * HOUR
-        account = await broker.store.put("anthropic", login(broker.clock, left_ms=340_000))
+        await broker.store.put("anthropic", login(broker.clock, left_ms=340_000))
         await broker.clock.advance(61)
-        while (stored := broker.store.read().account(account.id)) and stored.version == 1:
+        while (stored := broker.store.read().account(account.id)) and stored.version == 1:  # noqa: ASYNC110
             await asyncio.sleep(0.001)
 
         assert broker.issuer.refreshes == 1

@@ -22,11 +22,8 @@ from pi.extension import (
     ExtensionAPI,
     ModelRequest,
     PiError,
-    ProviderError,
     StreamEvent,
-    replace,
 )
-from pi.testing import FakeClock
 from tests.batteries.auth_broker.running_broker import (
     HOUR,
     TOKEN,
@@ -203,7 +200,8 @@ async def answered(hosted: ExtensionFixture, status: int, headers: dict[str, str
     async def send(request: ModelRequest) -> AsyncIterator[StreamEvent]:
         assert request.options.on_response is not None
         await request.options.on_response(status, headers, request.model)
-        for event in ():
+        none: tuple[StreamEvent, ...] = ()
+        for event in none:
             yield event
 
     for row in rows:
@@ -259,8 +257,14 @@ async def test_words_of_the_client_reach_the_broker(tmp_path: Path) -> None:
 
 
 def account(id: str, **more: Any) -> SharedAccount:
-    usual = {"provider": "p", "label": id, "type": "api_key", "access": id, "version": 1}
-    return SharedAccount(**({"id": id} | usual | more))
+    usual: dict[str, Any] = {
+        "provider": "p",
+        "label": id,
+        "type": "api_key",
+        "access": id,
+        "version": 1,
+    }
+    return SharedAccount(**({"id": id, "label": id, "access": id} | usual | more))
 
 
 def used(id: str, percent: float) -> AccountUsage:
@@ -297,7 +301,7 @@ def test_the_copy_is_bound_to_token_and_url(tmp_path: Path) -> None:
 def test_variables_come_before_settings_and_a_token_may_name_a_variable(tmp_path: Path) -> None:
     settings = {"auth.broker.url": "https://b:8765/", "auth.broker.token": "$TEAM"}
 
-    assert broker_config({}, {}.get, tmp_path) is None
+    assert broker_config({}, lambda key: None, tmp_path) is None
     found = broker_config({"TEAM": "t"}, settings.get, tmp_path)
     assert found is not None
     assert (found.url, found.token, found.ttl_ms) == ("https://b:8765", "t", 3_600_000)

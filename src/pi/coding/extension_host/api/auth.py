@@ -98,6 +98,10 @@ class ExtensionAuth:
         stored = await self._instance.link.session.accounts.storage.list()
         return [_described(name, credential) for name, credential in stored.items()]
 
+    def source(self, name: str) -> str:
+        """Where a source takes the credentials of ``name`` from, in a few words; else empty."""
+        return self._sources.describe(name)
+
     # Storing --------------------------------------------------------------------------------------
 
     def secrets(self) -> tuple[str, ...]:
