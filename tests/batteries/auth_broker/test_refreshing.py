@@ -179,7 +179,7 @@ async def test_the_store_is_private_counts_changes_and_keeps_a_damaged_file(tmp_
     assert second.read().generation == 20
     assert first.path.stat().st_mode & 0o777 == 0o600
     assert await first.remove(first.read().accounts[0].id)
-    assert not await first.remove("nobody")
+    assert not await first.remove("missing")
 
     first.path.write_bytes(b"{broken")
     with pytest.raises(PiError, match="cannot be used"):

@@ -217,7 +217,7 @@ async def until(is_true: Any) -> None:
 
 async def test_a_pool_limits_the_accounts_of_a_machine(tmp_path: Path) -> None:
     pools = tmp_path / "pools.json"
-    pools.write_text(json.dumps({"anthropic": ["spare"], "groq": ["nobody"]}))
+    pools.write_text(json.dumps({"anthropic": ["spare"], "groq": ["missing"]}))
     async with running_broker(tmp_path / "broker") as broker:
         for label in ("work", "spare"):
             await broker.store.put("anthropic", {"type": "api_key", "key": label}, label)
@@ -250,7 +250,7 @@ async def test_words_of_the_client_reach_the_broker(tmp_path: Path) -> None:
             assert await asked.snapshot(3) is not None
             assert (await asked.health())["status"] == "ok"
             with pytest.raises(PiError, match="There is no account"):
-                await asked.block("nobody", 1, "")
+                await asked.block("missing", 1, "")
 
 
 # Pure parts ---------------------------------------------------------------------------------------

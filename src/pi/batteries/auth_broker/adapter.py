@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pi.batteries.auth_broker.commands import WORDS, BrokerCommands
 from pi.batteries.auth_broker.configuration import BrokerConfig, broker_config
 from pi.extension import AuthUnavailable, ExtensionAPI, PiError
 
-SETTINGS = (
-    ("auth.broker.url", "address of the auth broker; PI_AUTH_BROKER_URL comes first"),
-    ("auth.broker.token", "token for it, or $NAME of a variable; PI_AUTH_BROKER_TOKEN comes first"),
+SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
+    ("auth.broker.url", str, "", "address of the auth broker; PI_AUTH_BROKER_URL comes first"),
+    ("auth.broker.token", str, "", "token for it, or $NAME of a variable"),
 )
 
 
 async def extension(pi: ExtensionAPI) -> None:
     """Register the commands and, if a broker is configured, the source of credentials."""
-    for name, help in SETTINGS:
-        pi.settings.declare(name, str, "", help)
+    for name, kind, default, help in SETTINGS:
+        pi.settings.declare(name, kind, default, help)
     folder = pi.data_directory()
     config: BrokerConfig | None = None
     problem: PiError | None = None

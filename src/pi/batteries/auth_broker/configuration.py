@@ -24,9 +24,16 @@ class BrokerConfig(Record):
     pools: Pools = field(default_factory=dict)
 
 
+URL = "PI_AUTH_BROKER_URL"
+TOKEN = "PI_AUTH_BROKER_TOKEN"
+SNAPSHOT_TTL_MS = "PI_AUTH_BROKER_SNAPSHOT_TTL_MS"
+SNAPSHOT_CACHE = "PI_AUTH_BROKER_SNAPSHOT_CACHE"
+ACCOUNT_POOL_FILE = "PI_AUTH_BROKER_ACCOUNT_POOL_FILE"
+
+
 def variable(environ: Mapping[str, str], name: str) -> str:
-    """Returns ``PI_AUTH_BROKER_<name>``, or the same under the older prefix ``OMP_``."""
-    return environ.get(f"PI_AUTH_BROKER_{name}") or environ.get(f"OMP_AUTH_BROKER_{name}") or ""
+    """Returns a variable, or the same under the older prefix ``OMP_``."""
+    return environ.get(name) or environ.get(f"OMP_{name.removeprefix('PI_')}") or ""
 
 
 def broker_config(
@@ -37,7 +44,7 @@ def broker_config(
     Raises ``PiError`` for a URL without a token: another credential in its place might bill
     another account.
     """
-    url = (variable(environ, "URL") or str(setting("auth.broker.url") or "")).rstrip("/")
+    url = (variable(environ, URL) or str(setting("auth.broker.url") or "")).rstrip("/")
     if not url:
         return None
     parts = urlsplit(url)
@@ -45,7 +52,7 @@ def broker_config(
         raise PiError(
             f"The URL of the auth broker is invalid: {url}.", hint="Use https://host:8765."
         )
-    token = variable(environ, "TOKEN") or _indirect(setting("auth.broker.token"), environ)
+    token = variable(environ, TOKEN) or _indirect(setting("auth.broker.token"), environ)
     token = token or read_token(folder / "token") or ""
     if not token:
         raise PiError(
@@ -53,17 +60,17 @@ def broker_config(
             hint="Set PI_AUTH_BROKER_TOKEN to what pi auth-broker token prints on its machine.",
         )
     pools: Pools = {}
-    if pool_file := variable(environ, "ACCOUNT_POOL_FILE"):
+    if pool_file := variable(environ, ACCOUNT_POOL_FILE):
         path = Path(pool_file).expanduser()
         try:
             pools = read_pools(path.read_bytes(), str(path))
         except OSError as error:
             raise PiError(f"Cannot read the account pools in {path}: {error.strerror}.") from error
-    cache = variable(environ, "SNAPSHOT_CACHE")
+    cache = variable(environ, SNAPSHOT_CACHE)
     return BrokerConfig(
         url=url,
         token=token,
-        ttl_ms=_ttl(variable(environ, "SNAPSHOT_TTL_MS")),
+        ttl_ms=_ttl(variable(environ, SNAPSHOT_TTL_MS)),
         cache=Path(cache).expanduser() if cache else folder / "snapshot.enc",
         pools=pools,
     )

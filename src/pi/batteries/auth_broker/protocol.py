@@ -36,7 +36,7 @@ class Limit(Record):
     """Seconds since 1970."""
 
 
-class Block(Record):
+class AccountBlock(Record):
     """An account that is not to be used for a while, e.g. after a rate limit."""
 
     until: int
@@ -56,7 +56,7 @@ class StoredAccount(Record):
     """Raised with every new token."""
     disabled: str = ""
     """Why it is not used any more; empty if it is."""
-    blocks: tuple[Block, ...] = ()
+    blocks: tuple[AccountBlock, ...] = ()
 
     @property
     def is_login(self) -> bool:

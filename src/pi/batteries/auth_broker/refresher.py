@@ -44,6 +44,7 @@ class Refresher:
         self._clock = clock
         self._report = report
         self._flights: dict[str, asyncio.Task[StoredAccount]] = {}
+        self._closing = False
         self._failed: dict[str, tuple[float, str]] = {}
         """When an account could last not be renewed, and why."""
 
@@ -58,6 +59,8 @@ class Refresher:
             return account
         flight = self._flights.get(id)
         if flight is None:
+            if self._closing:  # its result could not be stored any more
+                raise self._not_now(account, "the broker is ending")
             self._check_pause(account)
             flight = asyncio.create_task(self._fly(id, seen), name=f"refresh {id}")
             self._flights[id] = flight
@@ -74,7 +77,11 @@ class Refresher:
                 self._report(error.message)
 
     async def settle(self) -> None:
-        """Wait for the flights: a grant that was used must be stored before the program ends."""
+        """Start no more flights and wait for those in the air.
+
+        A grant that was used must be stored before the program ends.
+        """
+        self._closing = True
         if self._flights:
             await asyncio.wait(list(self._flights.values()))
 

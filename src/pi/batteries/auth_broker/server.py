@@ -13,8 +13,8 @@ from aiohttp import web
 from pi.batteries.auth_broker.protocol import (
     CHECK_SECONDS,
     MAX_WAIT,
+    AccountBlock,
     AccountUsage,
-    Block,
     BrokerUnavailable,
     Limit,
     StoredAccount,
@@ -270,7 +270,7 @@ class BrokerServer:
 
         def block(account: StoredAccount) -> StoredAccount:
             current = tuple(each for each in account.blocks if each.until > now)
-            new = Block(until=asked.until, reason=asked.reason)
+            new = AccountBlock(until=asked.until, reason=asked.reason)
             return replace(account, blocks=(*current, new))
 
         return await self._edit(request, block)

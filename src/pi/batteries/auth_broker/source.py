@@ -42,7 +42,7 @@ MAX_BLOCK_MS = 7 * 24 * 3_600_000
 
 
 class BrokerSource:
-    """Gives requests the access tokens of the broker, and tells it what responses say."""
+    """Gives requests the access tokens of the broker, and reports to it what responses say."""
 
     def __init__(self, pi: ExtensionAPI, config: BrokerConfig, client: BrokerClient) -> None:
         self._pi = pi

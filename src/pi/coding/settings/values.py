@@ -15,6 +15,7 @@ from pi.base.records import Record
 
 GLOBAL_ONLY = frozenset(
     {
+        "auth",
         "cacheWarming",
         "defaultProjectTrust",
         "httpProxy",
@@ -28,7 +29,7 @@ GLOBAL_ONLY = frozenset(
 )
 """Settings, and groups of them, that a project cannot change.
 
-Some guard the user against a project; those of searches say where keys are sent.
+Some guard the user against a project; those of searches and the auth broker say where keys are sent.
 """
 
 QueueMode: TypeAlias = Literal["all", "one-at-a-time"]

@@ -122,7 +122,7 @@ class AuthSources:
         return any(provider.id in names for names in named if names is not None)
 
     def describe(self, name: str) -> str:
-        """Where the credentials of a provider come from; empty if no source says so."""
+        """Where the credentials of a provider come from; empty if unknown."""
         for row in self._rows:
             if row.value.describe is None or not row.value.concerns(name):
                 continue
