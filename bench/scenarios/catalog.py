@@ -6,6 +6,7 @@ from bench.scenario import Scenario
 from bench.scenarios import (
     agent,
     bare,
+    broker,
     extensions,
     interactive,
     kernels,
@@ -42,6 +43,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     *shell.SCENARIOS,
     *rewind.SCENARIOS,
     *mcp.SCENARIOS,
+    *broker.SCENARIOS,
     *kernels.SCENARIOS,
     *stream_rules.SCENARIOS,
     *tools.SCENARIOS,

@@ -29,7 +29,8 @@ GLOBAL_ONLY = frozenset(
 )
 """Settings, and groups of them, that a project cannot change.
 
-Some guard the user against a project; those of searches and the auth broker say where keys are sent.
+Some guard the user against a project; those of searches and of the auth broker say where keys are
+sent.
 """
 
 QueueMode: TypeAlias = Literal["all", "one-at-a-time"]
