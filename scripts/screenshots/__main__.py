@@ -159,6 +159,94 @@ TYPING, LONGEST, LAST = 0.15, 1.2, 5.0
 """Seconds that a frame is shown: while the user types, at most, and at the end."""
 
 
+PLAN = """\
+# Discounts in the cart
+
+1. `cart.py`: `total(items, discount=0)` subtracts a share of the sum and rounds to cents.
+2. `test_cart.py`: one test for 10 %, one for no discount.
+3. Check with `python3 -m pytest -q`.
+
+Left open: vouchers, which need a table of their own.
+"""
+CART = {
+    "cart.py": 'def total(items):\n    return sum(item["price"] for item in items)\n',
+}
+ROUNDING = {
+    "id": "rounding",
+    "header": "Rounding",
+    "question": "How should a discounted total be rounded?",
+    "recommended": 0,
+    "options": [
+        {
+            "label": "To cents",
+            "description": "as invoices do",
+            "preview": "total(items, discount=0.1)\n→ 6.3",
+        },
+        {
+            "label": "Not at all",
+            "description": "callers decide",
+            "preview": "total(items, discount=0.1)\n→ 6.300000000000001",
+        },
+    ],
+}
+PLANNING = (
+    Answer("I read the cart first.", "bash", {"command": "cat cart.py"}),
+    Answer("A change is prevented in plan mode:", "bash", {"command": "echo x >> cart.py"}),
+    Answer("One thing is yours to decide.", "ask", {"questions": [ROUNDING]}),
+    Answer("", "propose_plan", {"title": "Discounts in the cart", "plan": PLAN}),
+    Answer("", "edit", {"path": "cart.py", "edits": [
+        {"oldText": "(items):", "newText": "(items, discount=0):"},
+        {
+            "oldText": '    return sum(item["price"] for item in items)',
+            "newText": '    whole = sum(item["price"] for item in items)\n'
+            "    return round(whole * (1 - discount), 2)",
+        },
+    ]}),
+    Answer("`total` takes a discount now, and rounds to cents."),
+)  # fmt: skip
+
+
+def take_plan(until: str, title: str, folder: Path) -> str:
+    """The story of a plan, as far as the screen that shows ``until``."""
+    project, agent = folder / "project", folder / ".pi" / "agent"
+    for place in (project, agent):
+        place.mkdir(parents=True)
+    for name, text in CART.items():
+        (project / name).write_text(text)
+    with serving(PLANNING) as address:
+        provider = {
+            "baseUrl": address,
+            "api": "openai-completions",
+            "apiKey": "none",
+            "models": [{"id": "model", "contextWindow": 200_000}],
+        }
+        settings = {
+            "lastChangelogVersion": __version__,
+            "plan": {"enabled": True},
+            "ask": {"enabled": True},
+        }
+        (agent / "models.json").write_text(json.dumps({"providers": {"loopback": provider}}))
+        (agent / "settings.json").write_text(json.dumps(settings))
+        program = str(Path(sys.executable).with_name("pi"))
+        command = [program, "--model", "loopback/model", "--plan-mode"]
+        with running(command, cwd=project, env=_environment(folder), rows=40) as seen:
+            seen.wait_for("(loopback) model", "plan mode")
+            seen.type("Add discounts to the cart" + ENTER)
+            for screen in ("To cents", "Approve and compact", "rounds to cents."):
+                seen.wait_for(screen)
+                if screen == until:
+                    break
+                seen.type(ENTER)
+            return picture(seen.cells(), title=title)
+
+
+PLAN_STORY = {
+    "ask": ("To cents", "A question of the model, in plan mode"),
+    "plan": ("Approve and compact", "A plan is proposed; nothing was changed so far"),
+    "plan-approved": ("rounds to cents.", "The approved plan is carried out"),
+}
+
+
 def take(shot: Shot, folder: Path) -> str:
     """The picture, from a run whose home is in ``folder``."""
     project = folder / "project"
@@ -169,6 +257,26 @@ def take(shot: Shot, folder: Path) -> str:
         seen.wait_for("(demo) tour")
         shot.act(seen)
         return picture(seen.cells(), title=shot.title)
+
+
+def take_agents(folder: Path) -> str:
+    """Sub-agents at work, and the screen of ``/agents``."""
+    project, agent = folder / "project", folder / ".pi" / "agent"
+    for place in (project, agent):
+        place.mkdir(parents=True)
+    (agent / "settings.json").write_text(
+        json.dumps({"lastChangelogVersion": __version__, "task": {"enabled": True}})
+    )
+    model = Path(__file__).with_name("agents_model.py")
+    program = str(Path(sys.executable).with_name("pi"))
+    command = [program, "-e", str(model), "--model", "faux/faux"]
+    with running(command, cwd=project, env=_environment(folder), rows=32) as seen:
+        seen.wait_for("(faux) faux")
+        seen.type("Find the orders, review the last commit, fix the prices." + ENTER)
+        seen.wait_while_moving("✓ find-orders", "review.callers", "python -m unittest")
+        seen.type("/agents" + ENTER)
+        seen.wait_while_moving("Enter transcript", "running")
+        return picture(seen.cells(), title="Sub-agents at work, and /agents")
 
 
 @contextmanager
@@ -238,7 +346,9 @@ def main(names: Sequence[str]) -> None:
     makers: dict[str, Callable[[Path], str]] = {"recording": record}
     makers |= {name: partial(take, shot) for name, shot in SHOTS.items()}
     makers |= {name: partial(take_scene, name) for name in DESIGN}
-    makers |= {"states": take_states, "narrow": take_narrow, "rewind": take_rewind}
+    makers |= {name: partial(take_plan, *story) for name, story in PLAN_STORY.items()}
+    makers |= {"states": take_states, "narrow": take_narrow}
+    makers |= {"rewind": take_rewind, "agents": take_agents}
     for name in names or makers:
         home.mkdir()  # the user's own is not touched
         try:

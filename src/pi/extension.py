@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Meta, field
 
+from pi.agent.compaction.budget import CompactionItem, exchanges
+from pi.agent.compaction.compact import Facts
 from pi.agent.env import FileError, FileFailed
 from pi.agent.events import AgentEnd as AgentEndEvent
 from pi.agent.events import AgentSettled as AgentSettledEvent
@@ -78,11 +80,13 @@ from pi.ai.messages import (
     ToolResultMessage,
     Usage,
     UserMessage,
+    add_usage,
 )
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.provider import Provider
 from pi.ai.request import Access, Call, StreamOptions
 from pi.ai.stream import EventStream
+from pi.ai.transcript import message_tokens
 from pi.base.clock import Clock
 from pi.base.errors import PiError
 from pi.base.formats import (
@@ -102,14 +106,12 @@ from pi.coding.compaction.events import (
     CompactDecision,
     CompactingAnswer,
     CompactionResult,
-    Notes,
+    ContextFullAnswer,
+    ContextFullEvent,
     SessionBeforeCompactEvent,
-    SessionBeforeTreeEvent,
     SessionCompactEvent,
     SessionCompactFailedEvent,
     SessionCompactingEvent,
-    SessionTreeEvent,
-    TreeDecision,
 )
 from pi.coding.compaction.strategies import Declined, Edits, HandOff, Strategy, Work
 from pi.coding.consent import ConsentRequest
@@ -157,9 +159,24 @@ from pi.coding.extension_host.events.answers import (
     Cancel,
     ContextAnswer,
     MessageEndAnswer,
-    ResourcesAnswer,
     ToolResultAnswer,
     UserBashAnswer,
+)
+from pi.coding.extension_host.events.dialogs import (
+    TerminalOpenedEvent,
+    UiPromptEndEvent,
+    UiPromptStartEvent,
+)
+from pi.coding.extension_host.events.queries import (
+    CacheWarmingDecisionEvent,
+    Notes,
+    SessionBeforeForkEvent,
+    SessionBeforeSwitchEvent,
+    SessionBeforeTreeEvent,
+    TreeDecision,
+    UserBashEvent,
+    UserCommandEndEvent,
+    UserCommandStartEvent,
 )
 from pi.coding.extension_host.events.run import (
     AfterProviderResponseEvent,
@@ -178,36 +195,30 @@ from pi.coding.extension_host.events.run import (
     TurnStartEvent,
 )
 from pi.coding.extension_host.events.session import (
-    CacheWarmingDecisionEvent,
     ExtensionEvent,
     InputAnswer,
     InputEvent,
     ModelSelectEvent,
+    ResourcesAnswer,
     ResourcesDiscoverEvent,
-    SessionBeforeForkEvent,
-    SessionBeforeSwitchEvent,
     SessionForkEvent,
     SessionInfoChangedEvent,
     SessionShutdownEvent,
     SessionStartEvent,
     SessionSwitchEvent,
-    TerminalOpenedEvent,
+    SessionTreeEvent,
     ThinkingLevelSelectEvent,
-    UiPromptEndEvent,
-    UiPromptStartEvent,
-    UserBashEvent,
-    UserCommandEndEvent,
-    UserCommandStartEvent,
 )
 from pi.coding.extension_host.scope import Registration, Scope
 from pi.coding.files.disk import FileStamp
 from pi.coding.files.layers import FileChange, FileLayer, FileWrite, FileWritten
 from pi.coding.files.text import TextForm
+from pi.coding.models.registry import ResolvedModel
 from pi.coding.port.drawing import Drawable, Rows, Theme
 from pi.coding.port.extensions import CheckResult, InputMode, Sink, ViewOptions
 from pi.coding.port.queries import ExportForm
 from pi.coding.port.remote import FeedItem, Remote, Replica
-from pi.coding.port.results import SubSession
+from pi.coding.port.results import ModelNotes, SubSession, TaskOptions
 from pi.coding.port.ui import ExtensionUI, Option
 from pi.coding.prompt import SystemPromptOptions
 from pi.coding.resources.kinds import ResourceItem, Where
@@ -244,7 +255,7 @@ if TYPE_CHECKING:
     from pi.ai.wire.pi_messages import server as pi_messages_server
     from pi.ai.wire_support.served import EventEncoder, ServedRequest, messages_for, serve_events
     from pi.ai.wire_support.sse import SseReader
-    from pi.base.files import FileAccessError, replace_file
+    from pi.base.files import FileAccessError, read_regular, replace_file
     from pi.base.locks import FileLock, FileLocked
     from pi.base.processes.sandbox import (
         SandboxedCommand,
@@ -330,7 +341,7 @@ else:
                 "project_policy",
                 "sandboxed",
             ),
-            "pi.base.files": ("FileAccessError", "replace_file"),
+            "pi.base.files": ("FileAccessError", "read_regular", "replace_file"),
             "pi.base.locks": ("FileLock", "FileLocked"),
             "pi.base.processes.terminal": ("ChildTerminal",),
             "pi.ai.plan_limits": ("PlanLimit", "plan_limits"),
@@ -457,11 +468,14 @@ __all__ = [
     "CompactDecision",
     "CompactingAnswer",
     "Compaction",
+    "CompactionItem",
     "CompactionResult",
     "ConsentRequest",
     "ContextAnswer",
     "ContextEdit",
     "ContextEvent",
+    "ContextFullAnswer",
+    "ContextFullEvent",
     "ContextOverflow",
     "ContextUsage",
     "ContextWithSystemEvent",
@@ -491,6 +505,7 @@ __all__ = [
     "ExtensionEvent",
     "ExtensionHttp",
     "ExtensionUI",
+    "Facts",
     "Failed",
     "Feed",
     "FeedItem",
@@ -534,6 +549,7 @@ __all__ = [
     "MessageUpdateEvent",
     "Meta",
     "Model",
+    "ModelNotes",
     "ModelProvider",
     "ModelRequest",
     "ModelSelectEvent",
@@ -567,6 +583,7 @@ __all__ = [
     "Replacement",
     "Replica",
     "Request",
+    "ResolvedModel",
     "Resource",
     "ResourceHandler",
     "ResourceItem",
@@ -624,6 +641,7 @@ __all__ = [
     "SubSession",
     "SystemMessage",
     "SystemPromptOptions",
+    "TaskOptions",
     "TerminalOpenedEvent",
     "Text",
     "TextDelta",
@@ -677,6 +695,7 @@ __all__ = [
     "WorkerProcess",
     "WorkingCopy",
     "WorkingCopyFailed",
+    "add_usage",
     "address_kind",
     "agent_events",
     "bearer",
@@ -686,6 +705,7 @@ __all__ = [
     "claude_names",
     "compute_edit",
     "convert_document",
+    "exchanges",
     "field",
     "find_sandbox",
     "guard_for",
@@ -694,6 +714,7 @@ __all__ = [
     "make_token",
     "make_tool",
     "make_working_copy",
+    "message_tokens",
     "messages_for",
     "messages_server",
     "next_role",
@@ -712,6 +733,7 @@ __all__ = [
     "pi_messages_server",
     "plan_limits",
     "project_policy",
+    "read_regular",
     "read_token",
     "replace",
     "replace_file",

@@ -17,6 +17,7 @@ from pi.base.processes.sandbox import (
     SandboxSupport,
     SandboxUnavailable,
     find_sandbox,
+    listed_sockets,
     project_policy,
     sandboxed,
     seatbelt_profile,
@@ -325,3 +326,42 @@ async def test_other_systems_are_not_sandboxed() -> None:
         reason="There is no sandbox for win32."
     )
     assert (await find_sandbox({"PATH": "/nonexistent"}, platform="darwin")).mechanism == "none"
+
+
+@pytest.mark.parametrize("support", SUPPORTS)
+async def test_sockets_of_other_programs_can_be_hidden(
+    tmp_path: Path, support: SandboxSupport
+) -> None:
+    """Otherwise a server such as that of tmux runs commands outside of the sandbox."""
+    connected: list[bool] = []
+
+    def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connected.append(True)
+        writer.close()
+
+    place = tmp_path / "server.sock"
+    code = f"import socket; socket.socket(socket.AF_UNIX).connect({str(place)!r})"
+    command = [sys.executable, "-I", "-S", "-c", code]
+    async with await asyncio.start_unix_server(serve, str(place)):
+        for sockets in (False, True):
+            policy = SandboxPolicy(cwd=tmp_path, sockets=sockets)
+            inside = sandboxed(command, policy, support).arguments
+            ended = await run(inside, cwd=tmp_path, env=ENVIRON, timeout=30, max_output=10_000)
+            assert ended.ok is sockets
+            assert bool(connected) is sockets
+
+
+def test_landlock_alone_cannot_hide_sockets(tmp_path: Path) -> None:
+    policy = SandboxPolicy(cwd=tmp_path, network=True, sockets=False)
+    with pytest.raises(SandboxUnavailable, match="sockets cannot be hidden"):
+        sandboxed(["true"], policy, SandboxSupport(mechanism="landlock", landlock=5))
+
+
+def test_the_table_of_sockets() -> None:
+    table = (
+        "Num       RefCount Protocol Flags    Type St Inode Path\n"
+        "0000000000000000: 00000002 00000000 00010000 0001 01 20 /run/a b.sock\n"
+        "0000000000000000: 00000002 00000000 00010000 0001 01 21 @abstract\n"
+        "0000000000000000: 00000003 00000000 00000000 0001 03 22\n"
+    )
+    assert listed_sockets(table) == ["/run/a b.sock"]

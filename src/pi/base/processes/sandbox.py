@@ -28,6 +28,8 @@ PROTECTED = (".pi", ".claude", ".git/hooks", ".git/config", ".mcp.json")
 """Below a project: what would run commands later, and stays read-only."""
 HIDDEN = ("/run/docker.sock", "/run/podman/podman.sock", "/run/containerd/containerd.sock")
 """Sockets through which a command could leave the sandbox."""
+SOCKETS = Path("/proc/net/unix")
+"""Where Linux lists the open sockets, with their paths."""
 
 
 class SandboxUnavailable(PiError):
@@ -43,6 +45,11 @@ class SandboxPolicy(Record):
     protected: tuple[Path, ...] = ()
     """What stays read-only inside of them."""
     network: bool = False
+    sockets: bool = True
+    """Whether it may use sockets that other programs have opened in the file system.
+
+    The server of ``tmux``, for example, would run any command outside of the sandbox.
+    """
 
 
 class SandboxSupport(Record):
@@ -155,6 +162,8 @@ def _problem(policy: SandboxPolicy, support: SandboxSupport) -> str:
         return f"the network cannot be cut. {support.reason}"
     if support.mechanism == "landlock" and policy.protected:
         return f"{policy.protected[0]} cannot be protected. {support.reason}"
+    if support.mechanism == "landlock" and not policy.sockets:
+        return f"sockets cannot be hidden. {support.reason}"
     if support.mechanism == "namespaces" and support.is_root and not support.landlock:
         return "without Landlock root could write to disks directly."
     return ""
@@ -176,13 +185,24 @@ def _real(policy: SandboxPolicy) -> tuple[SandboxPolicy, tuple[Path, ...]]:
             writable=writable,
             protected=tuple(dict.fromkeys(inside)),
             network=policy.network,
+            sockets=policy.sockets,
         ),
         missing,
     )
 
 
-def _hidden() -> list[str]:
-    return [path for path in HIDDEN if Path(path).exists()]
+def _hidden(policy: SandboxPolicy) -> list[str]:
+    """Returns the paths that ``/dev/null`` is mounted onto; those that exist and can be reached."""
+    candidates = list(HIDDEN)
+    if not policy.sockets:
+        candidates += listed_sockets(SOCKETS.read_text("utf-8", "replace"))
+    return [path for path in dict.fromkeys(candidates) if Path(path).exists()]
+
+
+def listed_sockets(table: str) -> list[str]:
+    """Returns the paths in ``/proc/net/unix``; names that begin with @ are not files."""
+    rows = (line.split(maxsplit=7) for line in table.splitlines()[1:])
+    return [row[7] for row in rows if len(row) == 8 and row[7].startswith("/")]
 
 
 def _launcher(policy: SandboxPolicy, support: SandboxSupport) -> tuple[str, ...]:
@@ -190,7 +210,7 @@ def _launcher(policy: SandboxPolicy, support: SandboxSupport) -> tuple[str, ...]
         "cwd": str(policy.cwd),
         "writable": [str(path) for path in policy.writable],
         "protected": [str(path) for path in policy.protected],
-        "hidden": _hidden(),
+        "hidden": _hidden(policy),
         "network": policy.network,
         "namespaces": support.mechanism == "namespaces",
         "landlock": support.landlock > 0,
@@ -212,7 +232,7 @@ def _bubblewrap(program: str, policy: SandboxPolicy) -> tuple[str, ...]:
             arguments += ("--bind", str(parent), str(parent))
     for path in policy.protected:
         arguments += ("--ro-bind", str(path), str(path))
-    for hidden in _hidden():
+    for hidden in _hidden(policy):
         arguments += ("--ro-bind", "/dev/null", hidden)
     if not policy.network:
         arguments.append("--unshare-net")

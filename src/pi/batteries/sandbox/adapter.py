@@ -117,6 +117,10 @@ class Sandbox:
         """The program as it starts inside the sandbox; refuses it where there is none."""
         if not self._is_on or request.kind in self._pi.settings.get("sandbox.exclude"):
             return request
+        # A sandbox inside of a sandbox cannot be set up: a stricter one, as in plan mode, is used.
+        other = self._pi.service("command-sandbox")
+        if other is not None and await other.covers(request):
+            return request
         try:
             inside = sandboxed(request.arguments, self._policy(request.cwd), await self._find())
         except SandboxUnavailable as error:

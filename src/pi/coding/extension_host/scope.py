@@ -12,10 +12,12 @@ from pi.agent.events import AgentEnd
 from pi.base.clock import Clock
 from pi.base.tasks import TaskScope
 from pi.coding.extension_host.errors import ExtensionError, StaleSession, contained
+from pi.coding.port.results import TaskOptions
 from pi.coding.port.session import SessionPort
 from pi.coding.port.ui import ExtensionUI, Mode
 
 if TYPE_CHECKING:
+    from pi.coding.models.registry import ModelRegistry
     from pi.coding.port.queries import WorkspacePort
 
 
@@ -155,7 +157,11 @@ class RunScopes:
 class HostConnection:
     """What the extension host is connected to; each part may be replaced."""
 
-    def __init__(self, cwd: Path, mode: Mode, *, depth: int = 0) -> None:
+    def __init__(
+        self, cwd: Path, mode: Mode, *, depth: int = 0, task: TaskOptions | None = None
+    ) -> None:
+        self.task = task or TaskOptions()
+        """The task that the session works on."""
         self.depth = depth
         """How many sessions the session is nested in."""
         self.cwd = cwd
@@ -166,6 +172,8 @@ class HostConnection:
         """The session; ``None`` while extensions are loaded before it."""
         self.workspace: WorkspacePort | None = None
         """The workspace before the session exists; ``None`` until the project is opened."""
+        self.registry: ModelRegistry | None = None
+        """The models, also before the session exists."""
         self.run_scopes = RunScopes()
 
 
@@ -203,6 +211,14 @@ class SessionLink:
         """Whether the workspace exists, and the session does not yet."""
         connection = self._connection
         return connection.session is None and connection.workspace is not None
+
+    @property
+    def registry(self) -> ModelRegistry:
+        """The models; also before the session exists, for names on the command line."""
+        if self._connection.session is None and self._connection.registry is not None:
+            self.require_open()
+            return self._connection.registry
+        return self.session.models.registry
 
     @property
     def session(self) -> SessionPort:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Hashable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
+from pi.ai.models.model import Model
 from pi.base.records import replace
 from pi.base.tasks import passed_on
 from pi.coding.bus import EventBus, Owner
 from pi.coding.extension_host.contributions.views import Facts
 from pi.coding.extension_host.errors import ExtensionError, check_value
+from pi.coding.extension_host.events.dialogs import UiPromptEndEvent, UiPromptStartEvent
 from pi.coding.extension_host.events.handlers import DECISIONS, ReportHandlerFailure
-from pi.coding.extension_host.events.session import UiPromptEndEvent, UiPromptStartEvent
 from pi.coding.extension_host.open_dialogs import (
     DialogRegistry,
     OpenDialogs,
@@ -93,6 +94,17 @@ class ExtensionUIProxy:
         )
         more = _given(multi=multi, initial=initial, timeout=timeout, on_timeout=on_timeout)
         return await self._ask(prompt, lambda ui: ui.select(title, options, **more), None)
+
+    async def select_model(self, title: str) -> Model | None:
+        """Let the user choose a model; where there is no list of models, from their names."""
+        models = self._link.registry.get_available()
+        names = {f"{model.provider}/{model.id}": model for model in models}
+        if self._connection.mode == "tui":
+            prompt = UiPromptStartEvent(kind="custom", title=title)
+            model: Model | None = await self._ask(prompt, lambda ui: ui.select_model(title), None)
+            return model
+        chosen = await self.select(title, [*names])
+        return names.get(chosen or "")
 
     async def confirm(
         self, title: str, message: str, *, timeout: float | None = None, on_timeout: Any = False

@@ -108,6 +108,11 @@ def _like(pattern: str, models: Sequence[Model], usable: Usable) -> Model | None
     return next(iter(near), None)
 
 
+def is_role(pattern: str) -> bool:
+    """Whether ``pattern`` names a role, such as ``@smol``; no id of a model has this form."""
+    return re.fullmatch(r"@[A-Za-z][\w-]*(:[a-z]+)?", pattern) is not None
+
+
 def full_name(model: Model) -> str:
     """``provider/id``."""
     return f"{model.provider}/{model.id}"
@@ -260,6 +265,8 @@ class ModelRegistry:
             if named is not None:
                 pattern = named
                 break
+        if is_role(pattern):
+            return None  # @smol must not become any model with "smol" in its name
         owner, _, model_id = pattern.partition("/")
         if provider in (None, owner) and (exact := self.find(owner, model_id)) is not None:
             return ResolvedModel(model=exact)  # without loading the models of all other providers

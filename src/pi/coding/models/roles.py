@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec import field
 
@@ -68,6 +68,12 @@ class RoleSettings(Record):
         """All roles: pi's own, then configured and tagged ones."""
         return tuple(dict.fromkeys((*ROLES, *self.roles, *self.tags, *self.overrides)))
 
+    def patterns(self, role: str) -> tuple[str, ...]:
+        """The patterns of a role itself, best first; a text may contain several, with commas."""
+        value = self.overrides.get(role) or self.roles.get(role) or ()
+        parts = value.split(",") if isinstance(value, str) else value
+        return tuple(part.strip() for part in parts if part.strip())
+
 
 class RoleReference(Record):
     """A role as it is written in place of a model."""
@@ -105,6 +111,39 @@ def parse_role(text: str) -> RoleReference | None:
         return None
     level = found[2] if found[2] in LEVELS else None
     return RoleReference(role=found[1], thinking=level)  # type: ignore[arg-type]
+
+
+def configured_roles(
+    settings: Mapping[str, Any], flags: Mapping[str, bool | str], environ: Mapping[str, str]
+) -> RoleSettings:
+    """Returns the roles of the merged settings, with what flags and variables set for this run.
+
+    Values of other types than expected are ignored.
+    """
+    roles = _table(settings.get("modelRoles"))
+    providers = settings.get("providers")
+    if isinstance(providers, Mapping) and (tiny := providers.get("tinyModel")):
+        roles.setdefault("tiny", tiny)
+    known = {name: value for name, value in roles.items() if _is_pattern(value)}
+    tags = _table(settings.get("modelTags"))
+    order = settings.get("cycleOrder")
+    given = {role: str(flags[role]) for role in OVERRIDES if flags.get(role)}
+    return RoleSettings(
+        roles=known,
+        overrides=role_overrides(given, environ),
+        tags={name: str(text) for name, text in tags.items()},
+        cycle_order=tuple(map(str, order)) if isinstance(order, Sequence) else (),
+    )
+
+
+def _table(value: object) -> dict[str, Any]:
+    return dict(value) if isinstance(value, Mapping) else {}
+
+
+def _is_pattern(value: object) -> bool:
+    if isinstance(value, str):
+        return bool(value.strip())
+    return isinstance(value, Sequence) and all(isinstance(each, str) for each in value)
 
 
 def role_overrides(flags: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
@@ -163,7 +202,7 @@ class _Walk:
             self.problem = f"There is no role {role!r}."
             return
         path = (*path, role)
-        for pattern in _patterns(role, self._settings):
+        for pattern in self._settings.patterns(role):
             yield from self._of_pattern(pattern, thinking, path)
         if role == DEFAULT:
             if self._current is not None:
@@ -190,12 +229,6 @@ class _Walk:
         )
 
 
-def _patterns(role: str, settings: RoleSettings) -> list[str]:
-    value = settings.overrides.get(role) or settings.roles.get(role) or ()
-    parts = value.split(",") if isinstance(value, str) else value
-    return [part.strip() for part in parts if part.strip()]
-
-
 def next_role(
     settings: RoleSettings,
     current: str,
@@ -211,7 +244,7 @@ def next_role(
     order = settings.cycle_order or tuple(name for name in settings.names if name != "vision")
     ready: list[RoleModel] = []
     for role in dict.fromkeys(order):
-        if role != DEFAULT and not _patterns(role, settings):
+        if role != DEFAULT and not settings.patterns(role):
             continue
         answer = resolve_role(role, settings, find, current=session)
         ready += answer.models[:1]

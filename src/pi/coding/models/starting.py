@@ -11,7 +11,7 @@ from pi.ai.models.model import Model, ThinkingLevel, clamp_level
 from pi.ai.providers.chosen_servers import ServerNotChosen
 from pi.base.errors import PiError
 from pi.base.records import Record
-from pi.coding.models.registry import ModelRegistry, ResolvedModel, full_name
+from pi.coding.models.registry import ModelRegistry, ResolvedModel, full_name, is_role
 
 NOT_BY_ITSELF = frozenset({"demo", "local", "faux"})
 """Providers without API key that are never selected automatically."""
@@ -39,6 +39,8 @@ class ModelPreferences(Record):
     session_thinking: ThinkingLevel | None = None
     default: tuple[str | None, str | None] = (None, None)
     """``defaultProvider`` and ``defaultModel``."""
+    default_role: tuple[str, ...] = ()
+    """Patterns of ``modelRoles.default``, best first; they precede ``defaultModel``."""
     default_thinking: ThinkingLevel = "medium"
     model_thinking: dict[str, ThinkingLevel] = field(default_factory=dict)
     """``modelThinkingLevels``."""
@@ -59,6 +61,8 @@ class ModelPreferences(Record):
         if self.model is not None:
             return frozenset({self.model.provider})
         patterns = (self.pattern,) if self.pattern is not None else self.scope
+        if self.pattern is None:
+            patterns = (*patterns, *self.default_role)
         prefixes = (pattern.partition("/")[0] for pattern in patterns)
         default = self.default[0] if self.pattern is None else None
         return frozenset(name for name in (self.provider, default, *prefixes) if name)
@@ -154,7 +158,8 @@ def _explicit(preferences: ModelPreferences, registry: ModelRegistry) -> Resolve
             raise UnknownModel(
                 f'Model "{preferences.pattern}" not found.'
                 " Use --list-models to see available models.",
-                hint=_locked(preferences, registry)
+                hint=_role_hint(preferences.pattern)
+                or _locked(preferences, registry)
                 or _found_here(preferences.pattern, registry)
                 or _meant(preferences.pattern, _ways_to_say(names)),
             )
@@ -194,6 +199,10 @@ def _restored(name: tuple[str, str], registry: ModelRegistry) -> tuple[ResolvedM
 
 def _by_default(preferences: ModelPreferences, registry: ModelRegistry) -> Iterator[ResolvedModel]:
     """Yield the saved default if it is usable, then the first provider with credentials."""
+    for pattern in preferences.default_role:
+        choice = registry.resolve(pattern)
+        if choice is not None and registry.is_usable(choice.model.provider):
+            yield choice
     provider, model_id = preferences.default
     if provider and registry.is_usable(provider):
         saved = registry.find(provider, model_id) if model_id else registry.default_of(provider)
@@ -210,6 +219,13 @@ def _by_default(preferences: ModelPreferences, registry: ModelRegistry) -> Itera
             model = registry.default_of(row.id)
             if model is not None:
                 yield ResolvedModel(model=model)
+
+
+def _role_hint(pattern: str) -> str:
+    if not is_role(pattern):
+        return ""
+    role = pattern[1:].partition(":")[0]
+    return f"{pattern} is a model role without a model: set it with /roles or modelRoles.{role}."
 
 
 def _locked(preferences: ModelPreferences, registry: ModelRegistry) -> str:

@@ -18,7 +18,7 @@ from pi.ai.stream import EventStream
 from pi.coding.blobs.store import BlobStore
 from pi.coding.files.local import LocalFiles
 from pi.coding.models.registry import ModelRegistry, ResolvedModel
-from pi.coding.port.results import Command, CycledModel, ForkPoint, SessionState
+from pi.coding.port.results import Command, CycledModel, ForkPoint, ModelNotes, SessionState
 from pi.coding.resources.discovery import Resources
 from pi.coding.resources.kinds import Where
 from pi.coding.session.context import DisplayTranscript
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from pi.coding.shell.local import ShellSetup
 
 
+ChooseNext: TypeAlias = Callable[[int], ResolvedModel | None]
+"""Returns the model that is a number of steps further; ``None`` if there is no other."""
 ExportForm: TypeAlias = Literal["html", "markdown", "text", "jsonl"]
 """Formats of an exported session; ``jsonl`` is a session file with the current branch."""
 
@@ -186,6 +188,19 @@ class ModelPort(Protocol):
 
     async def cycle(self, step: int = 1) -> CycledModel | None:
         """Select the next model."""
+        ...
+
+    def set_cycle(self, choose: ChooseNext) -> Callable[[], None]:
+        """Let ``choose(step)`` select the next model. Returns a function that ends that."""
+        ...
+
+    def add_notes(self, notes: Callable[[], ModelNotes]) -> Callable[[], None]:
+        """Add notes about models. Returns a function that removes them."""
+        ...
+
+    @property
+    def notes(self) -> ModelNotes:
+        """All notes about models."""
         ...
 
     async def set_thinking_level(self, level: str) -> None:

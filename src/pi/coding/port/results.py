@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, field
 
 from pi.agent.policy import Policy
 from pi.agent.tools.tool import AgentTool
+from pi.ai.messages import Json
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.provider import Provider
 from pi.base.errors import PiError
@@ -51,6 +53,25 @@ InputSource: TypeAlias = Literal["interactive", "rpc", "extension"]
 Streaming: TypeAlias = Literal["steer", "followUp"]
 
 
+SUBMIT_TOOL = "yield"
+"""The tool with which a session that works on a task returns its result."""
+
+
+class TaskOptions(Record):
+    """A session that works on a task for another one; extensions read it as ``ctx.task``."""
+
+    agent: str = ""
+    """The name of the agent that does the work, for hooks and logs."""
+    depth: int = 0
+    """How many tasks this one is nested in; counts towards the limit of nested tasks."""
+    prefix: str = ""
+    """The id of the parent task: outputs of nested tasks are named ``prefix.name``."""
+    output_schema: Json | None = None
+    """JSON Schema of the result."""
+    requires_result: bool = False
+    """Whether the session must return its result with the tool ``yield``."""
+
+
 class SubSession(Record):
     """Options of a nested session. It inherits model wraps, file layers, guards and trust."""
 
@@ -82,6 +103,10 @@ class SubSession(Record):
     cost: float | None = None
     """Cost limit of each prompt in dollars; the run is aborted above it."""
     cwd: Path | None = None
+    copy_root: Path | None = None
+    """Set if ``cwd`` is in a working copy of the project: its root, as trusted as the project."""
+    task: TaskOptions = TaskOptions()
+    """The task that it works on, as its extensions see it."""
     extensions: Literal["guards", "all"] | tuple[str, ...] = "guards"
     """Extensions of the parent session that are loaded in it as well: none, all, or those named.
 
@@ -114,6 +139,15 @@ class SessionState(Record):
     auto_compaction_enabled: bool
     message_count: int
     pending_message_count: int
+
+
+class ModelNotes(Record):
+    """What extensions know about models, for the lists in which users choose one."""
+
+    badges: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Short words by ``provider/id``, such as the roles of a model."""
+    used: tuple[str, ...] = ()
+    """``provider/id`` of the models that the user works with, the most used first."""
 
 
 class CycledModel(Record):

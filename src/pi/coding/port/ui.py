@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypeVar, overload
 
+from pi.ai.models.model import Model
 from pi.base.records import Record
 from pi.coding.port.drawing import Drawable, Lines, Make, NoRows, PlainTheme, Rows, Theme
 
@@ -36,6 +37,8 @@ class Option(Record):
 
     label: str
     description: str = ""
+    preview: str = ""
+    """A longer text, such as code, that is shown while the option is selected."""
 
 
 class ThemeChange(Record):
@@ -99,6 +102,10 @@ class ExtensionUI:
         ``initial`` is selected at first. After ``timeout`` seconds the dialog closes and returns
         ``on_timeout``, here and below; a user who cancels it never causes that value.
         """
+        return None
+
+    async def select_model(self, title: str) -> Model | None:
+        """Return the model that the user chooses from the list of all models."""
         return None
 
     async def confirm(
@@ -166,6 +173,9 @@ class ExtensionUI:
 
     def notify(self, message: str, kind: NotifyKind | None = None) -> None:
         """Show a line for a while."""
+
+    def alert(self, text: str) -> None:
+        """Notify a user who looks at another window: by the desktop, or with the bell."""
 
     def write(self, text: str) -> None:
         """Write to standard output in print mode; show it in the transcript, or as a notice."""

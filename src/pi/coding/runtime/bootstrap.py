@@ -14,6 +14,7 @@ from pi.base.records import replace
 from pi.coding.bus import EventBus
 from pi.coding.extension_host.dormant import ExtensionContributions
 from pi.coding.models.starting import ModelPreferences, StartingModel, find_starting_model
+from pi.coding.resources.sources import entries_of
 from pi.coding.runtime.agent_offer import offer_agents, switched_off
 from pi.coding.runtime.extensions.hosting import ExtensionHosting
 from pi.coding.runtime.extensions.sources import ExtensionSources
@@ -195,7 +196,7 @@ class Bootstrap:
 
     def _move_legacy_sessions(self) -> None:
         """Move sessions that very old versions stored in the agent directory itself."""
-        if any(self.machine.agent_dir.glob("*.jsonl")):
+        if any(path.suffix == ".jsonl" for path in entries_of(self.machine.agent_dir)):
             from pi.coding.session.file_operations import (
                 move_legacy_sessions,  # lazy: such files are rare
             )
@@ -256,6 +257,7 @@ class Bootstrap:
             flags=self.options.extensions.flags,
             mode=self.overrides.mode,
             parent=self.overrides.parent,
+            task=self.options.task,
             on_stall=self.overrides.on_stall,
         )
 
@@ -298,6 +300,14 @@ class Bootstrap:
     async def _first_workspace(self, cwd: Path) -> Workspace:
         return await self.open_workspace(cwd, await self.decide_trust(cwd))
 
+    def _default_role(self) -> tuple[str, ...]:
+        raw = self.workspace.settings.raw
+        if not raw.get("modelRoles"):
+            return ()
+        from pi.coding.models.roles import DEFAULT, configured_roles  # lazy: few have roles
+
+        return configured_roles(raw, {}, {}).patterns(DEFAULT)
+
     def _model_preferences(self) -> ModelPreferences:
         options, values = self.options, self.workspace.settings.values
         known = chosen_model(self.log)
@@ -310,6 +320,7 @@ class Bootstrap:
             session=(known.provider, known.model_id) if known else None,
             session_thinking=chosen_thinking_level(self.log) if known else None,  # type: ignore[arg-type]
             default=(values.default_provider, values.default_model),
+            default_role=self._default_role(),
             default_thinking=values.default_thinking_level,
             model_thinking=values.model_thinking_levels,
         )

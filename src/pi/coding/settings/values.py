@@ -17,6 +17,7 @@ GLOBAL_ONLY = frozenset(
     {
         "auth",
         "cacheWarming",
+        "collab",
         "defaultProjectTrust",
         "httpProxy",
         "oauthClients",

@@ -60,7 +60,7 @@ class RpcUI(ExtensionUI):
         timeout: float | None = None,
         on_timeout: Any = None,
     ) -> Any:
-        """Asks for one of ``options``; ``descriptions`` are in the same order.
+        """Asks for one of ``options``; ``descriptions`` and ``previews`` are in the same order.
 
         With ``multi`` the response has ``values``; a client that only knows ``value`` selects one.
         """
@@ -68,6 +68,8 @@ class RpcUI(ExtensionUI):
         fields: Json = {"title": title, "options": [option.label for option in listed]}
         if any(option.description for option in listed):
             fields["descriptions"] = [option.description for option in listed]
+        if any(option.preview for option in listed):
+            fields["previews"] = [option.preview for option in listed]
         if multi:
             fields["multi"] = True
         if initial is not None:

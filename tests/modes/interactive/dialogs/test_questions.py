@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from pi.modes.interactive.dialogs.questions import Option, ask_text, choose, confirm, edit_text
+from pi.modes.interactive.dialogs.questions import (
+    Option,
+    ask_text,
+    choose,
+    choose_several,
+    confirm,
+    edit_text,
+)
 from tests.modes.interactive.fake_screen import FakeScreen
 
 ONE = Option(value=1, label="One")
@@ -97,3 +104,32 @@ async def test_a_dialog_closes_when_its_caller_is_cancelled(tmp_path: Path) -> N
     with pytest.raises(asyncio.CancelledError):
         await asked
     assert not screen.is_open
+
+
+async def test_the_preview_of_the_selected_option_is_below_the_list(tmp_path: Path) -> None:
+    screen = FakeScreen(tmp_path)
+    options = [
+        Option(value=1, label="One", preview="first\n\tline \x1b[31mtwo"),
+        Option(value=2, label="Two", preview="\n".join(f"row {n}" for n in range(99))),
+        Option(value=3, label="Three"),
+    ]
+    asked = asyncio.create_task(choose(screen, "Which?", options))
+    await screen.shown()
+    assert "first\n     line two" in "\n".join(screen.lines(40))
+    await screen.press("down")
+    assert "row 0" in screen.text() and "more lines" in screen.text()
+    assert "first" not in screen.text()
+    await screen.press("down")
+    assert "row" not in screen.text()
+    await screen.press("enter")
+    assert await asked == 3
+
+
+async def test_several_options_have_previews_too(tmp_path: Path) -> None:
+    screen = FakeScreen(tmp_path)
+    options = [Option(value=1, label="One", preview="the first"), Option(value=2, label="Two")]
+    asked = asyncio.create_task(choose_several(screen, "Which?", options))
+    await screen.press(" ")
+    assert "[x] One" in screen.text() and "the first" in screen.text()
+    await screen.press("enter")
+    assert await asked == [1]

@@ -36,6 +36,7 @@ from pi.coding.files.local import LocalFiles
 from pi.coding.port.extensions import Sink
 from pi.coding.port.queries import ExportForm
 from pi.coding.port.remote import Remote, Replica
+from pi.coding.port.results import TaskOptions
 from pi.coding.port.ui import ExtensionUI, Mode
 from pi.coding.prompt import SystemPromptOptions
 from pi.coding.session.entries import CustomMessage
@@ -93,6 +94,11 @@ class ExtensionContext:
         return self._connection.depth
 
     @property
+    def task(self) -> TaskOptions:
+        """The task that this session works on for another one; empty for the user's session."""
+        return self._connection.task
+
+    @property
     def has_ui(self) -> bool:
         """Whether a user can answer dialogs."""
         return self.ui.has_ui
@@ -101,6 +107,11 @@ class ExtensionContext:
     def cwd(self) -> Path:
         """The working directory of the session."""
         return self._link.cwd
+
+    @property
+    def agent_dir(self) -> Path:
+        """The folder of the user's settings and sessions, usually ``~/.pi/agent``."""
+        return self._link.workspace.where.agent_dir
 
     @property
     def environ(self) -> Mapping[str, str]:
@@ -234,15 +245,16 @@ class ExtensionContext:
         self,
         custom_instructions: str = "",
         *,
+        strategy: str = "",
         on_complete: Callable[[Any], Any] | None = None,
         on_error: Callable[[Exception], Any] | None = None,
     ) -> None:
-        """Compact the conversation as soon as the agent is idle."""
+        """Compact the conversation as soon as the agent is idle, with the named strategy."""
         session = self._link.session
 
         async def act() -> None:
             try:
-                result = await session.compaction.compact(custom_instructions)
+                result = await session.compaction.compact(custom_instructions, strategy=strategy)
             except Exception as error:
                 if on_error is not None:
                     await maybe_await(on_error(error))

@@ -164,7 +164,7 @@ class ExtensionModelRegistry:
 
     @property
     def _registry(self) -> ModelRegistry:
-        return self._link.session.models.registry
+        return self._link.registry
 
 
 class Feed:
@@ -186,6 +186,11 @@ class Feed:
             session.subscribe(self._handle_event),
             session.on_moved(self._look),
         )
+
+    @property
+    def pending(self) -> int:
+        """How many items wait to be read; with none, the reader has seen everything so far."""
+        return len(self._items)
 
     def close(self) -> None:
         """End the iteration after the items that are already queued."""

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar, U
 import msgspec
 
 from pi.agent.policy import Request
-from pi.ai.messages import AssistantMessage, Context, Message, UserMessage, blocks
-from pi.ai.models.model import Model
+from pi.ai.messages import AssistantMessage, Context, Message, Usage, UserMessage, blocks
+from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.request import StreamOptions
 from pi.ai.stream import EventStream
 from pi.base.records import replace
@@ -19,7 +19,10 @@ from pi.coding.bus import At
 from pi.coding.extension_host.api.loaded_extension import LoadedExtension
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.extension_host.scope import Registration, SessionLink
-from pi.coding.models.registry import Resolver
+from pi.coding.models.registry import ResolvedModel, Resolver
+from pi.coding.port.queries import ChooseNext
+from pi.coding.port.results import ModelNotes
+from pi.coding.session.views import ModelCall, model_call_entry
 from pi.coding.settings.settings import value_at
 
 if TYPE_CHECKING:
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from pi.ai.http.connection import HttpResponse, ResponseStream
     from pi.ai.http.errors import Timeouts
     from pi.ai.http.request import HttpRequest
+    from pi.coding.models.roles import RoleResolution, RoleSettings
 
 
 Asked: TypeAlias = str | Sequence[Message] | Request
@@ -43,7 +47,7 @@ class ExtensionModels:
 
     def resolve(self, name: str) -> Model | None:
         """The model that ``name`` refers to."""
-        choice = self._link.session.models.registry.resolve(name)
+        choice = self._link.registry.resolve(name)
         return None if choice is None else choice.model
 
     def add_resolver(self, resolver: Resolver, *, at: At = "normal") -> Registration:
@@ -53,13 +57,56 @@ class ExtensionModels:
         """
         return self._instance.add_row(self._instance.state.registries.resolvers, resolver, at)
 
-    async def use(self, model: Model) -> bool:
+    async def use(self, model: Model, thinking: ThinkingLevel | None = None) -> bool:
         """Switch the session to a model. Returns False if it has no credentials."""
         models = self._link.session.models
         if not models.registry.has_auth(model.provider):
             return False
-        await models.use(model, source="set")
+        await models.use(model, thinking=thinking, source="set")
         return True
+
+    @property
+    def roles(self) -> RoleSettings:
+        """The model roles: of the settings, of flags such as ``--smol``, and of variables."""
+        # Deferred import: few sessions use roles.
+        from pi.coding.models.roles import configured_roles
+
+        workspace, flags = self._link.workspace, self._instance.state.flags
+        return configured_roles(workspace.settings.raw, flags, workspace.environ)
+
+    async def for_role(
+        self, role: str, *, thinking: ThinkingLevel | None = None, current: bool = True
+    ) -> RoleResolution:
+        """The models for a role that can be used, best first; with ``current`` the session's last.
+
+        A provider that was not queried for its models yet is queried if the role needs it.
+        """
+        from pi.coding.models.roles import resolve_role  # deferred, as above
+
+        models = self._link.session.models
+        registry, session = models.registry, None
+        if current and models.current is not None:
+            session = ResolvedModel(model=models.current, thinking=models.thinking_level)
+        found = resolve_role(role, self.roles, registry.resolve, current=session, thinking=thinking)
+        if found.unknown and any(map(registry.is_undiscovered, _providers(found.unknown))):
+            await registry.discover_local()
+            found = resolve_role(
+                role, self.roles, registry.resolve, current=session, thinking=thinking
+            )
+        for each in found.models:
+            standing = registry.standing(each.model.provider)
+            if standing is not None and standing.state == "new":  # the settings name it
+                await registry.choose_server(each.model)
+        usable = (each for each in found.models if registry.is_usable(each.model.provider))
+        return replace(found, models=tuple(usable))
+
+    def set_cycle(self, choose: ChooseNext) -> Registration:
+        """Let ``choose(step)`` select the model when the user cycles; ``None`` changes nothing."""
+        return self._link.scope.keep(Registration(self._link.session.models.set_cycle(choose)))
+
+    def add_notes(self, notes: Callable[[], ModelNotes]) -> Registration:
+        """Show badges in the lists of models, and the models that are used most at the top."""
+        return self._link.scope.keep(Registration(self._link.session.models.add_notes(notes)))
 
     def available(self) -> tuple[Model, ...]:
         """Every model that has credentials."""
@@ -89,6 +136,21 @@ class ExtensionModels:
         """The whole answer; failures are in its ``stop_reason``."""
         return await self.ask(question, **how).result()
 
+    def record(self, usage: Usage, model: Model) -> None:
+        """Add the usage of requests that a nested session made to the totals of this session.
+
+        Requests of ``ask`` and ``complete`` are recorded anyway.
+        """
+        if not usage.total_tokens and not usage.cost.total:
+            return
+        call = ModelCall(
+            extension=self._link.scope.name, provider=model.provider, model=model.id, usage=usage
+        )
+        session = self._link.session
+        _, event = session.entries.append_now(model_call_entry(call))
+        if event is not None:
+            self._link.scope.spawn(session.emit(event), name="model usage")
+
     def _messages(self, question: Asked) -> tuple[Message, ...]:
         if isinstance(question, Request):
             return tuple(question.messages)
@@ -109,6 +171,10 @@ class ExtensionModels:
                 hint="pi.models.available() lists the models that have credentials.",
             )
         return found
+
+
+def _providers(patterns: Sequence[str]) -> set[str]:
+    return {pattern.partition("/")[0] for pattern in patterns}
 
 
 T = TypeVar("T")

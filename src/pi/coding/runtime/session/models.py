@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from pi.agent.events import EntryAppended
 from pi.ai.messages import AssistantMessage, Context
@@ -18,7 +18,6 @@ from pi.coding.extension_host.events.session import (
     ThinkingLevelSelectEvent,
 )
 from pi.coding.models.registry import ResolvedModel
-from pi.coding.port.results import CycledModel
 from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.models import ModelClient
 from pi.coding.runtime.options import LastResort
@@ -26,7 +25,10 @@ from pi.coding.runtime.session.runs import StartTask
 from pi.coding.session.context import chosen_model
 from pi.coding.session.entries import ModelChange, ThinkingLevelChange
 from pi.coding.session.log import SessionLog
-from pi.coding.session.views import ModelCall, model_call_entry
+
+if TYPE_CHECKING:
+    from pi.coding.port.queries import ChooseNext
+    from pi.coding.port.results import CycledModel, ModelNotes
 
 LEVELS = get_args(ThinkingLevel)
 
@@ -51,6 +53,9 @@ class ModelSelection:
         self.registry = core.registry
         self.scope = scope
         """The models to cycle through; empty means all."""
+        self._choosers: list[ChooseNext] = []
+        """Functions of extensions that cycle in another way; the last one counts."""
+        self._notes: list[Callable[[], ModelNotes]] = []
 
     @property
     def current(self) -> Model | None:
@@ -189,6 +194,8 @@ class ModelSelection:
         core = self._core
         if not answer.usage.total_tokens and not answer.usage.cost.total:
             return
+        from pi.coding.session.views import ModelCall, model_call_entry  # deferred: rarely used
+
         if core.log is log:  # otherwise the session was replaced, and its file is closed
             call = ModelCall(
                 extension=extension,
@@ -202,7 +209,11 @@ class ModelSelection:
 
     async def cycle(self, step: int = 1) -> CycledModel | None:
         """Select the next model of the scope, or of all; ``None`` if there is no other."""
+        from pi.coding.port.results import CycledModel  # deferred: rarely used
+
         core = self._core
+        if self._choosers:
+            return await self._cycle_with(self._choosers[-1], step)
         choices = self.scope or tuple(
             ResolvedModel(model=model) for model in self.registry.get_available()
         )
@@ -217,6 +228,40 @@ class ModelSelection:
             thinking_level=self.thinking_level,
             is_scoped=bool(self.scope),
         )
+
+    async def _cycle_with(self, choose: ChooseNext, step: int) -> CycledModel | None:
+        chosen = choose(step)
+        if chosen is None:
+            return None
+        from pi.coding.port.results import CycledModel  # deferred: rarely used
+
+        await self.use(chosen.model, thinking=chosen.thinking, source="cycle")
+        return CycledModel(
+            model=self._core.agent.model, thinking_level=self.thinking_level, is_scoped=True
+        )
+
+    def set_cycle(self, choose: ChooseNext) -> Callable[[], None]:
+        """Let ``choose(step)`` select the next model. Returns a function that ends that."""
+        self._choosers.append(choose)
+        return lambda: self._choosers.remove(choose) if choose in self._choosers else None
+
+    def add_notes(self, notes: Callable[[], ModelNotes]) -> Callable[[], None]:
+        """Add notes about models. Returns a function that removes them."""
+        self._notes.append(notes)
+        return lambda: self._notes.remove(notes) if notes in self._notes else None
+
+    @property
+    def notes(self) -> ModelNotes:
+        """All notes about models."""
+        from pi.coding.port.results import ModelNotes  # deferred: only for the list of models
+
+        found = [notes() for notes in self._notes]
+        badges: dict[str, tuple[str, ...]] = {}
+        for each in found:
+            for name, words in each.badges.items():
+                badges[name] = (*badges.get(name, ()), *words)
+        used = dict.fromkeys(name for each in found for name in each.used)
+        return ModelNotes(badges=badges, used=tuple(used))
 
     async def set_thinking_level(self, level: str) -> None:
         """Set the thinking level, as far as the model supports it; unknown levels mean ``off``."""

@@ -239,7 +239,7 @@ class Grammar:
         self._inside = before
 
     def _condition(self) -> None:
-        """Reads ``[[ … ]]``; whatever it compares, only its expansions run commands."""
+        """Reads ``[[ … ]]``: only expansions and compared numbers run commands."""
         source, before = self._source, ""
         words: list[CommandWord] = []
         while True:
@@ -261,6 +261,9 @@ class Grammar:
             if word.raw in ("-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v"):
                 for operand in (*words[max(at - 1, 0) : at], *words[at + 1 : at + 2]):
                     self._names.evaluate(operand.raw)
+                    if "[" in (operand.text or ""):
+                        # Quotes do not help: the subscript of 'a[$(cmd)]' is evaluated as well.
+                        self._problem("an array subscript may be evaluated")
 
     def _coproc(self) -> None:
         """Reads ``coproc [NAME] command``; a name stands only before a compound command."""

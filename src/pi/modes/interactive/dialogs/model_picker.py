@@ -13,7 +13,17 @@ from pi.base.fuzzy import rank
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.coding.models.registry import full_name
-from pi.modes.interactive.dialogs.panel import GAP, LIST_INSET, framed, list_rows, spread, tab_row
+from pi.coding.port.results import ModelNotes
+from pi.modes.interactive.dialogs.panel import (
+    GAP,
+    LIST_INSET,
+    DialogHints,
+    framed,
+    list_rows,
+    no_hints,
+    spread,
+    tab_row,
+)
 from pi.modes.interactive.dialogs.picker import Picker
 from pi.modes.interactive.dialogs.questions import confirm
 from pi.modes.interactive.ui import Ui
@@ -26,7 +36,8 @@ from pi.tui.widgets.select_list import SelectItem, SelectList
 
 ALL, BUILT_IN, WITHOUT_KEY = "All", "Built in", "Without key"
 RECOMMENDED = "Recommended"
-_LAST_PLACE = 3
+USED = "Used"
+_RECOMMENDED_PLACE, _LAST_PLACE = 2, 4
 _ABILITIES = ("thinks", "sees")
 
 
@@ -46,6 +57,8 @@ class ModelCatalogue(Record):
     """Full names of the models that their providers are used with by default."""
     found: dict[str, str] = field(default_factory=dict)
     """Providers found on this machine and not yet selected, with a note for each."""
+    notes: ModelNotes = ModelNotes()
+    """Badges and the order of use, from extensions."""
 
     def tabs(self) -> tuple[str, ...]:
         """The tabs: all available models, each provider, and the unavailable models."""
@@ -58,22 +71,33 @@ class ModelCatalogue(Record):
     def under(self, tab: str, query: str = "") -> list[Model]:
         """Returns the models of a tab that match the query, best first.
 
-        Without a query the current is first, then those that are recommended.
+        Without a query the current is first, then those that are used most, then those that are
+        recommended.
         """
         listed = [model for model in self.models if self._belongs(model, tab)]
         if query.strip():
             return rank(query, listed, key=lambda model: f"{full_name(model)} {model.name}")
-        return sorted(listed, key=self._place)
+        used = {name: place for place, name in enumerate(self.notes.used)}
+        last = len(used)
+        return sorted(listed, key=lambda m: (self._place(m), used.get(full_name(m), last)))
 
     def group(self, model: Model) -> str:
         """Returns the heading above a model; none if no model of the list is recommended."""
         if not self.recommended & self.usable:
             return ""
-        return RECOMMENDED if self._place(model) < _LAST_PLACE else model.provider
+        place = self._place(model)
+        if self.notes.used and place < _RECOMMENDED_PLACE:
+            return USED
+        return RECOMMENDED if place < _LAST_PLACE else model.provider
 
     def _place(self, model: Model) -> int:
         name = full_name(model)
-        order = (name == self.current, name == self.default, name in self.recommended)
+        order = (
+            name == self.current,
+            name in self.notes.used,
+            name == self.default,
+            name in self.recommended,
+        )
         return order.index(True) if True in order else _LAST_PLACE
 
     def badges(self, model: Model) -> tuple[str, ...]:
@@ -84,6 +108,7 @@ class ModelCatalogue(Record):
             (bool(found), found),
             (name == self.current, "current"),
             (name == self.default, "default"),
+            *((True, f"@{word}") for word in self.notes.badges.get(name, ())),
             (name in self.scope, "scoped"),
             (name not in self.usable, "no key"),
             (model.reasoning, _ABILITIES[0]),
@@ -109,6 +134,7 @@ def known_models(
     current: Model | None,
     default: tuple[str | None, str | None] = (None, None),
     scope: Sequence[Model] = (),
+    notes: ModelNotes | None = None,
 ) -> ModelCatalogue:
     """Builds the catalogue of a session.
 
@@ -130,6 +156,7 @@ def known_models(
         current=full_name(current) if current else "",
         default="/".join(part or "" for part in default),
         scope=tuple(map(full_name, scope)),
+        notes=notes or ModelNotes(),
     )
 
 
@@ -177,13 +204,16 @@ class PickedModel(Record):
     keep: bool = False
 
 
-async def pick_model(ui: Ui) -> PickedModel | None:
-    """Returns the model that the user chooses."""
+async def pick_model(
+    ui: Ui, title: str = "Model", *, can_keep: bool = True, aside: DialogHints = no_hints
+) -> PickedModel | None:
+    """Returns the model that the user chooses; ``can_keep`` if it can become the default."""
+    keys = _KEYS if can_keep else tuple(key for key in _KEYS if key[0] != "app.models.save")
 
     def build(done: Callable[[PickedModel | None], None]) -> Component:
         choice = ModelChoice(ui, models_of(ui), done)
         discover(ui, then=lambda: choice.know(models_of(ui)))
-        return framed(ui, "Model", choice.picker, lambda: _KEYS)
+        return framed(ui, title, choice.picker, lambda: keys, aside=aside)
 
     return await ui.show(build)
 
@@ -199,6 +229,7 @@ def models_of(ui: Ui) -> ModelCatalogue:
         current=models.current,
         default=(values.default_provider, values.default_model),
         scope=[choice.model for choice in models.scope],
+        notes=models.notes,
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from pi.base.records import Record
 from pi.base.tasks import TaskScope
-from pi.base.terminal_text import one_line
+from pi.base.terminal_text import one_line, sanitise
 from pi.modes.interactive.dialogs.panel import (
     LIST_INSET,
     LOW,
@@ -25,6 +25,7 @@ from pi.modes.interactive.dialogs.panel import (
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component
 from pi.tui.input.keys import matches_key
+from pi.tui.text.wrap import wrap_text
 from pi.tui.widgets.editor.editor import Editor
 from pi.tui.widgets.input import Input
 from pi.tui.widgets.select_list import SelectItem, SelectList
@@ -123,6 +124,41 @@ class Option(Record, Generic[T_co]):
     value: T_co
     label: str
     description: str = ""
+    preview: str = ""
+    """Shown below the list while the option is selected."""
+
+
+class PreviewedList:
+    """A list, and below it the preview of the selected option."""
+
+    def __init__(
+        self, ui: Ui, inside: Component, selected: Callable[[], int | None], texts: Sequence[str]
+    ) -> None:
+        self._ui = ui
+        self._inside = inside
+        self._selected = selected
+        self._texts = [sanitise(text).expandtabs(4) for text in texts]
+        self.handle_input = inside.handle_input  # type: ignore[attr-defined]
+        """Passes keys to the list."""
+        self.invalidate = inside.invalidate
+        """Invalidates the cached rows."""
+
+    def render(self, width: int) -> list[str]:
+        """Returns the list and the preview, which takes the rows that are left."""
+        rows, at = self._inside.render(width), self._selected()
+        text = "" if at is None else self._texts[at]
+        most = self._ui.rows // 2 - len(rows)
+        if not text.strip() or most < MIN_PREVIEW:
+            return rows
+        lines = [part for line in text.rstrip().split("\n") for part in wrap_text(line, width)]
+        if len(lines) > most:
+            lines = [*lines[: most - 1], f"… {len(lines) - most + 1} more lines"]
+        paint = self._ui.theme.paint("muted")
+        return [*rows, "", *(paint(line) for line in lines)]
+
+
+MIN_PREVIEW = 3
+"""Rows below which there is no preview."""
 
 
 async def choose(
@@ -151,11 +187,27 @@ async def choose(
             describes_below=ui.rows >= LOW,
         )
         inside.select(next((i for i, each in enumerate(options) if each.value in initial), 0))
+        shown = _previewed(ui, inside, lambda: inside.selected, options)
         return framed(
-            ui, title, inside, lambda: CHOOSING, message=message, aside=aside, inset=LIST_INSET
+            ui, title, shown, lambda: CHOOSING, message=message, aside=aside, inset=LIST_INSET
         )
 
     return await ui.show(build)
+
+
+def _previewed(
+    ui: Ui,
+    inside: Component,
+    selected: Callable[[], SelectItem | None],
+    options: Sequence[Option[Any]],
+) -> Component:
+    if not any(option.preview for option in options):
+        return inside
+
+    def place() -> int | None:
+        return None if (item := selected()) is None else int(item.value)
+
+    return PreviewedList(ui, inside, place, [option.preview for option in options])
 
 
 class CheckList(Generic[T]):
@@ -182,6 +234,11 @@ class CheckList(Generic[T]):
         """Invalidates the cached rows."""
         self.render = self._list.render
         """The visible options."""
+
+    @property
+    def selected(self) -> SelectItem | None:
+        """The selected option."""
+        return self._list.selected
 
     def handle_input(self, data: str) -> None:
         """Checks or unchecks an option, moves, accepts or cancels."""
@@ -217,8 +274,9 @@ async def choose_several(
 
     def build(done: Callable[[list[T] | None], None]) -> Component:
         inside = CheckList(ui, options, initial, done)
+        shown = _previewed(ui, inside, lambda: inside.selected, options)
         return framed(
-            ui, title, inside, lambda: WRITING, aside=aside, inset=LIST_INSET, more=_TOGGLE_HINT
+            ui, title, shown, lambda: WRITING, aside=aside, inset=LIST_INSET, more=_TOGGLE_HINT
         )
 
     return await ui.show(build)

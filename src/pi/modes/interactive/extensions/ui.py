@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
+from pi.ai.models.model import Model
 from pi.coding.extension_host.open_dialogs import as_options
 from pi.coding.port.drawing import Drawable, Lines, Make, Rows, Theme
 from pi.coding.port.ui import (
@@ -82,7 +83,12 @@ class ScreenUI(ExtensionUI):
     ) -> Any:
         """Asks for one of ``options``, or for several."""
         rows = [
-            questions.Option(value=each.label, label=each.label, description=each.description)
+            questions.Option(
+                value=each.label,
+                label=each.label,
+                description=each.description,
+                preview=each.preview,
+            )
             for each in as_options(options)
         ]
         chosen = () if initial is None else (initial,) if isinstance(initial, str) else initial
@@ -92,6 +98,16 @@ class ScreenUI(ExtensionUI):
             lambda aside: ask(self._screen, title, rows, initial=chosen, aside=aside),
             on_timeout,
         )
+
+    async def select_model(self, title: str) -> Model | None:
+        """Shows the list of models."""
+        # Deferred: few extensions choose models.
+        from pi.modes.interactive.dialogs.model_picker import pick_model
+
+        picked = await self._dialogs.ask(
+            None, lambda aside: pick_model(self._screen, title, can_keep=False, aside=aside)
+        )
+        return None if picked is None else picked.model
 
     async def confirm(
         self, title: str, message: str, *, timeout: float | None = None, on_timeout: Any = False
@@ -161,6 +177,10 @@ class ScreenUI(ExtensionUI):
         if url.startswith(("https://", "http://")):
             opened = open_in_browser(url, self._screen.host)
             self._screen.tasks.start(opened, name="browser")
+
+    def alert(self, text: str) -> None:
+        """Notifies the user if the window has no focus."""
+        self._window.notify(text)
 
     def notify(self, message: str, kind: NotifyKind | None = None) -> None:
         """Shows a transient notice, or adds warnings and errors to the transcript."""

@@ -9,6 +9,7 @@ from typing import Any, cast
 from pi.ai.models.model import Model
 from pi.ai.providers.chosen_servers import Standing
 from pi.coding.models.registry import ResolvedModel
+from pi.coding.port.results import ModelNotes
 from pi.coding.port.session import SessionPort
 from pi.coding.settings.settings import Settings
 from tests.modes.interactive.fake_screen import FakeScreen
@@ -54,6 +55,7 @@ def screen_with(
         current=HAIKU,
         scope=tuple(ResolvedModel(model=each) for each in scope),
         thinking_level="low",
+        notes=ModelNotes(),
         levels=lambda: ("off", "low", "high"),
     )
     settings = Settings.in_memory({"defaultProvider": "openai", "defaultModel": "gpt-6"})

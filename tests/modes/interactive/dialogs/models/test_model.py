@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pi.ai.providers.chosen_servers import Owner, ServerAddress, ServerChoice, Standing
+from pi.coding.port.results import ModelNotes
 from pi.modes.interactive.dialogs.model_picker import (
     ModelChoice,
     PickedModel,
@@ -181,3 +182,21 @@ async def test_the_user_decides_whether_it_may_answer(
     await screen.press(*keys)
     assert await asked is allowed
     assert await may_ask_server(screen, "anthropic")
+
+
+async def test_roles_are_badges_and_what_is_used_comes_first(tmp_path: Path) -> None:
+    notes = ModelNotes(badges={"openai/gpt-6": ("smol",)}, used=("anthropic/sonnet-4-6",))
+    known = known_models([GPT, SONNET, HAIKU], [GPT, SONNET, HAIKU], current=HAIKU, notes=notes)
+
+    assert [each.id for each in known.under("All")] == ["haiku-4-5", "sonnet-4-6", "gpt-6"]
+    assert "@smol" in known.badges(GPT)
+
+
+async def test_a_model_for_something_else_cannot_become_the_default(tmp_path: Path) -> None:
+    screen = screen_with(tmp_path)
+    asked = asyncio.create_task(pick_model(screen, "Model for the role smol", can_keep=False))
+    await screen.shown()
+    assert "Model for the role smol" in screen.text()
+    assert "make default" not in screen.text()
+    await screen.press("enter")
+    assert await asked == PickedModel(model=HAIKU)

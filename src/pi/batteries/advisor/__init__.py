@@ -1,0 +1,1 @@
+"""A second model reviews the work of the first, and advises it."""

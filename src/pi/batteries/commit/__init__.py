@@ -1,0 +1,1 @@
+"""``pi commit``: a commit message from the staged changes, written by the role ``commit``."""

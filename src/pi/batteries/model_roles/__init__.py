@@ -1,0 +1,1 @@
+"""Model roles: ``@smol``, ``@slow``, ``@plan`` and others name models by the kind of work."""

@@ -1,0 +1,195 @@
+"""Prevents changes in plan mode: tool calls, file writes and programs.
+
+Three layers, because each sees what the others cannot: the tools by what they declare, the files as
+they are written, the programs as they start. Nested sessions inherit all three.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Protocol
+
+from pi.batteries.plan.read_commands import ENVIRONMENT, refusal
+from pi.extension import (
+    ExtensionAPI,
+    FileChange,
+    FileWrite,
+    FileWritten,
+    Json,
+    Policy,
+    SandboxPolicy,
+    SandboxSupport,
+    SandboxUnavailable,
+    SpawnRefused,
+    SpawnRequest,
+    ToolCall,
+    ToolFailed,
+    ToolRefused,
+    find_sandbox,
+    replace,
+    sandboxed,
+)
+
+PROPOSE = "propose_plan"
+HARMLESS = frozenset({PROPOSE, "ask", "todo", "task", "hub", "yield", "job", "web_search"})
+"""Tools that may do anything by their declaration, and change no file: they talk to the user, keep
+a list, or open nested sessions, which this guard restricts as well."""
+FILE_TOOLS = ("write", "edit")
+OWN_PROGRAMS = frozenset({"user", "extension", "hook", "lsp", "mcp", "matcher", "browser"})
+"""Kinds of programs that the user or pi starts, not the model."""
+KERNEL = "kernel"
+
+
+class PlanState(Protocol):
+    """What the guard needs to know."""
+
+    @property
+    def is_on(self) -> bool:
+        """Whether plan mode is on."""
+
+    @property
+    def file(self) -> Path:
+        """The plan file, which may be written."""
+
+    async def scratch(self) -> Path:
+        """Return a temporary folder that commands may use; it is removed with the session."""
+
+
+class PlanGuard(Policy):
+    """Refuses what could change something, while plan mode is on."""
+
+    def __init__(self, pi: ExtensionAPI, state: PlanState) -> None:
+        self._pi = pi
+        self._state = state
+        self._support: SandboxSupport | None = None
+        self._probing = asyncio.Lock()
+
+    # Tools ----------------------------------------------------------------------------------------
+
+    async def before_tool(self, call: ToolCall) -> ToolCall:
+        """Let a call run if its tool cannot change anything, or another layer prevents it."""
+        if not self._state.is_on:
+            return call
+        if reason := await self._refusal(call):
+            raise ToolRefused(f"Plan mode is on: {reason}")
+        if call.name == "task" and self._pi.settings.get("task.isolation.enabled") is not False:
+            # A working copy would be a change of the repository, and the agents only read.
+            return replace(call, arguments=without_copies(call.arguments))
+        return call
+
+    async def _refusal(self, call: ToolCall) -> str:
+        if call.name == "bash":
+            return await self._command_refusal(call.arguments)
+        if call.name in FILE_TOOLS:
+            return self._write_refusal(call.arguments)
+        if call.name in HARMLESS or self._pi.context.approval(call).tier == "read":
+            return ""
+        return (
+            f"{call.name} may change something. Read with other tools, and describe in the plan"
+            " what has to be done with it."
+        )
+
+    def _write_refusal(self, arguments: dict[str, object]) -> str:
+        path = arguments.get("path")
+        # Other forms of ``edit`` name files in a patch: the file layer decides.
+        if isinstance(path, str) and not self._names_plan(path):
+            return f"only the plan file can be written: {self._state.file}"
+        return ""
+
+    def _names_plan(self, path: str) -> bool:
+        return self._pi.context.files.resolve(path) == self._state.file
+
+    async def _command_refusal(self, arguments: dict[str, object]) -> str:
+        command = str(arguments.get("command") or "")
+        if await self.sandbox() is not None:
+            return ""
+        if arguments.get("env"):
+            return "variables cannot be set for a command, because this machine has no sandbox."
+        return _without_sandbox(command)
+
+    # Files ----------------------------------------------------------------------------------------
+
+    async def write(self, change: FileChange, write: FileWrite) -> FileWritten:
+        """Write the plan file, and nothing else."""
+        if not self._state.is_on or self._is_plan(change):
+            return await write(change)
+        raise ToolFailed(
+            f"{change.path} was not changed: plan mode is on, and only the plan file can be"
+            f" written: {self._state.file}"
+        )
+
+    def _is_plan(self, change: FileChange) -> bool:
+        file = self._state.file
+        if change.path != file or change.after is None or change.mode is not None:
+            return False
+        # A link there would lead to a file of the project.
+        if file.resolve() != file.parent.resolve() / file.name:
+            return False
+        return not file.exists() or file.stat().st_nlink == 1
+
+    # Programs -------------------------------------------------------------------------------------
+
+    async def spawn(self, request: SpawnRequest) -> SpawnRequest:
+        """Start a program of the model read-only, or refuse it."""
+        if not self._state.is_on or request.kind in OWN_PROGRAMS:
+            return request
+        if request.kind == KERNEL:
+            raise SpawnRefused("Plan mode is on: no kernel is started.", hint="/plan off ends it.")
+        env = {**request.env, **ENVIRONMENT}
+        support = await self.sandbox()
+        if support is not None:
+            scratch = await self._state.scratch()
+            inside = sandboxed(request.arguments, _policy(request.cwd, scratch), support)
+            env |= dict.fromkeys(("TMPDIR", "TMP", "TEMP"), str(scratch))
+            return replace(request, arguments=inside.arguments, env=env)
+        if request.kind != "bash":
+            raise SpawnRefused(f"Plan mode is on: {request.arguments[0]} is not started.")
+        # Without a command line it is a helper of pi, such as the one that reads the rc file.
+        if request.command and (reason := _without_sandbox(request.command)):
+            raise SpawnRefused(f"Plan mode is on: {reason}")
+        return replace(request, env=env)
+
+    async def covers(self, request: SpawnRequest) -> bool:
+        """Whether ``spawn`` runs a program in a sandbox: others need not add theirs."""
+        if not self._state.is_on or request.kind in (KERNEL, *OWN_PROGRAMS):
+            return False
+        return await self.sandbox() is not None
+
+    async def sandbox(self) -> SandboxSupport | None:
+        """Return the sandbox of this machine; ``None`` if it cannot keep a command from writing."""
+        async with self._probing:
+            if self._support is None:
+                self._support = await find_sandbox(self._pi.context.environ)
+        try:
+            sandboxed(("true",), _policy(self._pi.context.cwd), self._support)
+        except SandboxUnavailable:
+            return None
+        return self._support
+
+
+def _policy(cwd: Path, *writable: Path) -> SandboxPolicy:
+    """Read-only but for a temporary folder, without network, without sockets of other programs."""
+    return SandboxPolicy(cwd=cwd, writable=writable, network=False, sockets=False)
+
+
+def _without_sandbox(command: str) -> str:
+    """Return why a command line is refused where no sandbox keeps it from writing."""
+    why = refusal(command)
+    return why and (
+        f"this command is refused, because {why}. This machine has no sandbox, so that only"
+        " commands that are known to read can run: cat, ls, grep, rg, find, git log and the like,"
+        " without redirections and substitutions."
+    )
+
+
+def without_copies(arguments: Json) -> Json:
+    """Return the arguments of ``task`` so that no agent gets a working copy of its own.
+
+    Said explicitly: the definition of an agent may ask for one.
+    """
+    tasks = arguments.get("tasks")
+    if not isinstance(tasks, list):
+        return {**arguments, "isolated": False}
+    each = [{**task, "isolated": False} if isinstance(task, dict) else task for task in tasks]
+    return {**arguments, "tasks": each}
