@@ -90,6 +90,28 @@ async def _asked(address: str, token: str) -> Any:
         return await response.json()
 
 
+def test_a_login_is_sent_to_the_broker_over_ssh(tmp_path: Path) -> None:
+    cli, tools = Program.below(tmp_path), tmp_path / "tools"
+    tools.mkdir()
+    ssh, seen = tools / "ssh", tmp_path / "seen"
+    ssh.write_text(f'#!/bin/sh\n{{ echo "$@"; cat; }} > {seen}\n[ "$2" != bad@host ]\n')
+    ssh.chmod(0o700)
+    cli.environ["PATH"] = f"{tools}:/usr/bin:/bin"
+    words = ("auth-broker", "login", "groq", "--with-key", "--label", "work", "--via")
+
+    done = cli.run(*words, "me@host", piped="gsk-0123456789\n")
+
+    assert (done.code, done.out) == (0, "Sent the login to groq to me@host.\n")
+    line, _, sent = seen.read_text().partition("\n")
+    assert line == "-- me@host pi auth-broker import - --label work"
+    assert json.loads(sent) == {"groq": {"type": "api_key", "key": "gsk-0123456789"}}
+    assert not list(cli.agent_dir.rglob("accounts.json"))
+    failed = cli.run(*words, "bad@host", piped="gsk-0123456789\n")
+    assert failed.code == 1
+    assert "bad@host did not take the login" in failed.err
+    assert "is not user@host" in cli.run(*words[:-1], "--via=-oProxyCommand=x").err
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

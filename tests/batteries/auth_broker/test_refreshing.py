@@ -25,7 +25,7 @@ class Renewing:
         self.refresher = Refresher(self.store, self.issuer.renew, self.clock, self.reports.append)
 
     async def add(self, left_ms: int, **extra: str) -> str:
-        entry = login(self.clock, left_ms=left_ms, **extra)
+        entry = {**login(self.clock, left_ms=left_ms), **extra}
         return (await self.store.put("anthropic", entry)).id
 
 

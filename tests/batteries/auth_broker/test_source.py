@@ -15,7 +15,7 @@ from pi.batteries.auth_broker.accounts import choose, read_pools
 from pi.batteries.auth_broker.adapter import extension
 from pi.batteries.auth_broker.client import BrokerClient
 from pi.batteries.auth_broker.configuration import BrokerConfig, broker_config
-from pi.batteries.auth_broker.protocol import AccountUsage, Limit, SharedAccount, Snapshot
+from pi.batteries.auth_broker.protocol import AccountUsage, BrokerSnapshot, Limit, SharedAccount
 from pi.batteries.auth_broker.snapshot_cache import SnapshotCache
 from pi.extension import (
     AuthenticationFailed,
@@ -189,7 +189,7 @@ async def test_a_rate_limit_moves_all_machines_to_another_account(tmp_path: Path
             assert blocked.credential["key"] == first
             assert blocked.blocks[0].until == broker.clock.now_ms() + 600_000
             described = hosted.fixture.registry.models.credential_source("anthropic")
-            assert described.endswith("of 2")
+            assert described.endswith("one of 2 accounts")
 
 
 async def answered(hosted: ExtensionFixture, status: int, headers: dict[str, str]) -> None:
@@ -286,7 +286,7 @@ def test_the_account_with_the_most_left_is_chosen_and_sessions_are_spread() -> N
 
 def test_the_copy_is_bound_to_token_and_url(tmp_path: Path) -> None:
     path = tmp_path / "c" / "snapshot.enc"
-    snapshot = Snapshot(generation=3, generated_at=1, accounts=(account("a"),))
+    snapshot = BrokerSnapshot(generation=3, generated_at=1, accounts=(account("a"),))
     SnapshotCache(path, token="t", url="u").write(snapshot)
 
     assert SnapshotCache(path, token="t", url="u").read() == snapshot

@@ -11,10 +11,10 @@ from pi.batteries.auth_broker.configuration import BrokerConfig
 from pi.batteries.auth_broker.protocol import (
     AccountUsage,
     BrokerRefused,
+    BrokerSnapshot,
     BrokerUnavailable,
     Limit,
     SharedAccount,
-    Snapshot,
 )
 from pi.extension import (
     ExtensionHttp,
@@ -47,12 +47,12 @@ class BrokerClient:
         """What the broker says about itself; needs no token."""
         return (await self._send("GET", "healthz")).json()  # type: ignore[no-any-return]
 
-    async def snapshot(self, known: int | None = None, *, wait: int = 0) -> Snapshot | None:
+    async def snapshot(self, known: int | None = None, *, wait: int = 0) -> BrokerSnapshot | None:
         """The current snapshot; ``None`` if it is still the one of generation ``known``."""
         headers = {} if known is None else {"If-None-Match": f'"{known}"'}
         path = f"snapshot?wait={wait}" if wait else "snapshot"
         response = await self._send("GET", path, headers=headers)
-        return None if response.status == 304 else self._decoded(response, Snapshot)
+        return None if response.status == 304 else self._decoded(response, BrokerSnapshot)
 
     async def add(self, provider: str, entry: Json, label: str = "") -> SharedAccount:
         """Store a credential at the broker."""

@@ -128,9 +128,12 @@ class BrokerCommands:
     # Accounts -------------------------------------------------------------------------------------
 
     async def _login(self, provider: str, ctx: CommandContext) -> None:
+        via = str(ctx.flags.get("via") or "")
+        if via.startswith("-") or any(each.isspace() for each in via):  # an option of ssh
+            raise PiError(f"{via!r} is not user@host.")
         credential = await self._pi.auth.obtain(provider, with_key=bool(ctx.flags.get("with-key")))
         entry, label = _entry(credential), str(ctx.flags.get("label") or "")
-        if via := str(ctx.flags.get("via") or ""):
+        if via:
             await self._send(via, {provider: entry}, label)
             ctx.write(f"Sent the login to {provider} to {via}.\n")
             return
@@ -139,8 +142,6 @@ class BrokerCommands:
 
     async def _send(self, via: str, entries: Json, label: str) -> None:
         """Hand credentials to the broker's machine over ssh, as standard input."""
-        if via.startswith("-") or any(c.isspace() for c in via):
-            raise PiError(f"{via!r} is not user@host.")
         command = ["pi", "auth-broker", "import", "-"]
         command += ["--label", shlex.quote(label)] if label else []
         done = await self._pi.exec(

@@ -106,7 +106,7 @@ class SharedAccount(Record):
         )
 
 
-class Snapshot(Record):
+class BrokerSnapshot(Record):
     """All accounts at one time."""
 
     generation: int
@@ -164,9 +164,9 @@ def shared(account: StoredAccount) -> SharedAccount:
     )
 
 
-def snapshot_of(stored: StoredAccounts, now_ms: int) -> Snapshot:
+def snapshot_of(stored: StoredAccounts, now_ms: int) -> BrokerSnapshot:
     """Returns the snapshot for clients."""
-    return Snapshot(
+    return BrokerSnapshot(
         generation=stored.generation,
         generated_at=now_ms,
         accounts=tuple(shared(each) for each in stored.accounts),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from pi.batteries.auth_broker.protocol import Snapshot
+from pi.batteries.auth_broker.protocol import BrokerSnapshot
 from pi.extension import FileAccessError, replace_file
 
 _MAGIC = b"PIAB1"
@@ -26,7 +26,7 @@ class SnapshotCache:
         self._key = hashlib.sha256(token.encode()).digest()
         self._url = url.encode()
 
-    def read(self) -> Snapshot | None:
+    def read(self) -> BrokerSnapshot | None:
         """Returns the stored snapshot; ``None`` if there is none that can be read."""
         # Deferred import: OpenSSL costs some milliseconds.
         from cryptography.exceptions import InvalidTag
@@ -41,11 +41,11 @@ class SnapshotCache:
         nonce, sealed = data[len(_MAGIC) :][:_NONCE], data[len(_MAGIC) + _NONCE :]
         try:
             plain = AESGCM(self._key).decrypt(nonce, sealed, self._url)
-            return msgspec.json.decode(plain, type=Snapshot)
+            return msgspec.json.decode(plain, type=BrokerSnapshot)
         except (InvalidTag, ValueError, msgspec.MsgspecError):
             return None
 
-    def write(self, snapshot: Snapshot) -> None:
+    def write(self, snapshot: BrokerSnapshot) -> None:
         """Store a snapshot. A disk that is full or read-only does not matter."""
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 

@@ -12,10 +12,10 @@ from pi.batteries.auth_broker.configuration import BrokerConfig
 from pi.batteries.auth_broker.protocol import (
     AccountUsage,
     BrokerRefused,
+    BrokerSnapshot,
     BrokerUnavailable,
     Limit,
     SharedAccount,
-    Snapshot,
 )
 from pi.batteries.auth_broker.snapshot_cache import SnapshotCache
 from pi.extension import (
@@ -50,7 +50,7 @@ class BrokerSource:
         self._client = client
         self._clock = pi.scope.clock
         self._cache = SnapshotCache(config.cache, token=config.token, url=config.url)
-        self._snapshot: Snapshot | None = None
+        self._snapshot: BrokerSnapshot | None = None
         self._usage: Mapping[str, AccountUsage] = {}
         self._current: dict[str, str] = {}
         """The account that this session uses, by provider."""
@@ -70,7 +70,7 @@ class BrokerSource:
         self._pi.wrap_model(self._watch)
 
     @property
-    def snapshot(self) -> Snapshot | None:
+    def snapshot(self) -> BrokerSnapshot | None:
         """What is known about the accounts."""
         return self._snapshot
 
@@ -132,7 +132,7 @@ class BrokerSource:
         if account is None and not mine:
             return ""
         chosen = account or mine[0]
-        others = f" of {len(mine)}" if len(mine) > 1 else ""
+        others = f", one of {len(mine)} accounts" if len(mine) > 1 else ""
         usage = self._usage.get(chosen.id)
         left = f", {max(100 - usage.used_percent, 0):.0f}% left" if usage and usage.limits else ""
         return f"auth broker {self._client.url}: {chosen.label}{others}{left}"
@@ -180,7 +180,7 @@ class BrokerSource:
 
     # Snapshots ------------------------------------------------------------------------------------
 
-    def _stored(self) -> Snapshot | None:
+    def _stored(self) -> BrokerSnapshot | None:
         if not self._config.ttl_ms:
             return None
         found = self._cache.read()
@@ -218,11 +218,11 @@ class BrokerSource:
             seen = {each.id: each for each in await self._client.usage()}
             self._usage = {**self._usage, **seen}
 
-    def _is_fresh(self, snapshot: Snapshot) -> bool:
+    def _is_fresh(self, snapshot: BrokerSnapshot) -> bool:
         limit = self._config.ttl_ms or RECHECK_SECONDS * 1000
         return self._clock.now_ms() - snapshot.generated_at <= limit
 
-    def _require(self) -> Snapshot:
+    def _require(self) -> BrokerSnapshot:
         if self._snapshot is not None:
             return self._snapshot
         problem = self._problem or BrokerUnavailable("The auth broker was not asked yet.")
