@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -102,6 +102,22 @@ async def test_a_refused_token_is_replaced_once(tmp_path: Path) -> None:
 
             assert (first and first.api_key, second and second.api_key) == ("access-0", "access-1")
             assert broker.issuer.refreshes == 1
+
+
+async def test_requests_that_are_refused_together_cause_one_refresh(tmp_path: Path) -> None:
+    async with running_broker(tmp_path / "broker") as broker:
+        await broker.store.put("anthropic", login(broker.clock))
+        async with client(tmp_path, broker.url) as hosted:
+            (row,) = list(hosted.host.registries.auth_sources)
+            old = await hosted.fixture.registry.models.access("anthropic")
+            assert old is not None
+            assert row.value.rejected is not None
+            for _ in range(3):  # one after the other, all about the first token
+                again = row.value.rejected("anthropic", old)
+                assert isinstance(again, Awaitable)
+                assert await again
+            assert broker.issuer.refreshes == 1
+            assert await key(hosted) == "access-1"
 
 
 async def test_a_key_of_the_broker_is_never_executed(tmp_path: Path) -> None:

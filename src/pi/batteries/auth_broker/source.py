@@ -38,6 +38,7 @@ RECHECK_SECONDS = 30.0
 """How old the knowledge about accounts may be before a request looks again."""
 BLOCK_MS = 60_000
 """How long an account rests after a rate limit without a time of its end."""
+MAX_GIVEN = 50
 MAX_BLOCK_MS = 7 * 24 * 3_600_000
 
 
@@ -54,6 +55,8 @@ class BrokerSource:
         self._usage: Mapping[str, AccountUsage] = {}
         self._current: dict[str, str] = {}
         """The account that this session uses, by provider."""
+        self._given: dict[str | None, tuple[str, int]] = {}
+        """The account and version of the keys and tokens that were given to requests."""
         self._checked = float("-inf")
         self._problem: PiError | None = None
         self._row: Registration | None = None
@@ -111,19 +114,29 @@ class BrokerSource:
         if needs_renewal(account, self._clock.now_ms()):
             account = await self._renewed(account, None)
         self._current[name] = account.id
-        return await self._pi.auth.access_of(name, account.credential())
+        access = await self._pi.auth.access_of(name, account.credential())
+        if access is not None:
+            self._given.pop(access.api_key, None)
+            self._given[access.api_key] = (account.id, account.version)
+            while len(self._given) > MAX_GIVEN:
+                del self._given[next(iter(self._given))]
+        return access
 
     async def rejected(self, name: str, access: Access) -> bool:
         """A provider refused the token: ask for a newer one. False if there is none."""
-        account = self._account(self._current.get(name, ""))
+        id, version = self._given.get(access.api_key, ("", 0))
+        account = self._account(id)
         if account is None:
             return False
+        if account.version > version:
+            # Another request has replaced it already: a refresh would use up a grant for nothing.
+            return True
         try:
-            new = await self._renewed(account, account.version)
+            new = await self._renewed(account, version)
         except AuthUnavailable:
             self._checked = float("-inf")  # it may be disabled now: another one may remain
             return len(self._others(account)) > 0
-        return new.version != account.version
+        return new.version != version
 
     def describe(self, name: str) -> str:
         """Where the credentials of a provider come from, and what is left."""
