@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pi.batteries.collab.web import show_page, web_command
 from pi.extension import (
     Cancel,
     CommandContext,
@@ -58,6 +59,7 @@ def extension(pi: ExtensionAPI, key: str = KEY) -> None:
     pi.register_command("collab", collab.command, description="share this session")
     pi.register_command("join", collab.join, description="join a shared session")
     pi.register_command("leave", collab.leave, description="leave a shared session")
+    pi.register_command("web", collab.web, description="show this session in the browser")
     pi.on("session_start", collab.session_start)
     pi.on("session_before_switch", collab.before_switch)
     pi.on("session_shutdown", collab.session_shutdown)
@@ -118,6 +120,8 @@ class Collab:
                 await self._note(sharing.host)
             else:
                 await self._stop(sharing, "session")
+        elif sharing.opens_page:
+            await show_page(self, ctx)
         elif automatic in ("view", "control"):
             try:
                 await self._start(sharing, "", view=automatic == "view")
@@ -216,11 +220,27 @@ class Collab:
 
     async def _start(self, sharing: Sharing, relay: str, *, view: bool = False) -> None:
         relay = relay or self._pi.settings.get("collab.relayUrl")
+        was_shared = sharing.is_hosting
+        host = await self.start_host(sharing, relay)
+        self._pi.context.ui.write(self._links_text(host, view=view, is_new=not was_shared))
+
+    async def start_host(self, sharing: Sharing, relay: str) -> Host:
+        """Share this session, unless it is shared; without a relay, with this machine only."""
         host, is_new = await sharing.start(relay, self._name)
         if is_new:
             self._attach(host)
             await self._note(host)
-        self._pi.context.ui.write(self._links_text(host, view=view, is_new=is_new))
+        return host
+
+    @property
+    def web_url(self) -> str:
+        """The address of the browser client; empty if it is the relay."""
+        found: str = self._pi.settings.get("collab.webUrl")
+        return found
+
+    async def web(self, arguments: str, ctx: CommandContext) -> None:
+        """``/web [ID]``."""
+        await web_command(self, arguments, ctx)
 
     def _attach(self, host: Host) -> None:
         host.on_ended = self._host_ended

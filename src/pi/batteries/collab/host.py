@@ -40,6 +40,7 @@ from pi.extension import (
 FEED_SIZE: Final = 20_000
 STATE_SECONDS: Final = 0.25
 SLICE: Final = 100
+AGENTS_SECONDS: Final = 0.3
 """Entries that are encoded before others get a turn."""
 GOODBYE_SECONDS: Final = 2.0
 MAX_TEXT: Final = 400_000
@@ -82,6 +83,8 @@ class Host:
         self.hides_dialogs = False
         """Whether a dialog of this extension is open, which guests do not see."""
         self._timers: set[str] = set()
+        self._watched: Any = None
+        """The service of sub-agents whose changes are sent to guests."""
         self._closing = False
         self._open = asyncio.Event()
         self._task = scope.spawn(self._run_client(), name="relay")
@@ -308,11 +311,12 @@ class Host:
             "state": self._state(taken["state"]),
             "agents": self._agents(),
         }
-        lines = []
-        for number, entry in enumerate(entries[left_out:]):
-            lines.append(entry_line(self._redacted(entry)))
-            if number % SLICE == SLICE - 1:
-                await asyncio.sleep(0)
+        lines: list[bytes] = []
+        for start in range(left_out, len(entries), SLICE):
+            # Many at once: each call looks up the known secrets, which takes half of the time.
+            shown = self._redacted(list(entries[start : start + SLICE]))
+            lines += map(entry_line, shown)
+            await asyncio.sleep(0)
         if self.room.epoch != epoch or self._pi is not pi:
             return
         body = snapshot_body(about, lines)
@@ -359,6 +363,9 @@ class Host:
         }
 
     def _send_state(self) -> None:
+        if (hub := self._hub()) is not self._watched:
+            self._watch(hub)
+            self._agents_changed()
         if self._pi is not None and self.room.peers:
             state = {**self._last_state, "isStreaming": not self._pi.context.is_idle()}
             self.room.broadcast({"t": "state", "state": self._state(state)})
@@ -381,7 +388,20 @@ class Host:
 
     def _agents(self) -> list[Json]:
         hub = self._hub()
+        self._watch(hub)
         return [] if hub is None else list(self._redacted(list(hub.agents())))
+
+    def _watch(self, hub: Any) -> None:
+        """Follow the changes of sub-agents; the extension that has them may start late."""
+        if hub is self._watched or self._pi is None:
+            return
+        self._watched = hub
+        if (subscribe := getattr(hub, "on_change", None)) is not None:
+            self._pi.scope.on_close(subscribe(self._agents_changed))
+
+    def _agents_changed(self) -> None:
+        if self.room.peers:
+            self._soon("agents", AGENTS_SECONDS, self.send_agents)
 
     def send_agents(self) -> None:
         """Send the sub-agents to all guests."""

@@ -29,6 +29,8 @@ class Sharing:
         """Whether a guest has connected, but its session is not shown yet."""
         self.opening = False
         """Whether the session that starts next is the one of the host."""
+        self.opens_page = False
+        """Whether the session that starts next is to be opened in the browser."""
         self._host_scope: Scope | None = None
         self._guest_scope: Scope | None = None
         self._relay: Relay | None = None

@@ -12,6 +12,7 @@ from pi.batteries.subagents.history import Histories
 from pi.batteries.subagents.hub import Hub
 from pi.batteries.subagents.launching import HUB, TASK, AgentCatalog
 from pi.batteries.subagents.nodes import ENTRY, AgentNode, AgentTree
+from pi.batteries.subagents.service import SERVICE, AgentHub
 from pi.batteries.subagents.submitting import YIELD, SubmitPolicy, TaskSubmission
 from pi.batteries.subagents.work import AgentWork
 from pi.extension import (
@@ -103,6 +104,7 @@ class SubAgents:
         pi = self._pi
         self.tree.earlier = partial(_remembered, ctx)  # a long session is not read for nothing
         pi.add_scheme("history", self.histories)
+        pi.provide(SERVICE, AgentHub(self.work, self.histories))
         enabled = pi.settings.get("task.enabled") is True
         exposure: Literal["active", "on_demand"] = "active" if enabled else "on_demand"
         pi.add_tool(self.calls.tool(None, None), exposure=exposure)

@@ -560,6 +560,13 @@ _TOOLS = group(
     words("npmCommand", "npm command", "Command that runs npm.", "npm"),
     words("share.command", "Share command", "Command that /share runs with the page's file, instead of gh."),
     text("share.target", "Share target", "Target of an extension that /share uses without a name."),
+    choice("share.store", "Share store", "What /share makes: a secret gist, or an encrypted page of a relay.", ("gist", "blob")),
+    *applied(
+        "reload",
+        text("share.serverUrl", "Share server", "Where encrypted pages are stored: https://RELAY/s of a relay."),
+    ),
+    switch("share.redactSecrets", "Redact shares", "Redact secrets in encrypted pages.", on=True),
+    number("share.expireDays", "Days of a share", "Days until the relay removes an encrypted page.", 30, least=1, most=90),
 )
 
 _AGENTS = {
