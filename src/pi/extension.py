@@ -47,8 +47,10 @@ from pi.ai.builder import MessageBuilder
 from pi.ai.collection import ModelProvider
 from pi.ai.errors import (
     AuthenticationFailed,
+    BadRequest,
     ContextOverflow,
     ProviderError,
+    ProviderUnavailable,
     QuotaExhausted,
     RateLimited,
 )
@@ -59,7 +61,9 @@ from pi.ai.events import (
     Start,
     StreamEvent,
     TextDelta,
+    TextEnd,
     ThinkingDelta,
+    ThinkingEnd,
     ToolCallDelta,
     ToolCallEnd,
     ToolCallStart,
@@ -81,6 +85,7 @@ from pi.ai.messages import (
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.provider import Provider
 from pi.ai.request import Access, Call, StreamOptions
+from pi.ai.stream import EventStream
 from pi.ai.transcript import message_tokens
 from pi.base.clock import Clock
 from pi.base.errors import PiError
@@ -120,6 +125,7 @@ from pi.coding.extension_host.api.custom_tools import (
 )
 from pi.coding.extension_host.api.processes import ExecResult, JobInfo
 from pi.coding.extension_host.api.readers import Feed
+from pi.coding.extension_host.api.services import ExtensionHttp
 from pi.coding.extension_host.api.storage import OutputSink
 from pi.coding.extension_host.api.sub_sessions import SessionHandle
 from pi.coding.extension_host.contributions.credentials import (
@@ -128,7 +134,11 @@ from pi.coding.extension_host.contributions.credentials import (
     OAuthClient,
     OAuthConfig,
 )
-from pi.coding.extension_host.contributions.model_wraps import ModelRequest, ModelWrap
+from pi.coding.extension_host.contributions.model_wraps import (
+    ModelRequest,
+    ModelWrap,
+    SendRequest,
+)
 from pi.coding.extension_host.contributions.providers import ProviderConfig
 from pi.coding.extension_host.contributions.references import (
     Resource,
@@ -239,6 +249,7 @@ if TYPE_CHECKING:
     from pi.ai.http.connection import HttpResponse, ResponseStream
     from pi.ai.http.errors import BodyTooLarge, HttpError, TimedOut, Timeouts
     from pi.ai.images.formats import ImageModel, ImageRequest, ImageResult
+    from pi.ai.plan_limits import PlanLimit, plan_limits
     from pi.ai.wire.anthropic_messages import server as messages_server
     from pi.ai.wire.openai_completions import server as chat_completions_server
     from pi.ai.wire.openai_responses import server as responses_server
@@ -257,6 +268,15 @@ if TYPE_CHECKING:
         sandboxed,
     )
     from pi.base.processes.terminal import ChildTerminal
+    from pi.base.server_guard import (
+        GuardRefusal,
+        ServerGuard,
+        bearer,
+        guard_for,
+        is_loopback,
+        make_token,
+        read_token,
+    )
     from pi.coding.claude_tools import ClaudeCall, claude_call, claude_names, pi_arguments
     from pi.coding.export.share import Shared
     from pi.coding.extension_host.api.workers import WorkerProcess
@@ -325,6 +345,16 @@ else:
             "pi.base.files": ("FileAccessError", "read_regular", "replace_file"),
             "pi.base.locks": ("FileLock", "FileLocked"),
             "pi.base.processes.terminal": ("ChildTerminal",),
+            "pi.ai.plan_limits": ("PlanLimit", "plan_limits"),
+            "pi.base.server_guard": (
+                "GuardRefusal",
+                "ServerGuard",
+                "bearer",
+                "guard_for",
+                "is_loopback",
+                "make_token",
+                "read_token",
+            ),
             "pi.coding.claude_tools": (
                 "ClaudeCall",
                 "claude_call",
@@ -408,6 +438,7 @@ __all__ = [
     "AuthenticationFailed",
     "BadFormat",
     "BadFrame",
+    "BadRequest",
     "BadResource",
     "BashResult",
     "BeforeAgentStartAnswer",
@@ -466,12 +497,14 @@ __all__ = [
     "Edits",
     "Entry",
     "EventEncoder",
+    "EventStream",
     "ExecResult",
     "ExportForm",
     "ExtensionAPI",
     "ExtensionContext",
     "ExtensionError",
     "ExtensionEvent",
+    "ExtensionHttp",
     "ExtensionUI",
     "Facts",
     "Failed",
@@ -488,6 +521,7 @@ __all__ = [
     "FileStamp",
     "FileWrite",
     "FileWritten",
+    "GuardRefusal",
     "HandOff",
     "HttpError",
     "HttpResponse",
@@ -533,12 +567,14 @@ __all__ = [
     "PendingAction",
     "PendingActions",
     "PiError",
+    "PlanLimit",
     "Policy",
     "ProcessLimits",
     "ProjectTrustEvent",
     "Provider",
     "ProviderConfig",
     "ProviderError",
+    "ProviderUnavailable",
     "QuotaExhausted",
     "RateLimited",
     "Record",
@@ -568,7 +604,9 @@ __all__ = [
     "SandboxUnavailable",
     "SandboxedCommand",
     "Scope",
+    "SendRequest",
     "ServedRequest",
+    "ServerGuard",
     "SessionAbortEvent",
     "SessionBeforeCompactEvent",
     "SessionBeforeForkEvent",
@@ -609,10 +647,12 @@ __all__ = [
     "TerminalOpenedEvent",
     "Text",
     "TextDelta",
+    "TextEnd",
     "TextForm",
     "Theme",
     "Thinking",
     "ThinkingDelta",
+    "ThinkingEnd",
     "ThinkingLevel",
     "ThinkingLevelSelectEvent",
     "TimedOut",
@@ -660,6 +700,7 @@ __all__ = [
     "add_usage",
     "address_kind",
     "agent_events",
+    "bearer",
     "can_parse_syntax",
     "chat_completions_server",
     "claude_call",
@@ -669,7 +710,10 @@ __all__ = [
     "exchanges",
     "field",
     "find_sandbox",
+    "guard_for",
     "is_ignored",
+    "is_loopback",
+    "make_token",
     "make_tool",
     "make_working_copy",
     "message_tokens",
@@ -689,8 +733,10 @@ __all__ = [
     "path_matches",
     "pi_arguments",
     "pi_messages_server",
+    "plan_limits",
     "project_policy",
     "read_regular",
+    "read_token",
     "replace",
     "replace_file",
     "resolve_role",

@@ -9,7 +9,7 @@ from tests.cli.program import TIMEOUT_SECONDS, Program
 ASKING = """
 import asyncio
 from pi.ai.auth.login import AuthUrl, LoginChoice, DeviceCode, LoginInfo, LoginPrompt
-from pi.cli.terminal_login import TerminalUI
+from pi.ai.auth.terminal_ui import TerminalUI
 
 async def main():
     ui = TerminalUI()

@@ -92,6 +92,15 @@ class RejectionListener(Protocol):
         ...
 
 
+@runtime_checkable
+class DescribesCredentials(Protocol):
+    """An authenticator that can say where its credentials come from."""
+
+    def describe(self, name: str) -> str:
+        """Returns the source of a provider's credentials in a few words; empty if unknown."""
+        ...
+
+
 class Models:
     """The providers of a program. It has one owner, who closes it."""
 
@@ -146,6 +155,13 @@ class Models:
 
             return MissingCredentials(problem=f'There is no provider "{provider}".')
         return self._auth.missing(owner.row)
+
+    def credential_source(self, provider: str) -> str:
+        """Returns where a registered source takes the credentials from; empty without one."""
+        described = (
+            a.describe(provider) for a in self._auths if isinstance(a, DescribesCredentials)
+        )
+        return next((text for text in described if text), "")
 
     def ask_first(self, auth: Authenticator) -> Callable[[], None]:
         """Register a credential source with the highest priority; returns an unregister

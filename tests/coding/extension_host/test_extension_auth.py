@@ -378,3 +378,71 @@ async def test_a_login_in_the_browser_registers_proves_itself_and_is_renewed(
     assert renewal.fields["resource"] == "https://mcp.example"
     assert renewal.fields["client_id"] == "registered"
     assert any(ui.pages[0] in title for kind, title in ui.seen if kind == "input")
+
+
+async def test_credentials_of_another_store(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+    async with (
+        authorization_server() as server,
+        extension_session(
+            tmp_path, apis.append, settings={"oauthClients": {"anthropic": server.clients}}
+        ) as hosted,
+    ):
+        auth, store = apis[0].auth, hosted.session.accounts.storage
+        now = hosted.fixture.clock.now_ms()
+        ended = OAuthCredential(access="old", refresh="refresh-0", expires=now)
+
+        access = await auth.access_of("anthropic", ended)
+        assert access is not None
+        assert (access.api_key, access.kind) == ("old", "oauth")
+        assert server.grants == 0  # not renewed
+
+        new = await auth.refreshed("anthropic", ended)
+        assert (new.access, server.grants) == ("access-1", 1)
+        with pytest.raises(AuthenticationFailed):
+            await auth.refreshed("anthropic", ended)
+        literal = await auth.access_of("groq", ApiKeyCredential(key="!echo $HOME"))
+        assert literal is not None
+        assert literal.api_key == "!echo $HOME"
+        service = await auth.access_of("unknown", ApiKeyCredential(key="k"))
+        assert service == Access(api_key="k", kind="api_key")
+        assert await store.list() == {}  # nothing of it is stored
+
+        await auth.set("groq", "mine")
+        assert await auth.stored("groq") == ApiKeyCredential(key="mine")
+        assert await auth.stored("xai") is None
+        auth.hide("a-secret-of-mine")
+        assert {"a-secret-of-mine", "access-1", "refresh-1"} <= set(used_secrets())
+        with pytest.raises(ExtensionError, match="no login"):
+            await auth.refreshed("unknown", ended)
+
+
+async def test_a_login_can_be_obtained_without_storing_it(tmp_path: Path) -> None:
+    class Typing(FakeUI):
+        async def input(self, title: str, placeholder: str = "", **more: Any) -> str:
+            return "typed-key"
+
+    apis: list[ExtensionAPI] = []
+    async with extension_session(tmp_path, apis.append, ui=Typing()) as hosted:
+        got = await apis[0].auth.obtain("groq", with_key=True)
+
+        assert got == ApiKeyCredential(key="typed-key")
+        assert await hosted.session.accounts.storage.list() == {}
+
+
+async def test_a_source_can_describe_where_credentials_come_from(tmp_path: Path) -> None:
+    def vault(pi: ExtensionAPI) -> None:
+        def describe(name: str) -> str:
+            if name == "groq":
+                raise ValueError("broken")
+            return "the vault,\n40% left"
+
+        names = ["anthropic", "groq"]
+        pi.auth.add_source(lambda name: "k", names=names, describe=describe)
+
+    async with extension_session(tmp_path, vault) as hosted:
+        rows = {each.provider.id: each.source for each in await hosted.session.accounts.all()}
+
+        assert rows["anthropic"] == "the vault, 40% left"
+        assert rows["openai"] == rows["groq"] == ""
+        assert hosted.session.info.credential_source() == ""

@@ -196,7 +196,7 @@ def _approval(arguments: Arguments) -> Approve:
         all_known = all(arrival.before for arrival in arrivals)
         if all_known or "approve" in arguments.options or not _is_at_a_terminal():
             return
-        from pi.cli.terminal_login import TypedLines  # deferred: few installations ask
+        from pi.ai.auth.terminal_ui import TypedLines  # deferred: few installations ask
 
         sys.stdout.write("Extensions run with your permissions. Trust and install these? [y/N] ")
         sys.stdout.flush()

@@ -207,6 +207,12 @@ class SessionLink:
         return self.session.workspace
 
     @property
+    def is_loading(self) -> bool:
+        """Whether the workspace exists, and the session does not yet."""
+        connection = self._connection
+        return connection.session is None and connection.workspace is not None
+
+    @property
     def registry(self) -> ModelRegistry:
         """The models; also before the session exists, for names on the command line."""
         if self._connection.session is None and self._connection.registry is not None:

@@ -69,6 +69,10 @@ class InfoPort(Protocol):
         """Return what the model's provider last reported about the limits of a plan."""
         ...
 
+    def credential_source(self) -> str:
+        """Return where an extension takes the credentials of the model's provider from."""
+        ...
+
     def messages(self) -> Sequence[SessionMessage]:
         """Return the messages of the model's context."""
         ...

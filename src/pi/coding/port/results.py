@@ -28,6 +28,8 @@ class Account(Record):
     """Whether the store has the tokens of a login."""
     has_key: bool = False
     """Whether the store has an API key."""
+    source: str = ""
+    """Where an extension takes the credentials from; it comes before the store."""
 
     @property
     def is_stored(self) -> bool:

@@ -552,6 +552,11 @@ _TOOLS = group(
         ("titles.enabled",),
         text("providers.tinyModel", "Model of titles", "Model for titles, if modelRoles has none for the role tiny."),
     ),
+    *applied(
+        "reload",
+        text("auth.broker.url", "Auth broker", "Address of the auth broker that credentials are taken from."),
+        text("auth.broker.token", "Auth broker token", "Token for it, or $NAME of a variable."),
+    ),
     words("npmCommand", "npm command", "Command that runs npm.", "npm"),
     words("share.command", "Share command", "Command that /share runs with the page's file, instead of gh."),
     text("share.target", "Share target", "Target of an extension that /share uses without a name."),

@@ -15,6 +15,7 @@ from pi.base.records import Record
 
 GLOBAL_ONLY = frozenset(
     {
+        "auth",
         "cacheWarming",
         "collab",
         "defaultProjectTrust",
@@ -29,7 +30,8 @@ GLOBAL_ONLY = frozenset(
 )
 """Settings, and groups of them, that a project cannot change.
 
-Some guard the user against a project; those of searches say where keys are sent.
+Some guard the user against a project; those of searches and of the auth broker say where keys are
+sent.
 """
 
 QueueMode: TypeAlias = Literal["all", "one-at-a-time"]

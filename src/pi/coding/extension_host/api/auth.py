@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pi.ai.auth.config_values import expand, remember_used
 from pi.ai.auth.credentials import ApiKeyCredential, Credential, OAuthCredential
+from pi.ai.auth.storage import AuthStorage
 from pi.ai.provider import Provider
 from pi.ai.request import Access
 from pi.base.records import Record, replace
@@ -16,6 +17,7 @@ from pi.coding.extension_host.api.loaded_extension import LoadedExtension
 from pi.coding.extension_host.contributions.credentials import (
     AuthSource,
     AuthSources,
+    Describe,
     FindKey,
     LoginCallbacks,
     OAuthClient,
@@ -32,7 +34,8 @@ from pi.coding.extension_host.scope import Registration
 from pi.coding.port.ui import ExtensionUI
 
 if TYPE_CHECKING:
-    from pi.ai.auth.login import LoginPrompt, Notice
+    from pi.ai.auth.login import LoginPrompt, LoginUI, Notice
+    from pi.ai.auth.login_settings import LoginSettings
 
 RegisterClient: TypeAlias = Callable[[str], Awaitable[OAuthClient]]
 """Registers the client for a redirect URI and returns it."""
@@ -95,6 +98,10 @@ class ExtensionAuth:
         stored = await self._instance.link.session.accounts.storage.list()
         return [_described(name, credential) for name, credential in stored.items()]
 
+    def source(self, name: str) -> str:
+        """Where a source takes the credentials of ``name`` from, in a few words; else empty."""
+        return self._sources.describe(name)
+
     # Storing --------------------------------------------------------------------------------------
 
     def secrets(self) -> tuple[str, ...]:
@@ -115,6 +122,95 @@ class ExtensionAuth:
         """Remove what is stored. Returns False if there was nothing."""
         return await self._instance.link.session.accounts.storage.remove(name)
 
+    async def stored(self, name: str) -> Credential | None:
+        """The stored credential with its secrets, e.g. to move it to another store."""
+        return await self._instance.link.session.accounts.storage.get(name)
+
+    def hide(self, *secrets: str) -> None:
+        """Redact these values in logs and exports, as if they were keys of a provider."""
+        for secret in secrets:
+            remember_used(secret)
+
+    # Credentials that are kept elsewhere ----------------------------------------------------------
+
+    async def obtain(self, name: str, *, with_key: bool = False) -> Credential:
+        """Let the user log in to a provider, or enter its key, and return it without storing it.
+
+        Uses dialogs; in print mode, plain prompts on standard error.
+        """
+        from pi.ai.auth.sign_in import sign_in_with_key
+
+        row, ui = self._required_row(name), self._instance.context.ui
+        if ui.has_ui:
+            prompts: LoginUI = DialogLoginUI(ui)
+        else:
+            from pi.ai.auth.terminal_ui import TerminalUI
+
+            prompts = TerminalUI()
+        if with_key or row.login is None:
+            made = AuthStorage()
+            await sign_in_with_key(row, prompts, storage=made)
+            credential = await made.get(name)
+            assert credential is not None
+        else:
+            from pi.ai.auth.login import load_login
+
+            session = self._instance.link.session
+            login, settings = load_login(row), self._login_settings(row)
+            clock = self._instance.scope.clock
+            credential = await login.login(prompts, session.http(), clock, settings)
+        _remember(credential)
+        return credential
+
+    async def refreshed(self, name: str, credential: OAuthCredential) -> OAuthCredential:
+        """Renew a login to a provider that is kept elsewhere; nothing is stored.
+
+        Raises ``AuthenticationFailed`` only if the user has to log in again, and another
+        ``ProviderError`` for temporary failures. A rotating refresh token is used up: store the
+        result before anything else.
+        """
+        from pi.ai.auth.login import load_login
+
+        row = self._required_row(name)
+        login, settings = load_login(row), self._login_settings(row)
+        http = self._instance.link.session.http()
+        new = await login.refresh(credential, http, self._instance.scope.clock, settings)
+        _remember(new)
+        return new
+
+    async def access_of(self, name: str, credential: Credential) -> Access | None:
+        """What requests to ``name`` need, for a credential that is kept elsewhere.
+
+        A key is used as it is: neither variables nor commands in it are expanded. A login is not
+        renewed.
+        """
+        from pi.ai.auth.config_values import escape
+        from pi.ai.auth.credentials import NEVER
+        from pi.ai.auth.login_settings import with_host_overrides
+        from pi.ai.auth.resolve import resolve
+
+        session, row, memory = self._instance.link.session, self._row(name), AuthStorage()
+        if isinstance(credential, OAuthCredential):
+            credential = replace(credential, expires=NEVER)
+        elif credential.key:
+            credential = replace(credential, key=escape(credential.key))
+        if row is None:
+            key = credential.access if isinstance(credential, OAuthCredential) else credential.key
+            return Access(api_key=key, kind="api_key") if key else None
+        await memory.set(name, credential)
+        found = await resolve(
+            row,
+            storage=memory,
+            environ=session.workspace.environ,
+            http=session.http(),
+            clock=self._instance.scope.clock,
+            clients=with_host_overrides(
+                session.workspace.settings.values.oauth_clients, session.workspace.environ
+            ),
+            cwd=session.workspace.cwd,
+        )
+        return None if found is None else found.access
+
     # Logging in -----------------------------------------------------------------------------------
 
     async def login(self, name: str) -> None:
@@ -128,11 +224,7 @@ class ExtensionAuth:
                 f"Cannot log in to {name}: no user can answer.",
                 hint=f"Run pi in a terminal and type /login {name}.",
             )
-        row, accounts = self._row(name), self._instance.link.session.accounts
-        if row is None:
-            raise ExtensionError(
-                f'There is no login for "{name}".', hint="Add one with pi.auth.add_login."
-            )
+        row, accounts = self._required_row(name), self._instance.link.session.accounts
         work = accounts.store_key if row.login is None else accounts.log_in
         await work(name, DialogLoginUI(ui))
 
@@ -149,7 +241,6 @@ class ExtensionAuth:
         the redirect URI before the page is opened, for servers that register clients.
         """
         # Deferred import: loads hashing, sockets and HTTP.
-        from pi.ai.auth.login_settings import LoginSettings
         from pi.ai.auth.oauth.browser import browser_login
         from pi.ai.auth.oauth.tokens import credential_of
 
@@ -188,6 +279,7 @@ class ExtensionAuth:
         *,
         names: Collection[str] | None = None,
         rejected: Rejected | None = None,
+        describe: Describe | None = None,
         at: At = "normal",
     ) -> Registration:
         """Call ``find(name)`` for credentials before the store is read; the first result wins.
@@ -196,9 +288,11 @@ class ExtensionAuth:
         their models can be selected without calling it. If it raises ``AuthUnavailable``, no other
         source is used. ``rejected(name, access)`` is called if a server refuses what ``find``
         returned; if it returns True, ``find`` is called again and the request is repeated once.
+        ``describe(name)`` says in a few words where the credentials come from and what is left of
+        a plan, for ``/login`` and ``/usage``; it must not wait.
         """
         known = None if names is None else frozenset(names)
-        source = AuthSource(find=find, names=known, rejected=rejected)
+        source = AuthSource(find=find, names=known, rejected=rejected, describe=describe)
         return self._instance.add_row(self._instance.state.registries.auth_sources, source, at)
 
     def add_login(
@@ -216,6 +310,21 @@ class ExtensionAuth:
     def _row(self, name: str) -> Provider | None:
         provider = self._instance.link.session.models.registry.models.get_provider(name)
         return None if provider is None else provider.row
+
+    def _required_row(self, name: str) -> Provider:
+        row = self._row(name)
+        if row is None:
+            raise ExtensionError(
+                f'There is no login for "{name}".', hint="Add one with pi.auth.add_login."
+            )
+        return row
+
+    def _login_settings(self, row: Provider) -> LoginSettings:
+        from pi.ai.auth.login_settings import login_settings, with_host_overrides
+
+        workspace = self._instance.link.session.workspace
+        clients = workspace.settings.values.oauth_clients
+        return login_settings(row, with_host_overrides(clients, workspace.environ))
 
     async def _stored(self, name: str, min_expiry: float) -> Access | None:
         session, row = self._instance.link.session, self._row(name)
@@ -240,22 +349,29 @@ class ExtensionAuth:
 
     async def _renewed(self, row: Provider, stored: OAuthCredential, min_expiry: float) -> None:
         from pi.ai.auth.login import load_login
-        from pi.ai.auth.login_settings import login_settings, with_host_overrides
         from pi.ai.auth.refresh import refresh_if_expiring
 
         session = self._instance.link.session
-        clients = session.workspace.settings.values.oauth_clients
-        settings = login_settings(row, with_host_overrides(clients, session.workspace.environ))
         await refresh_if_expiring(
             row,
             stored,
             login=load_login(row),
-            settings=settings,
+            settings=self._login_settings(row),
             storage=session.accounts.storage,
             http=session.http(),
             clock=self._instance.scope.clock,
             min_expiry=min_expiry,
         )
+
+
+def _remember(credential: Credential) -> None:
+    """Let the secrets of a credential be redacted in logs and exports."""
+    match credential:
+        case OAuthCredential(access=access, refresh=refresh):
+            remember_used(access)
+            remember_used(refresh)
+        case ApiKeyCredential(key=key):
+            remember_used(key)
 
 
 def _described(name: str, credential: Credential) -> StoredCredential:

@@ -27,6 +27,7 @@ from pi.coding.settings.settings import value_at
 
 if TYPE_CHECKING:
     from pi.ai.http.addresses import AddressPolicy
+    from pi.ai.http.client import HttpClient
     from pi.ai.http.connection import HttpResponse, ResponseStream
     from pi.ai.http.errors import Timeouts
     from pi.ai.http.request import HttpRequest
@@ -283,19 +284,21 @@ class ExtensionHttp:
 
     def __init__(self, link: SessionLink) -> None:
         self._link = link
+        self._early: HttpClient | None = None
+        """Used by a triggered extension while it loads, before there is a session."""
 
     async def request(self, url: str, **how: Unpack[HttpOptions]) -> HttpResponse:
         """Send a request and read the whole response, by default up to 64 MiB."""
         from pi.ai.http.connection import MAX_BODY_BYTES  # deferred, as below
 
         limit = how.get("limit", MAX_BODY_BYTES)
-        return await self._link.session.http().request(_request(url, how), limit=limit)
+        return await self._client().request(_request(url, how), limit=limit)
 
     def stream(
         self, url: str, **how: Unpack[HttpOptions]
     ) -> AbstractAsyncContextManager[ResponseStream]:
         """``async with`` a response as it arrives; iterating over it yields bytes."""
-        return self._link.session.http().stream(_request(url, how), limit=how.get("limit"))
+        return self._client().stream(_request(url, how), limit=how.get("limit"))
 
     async def connect(
         self,
@@ -309,6 +312,19 @@ class ExtensionHttp:
         from pi.ai.http.connect import open_stream  # deferred, as below
 
         return await open_stream(host, port, policy=allow_address, seconds=seconds)
+
+    def _client(self) -> HttpClient:
+        if not self._link.is_loading:
+            return self._link.session.http()
+        if self._early is None:
+            from pi.ai.factory import Network, make_services
+
+            workspace = self._link.workspace
+            network = Network(proxy=workspace.settings.values.http_proxy)
+            services = make_services(workspace.environ, self._link.scope.clock, network)
+            self._link.scope.on_close(services.close)
+            self._early = services.http
+        return self._early
 
 
 def _request(url: str, how: HttpOptions) -> HttpRequest:

@@ -22,6 +22,7 @@ from pi.ai.request import Access, StreamOptions
 from pi.base.clock import Clock
 from pi.base.errors import PiError
 from pi.base.records import Record
+from pi.base.terminal_text import one_line
 from pi.coding.bus import OrderedList, Owner
 from pi.coding.extension_host.errors import ExtensionError, contained
 from pi.coding.extension_host.events.answers import record_from_fields
@@ -38,6 +39,9 @@ FindKey: TypeAlias = Callable[[str], Awaitable[str | Access | None] | str | Acce
 Rejected: TypeAlias = Callable[[str, Access], Awaitable[bool | None] | bool | None]
 """Called with a name and the credentials that a server refused; True: ask the source again."""
 
+Describe: TypeAlias = Callable[[str], str]
+"""Returns where the credentials of a name come from, in a few words; empty if from elsewhere."""
+
 
 class AuthUnavailable(PiError):
     """Raised by a source that must provide the credential and cannot; no other source is used."""
@@ -50,6 +54,7 @@ class AuthSource(Record):
     names: frozenset[str] | None = None
     """Providers that it has keys for; ``None`` if that is only known by calling it."""
     rejected: Rejected | None = None
+    describe: Describe | None = None
 
     def concerns(self, name: str) -> bool:
         """Whether it may have a key for ``name``."""
@@ -115,6 +120,20 @@ class AuthSources:
         """Whether a source has declared a key for the provider."""
         named = (row.value.names for row in self._rows)
         return any(provider.id in names for names in named if names is not None)
+
+    def describe(self, name: str) -> str:
+        """Where the credentials of a provider come from; empty if unknown."""
+        for row in self._rows:
+            if row.value.describe is None or not row.value.concerns(name):
+                continue
+            try:
+                text = row.value.describe(name)
+            except Exception as error:
+                self._failed(row.owner, f"description of the credentials of {name}", error)
+                continue
+            if text:
+                return one_line(text)
+        return ""
 
     def missing(self, provider: Provider) -> MissingCredentials:
         """Empty: sources do not describe what they need."""

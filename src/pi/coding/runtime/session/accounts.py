@@ -37,6 +37,7 @@ class Accounts:
                 usable=registry.has_auth(row.id),
                 logged_in=isinstance(stored.get(row.id), OAuthCredential),
                 has_key=row.id in stored and not isinstance(stored[row.id], OAuthCredential),
+                source=registry.models.credential_source(row.id),
             )
             for row in registry.models.get_providers()
         )

@@ -233,6 +233,10 @@ class SessionQueries:
         """Return what the model's provider last reported about the limits of a plan."""
         return self._core.plan_limits.get(self._core.agent.model.provider, ())
 
+    def credential_source(self) -> str:
+        """Return where an extension takes the credentials of the model's provider from."""
+        return self._core.registry.models.credential_source(self._core.agent.model.provider)
+
     def messages(self) -> Sequence[SessionMessage]:
         """Return the messages of the model's context, system messages included."""
         return self._core.conversation.messages()

@@ -7,6 +7,7 @@ import asyncio
 from pi.agent.compaction.errors import CompactionFailed
 from pi.agent.compaction.text import readable_summary
 from pi.base.errors import PiError
+from pi.base.records import replace
 from pi.base.terminal_text import sanitise
 from pi.coding.compaction.execution import CompactionPreview
 from pi.coding.compaction.request import CompactArguments
@@ -150,7 +151,10 @@ async def usage(ui: Ui, arguments: str) -> None:
     """Shows tokens and cost."""
     facts = ui.port.info
     entries = [decoded(raw) for raw in facts.entries()]
-    used = usage_of(entries, facts.context_usage(), facts.plan_limits())
+    used = replace(
+        usage_of(entries, facts.context_usage(), facts.plan_limits()),
+        credentials=facts.credential_source(),
+    )
     ui.add_output(UsageView(used, ui.theme, now=ui.clock.now_ms() / 1000))
 
 

@@ -191,6 +191,8 @@ async def log_out(ui: Ui, name: str = "") -> str | None:
 
 def state_of(account: Account) -> str:
     """Returns the state of the credentials in a word or two."""
+    if account.source:
+        return account.source
     if account.logged_in:
         return "logged in"
     if account.has_key:

@@ -120,6 +120,8 @@ class SessionUsage(Record):
     context: ContextUsage | None = None
     limits: tuple[PlanLimit, ...] = ()
     """What the provider last reported about the plan."""
+    credentials: str = ""
+    """Where an extension takes the credentials from, and what is left there."""
 
 
 def usage_of(
@@ -191,6 +193,8 @@ class UsageView:
             left = max(100 - limit.used_percent, 0.0)
             resets = f", resets {_moment(limit.resets_at, self._now)}" if limit.resets_at else ""
             rows.append((limit.name, limit.used_percent, f"{left:.0f}% left{resets}"))
+        if self._usage.credentials:
+            rows.append(("credentials", None, self._usage.credentials))
         labels = max((visible_width(label) for label, _, _ in rows), default=0)
         bars = min(max((width - labels) // 3, _MIN_BAR), _MAX_BAR)
         return [

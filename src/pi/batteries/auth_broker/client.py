@@ -1,0 +1,137 @@
+"""Requests of a client to the broker."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+from urllib.parse import quote
+
+import msgspec
+
+from pi.batteries.auth_broker.configuration import BrokerConfig
+from pi.batteries.auth_broker.protocol import (
+    AccountUsage,
+    BrokerRefused,
+    BrokerSnapshot,
+    BrokerUnavailable,
+    Limit,
+    SharedAccount,
+)
+from pi.extension import (
+    ExtensionHttp,
+    HttpError,
+    HttpResponse,
+    Json,
+    PiError,
+    Timeouts,
+)
+
+T = TypeVar("T")
+
+SECONDS = 35.0
+"""How long an answer may take: a refresh waits for the authorization server."""
+
+
+class BrokerClient:
+    """One broker. Raises ``BrokerRefused`` for 401 and 403, else ``BrokerUnavailable``."""
+
+    def __init__(self, http: ExtensionHttp, config: BrokerConfig) -> None:
+        self._http = http
+        self._config = config
+
+    @property
+    def url(self) -> str:
+        """Where the broker is."""
+        return self._config.url
+
+    async def health(self) -> Json:
+        """What the broker says about itself; needs no token."""
+        return (await self._send("GET", "healthz")).json()  # type: ignore[no-any-return]
+
+    async def snapshot(self, known: int | None = None, *, wait: int = 0) -> BrokerSnapshot | None:
+        """The current snapshot; ``None`` if it is still the one of generation ``known``."""
+        headers = {} if known is None else {"If-None-Match": f'"{known}"'}
+        path = f"snapshot?wait={wait}" if wait else "snapshot"
+        response = await self._send("GET", path, headers=headers)
+        return None if response.status == 304 else self._decoded(response, BrokerSnapshot)
+
+    async def add(self, provider: str, entry: Json, label: str = "") -> SharedAccount:
+        """Store a credential at the broker."""
+        body = {"provider": provider, "credential": entry, "label": label}
+        return self._decoded(await self._send("POST", "credential", body), SharedAccount)
+
+    async def refresh(self, id: str, version: int | None) -> SharedAccount:
+        """An account with a token that is valid; ``version`` is the one that was refused."""
+        body = {} if version is None else {"version": version}
+        response = await self._send("POST", f"credential/{quote(id, '')}/refresh", body)
+        return self._decoded(response, SharedAccount)
+
+    async def disable(self, id: str, reason: str) -> SharedAccount:
+        """Stop the use of an account on all machines."""
+        response = await self._send(
+            "POST", f"credential/{quote(id, '')}/disable", {"reason": reason}
+        )
+        return self._decoded(response, SharedAccount)
+
+    async def block(self, id: str, until: int, reason: str) -> SharedAccount:
+        """Stop the use of an account for a while."""
+        body = {"until": until, "reason": reason}
+        response = await self._send("POST", f"credential/{quote(id, '')}/block", body)
+        return self._decoded(response, SharedAccount)
+
+    async def unblock(self, id: str) -> SharedAccount:
+        """Allow the use of an account again."""
+        response = await self._send("DELETE", f"credential/{quote(id, '')}/blocks")
+        return self._decoded(response, SharedAccount)
+
+    async def usage(self) -> tuple[AccountUsage, ...]:
+        """What is left of the accounts."""
+        response = await self._send("GET", "usage")
+        return msgspec.convert(response.json()["accounts"], tuple[AccountUsage, ...])
+
+    async def used(self, id: str, limits: tuple[Limit, ...]) -> None:
+        """Report a request, and what its response says about the limits of the plan."""
+        body = {"id": id, "limits": msgspec.to_builtins(limits), "requests": 1}
+        await self._send("POST", "usage", body)
+
+    async def _send(
+        self, method: str, path: str, body: Json | None = None, *, headers: Json | None = None
+    ) -> HttpResponse:
+        sent = {"Authorization": f"Bearer {self._config.token}", **(headers or {})}
+        if body is not None:
+            sent["Content-Type"] = "application/json"
+        try:
+            response = await self._http.request(
+                f"{self.url}/v1/{path}",
+                method=method,
+                headers=sent,
+                body=b"" if body is None else msgspec.json.encode(body),
+                timeouts=Timeouts(connect=5.0, first_byte=SECONDS, idle=SECONDS),
+            )
+        except HttpError as error:
+            raise BrokerUnavailable(
+                f"The auth broker {self.url} cannot be reached: {error.message}",
+                hint="Check that pi auth-broker serve runs there.",
+            ) from error
+        if response.status in (401, 403):
+            raise BrokerRefused(
+                f"The auth broker {self.url} refuses this machine (status {response.status}).",
+                hint="Set PI_AUTH_BROKER_TOKEN to what pi auth-broker token prints there.",
+            )
+        if response.status >= 400:
+            raise BrokerUnavailable(f"The auth broker {self.url}: {_message(response)}")
+        return response
+
+    def _decoded(self, response: HttpResponse, kind: type[T]) -> T:
+        try:
+            return msgspec.json.decode(response.body, type=kind)
+        except msgspec.MsgspecError as error:
+            raise BrokerUnavailable(
+                f"The answer of the auth broker {self.url} cannot be read: {error}."
+            ) from error
+
+
+def _message(response: HttpResponse) -> str:
+    try:
+        return str(response.json()["error"]["message"])
+    except (PiError, KeyError, TypeError):
+        return f"status {response.status}"

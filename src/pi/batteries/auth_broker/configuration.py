@@ -1,0 +1,93 @@
+"""Where the broker is and how this machine is allowed to use it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from pi.batteries.auth_broker.accounts import Pools, read_pools
+from pi.extension import PiError, Record, field, read_token
+
+DEFAULT_TTL_MS = 3_600_000
+
+
+class BrokerConfig(Record):
+    """A broker and what it needs."""
+
+    url: str
+    token: str
+    ttl_ms: int = DEFAULT_TTL_MS
+    """How old a stored snapshot may be; 0 stores none."""
+    cache: Path = Path()
+    pools: Pools = field(default_factory=dict)
+
+
+URL = "PI_AUTH_BROKER_URL"
+TOKEN = "PI_AUTH_BROKER_TOKEN"
+SNAPSHOT_TTL_MS = "PI_AUTH_BROKER_SNAPSHOT_TTL_MS"
+SNAPSHOT_CACHE = "PI_AUTH_BROKER_SNAPSHOT_CACHE"
+ACCOUNT_POOL_FILE = "PI_AUTH_BROKER_ACCOUNT_POOL_FILE"
+
+
+def variable(environ: Mapping[str, str], name: str) -> str:
+    """Returns a variable, or the same under the older prefix ``OMP_``."""
+    return environ.get(name) or environ.get(f"OMP_{name.removeprefix('PI_')}") or ""
+
+
+def broker_config(
+    environ: Mapping[str, str], setting: Callable[[str], Any], folder: Path
+) -> BrokerConfig | None:
+    """Returns the configured broker; ``None`` without one.
+
+    Raises ``PiError`` for a URL without a token: another credential in its place might bill
+    another account.
+    """
+    url = (variable(environ, URL) or str(setting("auth.broker.url") or "")).rstrip("/")
+    if not url:
+        return None
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise PiError(
+            f"The URL of the auth broker is invalid: {url}.", hint="Use https://host:8765."
+        )
+    token = variable(environ, TOKEN) or _indirect(setting("auth.broker.token"), environ)
+    token = token or read_token(folder / "token") or ""
+    if not token:
+        raise PiError(
+            f"The auth broker {url} needs a token, and there is none.",
+            hint="Set PI_AUTH_BROKER_TOKEN to what pi auth-broker token prints on its machine.",
+        )
+    pools: Pools = {}
+    if pool_file := variable(environ, ACCOUNT_POOL_FILE):
+        path = Path(pool_file).expanduser()
+        try:
+            pools = read_pools(path.read_bytes(), str(path))
+        except OSError as error:
+            raise PiError(f"Cannot read the account pools in {path}: {error.strerror}.") from error
+    cache = variable(environ, SNAPSHOT_CACHE)
+    return BrokerConfig(
+        url=url,
+        token=token,
+        ttl_ms=_ttl(variable(environ, SNAPSHOT_TTL_MS)),
+        cache=Path(cache).expanduser() if cache else folder / "snapshot.enc",
+        pools=pools,
+    )
+
+
+def _indirect(value: Any, environ: Mapping[str, str]) -> str:
+    """Returns a setting; ``$NAME`` is the value of a variable."""
+    text = value if isinstance(value, str) else ""
+    return environ.get(text[1:], "") if text.startswith("$") else text
+
+
+def _ttl(text: str) -> int:
+    if not text:
+        return DEFAULT_TTL_MS
+    if not text.isdecimal():
+        raise PiError(
+            f"PI_AUTH_BROKER_SNAPSHOT_TTL_MS is not a number of milliseconds: {text}.",
+            hint="Use 3600000 for an hour, or 0 to store nothing.",
+        )
+    return int(text)

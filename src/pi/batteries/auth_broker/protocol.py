@@ -1,0 +1,195 @@
+"""What broker and clients exchange, and what the broker stores. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal
+
+from pi.extension import ApiKeyCredential, Json, OAuthCredential, PiError, Record, field
+
+PORT = 8765
+MAX_WAIT = 30.0
+"""Seconds that a request for a newer snapshot may wait."""
+EARLY_MS = 300_000
+"""A login is renewed this long before its expiry."""
+CHECK_SECONDS = 60.0
+"""How often the broker looks for logins to renew."""
+
+_PRIVATE_FIELDS = re.compile(r"(?i)refresh|secret|id_?token|password")
+"""Extra fields of a login that stay with the broker."""
+
+
+class BrokerUnavailable(PiError):
+    """The broker cannot be reached, or has no answer now."""
+
+
+class BrokerRefused(PiError):
+    """The broker refuses the token of this client: never replaced by a cached answer."""
+
+
+class Limit(Record):
+    """A limit of a plan, as a provider reported it."""
+
+    name: str
+    used_percent: float
+    resets_at: float | None = None
+    """Seconds since 1970."""
+
+
+class AccountBlock(Record):
+    """An account that is not to be used for a while, e.g. after a rate limit."""
+
+    until: int
+    """Milliseconds since 1970."""
+    reason: str = ""
+
+
+class StoredAccount(Record):
+    """One credential of the store, with its secrets."""
+
+    id: str
+    provider: str
+    label: str
+    credential: Json
+    """In the form of an entry of ``auth.json``."""
+    version: int = 1
+    """Raised with every new token."""
+    disabled: str = ""
+    """Why it is not used any more; empty if it is."""
+    blocks: tuple[AccountBlock, ...] = ()
+
+    @property
+    def is_login(self) -> bool:
+        """Whether it has to be renewed."""
+        return self.credential.get("type") == "oauth"
+
+    @property
+    def expires(self) -> int:
+        """Milliseconds since 1970."""
+        return int(self.credential.get("expires") or 0)
+
+
+class StoredAccounts(Record):
+    """The content of the store."""
+
+    generation: int = 0
+    """Raised with every change."""
+    accounts: tuple[StoredAccount, ...] = ()
+
+    def account(self, id: str) -> StoredAccount | None:
+        """Returns the account with an id."""
+        return next((each for each in self.accounts if each.id == id), None)
+
+
+class SharedAccount(Record):
+    """An account as clients see it: never with a refresh token."""
+
+    id: str
+    provider: str
+    label: str
+    type: Literal["api_key", "oauth"]
+    access: str
+    """The access token or the key; empty if it is disabled."""
+    version: int
+    expires: int | None = None
+    env: dict[str, str] = field(default_factory=dict)
+    extra: Json = field(default_factory=dict)
+    disabled: str = ""
+    blocked_until: int = 0
+
+    def credential(self) -> ApiKeyCredential | OAuthCredential:
+        """Returns the credential for requests."""
+        if self.type == "api_key":
+            return ApiKeyCredential(key=self.access, env=self.env)
+        return OAuthCredential(
+            access=self.access, refresh="", expires=self.expires or 0, extra=self.extra
+        )
+
+
+class BrokerSnapshot(Record):
+    """All accounts at one time."""
+
+    generation: int
+    generated_at: int
+    """Milliseconds since 1970, by the clock of the broker."""
+    accounts: tuple[SharedAccount, ...] = ()
+
+    def account(self, id: str) -> SharedAccount | None:
+        """Returns the account with an id."""
+        return next((each for each in self.accounts if each.id == id), None)
+
+    def providers(self) -> frozenset[str]:
+        """Returns the providers with an account that is not disabled."""
+        return frozenset(each.provider for each in self.accounts if not each.disabled)
+
+
+class AccountUsage(Record):
+    """What is left of an account, as its clients last saw it."""
+
+    id: str
+    limits: tuple[Limit, ...] = ()
+    seen_at: int = 0
+    requests: int = 0
+
+    @property
+    def used_percent(self) -> float:
+        """The limit that is nearest to its end."""
+        return max((limit.used_percent for limit in self.limits), default=0.0)
+
+
+def shared(account: StoredAccount) -> SharedAccount:
+    """Returns what clients may see of an account."""
+    entry = account.credential
+    until = max((block.until for block in account.blocks), default=0)
+    is_login = account.is_login
+    known = ("type", "access", "refresh", "expires", "key", "env")
+    extra: dict[str, Any] = {
+        name: value
+        for name, value in entry.items()
+        if name not in known and not _PRIVATE_FIELDS.search(name)
+    }
+    secret = entry.get("access") if is_login else entry.get("key")
+    return SharedAccount(
+        id=account.id,
+        provider=account.provider,
+        label=account.label,
+        type="oauth" if is_login else "api_key",
+        access="" if account.disabled else str(secret or ""),
+        version=account.version,
+        expires=account.expires if is_login else None,
+        env=dict(entry.get("env") or {}),
+        extra=extra,
+        disabled=account.disabled,
+        blocked_until=until,
+    )
+
+
+def snapshot_of(stored: StoredAccounts, now_ms: int) -> BrokerSnapshot:
+    """Returns the snapshot for clients."""
+    return BrokerSnapshot(
+        generation=stored.generation,
+        generated_at=now_ms,
+        accounts=tuple(shared(each) for each in stored.accounts),
+    )
+
+
+def label_of(entry: Json) -> str:
+    """Returns the account that a login names; ``default`` if it names none."""
+    for name in ("email", "account", "login", "accountId", "account_id"):
+        if isinstance(entry.get(name), str) and entry[name]:
+            return str(entry[name])
+    return "default"
+
+
+def check_entry(entry: Json) -> None:
+    """Raise ``ValueError`` unless it is a credential that another machine can use."""
+    match entry:
+        case {"type": "oauth", "access": str(), "refresh": str(), "expires": int() | float()}:
+            return
+        case {"type": "api_key", "key": str(key)} if key:
+            if key.startswith("!") or "$" in key:
+                raise ValueError(
+                    "a key that names a variable or a command has a meaning on one machine only"
+                )
+        case _:
+            raise ValueError("the credential is neither a key nor a login")

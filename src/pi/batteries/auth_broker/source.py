@@ -1,0 +1,322 @@
+"""The broker as a source of credentials of a session."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
+
+from pi.batteries.auth_broker.accounts import choose, in_pool, needs_renewal
+from pi.batteries.auth_broker.client import BrokerClient
+from pi.batteries.auth_broker.configuration import BrokerConfig
+from pi.batteries.auth_broker.protocol import (
+    AccountUsage,
+    BrokerRefused,
+    BrokerSnapshot,
+    BrokerUnavailable,
+    Limit,
+    SharedAccount,
+)
+from pi.batteries.auth_broker.snapshot_cache import SnapshotCache
+from pi.extension import (
+    Access,
+    AuthUnavailable,
+    ExtensionAPI,
+    Model,
+    ModelRequest,
+    PiError,
+    Registration,
+    SendRequest,
+    StreamEvent,
+    plan_limits,
+    replace,
+)
+
+REVALIDATE_SECONDS = 0.5
+"""How long a stored snapshot waits for a newer one."""
+RECHECK_SECONDS = 30.0
+"""How old the knowledge about accounts may be before a request looks again."""
+BLOCK_MS = 60_000
+"""How long an account rests after a rate limit without a time of its end."""
+MAX_GIVEN = 50
+MAX_BLOCK_MS = 7 * 24 * 3_600_000
+
+
+class BrokerSource:
+    """Gives requests the access tokens of the broker, and reports to it what responses say."""
+
+    def __init__(self, pi: ExtensionAPI, config: BrokerConfig, client: BrokerClient) -> None:
+        self._pi = pi
+        self._config = config
+        self._client = client
+        self._clock = pi.scope.clock
+        self._cache = SnapshotCache(config.cache, token=config.token, url=config.url)
+        self._snapshot: BrokerSnapshot | None = None
+        self._usage: Mapping[str, AccountUsage] = {}
+        self._current: dict[str, str] = {}
+        """The account that this session uses, by provider."""
+        self._given: dict[str | None, tuple[str, int]] = {}
+        """The account and version of the keys and tokens that were given to requests."""
+        self._checked = float("-inf")
+        self._problem: PiError | None = None
+        self._row: Registration | None = None
+        self._registered: tuple[bool, frozenset[str]] = (False, frozenset())
+        """Whether there was a snapshot, and the providers in it."""
+        self._renewals: dict[str, asyncio.Task[SharedAccount | PiError]] = {}
+
+    async def open(self) -> None:
+        """Read the stored snapshot, ask the broker, and register what it has."""
+        self._pi.auth.hide(self._config.token)
+        self._snapshot = self._stored()
+        await self._revalidate()
+        self._register()
+        self._pi.wrap_model(self._watch)
+
+    @property
+    def snapshot(self) -> BrokerSnapshot | None:
+        """What is known about the accounts."""
+        return self._snapshot
+
+    @property
+    def problem(self) -> PiError | None:
+        """Why the broker could last not be asked."""
+        return self._problem
+
+    # The source -----------------------------------------------------------------------------------
+
+    async def find(self, name: str) -> Access | None:
+        """The credentials of a provider; ``None`` if the broker has none for it."""
+        if self._clock.monotonic() - self._checked > RECHECK_SECONDS:
+            await self._revalidate()
+            self._register()
+        if self._snapshot is None and ":" in name:
+            return None  # a service of an extension, such as an MCP server: not the broker's
+        snapshot = self._require()
+        mine = [
+            a for a in snapshot.accounts if a.provider == name and in_pool(a, self._config.pools)
+        ]
+        if not mine:
+            if any(each.provider == name for each in snapshot.accounts):
+                raise AuthUnavailable(
+                    f"No account of {name} at the auth broker is in the pool of this machine.",
+                    hint="See PI_AUTH_BROKER_ACCOUNT_POOL_FILE.",
+                )
+            return None
+        account = choose(
+            mine,
+            self._usage,
+            now_ms=self._clock.now_ms(),
+            current=self._current.get(name, ""),
+            session=self._pi.context.session_manager.get_session_id(),
+        )
+        if account is None:
+            raise AuthUnavailable(self._none_left(name, mine))
+        if needs_renewal(account, self._clock.now_ms()):
+            account = await self._renewed(account, None)
+        self._current[name] = account.id
+        access = await self._pi.auth.access_of(name, account.credential())
+        if access is not None:
+            self._given.pop(access.api_key, None)
+            self._given[access.api_key] = (account.id, account.version)
+            while len(self._given) > MAX_GIVEN:
+                del self._given[next(iter(self._given))]
+        return access
+
+    async def rejected(self, name: str, access: Access) -> bool:
+        """A provider refused the token: ask for a newer one. False if there is none."""
+        id, version = self._given.get(access.api_key, ("", 0))
+        account = self._account(id)
+        if account is None:
+            return False
+        if account.version > version:
+            # Another request has replaced it already: a refresh would use up a grant for nothing.
+            return True
+        try:
+            new = await self._renewed(account, version)
+        except AuthUnavailable:
+            self._checked = float("-inf")  # it may be disabled now: another one may remain
+            return len(self._others(account)) > 0
+        return new.version != version
+
+    def describe(self, name: str) -> str:
+        """Where the credentials of a provider come from, and what is left."""
+        account = self._account(self._current.get(name, ""))
+        mine = [a for a in self._accounts() if a.provider == name and not a.disabled]
+        if account is None and not mine:
+            return ""
+        chosen = account or mine[0]
+        others = f", one of {len(mine)} accounts" if len(mine) > 1 else ""
+        usage = self._usage.get(chosen.id)
+        left = f", {max(100 - usage.used_percent, 0):.0f}% left" if usage and usage.limits else ""
+        return f"auth broker {self._client.url}: {chosen.label}{others}{left}"
+
+    # Watching responses ---------------------------------------------------------------------------
+
+    async def _watch(self, request: ModelRequest, send: SendRequest) -> AsyncIterator[StreamEvent]:
+        """Report limits of plans and rate limits of the account that a request uses."""
+        before = request.options.on_response
+
+        async def on_response(status: int, headers: Mapping[str, str], model: Model) -> None:
+            if before is not None:
+                await before(status, headers, model)
+            self._seen(status, headers, model.provider)
+
+        options = replace(request.options, on_response=on_response)
+        async for event in send(replace(request, options=options)):
+            yield event
+
+    def _seen(self, status: int, headers: Mapping[str, str], provider: str) -> None:
+        account = self._account(self._current.get(provider, ""))
+        if account is None:
+            return
+        now = self._clock.now_ms()
+        limits = tuple(
+            Limit(name=each.name, used_percent=each.used_percent, resets_at=each.resets_at)
+            for each in plan_limits(headers, now=now / 1000)
+        )
+        known = self._usage.get(account.id, AccountUsage(id=account.id))
+        self._usage = {**self._usage, account.id: replace(known, limits=limits or known.limits)}
+        if status == 429:
+            until = min(_blocked_until(headers, limits, now), now + MAX_BLOCK_MS)
+            blocked = replace(account, blocked_until=until)
+            self._keep(blocked)
+            self._pi.scope.spawn(self._report_block(account.id, until), name="block")
+        self._pi.scope.spawn(self._report_use(account.id, limits), name="usage")
+
+    async def _report_block(self, id: str, until: int) -> None:
+        with suppress(BrokerUnavailable, BrokerRefused):
+            await self._client.block(id, until, "rate limit")
+
+    async def _report_use(self, id: str, limits: tuple[Limit, ...]) -> None:
+        with suppress(BrokerUnavailable, BrokerRefused):
+            await self._client.used(id, limits)
+
+    # Snapshots ------------------------------------------------------------------------------------
+
+    def _stored(self) -> BrokerSnapshot | None:
+        if not self._config.ttl_ms:
+            return None
+        found = self._cache.read()
+        if found is None or self._clock.now_ms() - found.generated_at > self._config.ttl_ms:
+            return None
+        return found
+
+    async def _revalidate(self) -> None:
+        """Ask for a newer snapshot: half a second if there is one to go on with."""
+        limit = REVALIDATE_SECONDS if self._snapshot is not None else None
+        try:
+            async with asyncio.timeout(limit):
+                await self._fetch()
+        except TimeoutError:
+            self._checked = self._clock.monotonic()
+        except BrokerRefused as error:
+            # Never masked by what is stored: access may have been withdrawn on purpose.
+            self._snapshot, self._problem = None, error
+            self._cache.clear()
+        except BrokerUnavailable as error:
+            self._problem = error
+            if self._snapshot is not None and not self._is_fresh(self._snapshot):
+                self._snapshot = None
+
+    async def _fetch(self) -> None:
+        known = self._snapshot
+        new = await self._client.snapshot(None if known is None else known.generation)
+        now = self._clock.now_ms()
+        self._snapshot = replace(known, generated_at=now) if new is None and known else new
+        self._checked, self._problem = self._clock.monotonic(), None
+        if self._config.ttl_ms and self._snapshot is not None:
+            self._cache.write(self._snapshot)
+        providers = [each.provider for each in self._accounts()]
+        if len(providers) != len(set(providers)):  # there is something to balance
+            seen = {each.id: each for each in await self._client.usage()}
+            self._usage = {**self._usage, **seen}
+
+    def _is_fresh(self, snapshot: BrokerSnapshot) -> bool:
+        limit = self._config.ttl_ms or RECHECK_SECONDS * 1000
+        return self._clock.now_ms() - snapshot.generated_at <= limit
+
+    def _require(self) -> BrokerSnapshot:
+        if self._snapshot is not None:
+            return self._snapshot
+        problem = self._problem or BrokerUnavailable("The auth broker was not asked yet.")
+        raise AuthUnavailable(problem.message, hint=problem.hint)
+
+    def _register(self) -> None:
+        """Declare the providers, so that their models can be selected."""
+        names = frozenset() if self._snapshot is None else self._snapshot.providers()
+        is_known = self._snapshot is not None
+        if self._row is not None and (is_known, names) == self._registered:
+            return
+        if self._row is not None:
+            self._row.remove()
+        self._registered = (is_known, names)
+        # Without a snapshot it answers for every name: no local key may be used instead.
+        self._row = self._pi.auth.add_source(
+            self.find,
+            names=None if self._snapshot is None else names,
+            rejected=self.rejected,
+            describe=self.describe,
+            at="first",
+        )
+
+    # Accounts -------------------------------------------------------------------------------------
+
+    def _accounts(self) -> tuple[SharedAccount, ...]:
+        return () if self._snapshot is None else self._snapshot.accounts
+
+    def _account(self, id: str) -> SharedAccount | None:
+        return None if self._snapshot is None else self._snapshot.account(id)
+
+    def _others(self, account: SharedAccount) -> list[SharedAccount]:
+        now = self._clock.now_ms()
+        return [
+            each
+            for each in self._accounts()
+            if each.provider == account.provider
+            and each.id != account.id
+            and not each.disabled
+            and each.blocked_until <= now
+            and in_pool(each, self._config.pools)
+        ]
+
+    def _keep(self, account: SharedAccount) -> None:
+        if self._snapshot is not None:
+            rows = tuple(account if a.id == account.id else a for a in self._snapshot.accounts)
+            self._snapshot = replace(self._snapshot, accounts=rows)
+
+    async def _renewed(self, account: SharedAccount, refused: int | None) -> SharedAccount:
+        """The account with a newer token; concurrent requests share one call."""
+        flight = self._renewals.get(account.id)
+        if flight is None:
+            flight = self._pi.scope.spawn(self._ask(account.id, refused), name="renew")
+            self._renewals[account.id] = flight
+            flight.add_done_callback(lambda _: self._renewals.pop(account.id, None))
+        new = await asyncio.shield(flight)
+        if isinstance(new, PiError):
+            raise AuthUnavailable(new.message, hint=new.hint) from new
+        self._keep(new)
+        return new
+
+    async def _ask(self, id: str, refused: int | None) -> SharedAccount | PiError:
+        try:
+            return await self._client.refresh(id, refused)
+        except (BrokerUnavailable, BrokerRefused) as error:
+            return error
+
+    def _none_left(self, name: str, accounts: list[SharedAccount]) -> str:
+        now = self._clock.now_ms()
+        blocked = [a.blocked_until for a in accounts if not a.disabled and a.blocked_until > now]
+        if blocked:
+            minutes = max((min(blocked) - now) // 60_000, 1)
+            return f"All accounts of {name} at the auth broker rest for {minutes} minutes."
+        reasons = "; ".join(f"{a.label}: {a.disabled}" for a in accounts)
+        return f"All accounts of {name} at the auth broker are disabled: {reasons}"
+
+
+def _blocked_until(headers: Mapping[str, str], limits: tuple[Limit, ...], now: int) -> int:
+    """When an account may be used again after a rate limit."""
+    lower = {name.lower(): value for name, value in headers.items()}
+    with suppress(ValueError):
+        return now + int(float(lower.get("retry-after", "")) * 1000)
+    full = [each.resets_at for each in limits if each.used_percent >= 100 and each.resets_at]
+    return int(max(full) * 1000) if full else now + BLOCK_MS

@@ -1,0 +1,239 @@
+"""The real programs: words of the command line, and a broker that is ended at random."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from bench.mock_process import mock_server
+from tests.ai.auth.authorization_server import (
+    AuthorizationServer,
+    Reply,
+    Visit,
+    authorization_server,
+)
+from tests.cli.program import Program
+
+KEY = '{"mock": {"type": "api_key", "key": "sk-mock-0123456789"}}'
+
+
+def served(cli: Program, *words: str) -> tuple[subprocess.Popen[bytes], str]:
+    """Start a server and return it with its address."""
+    child = cli.start(*words, "--port", "0")
+    assert child.stdout is not None
+    line = child.stdout.readline().decode()
+    if "http" not in line:
+        child.kill()
+        _, errors = child.communicate()
+        raise AssertionError(line + errors.decode())
+    return child, next(word for word in line.split() if word.startswith("http"))
+
+
+def ended(child: subprocess.Popen[bytes]) -> str:
+    """End a server as a service manager does; returns its messages."""
+    child.send_signal(signal.SIGTERM)
+    _, errors = child.communicate(timeout=30)
+    return errors.decode()
+
+
+def test_a_gateway_answers_with_a_key_that_only_the_broker_has(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    host, other = Program.below(tmp_path / "a"), Program.below(tmp_path / "b")
+    host.write("auth.json", KEY)
+    token = host.run("auth-broker", "token").out.strip()
+    moved = host.run("auth-broker", "migrate", "--from-local")
+    assert (moved.code, moved.out) == (0, "Moved mock.\nMoved 1 credentials to the broker.\n")
+    assert json.loads((host.agent_dir / "auth.json").read_text()) == {}
+    broker, url = served(host, "auth-broker", "serve")
+    with mock_server() as server:
+        try:
+            provider = {
+                "baseUrl": f"http://127.0.0.1:{server.port}/v1",
+                "api": "openai-completions",
+                "models": [{"id": "echo-3"}],
+            }
+            other.write("models.json", json.dumps({"providers": {"mock": provider}}))
+            other.environ |= {"PI_AUTH_BROKER_URL": url, "PI_AUTH_BROKER_TOKEN": token}
+            gateway, address = served(other, "auth-gateway", "serve")
+            try:
+                gateway_token = other.run("auth-gateway", "token").out.strip()
+                answer = asyncio.run(_asked(address, gateway_token))
+            finally:
+                messages = ended(gateway)
+            checked = other.run("auth-gateway", "check", "--strict")
+        finally:
+            messages += ended(broker)
+    assert "choices" in answer, answer
+    assert answer["choices"][0]["message"]["content"]
+    assert answer["model"] == "mock/echo-3"
+    assert (checked.code, checked.out) == (0, f"mock: ready (auth broker {url}: default)\n")
+    assert messages == ""
+    assert token not in url + messages
+
+
+async def _asked(address: str, token: str) -> Any:
+    question = {"model": "mock/echo-3", "messages": [{"role": "user", "content": "hi"}]}
+    headers = {"Authorization": f"Bearer {token}"}
+    async with (
+        aiohttp.ClientSession(headers=headers) as http,
+        http.post(f"{address}/chat/completions", json=question) as response,
+    ):
+        return await response.json()
+
+
+def test_a_login_is_sent_to_the_broker_over_ssh(tmp_path: Path) -> None:
+    cli, tools = Program.below(tmp_path), tmp_path / "tools"
+    tools.mkdir()
+    ssh, seen = tools / "ssh", tmp_path / "seen"
+    ssh.write_text(f'#!/bin/sh\n{{ echo "$@"; cat; }} > {seen}\n[ "$2" != bad@host ]\n')
+    ssh.chmod(0o700)
+    cli.environ["PATH"] = f"{tools}:/usr/bin:/bin"
+    words = ("auth-broker", "login", "groq", "--with-key", "--label", "work", "--via")
+
+    done = cli.run(*words, "me@host", piped="gsk-0123456789\n")
+
+    assert (done.code, done.out) == (0, "Sent the login to groq to me@host.\n")
+    line, _, sent = seen.read_text().partition("\n")
+    assert line == "-- me@host pi auth-broker import - --label work"
+    assert json.loads(sent) == {"groq": {"type": "api_key", "key": "gsk-0123456789"}}
+    assert not list(cli.agent_dir.rglob("accounts.json"))
+    failed = cli.run(*words, "bad@host", piped="gsk-0123456789\n")
+    assert failed.code == 1
+    assert "bad@host did not take the login" in failed.err
+    assert "is not user@host" in cli.run(*words[:-1], "--via=-oProxyCommand=x").err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("auth-broker", "serve", "--no-auth", "--host", "0.0.0.0"), "--no-auth is refused"),
+        (("auth-gateway", "serve", "--no-auth", "--host", "::"), "--no-auth is refused"),
+        (("auth-broker", "dance"), "Unknown words"),
+        (("auth-broker", "logout", "missing"), "no account missing"),
+    ],
+)
+def test_words_that_are_refused(tmp_path: Path, words: tuple[str, ...], message: str) -> None:
+    done = Program.below(tmp_path).run(*words)
+
+    assert (done.code, done.out) == (1, "")
+    assert message in done.err
+    assert "Traceback" not in done.err
+
+
+class Punishing:
+    """Makes an authorization server revoke everything if a refresh token is used twice."""
+
+    def __init__(self, server: AuthorizationServer) -> None:
+        self._server = server
+        self._page = server.pages["/token"]
+        self.reused: list[str] = []
+        self.busy = 0
+        self.down = False
+        server.pages["/token"] = self.token
+
+    async def token(self, visit: Visit) -> Reply:
+        if self.down:
+            return Reply(503, "down")
+        self.busy += 1
+        try:
+            given = visit.fields["refresh_token"]
+            if given not in self._server.refresh_tokens:
+                self.reused.append(given)
+                self._server.refresh_tokens.clear()
+            reply = self._page(visit)
+            return reply if isinstance(reply, Reply) else await reply
+        finally:
+            self.busy -= 1
+
+
+@pytest.mark.full
+@pytest.mark.timeout(300)
+async def test_a_thousand_requests_while_the_broker_is_ended_at_random(  # noqa: C901 (one story)
+    tmp_path: Path,
+) -> None:
+    """50 clients, logins that last some seconds, SIGTERM at any moment and SIGKILL between
+    refreshes: one refresh for each version, and no refresh token is used twice."""
+    cli, chance = Program.below(tmp_path), random.Random(7)
+    async with authorization_server() as issuer:
+        punishing = Punishing(issuer)
+        # A login is renewed five minutes early, and pi counts five minutes less than was granted.
+        issuer.lifetime = 601
+        clients = {"anthropic": issuer.clients}
+        cli.write("settings.json", json.dumps({"oauthClients": clients}))
+        entry = {"type": "oauth", "access": "access-0", "refresh": "refresh-0", "expires": 0}
+        given = {"anthropic": {**entry, "email": "a@b.c"}}
+        await asyncio.to_thread(cli.run, "auth-broker", "import", "-", piped=json.dumps(given))
+        token = (await asyncio.to_thread(cli.run, "auth-broker", "token")).out.strip()
+        broker, url = await asyncio.to_thread(served, cli, "auth-broker", "serve")
+        port = url.rpartition(":")[2]
+        counts = {"done": 0, "restarts": 0, "kills": 0}
+
+        def stored() -> Any:
+            (row,) = json.loads(next(cli.agent_dir.rglob("accounts.json")).read_text())["accounts"]
+            return row
+
+        seen: dict[int, set[str]] = {}
+
+        async def ask(http: aiohttp.ClientSession, id: str) -> None:
+            while counts["done"] < 1000:
+                try:
+                    async with http.post(f"{url}/v1/credential/{id}/refresh", json={}) as reply:
+                        if reply.status != 200:
+                            assert reply.status != 410, await reply.text()
+                            continue
+                        account = await reply.json()
+                except (aiohttp.ClientError, ConnectionError):
+                    await asyncio.sleep(0.05)
+                    continue
+                seen.setdefault(account["version"], set()).add(account["access"])
+                counts["done"] += 1
+                await asyncio.sleep(chance.uniform(0.1, 0.6))
+
+        async def restart() -> None:
+            nonlocal broker
+            while counts["done"] < 1000:
+                await asyncio.sleep(chance.uniform(0.2, 1.2))
+                if chance.random() < 0.5:
+                    broker.send_signal(signal.SIGTERM)  # a refresh in flight is finished
+                else:
+                    # No program survives a kill between the issue of a token and its arrival on
+                    # the disk, so this one comes while nothing is issued.
+                    punishing.down = True
+                    while punishing.busy or stored()["version"] != issuer.grants + 1:  # noqa: ASYNC110
+                        await asyncio.sleep(0.01)
+                    broker.send_signal(signal.SIGKILL)
+                    counts["kills"] += 1
+                await asyncio.to_thread(broker.communicate)
+                punishing.down = False
+                broker = await asyncio.to_thread(cli.start, "auth-broker", "serve", "--port", port)
+                assert broker.stdout is not None
+                await asyncio.to_thread(broker.stdout.readline)
+                counts["restarts"] += 1
+
+        headers = {"Authorization": f"Bearer {token}"}
+        async with aiohttp.ClientSession(headers=headers) as http:
+            async with http.get(f"{url}/v1/snapshot") as reply:
+                (account,) = (await reply.json())["accounts"]
+            async with asyncio.TaskGroup() as group:
+                group.create_task(restart())
+                for _ in range(50):
+                    group.create_task(ask(http, account["id"]))
+        await asyncio.to_thread(ended, broker)
+
+        assert punishing.reused == []
+        assert all(len(tokens) == 1 for tokens in seen.values())
+        row = stored()
+        assert row["version"] == issuer.grants + 1
+        assert row["credential"]["refresh"] in issuer.refresh_tokens
+        assert row["credential"]["email"] == "a@b.c"
+        assert counts["restarts"] >= 3
+        assert issuer.grants >= 3
