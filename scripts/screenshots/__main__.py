@@ -259,6 +259,34 @@ def take(shot: Shot, folder: Path) -> str:
         return picture(seen.cells(), title=shot.title)
 
 
+def take_story(until: Sequence[str], rows: int, title: str, folder: Path) -> str:
+    """A plan that three agents carry out, as far as the screen that shows ``until``."""
+    project, agent = folder / "project", folder / ".pi" / "agent"
+    for place in (project, agent):
+        place.mkdir(parents=True)
+    for name, text in CART.items():
+        (project / name).write_text(text)
+    on = {"plan": {"enabled": True}, "task": {"enabled": True}}
+    (agent / "settings.json").write_text(json.dumps({"lastChangelogVersion": __version__, **on}))
+    model = Path(__file__).with_name("story_model.py")
+    program = str(Path(sys.executable).with_name("pi"))
+    command = [program, "-e", str(model), "--model", "faux/faux", "--plan-mode"]
+    with running(command, cwd=project, env=_environment(folder), rows=rows) as seen:
+        seen.wait_for("(faux) faux", "plan mode")
+        seen.type("Add discounts to the cart" + ENTER)
+        seen.wait_for("Approve and compact")
+        if "Approve and compact" not in until:
+            seen.type(ENTER)
+            seen.wait_for(*until)
+        return picture(seen.cells(), title=title)
+
+
+AGENT_STORY = {
+    "story-plan": (("Approve and compact",), 36, "A scout has looked; the plan waits for you"),
+    "story-review": (("the review approves",), 36, "Three agents carry it out, one reviews"),
+}
+
+
 def take_agents(folder: Path) -> str:
     """Sub-agents at work, and the screen of ``/agents``."""
     project, agent = folder / "project", folder / ".pi" / "agent"
@@ -347,6 +375,7 @@ def main(names: Sequence[str]) -> None:
     makers |= {name: partial(take, shot) for name, shot in SHOTS.items()}
     makers |= {name: partial(take_scene, name) for name in DESIGN}
     makers |= {name: partial(take_plan, *story) for name, story in PLAN_STORY.items()}
+    makers |= {name: partial(take_story, *story) for name, story in AGENT_STORY.items()}
     makers |= {"states": take_states, "narrow": take_narrow}
     makers |= {"rewind": take_rewind, "agents": take_agents}
     for name in names or makers:

@@ -201,6 +201,7 @@ from pi.coding.extension_host.events.session import (
     ModelSelectEvent,
     ResourcesAnswer,
     ResourcesDiscoverEvent,
+    SessionAbortEvent,
     SessionForkEvent,
     SessionInfoChangedEvent,
     SessionShutdownEvent,
@@ -286,12 +287,12 @@ if TYPE_CHECKING:
         ConvertedDocument,
         convert_document,
     )
+    from pi.coding.files.git_commands import WorkingCopyFailed
     from pi.coding.files.syntax import SYNTAX_LANGUAGES, can_parse_syntax, syntax_language
     from pi.coding.files.working_copies import (
         ClosedCopy,
         Patch,
         WorkingCopy,
-        WorkingCopyFailed,
         make_working_copy,
         sweep_working_copies,
     )
@@ -374,11 +375,11 @@ else:
                 "can_parse_syntax",
                 "syntax_language",
             ),
+            "pi.coding.files.git_commands": ("WorkingCopyFailed",),
             "pi.coding.files.working_copies": (
                 "ClosedCopy",
                 "Patch",
                 "WorkingCopy",
-                "WorkingCopyFailed",
                 "make_working_copy",
                 "sweep_working_copies",
             ),
@@ -606,6 +607,7 @@ __all__ = [
     "SendRequest",
     "ServedRequest",
     "ServerGuard",
+    "SessionAbortEvent",
     "SessionBeforeCompactEvent",
     "SessionBeforeForkEvent",
     "SessionBeforeSwitchEvent",

@@ -142,9 +142,17 @@ class ConsentStore:
 class Consent:
     """The decisions of one session. Asks the user about definitions that are not decided."""
 
-    def __init__(self, store: ConsentStore, *, warn: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        store: ConsentStore,
+        *,
+        warn: Callable[[str], None],
+        user: Callable[[], ExtensionUI] | None = None,
+    ) -> None:
         self._store = store
         self._warn = warn
+        self._user = user
+        """The user interface to ask with on behalf of nested sessions, which have none."""
         self._session: dict[str, bool] = {}
         """Answers for this session only, including dismissed dialogs and missing users."""
         self._lock = asyncio.Lock()
@@ -157,6 +165,8 @@ class Consent:
 
         Skipped requests are reported once per session, one line for each file.
         """
+        if not ui.has_ui and self._user is not None:
+            ui = self._user()
         async with self._lock:
             stored = self._store.decisions()
             allowed: list[ConsentRequest] = []

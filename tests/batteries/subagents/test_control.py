@@ -112,6 +112,29 @@ async def test_escape_at_rest_ends_what_works_in_the_background(tmp_path: Path) 
         assert agents.tree.get("a").state == "cancelled"  # type: ignore[union-attr]
 
 
+async def test_an_abort_at_rest_ends_what_works_in_the_background(tmp_path: Path) -> None:
+    """As clients of RPC and of the SDK send it: there is no key."""
+    gate, seen = Gate(), list[bool]()
+
+    def watching(pi: Any) -> None:
+        pi.on("session_abort", lambda event, ctx: seen.append(event.was_idle))
+
+    script = Script(main=[calls("task", task="x", name="a", background=True), says("started")])
+    async with agent_session(tmp_path, script, gate.extension, watching, mode="rpc") as (
+        hosted,
+        agents,
+    ):
+        await hosted.session.prompt("go")
+        await gate.until(1)
+        count = len(hosted.fixture.provider.requests)
+        await hosted.session.abort()
+
+        assert agents.tree.get("a").state == "cancelled"  # type: ignore[union-attr]
+        assert (gate.waiting, seen) == (0, [True])
+        await hosted.session.wait_for_idle()
+        assert len(hosted.fixture.provider.requests) == count  # its report starts no run
+
+
 @pytest.mark.behaviour("sub-agent-always-settles")
 async def test_an_agent_whose_session_is_killed_settles_its_parent(tmp_path: Path) -> None:
     gate = Gate()

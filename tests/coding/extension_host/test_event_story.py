@@ -133,6 +133,7 @@ async def act(hosted: ExtensionFixture) -> None:
     with suppress(PiError):  # a guard that failed forbids it
         await session.shell.run("true")
     await session.info.rename("a story")
+    await session.abort()
     first, *_ = session.info.fork_points()
     await session.compact()
     with pytest.raises(PiError, match="compact"):

@@ -9,11 +9,14 @@ from typing import Any
 
 import pytest
 
+from pi.base.errors import PiError
+from pi.coding.files.git_commands import WorkingCopyFailed
+from pi.coding.files.layers import FileChange, FileWrite, FileWritten, writing_for
+from pi.coding.files.local import LocalFiles
 from pi.coding.files.working_copies import (
     ClosedCopy,
     Patch,
     WorkingCopy,
-    WorkingCopyFailed,
     make_working_copy,
     sweep_working_copies,
 )
@@ -123,6 +126,77 @@ async def test_a_patch_carries_every_kind_of_change_back(repository: Path, tmp_p
     assert contents(repository) == expected | {"ignored": (b"secret\n", 0)}
     assert await copy.close(discard=True) == ClosedCopy()
     assert not copy.folder.exists()
+
+
+async def test_a_patch_goes_through_the_file_layers(repository: Path, tmp_path: Path) -> None:
+    copy = await make(repository, tmp_path)
+    change(copy.path)
+    seen: list[tuple[str, bool, bool, str]] = []
+
+    async def layer(change: FileChange, write: FileWrite) -> FileWritten:
+        before = change.path.read_bytes() if change.path.is_file() else None
+        is_removed = change.after is None
+        assert change.before == (None if is_removed and change.path.is_symlink() else before)
+        name = str(change.path.relative_to(repository))
+        seen.append((name, change.before is None, is_removed, change.call_id))
+        return await write(change)
+
+    files = LocalFiles(lambda: repository, home=str(tmp_path), layers=lambda: [layer])
+    with writing_for("call"):
+        await copy.apply(await copy.patch(), files=files)
+
+    expected = contents(copy.path)
+    assert contents(repository) == expected | {"ignored": (b"secret\n", 0)}
+    assert {name for name, *_ in seen} >= {"changed", "kept", "made/binary"}
+    assert {call for *_, call in seen} == {""}
+    assert await copy.close(discard=True) == ClosedCopy()
+    assert not copy.folder.exists()
+
+
+@pytest.mark.parametrize("refused", range(5))
+async def test_a_layer_that_refuses_one_file_leaves_all_as_they_were(
+    repository: Path, tmp_path: Path, refused: int
+) -> None:
+    copy = await make(repository, tmp_path)
+    change(copy.path)
+    (copy.path / "folder").mkdir()
+    (copy.path / "folder/a").write_text("a")
+    before = contents(repository)
+    count = 0
+
+    async def layer(change: FileChange, write: FileWrite) -> FileWritten:
+        nonlocal count
+        count += 1
+        if count == refused + 1:
+            raise PiError("not here")
+        return await write(change)
+
+    files = LocalFiles(lambda: repository, home=str(tmp_path), layers=lambda: [layer])
+    with pytest.raises(PiError, match="not here"):
+        await copy.apply(await copy.patch(), files=files)
+
+    assert contents(repository) == before
+    closed = await copy.close()
+    assert closed.branch == copy.branch
+
+
+async def test_line_ends_and_names_that_look_alike(repository: Path, tmp_path: Path) -> None:
+    (repository / ".gitattributes").write_text("*.crlf text eol=crlf\n")
+    (repository / "a.crlf").write_bytes(b"1\r\n2\r\n")
+    copy = await make(repository, tmp_path)
+    (copy.path / "a.crlf").write_bytes(b"1\r\n2\r\n3\r\n")
+    files = LocalFiles(lambda: repository, home=str(tmp_path))
+    await copy.apply(await copy.patch(), files=files)
+    assert (repository / "a.crlf").read_bytes() == b"1\r\n2\r\n3\r\n"
+    await copy.close(discard=True)
+
+    (repository / "a b").write_text("mine")
+    other = await make(repository, tmp_path)
+    (other.path / "a\u00a0b").write_text("theirs")
+    with pytest.raises(PiError, match="looks like"):
+        await other.apply(await other.patch(), files=files)
+    assert (repository / "a b").read_text() == "mine"
+    assert (await other.close()).branch == other.branch
 
 
 async def test_a_conflict_changes_nothing_and_the_branch_stays(

@@ -71,6 +71,16 @@ async def test_an_allowed_definition_is_not_asked_about_again(store: ConsentStor
     assert len(user.questions) == 1
 
 
+async def test_a_nested_session_asks_the_user_of_the_outer_one(store: ConsentStore) -> None:
+    """Whichever of both comes first."""
+    user = Answers(ALLOW_ONCE.label)
+    shared = Consent(store, warn=lambda text: None, user=lambda: user)
+
+    assert await shared.allowed([HOOK], ExtensionUI()) == [HOOK]
+    assert await shared.allowed([HOOK], user) == [HOOK]
+    assert len(user.questions) == 1
+
+
 @pytest.mark.parametrize(
     "changed",
     [

@@ -60,6 +60,8 @@ def extension(pi: ExtensionAPI) -> None:
     pi.add_policy(guard, at="last")
     pi.wrap_files(guard.write, at="first")
     pi.wrap_spawn(guard.spawn, at="last")
+    # Others that change files by themselves ask it: merges of sub-agents.
+    pi.provide("plan-mode", planning.mode)
     # A sandbox inside of a sandbox cannot be set up: that of others yields while this one is used.
     pi.provide("command-sandbox", guard)
 
@@ -92,11 +94,14 @@ class Planning:
             return False
         return not any(isinstance(each, MessageEntry) for each in ctx.session_manager.get_branch())
 
-    def session_tree(self, event: SessionTreeEvent, ctx: ExtensionContext) -> None:
+    async def session_tree(self, event: SessionTreeEvent, ctx: ExtensionContext) -> None:
         """Use the state of the branch that the session moved to."""
+        was_on = self.mode.is_on
         self.mode.restore()
         if self.mode.is_on:
             self._proposals.declare()
+        if self.mode.is_on != was_on:
+            await self.mode.publish()
 
     async def session_compact(self, event: SessionCompactEvent, ctx: ExtensionContext) -> None:
         """Repeat the announcement if the compaction has removed it."""

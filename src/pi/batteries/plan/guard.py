@@ -38,7 +38,7 @@ a list, or open nested sessions, which this guard restricts as well."""
 FILE_TOOLS = ("write", "edit")
 OWN_PROGRAMS = frozenset({"user", "extension", "hook", "lsp", "mcp", "matcher", "browser"})
 """Kinds of programs that the user or pi starts, not the model."""
-KERNEL = "kernel"
+KERNEL, AGENT = "kernel", "agent"
 
 
 class PlanState(Protocol):
@@ -136,6 +136,14 @@ class PlanGuard(Policy):
             return request
         if request.kind == KERNEL:
             raise SpawnRefused("Plan mode is on: no kernel is started.", hint="/plan off ends it.")
+        if request.kind == AGENT:
+            # It would keep neither the tools nor the files from being used, and in the sandbox it
+            # has no network to reach its model.
+            raise SpawnRefused(
+                "Plan mode is on: an agent in a process of its own (PI_SUBPROCESS_CMD) is not"
+                " started, because plan mode cannot restrict it.",
+                hint="Unset PI_SUBPROCESS_CMD, or leave plan mode with /plan off.",
+            )
         env = {**request.env, **ENVIRONMENT}
         support = await self.sandbox()
         if support is not None:
@@ -152,7 +160,7 @@ class PlanGuard(Policy):
 
     async def covers(self, request: SpawnRequest) -> bool:
         """Whether ``spawn`` runs a program in a sandbox: others need not add theirs."""
-        if not self._state.is_on or request.kind in (KERNEL, *OWN_PROGRAMS):
+        if not self._state.is_on or request.kind in (KERNEL, AGENT, *OWN_PROGRAMS):
             return False
         return await self.sandbox() is not None
 

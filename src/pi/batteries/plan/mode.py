@@ -105,7 +105,7 @@ class PlanMode:
         await self._store()
         await self.announce()
         self._show()
-        await self._pi.publish("plan_mode", {"on": True, "file": str(self.file)})
+        await self.publish()
 
     async def leave(self, message: str | None = texts.OFF) -> None:
         """Switch plan mode off and use the previous model again."""
@@ -118,7 +118,11 @@ class PlanMode:
         if message is not None:
             await self._say(message)
         self._show()
-        await self._pi.publish("plan_mode", {"on": False, "file": str(self.file)})
+        await self.publish()
+
+    async def publish(self) -> None:
+        """Inform other extensions and clients of the state."""
+        await self._pi.publish("plan_mode", {"on": self.is_on, "file": str(self.file)})
 
     async def announce(self) -> None:
         """Inform the model that plan mode is on."""

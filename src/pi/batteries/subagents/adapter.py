@@ -23,6 +23,7 @@ from pi.extension import (
     ExtensionContext,
     Next,
     Policy,
+    SessionAbortEvent,
     SessionShutdownEvent,
     SessionStartEvent,
     replace,
@@ -70,6 +71,8 @@ def extension(pi: ExtensionAPI) -> None:
     agents = SubAgents(pi)
     pi.on("session_start", agents.session_start)
     pi.on("session_shutdown", agents.session_shutdown)
+    pi.on("session_abort", agents.session_abort)
+    pi.events.on("plan_mode", agents.plan_mode)
     pi.on("before_agent_start", agents.prompted)
 
 
@@ -217,6 +220,16 @@ class SubAgents:
         """Cancel every agent: the user has stopped the run."""
         self._is_quiet = True
         await self.work.cancel(self.tree.active())
+
+    async def plan_mode(self, data: Any) -> None:
+        """Plan mode restricts nested sessions, but no programs that run already: end those."""
+        if isinstance(data, dict) and data.get("on") is True:
+            await self.work.end_processes("plan mode was switched on")
+
+    async def session_abort(self, event: SessionAbortEvent, ctx: ExtensionContext) -> None:
+        """An abort at rest, as clients of RPC send it: ends the agents in the background."""
+        if self.tree.active():
+            await self.stopped()
 
     async def stopped(self) -> None:
         """Cancel every agent, and wait for it as long as the run may take to end."""

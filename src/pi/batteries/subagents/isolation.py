@@ -14,6 +14,7 @@ from pi.extension import (
     ClosedCopy,
     ExtensionAPI,
     Patch,
+    PiError,
     Record,
     StreamOptions,
     ToolFailed,
@@ -26,6 +27,8 @@ from pi.extension import (
 )
 
 FOLDER = "working-copies"
+PLAN_MODE = "plan-mode"
+"""The service of the battery ``plan``."""
 MESSAGE_TOKENS = 300
 MAX_SHOWN_FILES = 20
 MAX_DIFF = 30_000
@@ -37,6 +40,12 @@ and, if it needs one, a blank line and a body that says why. Answer with the mes
 Task: {task}
 
 {diff}"""
+
+
+def is_planning(pi: ExtensionAPI) -> bool:
+    """Whether plan mode is on: nothing may change then."""
+    mode: Any = pi.service(PLAN_MODE)
+    return mode is not None and mode.is_on
 
 
 class MergeReport(Record):
@@ -97,6 +106,9 @@ class IsolatedCopies:
         if not merge:
             return await self._close(copy, "Its changes were not merged.")
         get = self._pi.settings.get
+        if is_planning(self._pi):
+            await copy.commit(await self._message(node, patch))
+            return await self._close(copy, "Its changes were not merged: plan mode is on.")
         if get("task.isolation.apply") is not True:
             await copy.commit(await self._message(node, patch))
             return await self._close(copy, "Its changes were not merged (task.isolation.apply).")
@@ -110,11 +122,15 @@ class IsolatedCopies:
     ) -> MergeReport:
         try:
             async with self._lock:
-                await (copy.pick() if by_commit else copy.apply(patch))
-        except WorkingCopyFailed as error:
+                # Through the file layers: guards can refuse it, rewind can take it back.
+                layered = self._pi.context.files
+                await (copy.pick() if by_commit else copy.apply(patch, files=layered))
+        except PiError as error:
+            is_conflict = isinstance(error, WorkingCopyFailed)
+            note = "Merge conflict" if is_conflict else "Its changes were not merged"
             if node is not None:
                 await copy.commit(await self._message(node, patch))
-            return await self._close(copy, f"Merge conflict: {error.message}")
+            return await self._close(copy, f"{note}: {error.message}")
         shown = ", ".join(patch.files[:MAX_SHOWN_FILES])
         more = len(patch.files) - MAX_SHOWN_FILES
         files = f"{shown} and {more} more" if more > 0 else shown

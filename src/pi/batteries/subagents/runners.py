@@ -1,7 +1,8 @@
 """How an agent runs: as a nested session of this process, or in a process of its own.
 
 A nested session has the guards, wraps and trust of its parent. ``PI_SUBPROCESS_CMD`` names a
-program to run instead, which speaks pi's RPC protocol; what wraps processes wraps it, too.
+program to run instead, which speaks pi's RPC protocol; what wraps processes wraps it, too. Policies
+do not reach it, so that plan mode refuses to start it.
 """
 
 from __future__ import annotations

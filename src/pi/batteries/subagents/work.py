@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 
 from pi.batteries.subagents.definitions import AgentDefinition
-from pi.batteries.subagents.isolation import IsolatedCopies
+from pi.batteries.subagents.isolation import IsolatedCopies, is_planning
 from pi.batteries.subagents.launching import (
     TASK,
     AgentCatalog,
@@ -269,7 +269,11 @@ class AgentWork:
         if job.item.output_schema is not None:
             system += "\n\n" + JSON_RESULT.format(schema=output_text(job.item.output_schema))
         spec = replace(spec, system=system)
-        return await ProcessRunner.open(self._pi, node, spec, self.tree.changed)
+        runner = await ProcessRunner.open(self._pi, node, spec, self.tree.changed)
+        if is_planning(self._pi):  # it was switched on while the program started
+            await runner.close()
+            raise ToolFailed("plan mode was switched on")
+        return runner
 
     async def _within(self, runner: Runner, text: str, seconds: float) -> tuple[RunEnd, bool]:
         """Run a prompt; aborts it after ``seconds``, if there is a limit."""
@@ -431,6 +435,18 @@ class AgentWork:
         for node in active:
             await node.wait()
         return len(active)
+
+    async def end_processes(self, why: str) -> None:
+        """Cancel the agents that run in processes of their own, and end their processes."""
+        every = (*self.tree.active(), *self._parked)
+        nodes = [node for node in every if isinstance(node.runner, ProcessRunner)]
+        for node in nodes:
+            if node.is_active:
+                node.notes.append(f"It was cancelled: {why}.")
+        await self.cancel(nodes)
+        for node in nodes:
+            if (runner := node.drop_runner()) is not None:
+                await runner.close()
 
     async def close(self) -> None:
         """Cancel everything; with the end of the session."""

@@ -28,7 +28,8 @@ from pi.coding.batch.results import (
 )
 from pi.coding.batch.tasks import BatchTask, checked_tasks, file_names
 from pi.coding.batch.workers import WorkerLost, WorkerPool
-from pi.coding.files.working_copies import REPOSITORIES, sweep_working_copies
+from pi.coding.files.clones import REPOSITORIES
+from pi.coding.files.working_copies import sweep_working_copies
 from pi.coding.runtime.embedding import AgentSessionOptions
 
 Redo: TypeAlias = Literal["failed", "all"]

@@ -91,8 +91,17 @@ class ExtensionHost:
         self.forwarder = AgentEventForwarder(bus, self.policy, self.updates, clock)
         self.providers = Providers()
         # A nested session has no user of its own: answers of the user hold in both.
-        own = Consent(ConsentStore(agent_dir / "consent.json", clock=clock), warn=report)
-        self.consent: Consent = own if parent is None else parent.consent
+        # It asks through the outer session: otherwise, if it comes first, it would decide for both
+        # that there is no user.
+        self.consent: Consent = (
+            parent.consent
+            if parent is not None
+            else Consent(
+                ConsentStore(agent_dir / "consent.json", clock=clock),
+                warn=report,
+                user=lambda: self._connection.ui,
+            )
+        )
         self.next_turn = NextTurnMessages()
         """Messages that are sent together with the next prompt."""
         self.pending_actions = PendingActions()

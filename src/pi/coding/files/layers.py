@@ -80,6 +80,16 @@ def writing_for(call_id: str) -> Iterator[Writing]:
         _writing.reset(mark)
 
 
+@contextmanager
+def outside_calls() -> Iterator[None]:
+    """Write without belonging to the tool call that is running."""
+    mark = _writing.set(None)
+    try:
+        yield
+    finally:
+        _writing.reset(mark)
+
+
 async def write_through(layers: Sequence[FileLayer], change: FileChange, write: FileWrite) -> None:
     """Write through all layers, and collect the result for the tool call."""
     written = await through(layers, change, write)

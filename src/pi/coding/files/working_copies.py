@@ -10,7 +10,6 @@ copy, stays.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import os
 import re
@@ -18,38 +17,31 @@ import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import field
 
-from pi.base.errors import PiError
 from pi.base.files import replace_file
-from pi.base.locks import FileLock
-from pi.base.processes import SpawnFailed, run
 from pi.base.records import Record
+from pi.coding.files.git_commands import (
+    WorkingCopyFailed,
+    git,
+    run_git,
+    top_level,
+    without_repository,
+)
 from pi.coding.files.overlays import changed_paths, mount, unmount
+
+if TYPE_CHECKING:
+    from pi.coding.files.local import LocalFiles
 
 CopyKind: TypeAlias = Literal["worktree", "copy", "overlay", "clone"]
 
-REPOSITORIES = "repositories"
-"""The folder of the repositories that clones share."""
 MAX_FILES = 50_000
 MAX_BYTES = 2 * 1024**3
 """Limits of a plain copy: a home folder is not copied by accident."""
 MAX_PATCH = 32 * 1024**2
-TIMEOUT = 600.0
 _LABEL = "state.json"
-
-_QUIET = (
-    "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "commit.gpgSign=false",
-    "-c", "user.name=pi", "-c", "user.email=pi@localhost", "-c", "core.quotePath=false",
-    "-c", "gc.auto=0",
-)  # fmt: skip
-"""No hooks and no signatures: both may ask, or run what the task has written."""
-
-
-class WorkingCopyFailed(PiError):
-    """A working copy could not be made, compared or applied."""
 
 
 class Patch(Record):
@@ -130,8 +122,12 @@ class WorkingCopy(Record):
         output.unlink()
         return Patch(text=text, files=files, size=size)
 
-    async def apply(self, patch: Patch) -> None:
-        """Apply ``patch`` to the original: all of it or, with ``WorkingCopyFailed``, nothing."""
+    async def apply(self, patch: Patch, *, files: LocalFiles | None = None) -> None:
+        """Apply ``patch`` to the original: all of it or, with ``WorkingCopyFailed``, nothing.
+
+        With ``files`` each file is written through its layers, like a write of a tool: they may
+        refuse it with an error of their own, and histories include it.
+        """
         if not patch.is_complete:
             raise WorkingCopyFailed(
                 f"The changes are too large to apply ({patch.size >> 20} MiB).",
@@ -139,22 +135,42 @@ class WorkingCopy(Record):
             )
         if not patch.text:
             return
-        root = await _top_level(self.source, self.environ) or self.source
-        for check in (["--check"], []):
-            done = await _run(
-                ["apply", "--binary", "--whitespace=nowarn", *check, "-"],
-                root,
-                self.environ,
-                input=patch.text,
+        root = await top_level(self.source, self.environ) or self.source
+        await self._apply_in(root, patch, self.environ, "--check")
+        if files is None:
+            await self._apply_in(root, patch, self.environ)
+        else:
+            await self._apply_through(files, root, patch)
+
+    async def _apply_through(self, files: LocalFiles, root: Path, patch: Patch) -> None:
+        from pi.coding.files.merging import copy_paths, write_merged  # deferred: rarely used
+
+        merged = self.folder / "merged"
+        merged.mkdir()
+        try:
+            await asyncio.to_thread(copy_paths, root, merged, patch.files)
+            # The attributes of the repository, such as line ends, hold here, too.
+            git_dir = str(self.folder / "git")
+            if self.kind != "copy":
+                found = await git(["rev-parse", "--absolute-git-dir"], root, self.environ)
+                git_dir = found.rstrip("\n")
+            where = {**self.environ, "GIT_DIR": git_dir, "GIT_WORK_TREE": str(merged)}
+            await self._apply_in(merged, patch, where)
+            await write_merged(files, root, merged, patch.files)
+        finally:
+            await asyncio.to_thread(shutil.rmtree, merged, ignore_errors=True)
+
+    async def _apply_in(
+        self, folder: Path, patch: Patch, environ: Mapping[str, str], *options: str
+    ) -> None:
+        words = ["apply", "--binary", "--whitespace=nowarn", *options, "-"]
+        done = await run_git(words, folder, environ, input=patch.text)
+        if done is None or done[0] != 0:
+            reason = done[1].strip().splitlines()[0] if done and done[1].strip() else "git failed"
+            raise WorkingCopyFailed(
+                f"The changes do not fit the files as they are now: {reason}",
+                hint=f"They are kept on the branch {self.branch}.",
             )
-            if done is None or done[0] != 0:
-                reason = (
-                    done[1].strip().splitlines()[0] if done and done[1].strip() else "git failed"
-                )
-                raise WorkingCopyFailed(
-                    f"The changes do not fit the files as they are now: {reason}",
-                    hint=f"They are kept on the branch {self.branch}.",
-                )
 
     async def commit(self, message: str) -> str:
         """Commit all changes to the branch; returns the commit. Runs no hooks and signs nothing."""
@@ -177,10 +193,10 @@ class WorkingCopy(Record):
             raise WorkingCopyFailed("Only a git repository takes commits.")
         name = "HEAD" if self.kind == "worktree" else f"refs/heads/{self.branch}"
         head = (await self._git("rev-parse", name)).strip()
-        done = await _run(["cherry-pick", f"{self.base}..{head}"], self.source, self.environ)
+        done = await run_git(["cherry-pick", f"{self.base}..{head}"], self.source, self.environ)
         if done is not None and done[0] == 0:
             return
-        await _run(["cherry-pick", "--abort"], self.source, self.environ)
+        await run_git(["cherry-pick", "--abort"], self.source, self.environ)
         reason = done[1].strip().splitlines()[0] if done and done[1].strip() else "git failed"
         raise WorkingCopyFailed(
             f"The commits do not fit: {reason}", hint=f"They are kept on the branch {self.branch}."
@@ -210,7 +226,7 @@ class WorkingCopy(Record):
     async def _close_overlay(self, *, discard: bool) -> ClosedCopy:
         try:
             if not os.path.ismount(self.path):
-                top = await _top_level(self.source, self.environ)
+                top = await top_level(self.source, self.environ)
                 if top is None or not await mount(top, self.folder, self.environ):
                     raise WorkingCopyFailed("It cannot be mounted again.")
             keep = not discard and bool((await self.patch(limit=0)).files)
@@ -225,7 +241,7 @@ class WorkingCopy(Record):
 
     async def _is_committed(self) -> bool:
         """Whether the branch holds the files as they are."""
-        committed = await _run(
+        committed = await run_git(
             ["rev-parse", "--verify", "--quiet", f"refs/heads/{self.branch}^{{tree}}"],
             self.source,
             self.environ,
@@ -235,9 +251,9 @@ class WorkingCopy(Record):
     async def _remove(self, *, keep: bool) -> None:
         await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
         if self.kind in ("worktree", "overlay"):
-            await _run(["worktree", "prune"], self.source, self.environ)
+            await run_git(["worktree", "prune"], self.source, self.environ)
             if not keep:
-                await _run(["branch", "-D", self.branch], self.source, self.environ)
+                await run_git(["branch", "-D", self.branch], self.source, self.environ)
 
     async def _tree(self) -> str:
         """Returns the files as a tree; uses an index of its own, so that none is changed."""
@@ -275,7 +291,7 @@ class WorkingCopy(Record):
         self, words: list[str], data: bytes, env: Mapping[str, str]
     ) -> tuple[int, str]:
         where = {**self.environ, **env, **self._repository}
-        done = await _run(words, self.path, where, input=data)
+        done = await run_git(words, self.path, where, input=data)
         if done is None:
             raise WorkingCopyFailed("git was not found.", hint="Install git.")
         return done
@@ -294,7 +310,7 @@ class WorkingCopy(Record):
     async def _git(self, *arguments: str, env: Mapping[str, str] | None = None) -> str:
         extra = dict(env or {})
         extra |= self._repository
-        return await _git(arguments, self.path, {**self.environ, **extra})
+        return await git(arguments, self.path, {**self.environ, **extra})
 
 
 async def make_working_copy(
@@ -312,12 +328,12 @@ async def make_working_copy(
     ``overlay`` mounts an overlay in a git repository if the kernel allows it, else it is ``auto``.
     Runs git in ``source``, whose configuration may name filters: the project must be trusted.
     """
-    environ = _without_repository(environ)
+    environ = without_repository(environ)
     label = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-") or "task"
     label = f"{label}-{os.urandom(4).hex()}"
     folder = root / label
     folder.mkdir(parents=True, mode=0o700)
-    top = None if backend == "copy" else await _top_level(source, environ)
+    top = None if backend == "copy" else await top_level(source, environ)
     if top is None and backend == "worktree":
         raise WorkingCopyFailed(f"{source} is not in a git repository.")
     try:
@@ -332,7 +348,7 @@ async def make_working_copy(
         await unmount(folder, environ)
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
         if top is not None:
-            await _run(["worktree", "prune"], top, environ)
+            await run_git(["worktree", "prune"], top, environ)
         raise
     state = _State(
         kind=made.kind, source=str(made.source), base=made.base, branch=made.branch,
@@ -340,58 +356,6 @@ async def make_working_copy(
     )  # fmt: skip
     replace_file(folder / _LABEL, json.dumps({n: getattr(state, n) for n in _FIELDS}).encode())
     return made
-
-
-async def clone_working_copy(
-    repository: str,
-    commit: str | None,
-    *,
-    root: Path,
-    name: str,
-    environ: Mapping[str, str],
-) -> WorkingCopy:
-    """Clone ``repository``, a path or URL, into ``root`` and check out ``commit``.
-
-    Each repository is fetched once, into a mirror in ``root`` that all clones share, also those of
-    other processes.
-    """
-    environ = _without_repository(environ)
-    folder = root / f"{name}-{os.urandom(4).hex()}"
-    folder.mkdir(parents=True, mode=0o700)
-    try:
-        mirror = await _mirror(repository, commit, root / REPOSITORIES, environ)
-        files = folder / "files"
-        await _git(["clone", "-q", "--no-checkout", "--shared", "--", str(mirror), str(files)],
-                   folder, environ)  # fmt: skip
-        revision = f"{commit or 'HEAD'}^{{commit}}"
-        base = (await _git(["rev-parse", "--verify", revision], files, environ)).strip()
-        await _git(["checkout", "-q", "--detach", base], files, environ)
-    except BaseException:
-        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
-        raise
-    return WorkingCopy(
-        kind="clone", source=mirror, folder=folder, base=base, branch="", environ=environ
-    )
-
-
-async def _mirror(
-    repository: str, commit: str | None, folder: Path, environ: Mapping[str, str]
-) -> Path:
-    """Returns a bare clone of ``repository`` that has ``commit``."""
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    name = hashlib.sha256(repository.encode()).hexdigest()[:16]
-    mirror, partial = folder / name, folder / f"{name}.partial"
-    async with FileLock(folder / f"{name}.lock", wait=TIMEOUT):
-        if not mirror.exists():
-            await asyncio.to_thread(shutil.rmtree, partial, ignore_errors=True)
-            await _git(["clone", "-q", "--bare", "--", repository, str(partial)], folder, environ)
-            partial.rename(mirror)
-        if commit is not None:
-            revision = ["cat-file", "-e", f"{commit}^{{commit}}"]
-            found = await _run(revision, mirror, environ)
-            if found is None or found[0] != 0:  # on no branch: servers send it when it is named
-                await _git(["fetch", "-q", "origin", commit], mirror, environ)
-    return mirror
 
 
 _FIELDS = _State.__struct_fields__
@@ -405,7 +369,7 @@ async def sweep_working_copies(
     With ``discard`` nothing is left.
     """
     closed: list[ClosedCopy] = []
-    environ = _without_repository(environ)
+    environ = without_repository(environ)
     for label in sorted(root.glob(f"*/{_LABEL}")):
         try:
             state = _State(**json.loads(label.read_bytes()))
@@ -440,15 +404,15 @@ async def _snapshot(top: Path, folder: Path, environ: Mapping[str, str]) -> str:
     env = {**environ, "GIT_INDEX_FILE": str(index)}
     parent = ""
     with suppress(WorkingCopyFailed):  # a repository without commits has none
-        parent = (await _git(["rev-parse", "--verify", "HEAD"], top, environ)).strip()
+        parent = (await git(["rev-parse", "--verify", "HEAD"], top, environ)).strip()
     if parent:
-        await _git(["read-tree", "HEAD"], top, env)
-    await _git(["add", "--all"], top, env)
-    tree = (await _git(["write-tree"], top, env)).strip()
+        await git(["read-tree", "HEAD"], top, env)
+    await git(["add", "--all"], top, env)
+    tree = (await git(["write-tree"], top, env)).strip()
     index.unlink(missing_ok=True)
     history = ["-p", parent] if parent else []
     message = "pi: files at the beginning of the task"
-    return (await _git(["commit-tree", tree, *history, "-m", message], top, environ)).strip()
+    return (await git(["commit-tree", tree, *history, "-m", message], top, environ)).strip()
 
 
 async def _worktree(
@@ -457,7 +421,7 @@ async def _worktree(
     """Make a worktree from a commit with the files as they are now."""
     branch = f"pi/{label}"
     files = str(folder / "files")
-    await _git(["worktree", "add", "--quiet", "-b", branch, files, base], top, environ)
+    await git(["worktree", "add", "--quiet", "-b", branch, files, base], top, environ)
     copy = WorkingCopy(
         kind="worktree", source=source, folder=folder, base=base, branch=branch,
         below=_below(source, top), environ=environ,
@@ -470,7 +434,7 @@ async def _overlay(
     source: Path, top: Path, folder: Path, label: str, base: str, environ: Mapping[str, str]
 ) -> WorkingCopy:
     """The copy of an overlay that was mounted."""
-    git_dir = (await _git(["rev-parse", "--absolute-git-dir"], top, environ)).rstrip("\n")
+    git_dir = (await git(["rev-parse", "--absolute-git-dir"], top, environ)).rstrip("\n")
     return WorkingCopy(
         kind="overlay", source=source, folder=folder, base=base, branch=f"pi/{label}",
         below=_below(source, top), git_dir=git_dir, environ=environ,
@@ -517,59 +481,3 @@ def _copy_tree(source: Path, target: Path, skipped: Path, max_files: int) -> Non
                     hint="Use a git repository, or a smaller folder.",
                 )
             shutil.copy2(path, there / name, follow_symlinks=False)
-
-
-# git ----------------------------------------------------------------------------------------------
-
-
-def _without_repository(environ: Mapping[str, str]) -> dict[str, str]:
-    """Returns ``environ`` without the variables that name another repository."""
-    return {name: value for name, value in environ.items() if not name.startswith("GIT_")}
-
-
-async def _top_level(path: Path, environ: Mapping[str, str]) -> Path | None:
-    """Returns the root of the repository that ``path`` is in."""
-    done = await _run(["rev-parse", "--show-toplevel"], path, environ)
-    return Path(done[1].rstrip("\n")).resolve() if done is not None and done[0] == 0 else None
-
-
-async def _git(
-    arguments: tuple[str, ...] | list[str], cwd: Path, environ: Mapping[str, str]
-) -> str:
-    done = await _run(arguments, cwd, environ)
-    if done is None:
-        raise WorkingCopyFailed("git was not found.", hint="Install git.")
-    if done[0] != 0:
-        reason = done[1].strip().splitlines()[-1:] or ["no reason given"]
-        raise WorkingCopyFailed(f"git {arguments[0]} failed in {cwd}: {reason[0]}")
-    return done[1]
-
-
-async def _run(
-    arguments: tuple[str, ...] | list[str],
-    cwd: Path,
-    environ: Mapping[str, str],
-    input: bytes | None = None,
-) -> tuple[int, str] | None:
-    """Returns exit code and output, or the errors of a failed command; ``None`` without git."""
-    env = {
-        **environ,
-        "GIT_TERMINAL_PROMPT": "0",
-        "GIT_OPTIONAL_LOCKS": "0",
-        "GIT_EDITOR": "true",
-        "LC_ALL": "C",
-    }
-    try:
-        done = await run(
-            ["git", *_QUIET, *arguments],
-            cwd=cwd,
-            env=env,
-            timeout=TIMEOUT,
-            max_output=64 * 1024**2,
-            input=input,
-        )
-    except SpawnFailed:
-        return None
-    code = done.exit_code if done.exit_code is not None else -1
-    shown = done.output if code == 0 else done.errors or done.output
-    return code, shown.decode("utf-8", "surrogateescape")

@@ -24,6 +24,7 @@ EVENTS: dict[str, type] = {
     "resources_discover": session.ResourcesDiscoverEvent,
     "session_start": session.SessionStartEvent,
     "session_shutdown": session.SessionShutdownEvent,
+    "session_abort": session.SessionAbortEvent,
     "session_info_changed": session.SessionInfoChangedEvent,
     "session_before_switch": queries.SessionBeforeSwitchEvent,
     "session_switch": session.SessionSwitchEvent,

@@ -58,6 +58,13 @@ class SessionShutdownEvent(Event):
     target_session_file: str | None = None
 
 
+class SessionAbortEvent(Event):
+    """Everything was aborted by the user or a client, also if no run was in progress."""
+
+    was_idle: bool = False
+    """Whether there was no run to abort."""
+
+
 class SessionSwitchEvent(Event):
     """Another session has replaced this one."""
 

@@ -17,6 +17,7 @@ from pi.coding.blobs.artifacts import Artifacts
 from pi.coding.compaction.automatic import IdleCompaction
 from pi.coding.extension_host.events.session import (
     ModelSelectEvent,
+    SessionAbortEvent,
     SessionShutdownEvent,
     SessionStartEvent,
     SessionTreeEvent,
@@ -216,7 +217,10 @@ class AgentSession:
         """Abort everything that is running, and wait until it has ended."""
         if self._core.remote is not None:
             await self._core.remote.abort()
+        was_idle = self.runs.idle
         await self._stop()
+        # Also at rest: extensions may work in the background, and only they know.
+        await self._core.bus.emit(SessionAbortEvent(was_idle=was_idle))
 
     async def wait_for_idle(self) -> None:
         """Wait until nothing is running."""
