@@ -47,7 +47,7 @@ MODE, MODEL, SESSION, TOOLS, RESOURCES, OTHER = (
 )
 """Group titles of the help page, in order."""
 LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
-MODES = ("text", "json", "rpc")
+MODES = ("text", "json", "rpc", "acp")
 TUI_MODES = ("regular", "fullscreen")
 BATTERIES = ("recommended", "none")
 
@@ -291,6 +291,7 @@ COMMANDS: tuple[SubcommandRow, ...] = (
         ),
     ),
     _command("doctor", ("doctor", "check the installation")),
+    _command("acp", ("acp [options]", "serve an editor over the Agent Client Protocol")),
     _command(
         "completion",
         ("completion bash|zsh|fish", "print a shell completion script"),
