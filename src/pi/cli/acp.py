@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pi.base.records import replace
 from pi.cli.arguments import Arguments
@@ -15,12 +16,14 @@ from pi.coding.runtime.assemble import assemble
 from pi.coding.runtime.machine import Machine, settings_here
 from pi.coding.runtime.options import SessionOptions, SessionOverrides
 from pi.coding.runtime.session_places import listed_session_dir, named_session_dir
-from pi.coding.session.catalog import ListedSession, SessionCatalog
 from pi.coding.session.errors import NoMatchingSession
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import SessionLocation, open_session
 from pi.modes.acp.server import AcpServer, OpenedSession, OpenRequest
 from pi.modes.stdio import Output, read_chunks
+
+if TYPE_CHECKING:
+    from pi.coding.session.catalog import ListedSession, SessionCatalog
 
 
 def run(
@@ -119,7 +122,7 @@ class AcpSessions:
         options = replace(self._options, model=None, provider=None, models=None)
         built = await assemble(Path.cwd(), self._machine, options, overrides)
         try:
-            return bool(built.session.models.registry.get_available())
+            return built.session.models.current is not None
         finally:
             await built.session.close()
 
@@ -130,6 +133,8 @@ class AcpSessions:
         raise NoMatchingSession(session_id)
 
     def _catalog(self, cwd: Path | None) -> SessionCatalog:
+        from pi.coding.session.catalog import SessionCatalog  # lazy: not needed for new sessions
+
         place = cwd or Path.cwd()
         custom = named_session_dir(self._machine, place, self._session_dir)
         custom = custom or listed_session_dir(settings_here(self._machine, place), place)

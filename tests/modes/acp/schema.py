@@ -69,27 +69,35 @@ def _violations(value: Any, rule: Any, where: str) -> Iterator[str]:
     if "type" in rule and not _has_type(value, rule["type"]):
         yield f"{where}: {value!r} is no {rule['type']}"
         return
-    if "const" in rule and value != rule["const"]:
-        yield f"{where}: {value!r} is not {rule['const']!r}"
-    if "enum" in rule and value not in rule["enum"]:
-        yield f"{where}: {value!r} is not one of {rule['enum']}"
-    if "minimum" in rule and isinstance(value, int | float) and value < rule["minimum"]:
-        yield f"{where}: {value!r} is too small"
+    yield from _wrong_values(value, rule, where)
     for each in rule.get("allOf", ()):
         yield from _violations(value, each, where)
     for kind in ("anyOf", "oneOf"):
         if kind in rule and not any(_fits(value, each, where) for each in rule[kind]):
             yield f"{where}: {value!r} fits no alternative"
     if isinstance(value, dict):
-        yield from (
-            f"{where}: {name} is missing" for name in rule.get("required", ()) if name not in value
-        )
-        for name, inner in rule.get("properties", {}).items():
-            if name in value:
-                yield from problems_of(value[name], inner, f"{where}.{name}")
+        yield from _wrong_fields(value, rule, where)
     if isinstance(value, list) and "items" in rule:
         for number, item in enumerate(value):
             yield from problems_of(item, rule["items"], f"{where}[{number}]")
+
+
+def _wrong_values(value: Any, rule: Json, where: str) -> Iterator[str]:
+    if "const" in rule and value != rule["const"]:
+        yield f"{where}: {value!r} is not {rule['const']!r}"
+    if "enum" in rule and value not in rule["enum"]:
+        yield f"{where}: {value!r} is not one of {rule['enum']}"
+    if "minimum" in rule and isinstance(value, int | float) and value < rule["minimum"]:
+        yield f"{where}: {value!r} is too small"
+
+
+def _wrong_fields(value: Json, rule: Json, where: str) -> Iterator[str]:
+    for name in rule.get("required", ()):
+        if name not in value:
+            yield f"{where}: {name} is missing"
+    for name, inner in rule.get("properties", {}).items():
+        if name in value:
+            yield from problems_of(value[name], inner, f"{where}.{name}")
 
 
 def _fits(value: Any, rule: Any, where: str) -> bool:

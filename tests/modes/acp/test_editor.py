@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pi.base.records import replace
 from tests.modes.acp.editor import EVERYTHING, Editor, Refused, editing, words
 from tests.modes.acp.schema import Json
 from tests.modes.acp.test_sessions import calls
@@ -105,7 +106,7 @@ class Terminals:
 
 
 async def test_commands_run_in_a_terminal_of_the_editor(tmp_path: Path) -> None:
-    secret = {"MY_API_KEY": "hidden", "PLAIN": "seen"}
+    secret = {"ANTHROPIC_API_KEY": "hidden", "PLAIN": "seen"}
     async with editing(tmp_path, calls_bash("make test"), says("ok"), environ=secret) as editor:
         terminals = Terminals(editor, output="2 passed\n", exitCode=0)
         await editor.prompt(await editor.open(terminal=True), "Run")
@@ -116,7 +117,7 @@ async def test_commands_run_in_a_terminal_of_the_editor(tmp_path: Path) -> None:
         assert created["args"][-2:] == ["-c", "make test"]
         assert {"name": "PLAIN", "value": "seen"} in created["env"]
         assert "hidden" not in str(created)
-        assert "MY_API_KEY" in created["args"]  # unset: the editor's own variables have it
+        assert "ANTHROPIC_API_KEY" in created["args"]  # unset: the editor's own variables have it
         assert shown[-1]["content"] == [{"type": "terminal", "terminalId": "t1"}]
         assert shown[-1]["status"] == "completed"
         assert terminals.done == ["release"]
@@ -289,8 +290,8 @@ async def test_mcp_servers_of_the_editor_are_connected(tmp_path: Path) -> None:
 
 
 async def test_compaction_is_a_command(tmp_path: Path) -> None:
-    long = "word " * 30_000
-    async with editing(tmp_path, says("one"), says("two"), says("the summary")) as editor:
+    long, summary = "word " * 30_000, replace(says("the summary"), summary=True)
+    async with editing(tmp_path, says("one"), says("two"), summary) as editor:
         settings = {"compaction": {"enabled": False, "keepRecentTokens": 10}}
         editor.peer.replay_home.write_settings(settings)
         session = await editor.open(**EVERYTHING)

@@ -6,7 +6,7 @@ The modes are those of the bundled permissions and plan batteries, switched with
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pi.ai.messages import Json
 from pi.base.records import Record
@@ -43,21 +43,22 @@ class SessionChoices:
     def __init__(self, port: SessionPort, send: Callable[[Json], object]) -> None:
         self._port = port
         self._send = send
-        self._mode_sent = ""
-        self._options_sent: list[Json] = []
+        self._sent: tuple[Any, ...] = ("",)
+        """The values that the client knows."""
+        self._listed: list[Model] = []
 
     # What can be chosen ---------------------------------------------------------------------------
 
     def state(self) -> Json:
         """Return the modes and options for the answer to the request that opens a session."""
-        self._mode_sent, self._options_sent = self.mode, self.options()
+        self._listed, self._sent = self._models(), self._current()
         available = [
             {"id": mode.id, "name": mode.name, "description": mode.description}
             for mode in self._modes()
         ]
-        state: Json = {"configOptions": self._options_sent}
+        state: Json = {"configOptions": self.options()}
         if available:
-            state["modes"] = {"currentModeId": self._mode_sent, "availableModes": available}
+            state["modes"] = {"currentModeId": self.mode, "availableModes": available}
         return state
 
     @property
@@ -73,7 +74,7 @@ class SessionChoices:
             rows = [_row(mode.id, mode.name, mode.description) for mode in modes]
             found.append(_select(MODE, "Mode", MODE, self.mode, rows))
         if (current := self._port.models.current) is not None:
-            models = {_id(model): model for model in (*self._models(), current)}
+            models = {_id(model): model for model in (*self._listed, current)}
             rows = [_row(id, model.name or model.id, id) for id, model in models.items()]
             found.append(_select(MODEL, "Model", MODEL, _id(current), rows))
         levels = self._port.models.levels()
@@ -125,17 +126,24 @@ class SessionChoices:
             await self._port.models.select_id(provider, model)
         else:
             await self._port.models.set_thinking_level(text)
-        self._options_sent = self.options()
-        return self._options_sent
+        self._sent = self._current()
+        return self.options()
 
     def publish(self) -> None:
         """Send the mode and the options if they differ from what the client knows."""
-        if (mode := self.mode) != self._mode_sent and self._modes():
-            self._mode_sent = mode
-            self._send({"sessionUpdate": "current_mode_update", "currentModeId": mode})
-        if (options := self.options()) != self._options_sent:
-            self._options_sent = options
-            self._send({"sessionUpdate": "config_option_update", "configOptions": options})
+        before, now = self._sent, self._current()
+        if now == before:
+            return
+        self._sent = now
+        if now[0] != before[0] and self._modes():
+            self._send({"sessionUpdate": "current_mode_update", "currentModeId": now[0]})
+        self._send({"sessionUpdate": "config_option_update", "configOptions": self.options()})
+
+    def _current(self) -> tuple[Any, ...]:
+        """Return the chosen values: cheap to compare, after every tool call."""
+        models = self._port.models
+        current = models.current
+        return (self.mode, current and _id(current), models.thinking_level, models.levels())
 
 
 def _id(model: Model) -> str:
