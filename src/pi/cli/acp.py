@@ -19,7 +19,7 @@ from pi.coding.runtime.session_places import listed_session_dir, named_session_d
 from pi.coding.session.errors import NoMatchingSession
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import SessionLocation, open_session
-from pi.modes.acp.server import AcpServer, OpenedSession, OpenRequest
+from pi.modes.acp.server import AcpServer, OpenRequest, ReadySession
 from pi.modes.stdio import Output, read_chunks
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class AcpSessions:
         self._session_dir = arguments.text("session_dir")
         self._persistent = "no_session" not in arguments.options
 
-    async def open(self, request: OpenRequest) -> OpenedSession:
+    async def open(self, request: OpenRequest) -> ReadySession:
         """Open a new or stored session."""
         given = self._options
         options = replace(
@@ -93,7 +93,7 @@ class AcpSessions:
             print_error(built.note)
         session = built.session
         redact_crash(partial(session.extensions.redacted, sink="log"))
-        return OpenedSession(id=session.entries.log.header.id, port=session, start=session.start)
+        return ReadySession(id=session.entries.log.header.id, port=session, start=session.start)
 
     async def listed(self, cwd: Path | None) -> Sequence[ListedSession]:
         """Return the sessions of a working directory, or all."""

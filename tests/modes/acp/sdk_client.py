@@ -3,10 +3,11 @@
 import asyncio
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
-import acp
+import acp  # type: ignore[import-not-found]
 from acp import schema
 
 FILES: dict[str, str] = {}
@@ -14,7 +15,7 @@ SEEN: dict[str, Any] = {"permissions": [], "terminal": [], "kinds": [], "stopped
 UPDATES: list[Any] = []
 
 
-class Editor(acp.Client):
+class Editor(acp.Client):  # type: ignore[misc]
     """Allows everything, and has terminals that run nothing."""
 
     def __init__(self) -> None:
@@ -102,7 +103,8 @@ async def main() -> None:
         await editor.streaming.wait()
         await agent.cancel(session_id=second)
         await hanging
-        editor.hangs, _ = True, editor.waiting.clear()
+        editor.hangs = True
+        editor.waiting.clear()
         running = asyncio.ensure_future(prompt(second, "Run"))
         await editor.waiting.wait()
         await agent.cancel(session_id=second)
@@ -116,12 +118,13 @@ async def main() -> None:
         SEEN["replayed"] = len(UPDATES) - before
         await agent.close_session(session_id=session)
         await agent.resume_session(cwd=cwd, session_id=session, mcp_servers=[])
-        await agent.delete_session(session_id=second) if hasattr(agent, "delete_session") else None
+        if hasattr(agent, "delete_session"):
+            await agent.delete_session(session_id=second)
         try:
             await agent.ext_method("nothing/here", {})
         except acp.RequestError as error:
             SEEN["unknown"] = error.code
-    print(json.dumps(SEEN))
+    sys.stdout.write(json.dumps(SEEN))
 
 
 asyncio.run(main())

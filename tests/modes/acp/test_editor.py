@@ -170,8 +170,8 @@ async def test_permissions_are_asked_of_the_user(tmp_path: Path, allowed: bool) 
 
         def permit(params: Json) -> Json:
             asked.append(params)
-            wanted = "allow_once" if allowed else "reject_once"
-            option = next(each for each in params["options"] if each["kind"] == wanted)
+            kind = "allow_once" if allowed else "reject_once"
+            option = next(each for each in params["options"] if each["kind"] == kind)
             return {"outcome": {"outcome": "selected", "optionId": option["optionId"]}}
 
         editor.handlers["session/request_permission"] = permit

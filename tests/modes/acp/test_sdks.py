@@ -46,7 +46,9 @@ async def run_client(tmp_path: Path, *command: str) -> dict[str, Any]:
     async with model_server(script()) as models:
         await models.allow(EVERYTHING)
         home = ReplayHome(tmp_path / "lab", models.url)
-        home.write_settings({"todo": {"enabled": True}, "permissions": {"mode": "ask"}})
+        home.write_settings(
+            {"todo": {"enabled": True, "reminders": 0}, "permissions": {"mode": "ask"}}
+        )
         client = await asyncio.create_subprocess_exec(
             *command,
             cwd=home.project,
@@ -70,7 +72,7 @@ def check(seen: dict[str, Any]) -> None:
     assert seen["text"] == "Hello"
     assert seen["thought"] == "Hm."
     assert seen["stopped"] == ["end_turn", "end_turn", "cancelled", "cancelled"]
-    assert seen["permissions"] == ["call_edit", "call_1", "call_1"]
+    assert seen["permissions"] == ["call_edit", "call_todo", "call_1", "call_1"]
     assert seen["written"] == "alpha\nBETA\ngamma\n"
     assert seen["plan"] == ["read", "write"]
     assert seen["terminal"] == ["create", "release", "create", "kill", "release"]

@@ -66,7 +66,7 @@ class Connection:
     async def run(self, chunks: AsyncIterator[bytes]) -> None:
         """Read and answer until the input ends.
 
-        Then prompts are cancelled, for nobody reads their answers; other requests are still
+        Then prompts are cancelled, as their answers are not read; other requests are still
         answered. They end soon: whatever they ask the client fails.
         """
         splitter = LineSplitter(limit=LONGEST_LINE)

@@ -56,7 +56,7 @@ class OpenRequest(Record):
     policies: tuple[Policy, ...] = ()
 
 
-class OpenedSession(Record):
+class ReadySession(Record):
     """A session that is ready, but not started."""
 
     id: str
@@ -68,7 +68,7 @@ class OpenedSession(Record):
 class SessionSource(Protocol):
     """Opens and lists sessions; implemented by the command line."""
 
-    async def open(self, request: OpenRequest) -> OpenedSession:
+    async def open(self, request: OpenRequest) -> ReadySession:
         """Open a session. Raises ``NoMatchingSession`` and other errors of sessions."""
         ...
 
@@ -265,12 +265,12 @@ class AcpServer:
         return await self._session(params).prompt(prompt_input(params))
 
     async def _set_mode(self, params: Json) -> Json:
-        await self._session(params).choices.set_mode(text_param(params, "modeId"))
+        await self._session(params).set_mode(text_param(params, "modeId"))
         return {}
 
     async def _set_config_option(self, params: Json) -> Json:
-        choices = self._session(params).choices
-        options = await choices.set_option(text_param(params, "configId"), params.get("value"))
+        id = text_param(params, "configId")
+        options = await self._session(params).set_option(id, params.get("value"))
         return {"configOptions": options}
 
     def _session(self, params: Json) -> AcpSession:

@@ -37,7 +37,7 @@ from pi.modes.acp.connection import (
     RequestFailed,
 )
 from pi.modes.acp.dialogs import AcpUI, OpenCalls
-from pi.modes.acp.options import SessionChoices
+from pi.modes.acp.options import MODE, SessionChoices
 from pi.modes.acp.params import Client
 from pi.modes.headless import PromptInput
 
@@ -85,6 +85,8 @@ class AcpSession:
         self._started = asyncio.Event()
         self._prompting = False
         self._cancelled = False
+        self._quiet = False
+        """Whether a command runs that the user did not type."""
         self._answer: AssistantMessage | None = None
         self._shown: set[str] = set()
         """Calls that the client knows."""
@@ -188,6 +190,22 @@ class AcpSession:
         if answer.stop_reason == "length":
             return "max_tokens"
         raise RequestFailed(INTERNAL_ERROR, answer.error_message or "The request failed.")
+
+    async def set_mode(self, id: str) -> None:
+        """Switch the mode; what its command writes is not shown."""
+        self._quiet = True
+        try:
+            await self.choices.set_mode(id)
+        finally:
+            self._quiet = False
+
+    async def set_option(self, id: str, value: object) -> list[Json]:
+        """Change an option; returns all of them."""
+        self._quiet = id == MODE
+        try:
+            return await self.choices.set_option(id, value)
+        finally:
+            self._quiet = False
 
     async def cancel(self) -> None:
         """Abort the prompt; its request is answered with ``cancelled``."""
@@ -327,6 +345,8 @@ class AcpSession:
     # Notices and state ----------------------------------------------------------------------------
 
     def _notify(self, message: str, kind: NotifyKind) -> None:
+        if self._quiet and kind == "info":
+            return
         if self._client.notices:
             self.update({"sessionUpdate": "notice", "severity": kind, "title": message})
         elif self._prompting:
@@ -335,7 +355,8 @@ class AcpSession:
             log.warning("%s", message)
 
     def _write(self, text: str) -> None:
-        self.update(updates.chunk("agent_message_chunk", updates.text_block(text)))
+        if not self._quiet:
+            self.update(updates.chunk("agent_message_chunk", updates.text_block(text)))
 
     def _usage(self) -> Awaitable[None] | None:
         usage = self.port.info.context_usage()
