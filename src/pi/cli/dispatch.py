@@ -124,7 +124,7 @@ def _run_session(arguments: Arguments, environ: Mapping[str, str]) -> int:
         return run_on_screen(arguments, environ, when_ready=_ready_on_screen)
     if mode == "acp":
         with phase("cli:load:acp"):
-            from pi.cli.acp import run as run_acp
+            from pi.cli.subcommands.acp import run as run_acp
 
         return run_acp(arguments, environ, when_ready=_collect_garbage)
     with phase(f"cli:load:{mode}"):
