@@ -14,16 +14,17 @@ import pi.sdk
 PROMISED = {
     "functions": """
         create_agent_session discover_auth_storage discover_context_files discover_models
-        discover_prompt_templates discover_skills local_environment make_tool run session_catalog
-        session_location tool
+        discover_prompt_templates discover_skills local_environment make_tool run run_batch
+        session_catalog session_location tool
     """,
     "classes": """
         Agent AgentSession AgentTool AuthStorage ModelRegistry Models RpcClient SessionManager
         Settings
     """,
     "values": """
-        AgentSessionOptions AssistantMessage ContextFile CreateAgentSessionResult CustomMessage
-        Image Meta Model PromptTemplate Record Skill ToolContext ToolResult
+        AgentSessionOptions AssistantMessage BatchOptions BatchResult BatchTask ContextFile
+        CreateAgentSessionResult CustomMessage Image Meta Model PromptTemplate Record Skill
+        TaskLimits ToolContext ToolResult
     """,
     "events": """
         AgentSessionEvent AgentSettled MessageEnd MessageUpdate RpcEvent TextDelta ToolExecutionEnd

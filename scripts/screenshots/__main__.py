@@ -259,6 +259,26 @@ def take(shot: Shot, folder: Path) -> str:
         return picture(seen.cells(), title=shot.title)
 
 
+def take_agents(folder: Path) -> str:
+    """Sub-agents at work, and the screen of ``/agents``."""
+    project, agent = folder / "project", folder / ".pi" / "agent"
+    for place in (project, agent):
+        place.mkdir(parents=True)
+    (agent / "settings.json").write_text(
+        json.dumps({"lastChangelogVersion": __version__, "task": {"enabled": True}})
+    )
+    model = Path(__file__).with_name("agents_model.py")
+    program = str(Path(sys.executable).with_name("pi"))
+    command = [program, "-e", str(model), "--model", "faux/faux"]
+    with running(command, cwd=project, env=_environment(folder), rows=32) as seen:
+        seen.wait_for("(faux) faux")
+        seen.type("Find the orders, review the last commit, fix the prices." + ENTER)
+        seen.wait_while_moving("✓ find-orders", "review.callers", "python -m unittest")
+        seen.type("/agents" + ENTER)
+        seen.wait_while_moving("Enter transcript", "running")
+        return picture(seen.cells(), title="Sub-agents at work, and /agents")
+
+
 @contextmanager
 def bug_fix(folder: Path, *, pause: float, settings: Mapping[str, Any] = {}) -> Iterator[Seen]:
     """A session in a project with a bug; the model fixes it when it gets a prompt."""
@@ -327,7 +347,8 @@ def main(names: Sequence[str]) -> None:
     makers |= {name: partial(take, shot) for name, shot in SHOTS.items()}
     makers |= {name: partial(take_scene, name) for name in DESIGN}
     makers |= {name: partial(take_plan, *story) for name, story in PLAN_STORY.items()}
-    makers |= {"states": take_states, "narrow": take_narrow, "rewind": take_rewind}
+    makers |= {"states": take_states, "narrow": take_narrow}
+    makers |= {"rewind": take_rewind, "agents": take_agents}
     for name in names or makers:
         home.mkdir()  # the user's own is not touched
         try:

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Meta, field
 
+from pi.agent.compaction.budget import CompactionItem, exchanges
+from pi.agent.compaction.compact import Facts
 from pi.agent.env import FileError, FileFailed
 from pi.agent.events import AgentEnd as AgentEndEvent
 from pi.agent.events import AgentSettled as AgentSettledEvent
@@ -74,10 +76,12 @@ from pi.ai.messages import (
     ToolResultMessage,
     Usage,
     UserMessage,
+    add_usage,
 )
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.provider import Provider
 from pi.ai.request import Access, Call, StreamOptions
+from pi.ai.transcript import message_tokens
 from pi.base.clock import Clock
 from pi.base.errors import PiError
 from pi.base.formats import (
@@ -97,14 +101,12 @@ from pi.coding.compaction.events import (
     CompactDecision,
     CompactingAnswer,
     CompactionResult,
-    Notes,
+    ContextFullAnswer,
+    ContextFullEvent,
     SessionBeforeCompactEvent,
-    SessionBeforeTreeEvent,
     SessionCompactEvent,
     SessionCompactFailedEvent,
     SessionCompactingEvent,
-    SessionTreeEvent,
-    TreeDecision,
 )
 from pi.coding.compaction.strategies import Declined, Edits, HandOff, Strategy, Work
 from pi.coding.consent import ConsentRequest
@@ -147,9 +149,24 @@ from pi.coding.extension_host.events.answers import (
     Cancel,
     ContextAnswer,
     MessageEndAnswer,
-    ResourcesAnswer,
     ToolResultAnswer,
     UserBashAnswer,
+)
+from pi.coding.extension_host.events.dialogs import (
+    TerminalOpenedEvent,
+    UiPromptEndEvent,
+    UiPromptStartEvent,
+)
+from pi.coding.extension_host.events.queries import (
+    CacheWarmingDecisionEvent,
+    Notes,
+    SessionBeforeForkEvent,
+    SessionBeforeSwitchEvent,
+    SessionBeforeTreeEvent,
+    TreeDecision,
+    UserBashEvent,
+    UserCommandEndEvent,
+    UserCommandStartEvent,
 )
 from pi.coding.extension_host.events.run import (
     AfterProviderResponseEvent,
@@ -168,26 +185,19 @@ from pi.coding.extension_host.events.run import (
     TurnStartEvent,
 )
 from pi.coding.extension_host.events.session import (
-    CacheWarmingDecisionEvent,
     ExtensionEvent,
     InputAnswer,
     InputEvent,
     ModelSelectEvent,
+    ResourcesAnswer,
     ResourcesDiscoverEvent,
-    SessionBeforeForkEvent,
-    SessionBeforeSwitchEvent,
     SessionForkEvent,
     SessionInfoChangedEvent,
     SessionShutdownEvent,
     SessionStartEvent,
     SessionSwitchEvent,
-    TerminalOpenedEvent,
+    SessionTreeEvent,
     ThinkingLevelSelectEvent,
-    UiPromptEndEvent,
-    UiPromptStartEvent,
-    UserBashEvent,
-    UserCommandEndEvent,
-    UserCommandStartEvent,
 )
 from pi.coding.extension_host.scope import Registration, Scope
 from pi.coding.files.disk import FileStamp
@@ -198,7 +208,7 @@ from pi.coding.port.drawing import Drawable, Rows, Theme
 from pi.coding.port.extensions import CheckResult, InputMode, Sink, ViewOptions
 from pi.coding.port.queries import ExportForm
 from pi.coding.port.remote import FeedItem, Remote, Replica
-from pi.coding.port.results import ModelNotes, SubSession
+from pi.coding.port.results import ModelNotes, SubSession, TaskOptions
 from pi.coding.port.ui import ExtensionUI, Option
 from pi.coding.prompt import SystemPromptOptions
 from pi.coding.resources.kinds import ResourceItem, Where
@@ -234,7 +244,7 @@ if TYPE_CHECKING:
     from pi.ai.wire.pi_messages import server as pi_messages_server
     from pi.ai.wire_support.served import EventEncoder, ServedRequest, messages_for, serve_events
     from pi.ai.wire_support.sse import SseReader
-    from pi.base.files import FileAccessError, replace_file
+    from pi.base.files import FileAccessError, read_regular, replace_file
     from pi.base.locks import FileLock, FileLocked
     from pi.base.processes.sandbox import (
         SandboxedCommand,
@@ -311,7 +321,7 @@ else:
                 "project_policy",
                 "sandboxed",
             ),
-            "pi.base.files": ("FileAccessError", "replace_file"),
+            "pi.base.files": ("FileAccessError", "read_regular", "replace_file"),
             "pi.base.locks": ("FileLock", "FileLocked"),
             "pi.base.processes.terminal": ("ChildTerminal",),
             "pi.coding.claude_tools": (
@@ -427,11 +437,14 @@ __all__ = [
     "CompactDecision",
     "CompactingAnswer",
     "Compaction",
+    "CompactionItem",
     "CompactionResult",
     "ConsentRequest",
     "ContextAnswer",
     "ContextEdit",
     "ContextEvent",
+    "ContextFullAnswer",
+    "ContextFullEvent",
     "ContextOverflow",
     "ContextUsage",
     "ContextWithSystemEvent",
@@ -459,6 +472,7 @@ __all__ = [
     "ExtensionError",
     "ExtensionEvent",
     "ExtensionUI",
+    "Facts",
     "Failed",
     "Feed",
     "FeedItem",
@@ -589,6 +603,7 @@ __all__ = [
     "SubSession",
     "SystemMessage",
     "SystemPromptOptions",
+    "TaskOptions",
     "TerminalOpenedEvent",
     "Text",
     "TextDelta",
@@ -640,6 +655,7 @@ __all__ = [
     "WorkerProcess",
     "WorkingCopy",
     "WorkingCopyFailed",
+    "add_usage",
     "address_kind",
     "agent_events",
     "can_parse_syntax",
@@ -648,11 +664,13 @@ __all__ = [
     "claude_names",
     "compute_edit",
     "convert_document",
+    "exchanges",
     "field",
     "find_sandbox",
     "is_ignored",
     "make_tool",
     "make_working_copy",
+    "message_tokens",
     "messages_for",
     "messages_server",
     "next_role",
@@ -670,6 +688,7 @@ __all__ = [
     "pi_arguments",
     "pi_messages_server",
     "project_policy",
+    "read_regular",
     "replace",
     "replace_file",
     "resolve_role",

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from pi.ai.models.model import Model
     from pi.base.errors import PiError
     from pi.base.records import Meta, Record
+    from pi.coding.batch.driver import BatchOptions, run_batch
+    from pi.coding.batch.execution import TaskLimits
+    from pi.coding.batch.results import BatchResult
+    from pi.coding.batch.tasks import BatchTask
     from pi.coding.models.registry import ModelRegistry
     from pi.coding.resources.instructions import ContextFile
     from pi.coding.resources.prompts import PromptTemplate
@@ -57,7 +61,7 @@ if TYPE_CHECKING:
         RpcUnreadable,
     )
     from pi.coding.runtime.session.agent_session import AgentSession
-    from pi.coding.runtime.session.events import AgentSessionEvent
+    from pi.coding.runtime.session.public_events import AgentSessionEvent
     from pi.coding.runtime.session_manager import SessionManager
     from pi.coding.runtime.session_places import session_catalog, session_location
     from pi.coding.session.entries import CustomMessage
@@ -72,6 +76,9 @@ __all__ = [
     "AgentTool",
     "AssistantMessage",
     "AuthStorage",
+    "BatchOptions",
+    "BatchResult",
+    "BatchTask",
     "ContextFile",
     "CreateAgentSessionResult",
     "CustomMessage",
@@ -94,6 +101,7 @@ __all__ = [
     "SessionManager",
     "Settings",
     "Skill",
+    "TaskLimits",
     "TextDelta",
     "ToolContext",
     "ToolExecutionEnd",
@@ -109,6 +117,7 @@ __all__ = [
     "local_environment",
     "make_tool",
     "run",
+    "run_batch",
     "session_catalog",
     "session_location",
     "tool",
@@ -133,6 +142,10 @@ _HOMES = {
     "pi.ai.models.model": ("Model",),
     "pi.base.errors": ("PiError",),
     "pi.base.records": ("Meta", "Record"),
+    "pi.coding.batch.driver": ("BatchOptions", "run_batch"),
+    "pi.coding.batch.execution": ("TaskLimits",),
+    "pi.coding.batch.results": ("BatchResult",),
+    "pi.coding.batch.tasks": ("BatchTask",),
     "pi.coding.models.registry": ("ModelRegistry",),
     "pi.coding.resources.instructions": ("ContextFile",),
     "pi.coding.resources.prompts": ("PromptTemplate",),
@@ -159,7 +172,7 @@ _HOMES = {
         "RpcUnreadable",
     ),
     "pi.coding.runtime.session.agent_session": ("AgentSession",),
-    "pi.coding.runtime.session.events": ("AgentSessionEvent",),
+    "pi.coding.runtime.session.public_events": ("AgentSessionEvent",),
     "pi.coding.runtime.session_manager": ("SessionManager",),
     "pi.coding.runtime.session_places": ("session_catalog", "session_location"),
     "pi.coding.session.entries": ("CustomMessage",),

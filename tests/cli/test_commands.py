@@ -29,6 +29,7 @@ def test_the_words_that_can_follow_are_known() -> None:
         "auth": ("check", "print-api-key", "print-bearer-token", "login", "logout"),
         "completion": ("bash", "zsh", "fish"),
         "import": ("claude", "codex"),
+        "relay": ("serve",),
     }
 
 

@@ -19,7 +19,7 @@ from tests.cli.program import Program
 from tests.cli.requests import asked
 from tests.coding.files.unprivileged import locked_folder
 
-PLAN = ExtensionFlag(name="plan", kind="boolean", description="look, do not touch")
+PLAN = ExtensionFlag(name="sketch", kind="boolean", description="look, do not touch")
 BUDGET = ExtensionFlag(name="budget", kind="string")
 KNOWN = [("planner", PLAN), ("timer", BUDGET)]
 
@@ -40,7 +40,7 @@ def extension(pi):
 """
 UNDECLARED = """\
 def extension(pi):
-    plan = pi.flag("plan")
+    plan = pi.flag("sketch")
     budget = pi.flag("budget", type="string")
 
     @pi.on("input")
@@ -56,13 +56,13 @@ def sure(*pairs: tuple[str, str | None]) -> tuple[ExtensionOption, ...]:
 @pytest.mark.parametrize(
     ("words", "options", "messages"),
     [
-        ("--plan go on", sure(("plan", None)), ("go", "on")),
-        ("--plan=no go", sure(("plan", "no")), ("go",)),
+        ("--sketch go on", sure(("sketch", None)), ("go", "on")),
+        ("--sketch=no go", sure(("sketch", "no")), ("go",)),
         ("--budget 15m go", sure(("budget", "15m")), ("go",)),
         ("--budget=15m go", sure(("budget", "15m")), ("go",)),
         ("--budget= go", sure(("budget", "")), ("go",)),
-        ("--budget 1m --plan --budget 2m", sure(("budget", "2m"), ("plan", None)), ()),
-        ("-- --plan", (), ("--plan",)),
+        ("--budget 1m --sketch --budget 2m", sure(("budget", "2m"), ("sketch", None)), ()),
+        ("-- --sketch", (), ("--sketch",)),
     ],
 )
 def test_an_option_is_understood_once_extensions_are_known(
@@ -74,13 +74,13 @@ def test_an_option_is_understood_once_extensions_are_known(
 
 
 def test_until_then_the_word_that_follows_may_be_a_value_or_a_message() -> None:
-    words = ("--plan", "go", "@file", "--budget", "-p")
+    words = ("--sketch", "go", "@file", "--budget", "-p")
 
     assert parse_arguments(words) == Arguments(
         options={"print": True},
         files=("file",),
         extension_options=(
-            ExtensionOption(name="plan", value="go", is_attached=False),
+            ExtensionOption(name="sketch", value="go", is_attached=False),
             ExtensionOption(name="budget"),
         ),
         unresolved_words=words,
@@ -91,8 +91,8 @@ def test_until_then_the_word_that_follows_may_be_a_value_or_a_message() -> None:
     ("words", "message", "hint"),
     [
         ("--budget", 'Extension flag "--budget" requires a value', ""),
-        ("--budget --plan", 'Extension flag "--budget" requires a value', ""),
-        ("--plam", "Unknown option: --plam", "Did you mean --plan?"),
+        ("--budget --sketch", 'Extension flag "--budget" requires a value', ""),
+        ("--sketcj", "Unknown option: --sketcj", "Did you mean --sketch?"),
         ("--providr=x", "Unknown option: --providr=x", "Did you mean --provider?"),
     ],
 )
@@ -170,13 +170,13 @@ def test_what_manifests_declare_is_decided_before_anything_is_loaded(
 def test_an_option_that_cannot_exist_is_an_error_before_loading(tmp_path: Path) -> None:
     environ = agent(tmp_path, timer=DECLARED)
 
-    with pytest.raises(UsageError, match="Unknown option: --plan"):
-        resolve_options_from_manifests(parse_arguments(["--plan"]), environ, tmp_path)
+    with pytest.raises(UsageError, match="Unknown option: --sketch"):
+        resolve_options_from_manifests(parse_arguments(["--sketch"]), environ, tmp_path)
 
 
 def test_what_an_extension_may_know_is_left_for_later(tmp_path: Path) -> None:
     environ = agent(tmp_path, other=UNDECLARED)
-    unresolved_words = parse_arguments(["--plan"])
+    unresolved_words = parse_arguments(["--sketch"])
 
     assert resolve_options_from_manifests(unresolved_words, environ, tmp_path) == unresolved_words
 
@@ -192,18 +192,18 @@ def test_the_program_gives_extensions_what_they_declare(cli: Program, server: Mo
 
 
 def test_the_program_finds_out_what_extensions_have(cli: Program, server: MockProcess) -> None:
-    path = cli.write("plan.py", UNDECLARED)
+    path = cli.write("sketch.py", UNDECLARED)
     words = ("-p", "--model", "mock/echo-3", "-e", str(path))
 
-    ended = cli.run(*words, "--plan", "hello")
+    ended = cli.run(*words, "--sketch", "hello")
     assert (ended.code, ended.err) == (0, "")
     assert asked(server) == ["hello: True, None"]
 
     ended = cli.run(*words, "hello", "--budget")
     assert ended == (1, "", 'Error: Extension flag "--budget" requires a value\n')
 
-    ended = cli.run(*words, "hello", "--plam")
-    assert ended == (1, "", "Error: Unknown option: --plam\nDid you mean --plan?\n")
+    ended = cli.run(*words, "hello", "--sketcj")
+    assert ended == (1, "", "Error: Unknown option: --sketcj\nDid you mean --sketch?\n")
 
 
 JOINING = """\

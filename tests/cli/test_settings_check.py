@@ -91,7 +91,10 @@ def test_a_value_that_does_not_fit_is_named(tmp_path: Path, settings: Any, text:
 @pytest.mark.parametrize(
     ("settings", "text"),
     [
-        ({"compaction": {"strategy": "shak"}}, 'unknown strategy "shak"\n→ Did you mean shake?'),
+        (
+            {"compaction": {"strategy": "shak"}},
+            'unknown strategy "shak"; context-full is used instead\n→ Did you mean shake?',
+        ),
         ({"theme": "light/drak"}, 'unknown theme "drak"\n→ Did you mean dark?'),
         ({"defaultTools": ["raed", "ls"]}, 'unknown tool "raed"\n→ Did you mean read?'),
         ({"defaultProvider": "opnai"}, 'unknown provider "opnai"\n→ Did you mean openai?'),

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.cli.program import Program
 from tests.conftest import ROOT
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -35,3 +38,23 @@ def test_a_conversation_of_a_harness_is_left_compacted_and_gone_on_with() -> Non
     )
 
     assert finished.stdout == "Ahoy, Ada.\nAda introduced herself.\nYou are Ada. 13 entries\n"
+
+
+def test_twenty_repairs_of_a_batch_are_checked(tmp_path: Path) -> None:
+    folder = tmp_path / "batch"
+    shutil.copytree(ROOT / "examples/batch", folder, ignore=shutil.ignore_patterns("__pycache__"))
+    cli = Program(tmp_path, folder)
+    before = (folder / "repositories/lists/lists.py").read_text()
+
+    words = ["tasks.jsonl", "-o", "results", "--isolation", "copy", "-e", "scripted_model.py"]
+    ended = cli.run("batch", *words, "--model", "faux/faux", "--predictions", "all.jsonl")
+
+    assert ended.code == 0, ended.err
+    rows = [
+        json.loads(line) for line in (folder / "results/results.jsonl").read_text().splitlines()
+    ]
+    assert len({row["id"] for row in rows}) == len(rows) == 20
+    assert {row["status"] for row in rows} == {"done"}
+    assert all(row["patch"].startswith("diff --git") for row in rows)
+    assert len((folder / "all.jsonl").read_text().splitlines()) == 20
+    assert (folder / "repositories/lists/lists.py").read_text() == before

@@ -3,7 +3,8 @@
 The JSON form of each record is the one of session files and of the RPC protocol.
 """
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: every session decodes these records, and msgspec
+# has to compile each annotation that is a string.
 
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias, TypedDict

@@ -55,6 +55,11 @@ class StreamOptions(Record):
     """How often a rejected request is retried."""
     max_retry_delay_ms: int = 60_000
     """The longest delay a server may request; ``0`` means no limit."""
+    compact: bool = False
+    """Ask the server to compact the conversation instead of answering it.
+
+    Only OpenAI's Responses servers can; the items are the signatures of the response's blocks.
+    """
     on_payload: OnPayload | None = None
     on_response: OnResponse | None = None
 

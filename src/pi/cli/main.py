@@ -57,12 +57,12 @@ def _run(words: list[str], environ: Mapping[str, str]) -> int:
     if words[:1] in (["-v"], ["--version"]):
         sys.stdout.write(f"{__version__}\n")
         return 0
-    _sanitise_standard_streams()
     gc.disable()  # Import creates no garbage; a collection here costs 10 % of start-up.
     try:
         from pi.cli.quick_imports import quick_imports  # deferred: slower than --version
 
         with quick_imports():
+            _sanitise_standard_streams()  # before anything is printed
             if environ.get("PI_TIMING") or environ.get("PI_DEBUG_STARTUP"):
                 from pi.cli.timing import run_with_timing  # deferred: only for timing
 

@@ -202,9 +202,50 @@ _APPROVE = (
     switch("--no-approve", "ignore project resources for this run", "-na"),
 )
 _LOCAL = switch("--local", "use the project settings", "-l")
+_BATCH_SESSION = frozenset(
+    {
+        "--model",
+        "--thinking",
+        "--tools",
+        "--system-prompt",
+        "--append-system-prompt",
+        "--no-context-files",
+        "--extension",
+        "--no-extensions",
+        "--approve",
+        "--no-approve",
+    }
+)
+"""Options of a session that every task of a batch gets."""
 _TARGET = (
     value("--provider", "name", "provider name"),
     value("--model", "pattern", "use the provider of this model"),
+)
+
+
+_BATCH = (
+    value("--output", "dir", "folder of results, default ./batch", "-o", completes="folder"),
+    value("--workers", "n", "worker processes, default one per processor"),
+    value("--per-worker", "n", "sessions at a time in each worker, default 8"),
+    value("--retries", "n", "further attempts after an error, default 2"),
+    value("--task-timeout", "time", "limit of an attempt, e.g. 90s, 10m, 1h"),
+    value("--budget", "usd", "stop when all tasks together have cost this much"),
+    value("--task-budget", "usd", "limit of each task"),
+    value("--turns", "n", "limit of model requests per attempt"),
+    value("--filter", "pattern", "only tasks whose id matches this regular expression"),
+    value("--slice", "a:b", "only this part of the tasks"),
+    value("--shuffle", "seed", "run in random order, the same for the same number"),
+    value("--redo", "which", "run settled tasks again", values=("failed", "all")),
+    value(
+        "--isolation",
+        "how",
+        "copy of the folder for each task",
+        values=("auto", "worktree", "copy", "none"),
+    ),
+    value("--ray", "address", "run on a Ray cluster; `local` starts one here"),
+    value("--predictions", "file", "write the patches in the form of SWE-bench", completes="file"),
+    switch("--dry-run", "show what would be run"),
+    *(flag for flag in FLAGS if flag.name in _BATCH_SESSION),
 )
 
 
@@ -292,6 +333,28 @@ COMMANDS: tuple[SubcommandRow, ...] = (
     ),
     _command("doctor", ("doctor", "check the installation")),
     _command("acp", ("acp [options]", "serve an editor over the Agent Client Protocol")),
+    _command(
+        "batch",
+        ("batch <tasks.jsonl>", "run many tasks, each in a session of its own"),
+        ("batch run <tasks.jsonl>", "the same"),
+        ("batch resume <dir>", "continue a batch that was stopped"),
+        ("batch report <dir>", "print a table and write report.html"),
+        ("batch view <id>", "open the session of a task"),
+        flags=_BATCH,
+    ),
+    _command(
+        "relay",
+        ("relay serve", "run the relay of shared sessions"),
+        flags=(
+            value("--bind", "address", "HOST:PORT, PORT or a socket path; also RELAY_BIND"),
+            value("--store", "dir", "keep shares in this folder", completes="folder"),
+            value("--cluster", "url", "nats://…: several processes as one relay"),
+            switch("--trust-proxy", "take client addresses from X-Forwarded-For"),
+            value("--max-rooms", "n", "rooms in this process (10000)"),
+            value("--max-guests", "n", "guests in a room (32)"),
+            value("--max-connections", "n", "connections of one address (256)"),
+        ),
+    ),
     _command(
         "completion",
         ("completion bash|zsh|fish", "print a shell completion script"),

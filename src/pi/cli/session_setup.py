@@ -18,10 +18,7 @@ from pi.cli.arguments import OPENS_STORED, Arguments, ExtensionOption
 from pi.cli.options import LEVELS
 from pi.coding.extension_host.contributions.flags import FollowingWord
 from pi.coding.extension_host.discovery.finding import ExtensionOptions
-from pi.coding.mentions import file_block
-from pi.coding.port.extensions import ExtensionInfo
 from pi.coding.resources.discovery import ResourceOptions
-from pi.coding.runtime.assemble import AssembledSession
 from pi.coding.runtime.options import SessionOptions, ToolFilter
 from pi.coding.session.errors import NoMatchingSession
 from pi.coding.session.log import SessionLog
@@ -33,12 +30,13 @@ from pi.coding.session.opening import (
     new_session,
     terminal_key,
 )
-from pi.coding.tools.images import ImageLimits, image_type, prepare_image
 from pi.modes.headless import PromptInput
 from pi.modes.stdio import in_daemon_thread
 
 if TYPE_CHECKING:
     from pi.cli.saved_sessions import SavedSessions
+    from pi.coding.port.extensions import ExtensionInfo
+    from pi.coding.runtime.assemble import AssembledSession
 
 
 def session_options(arguments: Arguments) -> SessionOptions:
@@ -158,6 +156,10 @@ def build_prompts(
 
 
 def _attached(path: Path) -> Attached:
+    # Deferred: few command lines attach files.
+    from pi.coding.mentions import file_block
+    from pi.coding.tools.images import ImageLimits, image_type, prepare_image
+
     try:
         with path.open("rb") as file:
             data = file.read(LARGEST + 1)

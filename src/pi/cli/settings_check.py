@@ -11,14 +11,16 @@ from typing import Any, Literal, TypeAlias
 from pi.ai.messages import Json
 from pi.base.files import read_regular
 from pi.base.fuzzy import did_you_mean, nearest
-from pi.base.records import Record
+from pi.base.records import Record, replace
 from pi.cli.opening import theme_paths
 from pi.coding.blobs.store import BlobOptions
 from pi.coding.compaction.options import (
+    DEFAULT_STRATEGY,
     BadTokens,
     BranchSummaryOptions,
     CompactionOptions,
     check_tokens,
+    known_strategies,
 )
 from pi.coding.models.registry import ModelRegistry, find_scope
 from pi.coding.retry import RetrySettings
@@ -52,7 +54,6 @@ SECTIONS: tuple[tuple[tuple[str, ...], type[Record]], ...] = (
 )
 """The records read from the settings; a test finds missing ones."""
 
-STRATEGIES = ("context-full", "shake", "off")
 TOOLS = tuple(dict.fromkeys((*DEFAULT_TOOLS, *READ_ONLY_TOOLS)))
 
 Severity: TypeAlias = Literal["broken", "missing", "note"]
@@ -86,7 +87,10 @@ class SettingsCheck:
         agent_dir: Path,
         cwd: Path,
         trusted: bool,
+        strategies: Collection[str] = (),
     ) -> None:
+        self._strategies = strategies
+        """Compaction strategies of extensions."""
         self._settings = settings
         self._registry = registry
         self._agent_dir, self._cwd, self._trusted = agent_dir, cwd, trusted
@@ -149,7 +153,11 @@ class SettingsCheck:
     def _unknown_names(self) -> Iterator[Problem]:
         values = self._settings.values
         compaction = self._settings.section(("compaction",), CompactionOptions)
-        yield from _unknown("compaction.strategy", [compaction.strategy], "strategy", STRATEGIES)
+        known = known_strategies(self._strategies)
+        for problem in _unknown("compaction.strategy", [compaction.strategy], "strategy", known):
+            # Broken, not missing: the user would find out only when the window is full.
+            text = f"{problem.text}; {DEFAULT_STRATEGY} is used instead"
+            yield replace(problem, severity="broken", text=text)
         if values.theme is not None:
             yield from _unknown("theme", values.theme.split("/", 1), "theme", self._themes())
         yield from _unknown("defaultTools", values.default_tools, "tool", TOOLS)

@@ -232,6 +232,13 @@ def project_paths(
 
     The directory must be trusted.
     """
+    for agent, directory, name in _project_names(cwd, home, use, *kinds):
+        yield agent, directory, directory / name
+
+
+def _project_names(
+    cwd: Path, home: Path, use: AgentUse, *kinds: Kind
+) -> Iterator[tuple[str, Path, str]]:
     directories = project_directories(cwd, home)
     for agent in AGENTS.values():
         if not use.in_project(agent.name):
@@ -239,7 +246,7 @@ def project_paths(
         for kind in kinds:
             for directory in directories:
                 for name in agent.project.get(kind, ()):
-                    yield agent.name, directory, directory / name
+                    yield agent.name, directory, name
 
 
 def user_paths(home: Path, use: AgentUse, *kinds: Kind) -> Iterator[tuple[str, Path]]:
@@ -257,20 +264,40 @@ ALL_KINDS: tuple[Kind, ...] = (
 
 def gated_agent_files(cwd: Path, home: Path, use: AgentUse) -> list[Path]:
     """Return the existing files of other agents that a trusted project has pi use, by name."""
-    found = [path for _, _, path in project_paths(cwd, home, use, *ALL_KINDS)]
+    known: dict[str, bool] = {}
+    found = [
+        directory / name
+        for _, directory, name in _project_names(cwd, home, use, *ALL_KINDS)
+        if exists_below(directory, name, known)
+    ]
     if use.in_project("cline"):
-        found += (each / CLINE_RULES for each in (cwd, *cwd.parents) if each != home)
-    return [path for path in found if os.path.lexists(path)]
+        parents = (each for each in (cwd, *cwd.parents) if each != home)
+        found += (each / CLINE_RULES for each in parents if exists_below(each, CLINE_RULES, known))
+    return found
+
+
+def exists_below(directory: Path, name: str, known: dict[str, bool]) -> bool:
+    """Whether ``name`` exists in a directory; ``known`` keeps what is known about its folders.
+
+    A start asks this for more than 200 names, nearly all of them in few folders that do not exist.
+    """
+    folder, _, rest = name.partition("/")
+    path = os.path.join(directory, folder)  # noqa: PTH118 - five times as fast as a ``Path``
+    is_there = known.get(path)
+    if is_there is None:
+        is_there = known[path] = os.path.lexists(path)
+    return is_there and (not rest or os.path.lexists(os.path.join(path, rest)))  # noqa: PTH118
 
 
 def offered(home: Path, use: AgentUse, decided: Iterable[str] = ()) -> dict[str, list[Path]]:
     """Return the files in the home directory that the user was not asked about, by agent."""
     found: dict[str, list[Path]] = {}
     known = {*decided, *use.off, *use.accepted, SHARED}
+    folders: dict[str, bool] = {}
     for agent in AGENTS.values():
         if agent.name not in known:
             names = (name for paths in agent.user.values() for name in paths)
-            there = [home / name for name in names if os.path.lexists(home / name)]
+            there = [home / name for name in names if exists_below(home, name, folders)]
             if there:
                 found[agent.name] = there
     return found

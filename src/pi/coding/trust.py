@@ -20,6 +20,7 @@ from pi.coding.other_agents import (
     EVERY_AGENT,
     SHARED,
     AgentUse,
+    exists_below,
     gated_agent_files,
     project_directories,
 )
@@ -114,33 +115,28 @@ def gated_in(
 
     ``gates`` are the names that enabled extensions add, ``use`` the agents that are used.
     """
-    own = [cwd / PROJECT_FOLDER / name for name in GATED]
+    known: dict[str, bool] = {}
+    own = [(cwd, f"{PROJECT_FOLDER}/{name}") for name in GATED]
     for directory in project_directories(cwd, home)[1:]:
-        own += (directory / PROJECT_FOLDER / name for name in INHERITED)
+        own += ((directory, f"{PROJECT_FOLDER}/{name}") for name in INHERITED)
     if cwd != home:  # these belong to the user there
-        own.append(cwd / ".env")
-        own += (cwd / name for name in gates)
-    found = [path for path in own if os.path.lexists(path)]
+        own.append((cwd, ".env"))
+        own += ((cwd, name) for name in gates)
+    found = [each / name for each, name in own if exists_below(each, name, known)]
     found += gated_agent_files(cwd, home, use)
     if use.in_project(SHARED):
-        found += (path for path in agent_skills(cwd, home=home) if os.path.lexists(path))
+        own = [(each, ".agents/skills") for each in (cwd, *cwd.parents) if each != home]
+        found += (each / name for each, name in own if exists_below(each, name, known))
     found += (path for directory in (cwd, *cwd.parents) for path in context_file(directory))
     return tuple(dict.fromkeys(found))
-
-
-def agent_skills(cwd: Path, *, home: Path) -> Iterator[Path]:
-    """Yield ``.agents/skills`` here and above, except the user's own."""
-    for directory in (cwd, *cwd.parents):
-        if directory != home:
-            yield directory / ".agents" / "skills"
 
 
 def context_file(directory: Path) -> Iterator[Path]:
     """Yield the instruction file of a directory, if there is one."""
     for name in CONTEXT_FILES:
-        path = directory / name
-        if path.exists() and not path.is_dir():  # the reader rejects pipes
-            yield path
+        path = os.path.join(directory, name)  # noqa: PTH118 - five times as fast as a ``Path``
+        if os.path.exists(path) and not os.path.isdir(path):  # noqa: PTH110, PTH112
+            yield directory / name  # the reader rejects pipes
             return
 
 

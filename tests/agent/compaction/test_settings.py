@@ -11,4 +11,8 @@ def test_the_names_are_those_of_the_settings_file() -> None:
         "keepRecentTokens": 20000,
         "thresholdPercent": -1,
         "thresholdTokens": -1,
+        "reservePercent": 0,
+        "adaptiveKeep": False,
+        "fileTree": False,
+        "shortSummary": False,
     }

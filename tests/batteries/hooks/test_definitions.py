@@ -15,8 +15,8 @@ from pi.batteries.hooks.definitions import (
     matches,
     parse_settings,
 )
+from pi.batteries.hooks.execution import HookPlaces, missing_script, project_files
 from pi.batteries.hooks.outcomes import Outcome, from_text, from_verdict, merged
-from pi.batteries.hooks.scripts import HookPlaces, missing_script, project_files
 from pi.coding.claude_tools import claude_call, claude_names, pi_arguments, pi_call
 
 FILE = Path("/p/.claude/settings.json")

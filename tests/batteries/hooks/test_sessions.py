@@ -14,7 +14,7 @@ from pi.agent.compaction.errors import CompactionFailed
 from pi.agent.errors import PromptRefused
 from pi.ai.messages import UserMessage
 from pi.ai.providers.faux import calls, says
-from pi.extension import CommandContext, ExtensionAPI, SubSession
+from pi.extension import CommandContext, ExtensionAPI, SubSession, TaskOptions
 from tests.base.processes.children import needs_posix_shell
 from tests.batteries.hooks.hook_session import (
     Consenting,
@@ -305,7 +305,9 @@ async def test_hooks_of_a_sub_session_and_its_calls(tmp_path: Path, project: Hoo
     def starts_one(pi: ExtensionAPI) -> None:
         @pi.command("delegate")
         async def delegate(args: str, ctx: CommandContext) -> None:
-            handle = await pi.sub_session(SubSession(prompt="work", extensions="all"))
+            task = TaskOptions(agent="scout")
+            spec = SubSession(prompt="work", extensions="all", task=task)
+            handle = await pi.sub_session(spec)
             await handle.result()
             opened.append(handle)
 
@@ -320,6 +322,7 @@ async def test_hooks_of_a_sub_session_and_its_calls(tmp_path: Path, project: Hoo
     assert not (project.cwd / "x").exists()
     kinds = [got["hook_event_name"] for got in project.got]
     assert kinds == ["SubagentStart", "PreToolUse", "SubagentStop", "SubagentStop"]
+    assert [got.get("agent_type") for got in project.got] == ["scout", None, "scout", "scout"]
 
 
 async def test_compactions_and_the_end_of_a_session_run_their_hooks(

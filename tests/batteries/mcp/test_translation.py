@@ -23,13 +23,19 @@ from pi.batteries.mcp.definitions import (
     parse_file,
 )
 from pi.batteries.mcp.interaction import field_value
-from pi.batteries.mcp.names import tool_alias, tool_name, unique_names
 from pi.batteries.mcp.oauth import authorization, challenge_parameters, is_same_resource, well_known
 from pi.batteries.mcp.prompts import prompt_arguments
 from pi.batteries.mcp.protocol import McpError, PromptArgument, PromptInfo
 from pi.batteries.mcp.server import request_timeout, start_timeout
 from pi.batteries.mcp.stdio import Lines
-from pi.batteries.mcp.tools import output_tokens, ranked, search_share
+from pi.batteries.mcp.tools import (
+    output_tokens,
+    ranked,
+    search_share,
+    tool_alias,
+    tool_name,
+    unique_names,
+)
 from pi.batteries.mcp.values import Values
 
 # Names --------------------------------------------------------------------------------------------

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from pi.ai.providers.faux import Step, says
-from pi.batteries.titles.adapter import extension
-from pi.batteries.titles.naming import MAX_TITLE, title_of
+from pi.batteries.titles.adapter import MAX_TITLE, extension, title_of
 from pi.coding.port.ui import Mode
 from tests.coding.extension_host.extension_session import (
     ExtensionFixture,

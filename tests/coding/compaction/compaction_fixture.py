@@ -11,7 +11,7 @@ from pi.agent.agent import Agent
 from pi.agent.compaction.summarise import Ask, SummaryRequest
 from pi.agent.events import EntryAppended
 from pi.agent.tools.tool import AgentTool
-from pi.ai.messages import AssistantMessage, Usage
+from pi.ai.messages import AssistantMessage, Json, Usage
 from pi.ai.models.model import Model
 from pi.ai.providers.faux import FAUX_MODEL, Step
 from pi.ai.request import Call, StreamOptions
@@ -21,6 +21,7 @@ from pi.coding.compaction.automatic import CompactionPolicy
 from pi.coding.compaction.compactor import Compactor
 from pi.coding.compaction.events import CompactionReason
 from pi.coding.compaction.options import CompactionOptions
+from pi.coding.compaction.remote import RemoteCompaction
 from pi.coding.compaction.strategies import ShakeStrategy, Strategy, SummaryStrategy
 from pi.coding.session.context import convert_to_llm
 from pi.coding.session.conversation import SessionConversation
@@ -66,6 +67,7 @@ class CompactionFixture:
         self.conversation = SessionConversation(self.log)
         self.options = options
         self.fallbacks = fallbacks
+        self.remote: RemoteCompaction | None = None
         self.agent = Agent(
             self.stream,
             model=model,
@@ -133,8 +135,14 @@ class FakeCompactionSession:
         assert log.leaf is not None
         return log.at(log.leaf)  # type: ignore[return-value]
 
-    async def hand_off(self, document: str, *, go_on: bool) -> None:
+    async def hand_off(self, document: str, *, go_on: bool, details: Json | None) -> None:
         self._fixture.handed.append(document)
+
+    async def load_strategy(self, name: str) -> None:
+        """All of them are here."""
+
+    def remote(self) -> RemoteCompaction | None:
+        return self._fixture.remote
 
     def ask(self, model: Model, reason: CompactionReason, *, is_last: bool) -> Ask:
         async def ask(request: SummaryRequest) -> AssistantMessage:

@@ -15,7 +15,7 @@ COMPAT = """
 """Every event of the original."""
 OURS = """
     session_switch session_fork session_compacting terminal_opened user_command_start
-    user_command_end
+    user_command_end context_full
 """
 
 

@@ -138,7 +138,9 @@ async def act(hosted: ExtensionFixture) -> None:
     with pytest.raises(PiError, match="compact"):
         await session.compact()
     await session.tree.go_to(first.entry_id)
+    session.workspace.settings.override({"compaction.thresholdTokens": 1})
     await session.prompt("third")
+    session.workspace.settings.override({"compaction.thresholdTokens": -1})
     await session.fork(session.info.fork_points()[-1].entry_id)
 
 

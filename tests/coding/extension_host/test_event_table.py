@@ -10,10 +10,12 @@ from msgspec import NODEFAULT
 
 from pi.ai.messages import AssistantMessage, Text, UserMessage
 from pi.coding.bus import Query
-from pi.coding.compaction.events import CompactDecision, CompactingAnswer, TreeDecision
-from pi.coding.extension_host.events.answers import Block, ResourcesAnswer
+from pi.coding.compaction.events import CompactDecision, CompactingAnswer
+from pi.coding.extension_host.events.answers import Block
 from pi.coding.extension_host.events.handlers import EVENTS
+from pi.coding.extension_host.events.queries import TreeDecision
 from pi.coding.extension_host.events.run import MessageUpdateEvent
+from pi.coding.extension_host.events.session import ResourcesAnswer
 from pi.coding.session.entries import Custom
 from pi.coding.shell.local import BashResult
 from pi.coding.trust import TrustAnswer
@@ -22,6 +24,7 @@ from tests.coding.extension_host.test_hooks import HooksFixture
 GUARDS = {"tool_call", "user_bash"}
 """Events at which a failure forbids what was asked about."""
 FINAL = {
+    "context_full": {"handled": True},
     "input": {"action": "handled"},
     "project_trust": {"trusted": "no"},
     "session_before_compact": {"cancel": True},
@@ -40,6 +43,7 @@ CHANGES: dict[str, tuple[Any, str, Any]] = {
     "before_provider_request": ({"model": "other"}, "payload", {"model": "other"}),
     "cache_warming_decision": ({"action": "stop"}, "action", "stop"),
     "context": ({"messages": [UserMessage(content="x")]}, "messages", (UserMessage(content="x"),)),
+    "context_full": ({"handled": True}, "handled", True),
     "context_with_system": ({"messages": []}, "messages", ()),
     "input": ({"action": "transform", "text": "other"}, "text", "other"),
     "message_end": ({"message": ANSWER}, "message", ANSWER),

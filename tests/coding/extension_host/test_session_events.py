@@ -3,25 +3,20 @@ from __future__ import annotations
 from pi.coding.compaction.events import (
     CompactDecision,
     CompactingAnswer,
-    Notes,
     SessionBeforeCompactEvent,
-    SessionBeforeTreeEvent,
     SessionCompactingEvent,
+)
+from pi.coding.extension_host.events.answers import CacheWarmingAnswer, Cancel, UserBashAnswer
+from pi.coding.extension_host.events.queries import (
+    CacheWarmingDecisionEvent,
+    Notes,
+    SessionBeforeForkEvent,
+    SessionBeforeTreeEvent,
     TreeDecision,
     TreeMove,
-)
-from pi.coding.extension_host.events.answers import (
-    CacheWarmingAnswer,
-    Cancel,
-    ResourcesAnswer,
-    UserBashAnswer,
-)
-from pi.coding.extension_host.events.session import (
-    CacheWarmingDecisionEvent,
-    ResourcesDiscoverEvent,
-    SessionBeforeForkEvent,
     UserBashEvent,
 )
+from pi.coding.extension_host.events.session import ResourcesAnswer, ResourcesDiscoverEvent
 from pi.coding.shell.local import BashResult
 from pi.coding.trust import ProjectTrustEvent, TrustAnswer
 

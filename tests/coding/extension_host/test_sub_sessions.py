@@ -552,3 +552,49 @@ def test_the_events_of_a_nested_session_are_exported() -> None:
     from pi.extension import agent_events
 
     assert agent_events.TurnEnd.__struct_config__.tag == "turn_end"
+
+
+async def test_requests_of_its_extensions_and_summaries_count_for_its_usage(
+    tmp_path: Path,
+) -> None:
+    apis: list[ExtensionAPI] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        apis.append(pi)
+
+        @pi.command("extra")
+        async def extra(args: str, ctx: Any) -> None:
+            await pi.models.complete("one more question")
+
+    steps = (says("a " * 3000), says("b " * 3000), says("extra"), says("summary"), says("summary"))
+    settings = {"compaction": {"keepRecentTokens": 100}}
+    async with extension_session(tmp_path, extension, steps=steps, settings=settings) as hosted:
+        spec = SubSession(prompt="first", keep=True, extensions="all")
+        handle = await apis[0].sub_session(spec)
+        await handle.result()
+        await handle.prompt("second")
+        await handle.prompt("/extra")
+        done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        apis[1].context.compact(on_complete=done.set_result, on_error=done.set_exception)
+        await done
+
+        assert handle.usage.input == 10 * len(hosted.fixture.provider.requests)
+        assert len(hosted.fixture.provider.requests) >= 4
+
+
+async def test_tools_that_are_passed_need_not_be_selected_by_the_user(tmp_path: Path) -> None:
+    from pi.agent.tools.define import tool
+
+    @tool
+    def submit() -> str:
+        """Nothing."""
+        return "done"
+
+    apis: list[ExtensionAPI] = []
+    tools = ToolFilter(only=("read", "bash"))
+    async with extension_session(tmp_path, apis.append, steps=(says("a"),), tools=tools) as hosted:
+        spec = SubSession(prompt="go", tools=("read", "write"), custom_tools=(submit,))
+        await (await apis[0].sub_session(spec)).result()
+        declared, _ = fold(hosted.fixture.provider.requests[0].messages, keep_later=False)
+
+    assert sorted(each.name for each in declared.tools) == ["read", "submit"]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -252,3 +253,89 @@ async def test_without_git_a_copy_is_reported_as_plain(plain: Path, tmp_path: Pa
         await make_working_copy(
             plain, root=tmp_path / "copies", name="t", environ={"PATH": "/nonexistent"}
         )
+
+
+# Overlays -----------------------------------------------------------------------------------------
+
+
+async def overlaid(repository: Path, tmp_path: Path) -> WorkingCopy:
+    copy = await make_working_copy(
+        repository, root=tmp_path / "copies", name="t", environ=ENVIRON, backend="overlay"
+    )
+    if copy.kind != "overlay":
+        await copy.close(discard=True)
+        pytest.skip("the kernel mounts no overlay for this user")
+    return copy
+
+
+async def test_an_overlay_has_the_changes_of_its_task_only(
+    repository: Path, tmp_path: Path
+) -> None:
+    copy = await overlaid(repository, tmp_path)
+    (copy.cwd / "kept").write_text("changed in the copy\n")
+    (copy.cwd / "staged").unlink()
+    (copy.cwd / "made").write_text("made\n")
+    (copy.cwd / "ignored").write_text("ignored in the copy\n")
+    shutil.rmtree(copy.cwd / "sub")
+    (copy.cwd / "sub").mkdir()
+    (copy.cwd / "sub/other").write_text("other\n")
+    (repository / "changed").write_text("changed below meanwhile\n")
+    patch = await copy.patch()
+    await copy.apply(patch)
+    left = await copy.close(discard=True)
+
+    assert sorted(patch.files) == ["kept", "made", "staged", "sub/inner", "sub/other"]
+    assert (repository / "kept").read_text() == "changed in the copy\n"
+    assert (repository / "changed").read_text() == "changed below meanwhile\n"
+    assert (repository / "ignored").read_text() == "secret\n"
+    assert not (repository / "sub/inner").exists()
+    assert left == ClosedCopy()
+    assert not any((tmp_path / "copies").iterdir())
+
+
+async def test_the_unfinished_work_of_an_overlay_is_kept_on_its_branch(
+    repository: Path, tmp_path: Path
+) -> None:
+    copy = await overlaid(repository, tmp_path)
+    (copy.cwd / "kept").write_text("changed in the copy\n")
+    left = await copy.close()
+
+    assert left.branch == copy.branch
+    assert git(repository, "show", f"{copy.branch}:kept") == "changed in the copy\n"
+    assert (repository / "kept").read_text() == "kept\n"
+    assert not any((tmp_path / "copies").iterdir())
+
+
+async def test_an_unchanged_overlay_leaves_nothing(repository: Path, tmp_path: Path) -> None:
+    copy = await overlaid(repository, tmp_path)
+    left = await copy.close()
+
+    assert left == ClosedCopy()
+    assert git(repository, "branch", "--list", "pi/*") == ""
+
+
+@pytest.mark.parametrize("backend", ["worktree", "overlay"])
+async def test_the_commits_of_a_copy_are_picked_or_nothing_changes(
+    repository: Path, tmp_path: Path, backend: Any
+) -> None:
+    if backend == "overlay":
+        await (await overlaid(repository, tmp_path)).close(discard=True)
+    git(repository, "add", "-A")
+    git(repository, "commit", "--quiet", "-m", "second")
+    for name, text in (("kept", "one\n"), ("kept", "two\n")):
+        copy = await make_working_copy(
+            repository, root=tmp_path / "copies", name="t", environ=ENVIRON, backend=backend
+        )
+        (copy.cwd / name).write_text(text)
+        await copy.commit(f"write {text.strip()}")
+        if text == "two\n":
+            (repository / name).write_text("by the user\n")
+            with pytest.raises(WorkingCopyFailed, match="The commits do not fit"):
+                await copy.pick()
+            assert (repository / name).read_text() == "by the user\n"
+            assert (await copy.close()).branch == copy.branch
+        else:
+            await copy.pick()
+            assert (repository / name).read_text() == "one\n"
+            assert git(repository, "log", "-1", "--format=%s") == "write one\n"
+            assert await copy.close(discard=True) == ClosedCopy()

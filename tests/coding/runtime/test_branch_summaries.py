@@ -6,12 +6,8 @@ from pi.agent.compaction.summarise import SummaryRequest
 from pi.ai.messages import AssistantMessage, Text
 from pi.base.records import replace
 from pi.coding.bus import EventBus
-from pi.coding.compaction.events import (
-    Notes,
-    SessionBeforeTreeEvent,
-    TreeDecision,
-)
 from pi.coding.compaction.options import BranchSummaryOptions
+from pi.coding.extension_host.events.queries import Notes, SessionBeforeTreeEvent, TreeDecision
 from pi.coding.runtime.session.tree import notes_on, tree_move
 from pi.coding.session.entries import Compaction
 from tests.coding.compaction.compaction_fixture import SMALL

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from pi.agent.compaction.errors import CompactionFailed
 from pi.base.errors import PiError
 from pi.coding.compaction.events import CompactionStart
 from pi.testing import says
+from tests.ai.http.raw_server import Peer, ok, raw_server
 from tests.coding.runtime.session_fixture import SessionFixture, kinds
 
 
@@ -157,3 +160,36 @@ async def test_a_strategy_of_an_extension_is_no_unknown_one(tmp_path: Path) -> N
     await session.close()
 
     assert fixture.reports == []
+
+
+async def test_an_endpoint_of_the_user_gets_no_secrets_and_a_project_cannot_name_one(
+    tmp_path: Path,
+) -> None:
+    key = "sk-" + "k3y" * 9
+    bodies: list[str] = []
+
+    async def script(peer: Peer) -> None:
+        with suppress(asyncio.IncompleteReadError):  # until the client leaves
+            while True:
+                asked = await peer.request()
+                bodies.append(asked.partition(b"\r\n\r\n")[2].decode())
+                await peer.say(ok(b'{"summary": "written by the server"}'))
+
+    fixture = SessionFixture(tmp_path, *(says("w" * 6000) for _ in range(3)))
+    fixture.write("project/.pi/settings.json", '{"compaction": {"remoteEndpoint": "http://x/"}}')
+    async with raw_server(script) as listening:
+        compaction = {
+            "remoteEnabled": True,
+            "remoteEndpoint": listening.url,
+            "keepRecentTokens": 500,
+        }
+        fixture.write(".pi/agent/settings.json", json.dumps({"compaction": compaction}))
+        session = await fixture.open(approve=True)
+        for text in (f"the key is {key}", "two", "three"):
+            await session.prompt(text)
+        result = await session.compact()
+        await session.close()
+
+    assert "written by the server" in result.summary
+    assert "the key is" in bodies[0]
+    assert key not in bodies[0]

@@ -14,7 +14,8 @@ import pytest
 from pi.agent.events import MessageUpdate, ToolExecutionStart
 from pi.ai.events import TextDelta
 from pi.coding.port.results import NoModel
-from pi.coding.runtime.session.events import AgentSessionEvent, EventFeed
+from pi.coding.runtime.session.events import EventFeed
+from pi.coding.runtime.session.public_events import AgentSessionEvent
 from pi.testing import calls, says
 from tests.coding.runtime.session_fixture import SessionFixture
 

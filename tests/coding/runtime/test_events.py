@@ -5,11 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from pi.coding.extension_host.events.answers import Cancel
+from pi.coding.extension_host.events.queries import SessionBeforeForkEvent, SessionBeforeSwitchEvent
 from pi.coding.extension_host.events.session import (
     InputAnswer,
     InputEvent,
-    SessionBeforeForkEvent,
-    SessionBeforeSwitchEvent,
     SessionInfoChanged,
     ThinkingLevelChanged,
 )

@@ -9,10 +9,10 @@ import pytest
 
 from pi.ai.messages import AssistantMessage
 from pi.ai.providers.faux import calls, says
-from pi.coding.compaction.events import SessionTreeEvent
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.api.readers import Feed
 from pi.coding.extension_host.control import SessionControl
+from pi.coding.extension_host.events.session import SessionTreeEvent
 from pi.coding.port.remote import FeedItem, Replica
 from pi.coding.runtime.live import RemoteSessionError
 from pi.coding.session.errors import SessionProblem

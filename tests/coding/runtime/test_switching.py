@@ -11,8 +11,8 @@ import pytest
 from pi.agent.events import ToolExecutionStart
 from pi.base.errors import PiError
 from pi.coding.extension_host.events.answers import Cancel
+from pi.coding.extension_host.events.queries import SessionBeforeSwitchEvent
 from pi.coding.extension_host.events.session import (
-    SessionBeforeSwitchEvent,
     SessionShutdownEvent,
     SessionStartEvent,
     SessionSwitchEvent,

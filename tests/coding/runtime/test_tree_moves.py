@@ -9,12 +9,8 @@ import pytest
 
 from pi.ai.errors import ProviderUnavailable
 from pi.base.errors import PiError
-from pi.coding.compaction.events import (
-    Notes,
-    SessionBeforeTreeEvent,
-    SessionTreeEvent,
-    TreeDecision,
-)
+from pi.coding.extension_host.events.queries import Notes, SessionBeforeTreeEvent, TreeDecision
+from pi.coding.extension_host.events.session import SessionTreeEvent
 from pi.coding.port.results import Navigated
 from pi.testing import says
 from tests.coding.runtime.session_fixture import SessionFixture, kinds

@@ -10,7 +10,7 @@ import pytest
 from pi.agent.events import ToolExecutionStart
 from pi.base.errors import PiError
 from pi.coding.extension_host.events.answers import UserBashAnswer
-from pi.coding.extension_host.events.session import UserBashEvent
+from pi.coding.extension_host.events.queries import UserBashEvent
 from pi.coding.shell.local import BashResult
 from pi.testing import calls, says
 from tests.coding.runtime.session_fixture import SessionFixture, kinds

@@ -15,7 +15,8 @@ import pi
 from pi.base.records import Record
 from pi.batteries.status_engine.config import SETTING, declare
 from pi.batteries.web_search.providers.table import PROVIDERS
-from pi.cli.settings_check import SECTIONS, STRATEGIES, TOOLS
+from pi.cli.settings_check import SECTIONS, TOOLS
+from pi.coding.compaction.options import BUILT_IN_STRATEGIES
 from pi.coding.runtime.session.compaction import Strategies
 from pi.coding.settings.table import (
     FOR_THE_FIRST_FRAME,
@@ -31,7 +32,7 @@ from pi.coding.settings.table import (
 )
 from pi.coding.settings.values import GLOBAL_ONLY
 from pi.coding.tools.registry import built_in_tools
-from pi.modes.interactive.startup import EarlySettings
+from pi.modes.interactive.early_settings import EarlySettings
 from tests.coding.tools.places import make_place
 
 ROWS = {setting.name: setting for setting in SETTINGS}
@@ -195,7 +196,7 @@ def test_names_that_doctor_knows_are_those_there_are(tmp_path: Path) -> None:
         def strategies(self) -> dict[str, Any]:
             return {}
 
-    assert set(STRATEGIES) == {"off", *Strategies(NoExtensions())}  # type: ignore[arg-type]
+    assert set(BUILT_IN_STRATEGIES) == {"off", *Strategies(NoExtensions())}  # type: ignore[arg-type]
     assert set(TOOLS) == set(built_in_tools(make_place(tmp_path)))
 
 

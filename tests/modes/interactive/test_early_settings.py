@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from pi.coding.settings.values import EditorValues, TerminalValues, TuiValues, Values
-from pi.modes.interactive.startup import (
+from pi.modes.interactive.early_settings import (
     EarlyEditor,
     EarlySettings,
     EarlyTerminal,

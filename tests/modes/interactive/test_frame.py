@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from pi.base.records import replace
+from pi.modes.interactive.early_settings import EarlySettings, EarlyTerminal
 from pi.modes.interactive.layout import apply_terminal_settings
-from pi.modes.interactive.startup import EarlySettings, EarlyTerminal
 from pi.tui.style import ColourDepth
 from pi.tui.terminal import Capabilities
 

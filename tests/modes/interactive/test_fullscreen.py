@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from pi.modes.interactive.early_settings import EarlySettings
 from pi.modes.interactive.fullscreen import Fullscreen
-from pi.modes.interactive.startup import EarlySettings
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_selector import built_in
 from pi.testing.virtual_terminal import VirtualTerminal

@@ -11,12 +11,8 @@ import pytest
 
 from pi.ai.errors import ProviderUnavailable
 from pi.coding.extension_host.events.answers import Cancel
-from pi.coding.extension_host.events.session import (
-    InputAnswer,
-    InputEvent,
-    SessionBeforeSwitchEvent,
-    UserBashEvent,
-)
+from pi.coding.extension_host.events.queries import SessionBeforeSwitchEvent, UserBashEvent
+from pi.coding.extension_host.events.session import InputAnswer, InputEvent
 from pi.coding.runtime.session.agent_session import AgentSession
 from pi.modes.rpc.server import RpcServer
 from pi.testing import calls, says

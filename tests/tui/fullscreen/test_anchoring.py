@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.tui.fullscreen.text_search import followed
+from pi.tui.fullscreen.scroll_view import followed
 
 
 def test_what_grows_below_moves_nothing() -> None:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.tui.fullscreen.text_search import Match, find_all
+from pi.tui.fullscreen.scroll_view import Match, find_all
 
 
 def test_every_place_is_found_in_columns() -> None:

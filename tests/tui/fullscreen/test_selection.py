@@ -4,7 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.tui.fullscreen.text_search import TextSelection, marked, selected_text, word_at
+from pi.tui.fullscreen.scroll_view import (
+    TextSelection,
+    marked,
+    selected_text,
+    word_at,
+)
 from pi.tui.text.ansi import strip_sequences
 
 ROWS = ["first row  ", "\x1b[31m日本語\x1b[0m", "third"]

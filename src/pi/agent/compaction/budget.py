@@ -34,6 +34,14 @@ class CompactionSettings(Record):
     """Percentage of the window that may be filled; overrides ``reserve_tokens`` if positive."""
     threshold_tokens: int = -1
     """Tokens that may be used; overrides both if positive."""
+    reserve_percent: Annotated[float, Meta(ge=0, le=100)] = 0
+    """Percentage of the window that is reserved at least, in addition to ``reserve_tokens``."""
+    adaptive_keep: bool = False
+    """Whether the kept part is measured in the provider's tokens instead of estimated ones."""
+    file_tree: bool = False
+    """Whether a summary ends with one ``<files>`` tree instead of two lists."""
+    short_summary: bool = False
+    """Whether a sentence for the user is requested as well."""
 
 
 MAX_RESERVE = 0.75
@@ -78,7 +86,8 @@ def threshold(window: int, settings: CompactionSettings) -> int:
         return min(settings.threshold_tokens, window)
     if settings.threshold_percent > 0:
         return int(window * min(settings.threshold_percent, 100) / 100)
-    return window - min(settings.reserve_tokens, int(window * MAX_RESERVE))
+    reserve = max(settings.reserve_tokens, int(window * settings.reserve_percent / 100))
+    return window - min(reserve, int(window * MAX_RESERVE))
 
 
 def should_compact(tokens: int, window: int, settings: CompactionSettings) -> bool:
@@ -86,15 +95,24 @@ def should_compact(tokens: int, window: int, settings: CompactionSettings) -> bo
     return window > 0 and tokens > threshold(window, settings)
 
 
-def tokens_to_keep(window: int, settings: CompactionSettings) -> int:
-    """Return how many recent tokens are kept.
+MOST_RATIO, LEAST_RATIO = 3.0, 0.5
+"""Limits of the ratio: a wrong count of a provider must not keep everything, or nothing."""
+
+
+def tokens_to_keep(window: int, settings: CompactionSettings, ratio: float = 1.0) -> int:
+    """Return how many recent tokens are kept, as estimated.
 
     At most half of the threshold: otherwise a small window would have nothing to compact and still
-    be full.
+    be full. ``ratio`` is the provider's count of the conversation divided by the estimate; it
+    counts with ``adaptive_keep``.
     """
+    if not settings.adaptive_keep:
+        ratio = 1.0
+    ratio = min(max(ratio, LEAST_RATIO), MOST_RATIO)
+    keep = int(settings.keep_recent_tokens / ratio)
     if window <= 0:
-        return settings.keep_recent_tokens
-    return min(settings.keep_recent_tokens, threshold(window, settings) // 2)
+        return keep
+    return min(keep, int(threshold(window, settings) // 2 / max(ratio, 1.0)))
 
 
 Role: TypeAlias = Literal[
@@ -121,7 +139,7 @@ class CompactionItem(Record):
     useless: bool = False
     """A tool result marked as not worth keeping."""
     details: Json | None = None
-    """Details of an earlier summary that pi wrote: its file lists."""
+    """Details of an earlier summary or hand-off that pi wrote: file lists, carry-over."""
 
     @classmethod
     def of(cls, id: str, message: Message) -> CompactionItem:

@@ -191,6 +191,9 @@ def collected(earlier: CarryOver, items: Sequence[CompactionItem]) -> CarryOver:
     """Return ``earlier`` updated with ``items``, which follow it."""
     collection = _Collection(earlier)
     for item in items:
+        if item.role == "custom" and (handed := carry_over_in(item.details or {})) is not None:
+            collection.handed_over(item.id, handed)
+            continue
         match item.message:
             case UserMessage() as said if item.role == "user":
                 collection.person_said(Quote(id=item.id, text=_clean(plain_text(said.content))))
@@ -247,6 +250,24 @@ class _Collection:
             self._instructions.pop(key, None)  # repeated: it counts from here on
             self._instructions[key] = Quote(id=quote.id, text=order)
         self._note(quote)
+
+    def handed_over(self, id: str, handed: CarryOver) -> None:
+        """Add the facts that a hand-off brought from another session.
+
+        They count as facts of its message: the ids of the other session mean nothing here.
+        """
+
+        def here(quotes: tuple[Q, ...]) -> list[Q]:
+            return [replace(quote, id=id) for quote in quotes]
+
+        said = [quote for quote in (handed.first, *handed.messages, handed.latest) if quote]
+        for quote in here(tuple(said)):
+            self._remember(quote)
+        self._instructions |= {same_words(each.text): each for each in here(handed.instructions)}
+        self._tasks |= {same_words(each.text): each for each in here(handed.tasks)}
+        if handed.next_action is not None:
+            action = replace(handed.next_action, id=id)
+            self._carried = replace(self._carried, next_action=action)
 
     def answered(self, quote: Quote) -> None:
         if not quote.text:

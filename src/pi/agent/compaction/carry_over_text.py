@@ -109,8 +109,8 @@ class _Sections:
         first, first_text = _quoted("First request", carried.first, room["first"])
         latest, latest_text = _quoted("Latest request", carried.latest, room["latest"])
         messages, messages_text = _listed(_MESSAGES, carried.messages, room["messages"])
-        said = {quote.id for quote in (first, latest) if quote and quote.whole}
-        unsaid = [order for order in carried.instructions if order.id not in said]
+        said = [quote for quote in (first, latest) if quote and quote.whole]
+        unsaid = [order for order in carried.instructions if not _is_said(order, said)]
         orders, orders_text = _listed(_ORDERS, unsaid, room["instructions"])
         tasks, tasks_text = _listed(_TASKS, carried.tasks, room["tasks"], mark="[ ] ")
         step, step_text = _quoted(_ahead(carried), carried.next_action, room["next"])
@@ -128,7 +128,7 @@ class _Sections:
             latest=latest,
             messages=messages,
             instructions=tuple(
-                order for order in carried.instructions if order.id in said or order in orders
+                order for order in carried.instructions if _is_said(order, said) or order in orders
             ),
             tasks=tasks,
             next_action=step,
@@ -143,6 +143,14 @@ class _Sections:
         """Return the entries that ``whole`` quotes more completely than these sections."""
         shown = set(_quotes(self.carried))
         return [quote.id for quote in _quotes(whole) if quote not in shown]
+
+
+def _is_said(order: Quote, said: Sequence[Quote]) -> bool:
+    """Whether a quoted message contains an instruction.
+
+    The id alone is not enough: all facts of a hand-off have the id of its document.
+    """
+    return any(quote.id == order.id and order.text in quote.text for quote in said)
 
 
 def _quotes(carried: CarryOver) -> list[Quote]:

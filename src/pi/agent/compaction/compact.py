@@ -4,22 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec import field
+import msgspec
+from msgspec import UNSET, UnsetType, field
 
-from pi.agent.compaction.budget import CompactionItem, CompactionSettings, estimate_tokens
-from pi.agent.compaction.carry_over import CarryOver
-from pi.agent.compaction.carry_over_text import fit_carry_over
+from pi.agent.compaction.budget import (
+    CompactionItem,
+    CompactionSettings,
+    estimate_tokens,
+    tokens_to_keep,
+)
+from pi.agent.compaction.carry_over import CarryOver, carry_over_in, collected
+from pi.agent.compaction.carry_over_text import PART_OF_KEPT, fit_carry_over
 from pi.agent.compaction.errors import CompactionFailed
-from pi.agent.compaction.prepare import Preparation
+from pi.agent.compaction.prepare import Preparation, PreviousSummary
 from pi.agent.compaction.summarise import Ask, Summariser, SummaryInstructions, newest
 from pi.agent.compaction.text import (
     FileLists,
+    FileTree,
     file_blocks,
+    file_lists,
     file_operations,
+    file_tree,
     serialise,
     without_blocks,
 )
-from pi.ai.messages import Usage
+from pi.ai.messages import Json, Usage
 from pi.ai.models.model import Model
 from pi.base.records import Record
 
@@ -33,6 +42,62 @@ class CompactionDetails(FileLists):
     carry_over: CarryOver = CarryOver()
 
 
+class TreeDetails(CompactionDetails):
+    """The same with the files that were both read and changed, for the next ``<files>`` tree."""
+
+    also_read_files: tuple[str, ...] = ()
+
+
+class Facts(Record):
+    """What must survive a compaction, as text for the model and as details for the next one."""
+
+    text: str
+    details: Json
+
+
+def kept_facts(preparation: Preparation) -> Facts:
+    """Return the facts of the part that ``preparation`` replaces."""
+    carried = fit_carry_over(
+        preparation.carry_over, preparation.files, preparation.carry_over_tokens
+    )
+    return Facts(text=carried.text, details=_plain(_details(preparation.files, carried.carried)))
+
+
+def all_facts(
+    items: Sequence[CompactionItem],
+    settings: CompactionSettings,
+    *,
+    window: int,
+    previous: PreviousSummary | None = None,
+    before: Sequence[CompactionItem] = (),
+) -> Facts:
+    """Return the facts of the whole conversation, for a strategy that keeps nothing of it."""
+    earlier = (previous.details if previous else None) or {}
+    handed_on = carry_over_in(earlier) or collected(CarryOver(), before)
+    files = file_operations(items, file_lists(earlier))
+    if settings.file_tree:
+        files = file_tree(items, files, earlier)
+    tokens = int(PART_OF_KEPT * tokens_to_keep(window, settings))
+    carried = fit_carry_over(collected(handed_on, items), files, tokens)
+    return Facts(text=carried.text, details=_plain(_details(files, carried.carried)))
+
+
+def _details(files: FileLists, carried: CarryOver) -> CompactionDetails:
+    kind = TreeDetails if isinstance(files, FileTree) else CompactionDetails
+    more = {"also_read_files": files.also_read} if isinstance(files, FileTree) else {}
+    return kind(
+        read_files=files.read_files,
+        modified_files=files.modified_files,
+        carry_over=carried,
+        **more,
+    )
+
+
+def _plain(details: CompactionDetails) -> Json:
+    plain: Json = msgspec.to_builtins(details)
+    return plain
+
+
 class CompactionResult(Record):
     """A finished compaction, with the JSON names of the session file."""
 
@@ -41,6 +106,8 @@ class CompactionResult(Record):
     tokens_before: int
     details: CompactionDetails
     usage: Usage
+    short_summary: str | UnsetType = UNSET
+    """One sentence for the user, if it was requested and written."""
 
 
 async def compact(
@@ -64,15 +131,13 @@ async def compact(
             f" and what it replaces takes {replaced}.",
             hint="Go on for a while before compacting again.",
         )
+    sentence = await summariser.sentence(notes) if settings.short_summary else ""
     return CompactionResult(
         summary=summary,
         first_kept_id=preparation.first_kept_id,
         tokens_before=preparation.tokens_before,
-        details=CompactionDetails(
-            read_files=preparation.files.read_files,
-            modified_files=preparation.files.modified_files,
-            carry_over=carried.carried,
-        ),
+        details=_details(preparation.files, carried.carried),
+        short_summary=sentence or UNSET,
         usage=summariser.usage,
     )
 

@@ -16,9 +16,16 @@ from pi.agent.compaction.carry_over import CarryOver, carry_over_in, collected, 
 from pi.agent.compaction.carry_over_text import PART_OF_KEPT
 from pi.agent.compaction.errors import TOO_SMALL, CompactionFailed
 from pi.agent.compaction.summarise import SummaryInstructions
-from pi.agent.compaction.text import FileLists, FileOps, by_operation, file_lists, file_operations
+from pi.agent.compaction.text import (
+    FileLists,
+    FileOps,
+    by_operation,
+    file_lists,
+    file_operations,
+    file_tree,
+)
 from pi.ai.messages import Json, Message
-from pi.base.records import Record
+from pi.base.records import Record, replace
 
 TURN_STARTS = frozenset({"user", "bashExecution", "custom", "branchSummary", "compactionSummary"})
 CUTS = TURN_STARTS | {"assistant"}
@@ -108,6 +115,10 @@ class Preparation(Record):
     """Budget of the carry-over."""
     guidance: SummaryInstructions = SummaryInstructions()
     settings: CompactionSettings = CompactionSettings()
+    archived: tuple[CompactionItem, ...] = ()
+    """Items before ``history`` that an earlier compaction archived without a text summary."""
+    archived_summary: str = ""
+    """The last text summary before these."""
 
     # Names that extensions of the original expect ----------------------------------------------
 
@@ -138,6 +149,17 @@ class Preparation(Record):
 
     # ----------------------------------------------------------------------------------------------
 
+    def unarchived(self) -> Preparation:
+        """Return the plan for a text summary: it also covers what has none so far.
+
+        A strategy that archives history in another form, such as pictures, leaves no summary that
+        a text summary could continue. The entries are still in the log.
+        """
+        if not self.archived:
+            return self
+        history = (*self.archived, *self.history)
+        return replace(self, history=history, previous_summary=self.archived_summary, archived=())
+
     @property
     def replaced_tokens(self) -> int:
         """Tokens that will no longer be sent, including the earlier summary."""
@@ -158,13 +180,15 @@ def prepare(
     previous: PreviousSummary | None = None,
     before: Sequence[CompactionItem] = (),
     guidance: SummaryInstructions | None = None,
+    ratio: float = 1.0,
 ) -> Preparation:
     """Decide what is replaced and what is kept.
 
     ``items`` is the branch from the first entry that the earlier compaction kept; ``before`` is the
-    part before it, used only if that compaction has no carry-over.
+    part before it, used only if that compaction has no carry-over. ``ratio`` is the provider's
+    count of the conversation divided by the estimate.
     """
-    keep = tokens_to_keep(window, settings)
+    keep = tokens_to_keep(window, settings, ratio)
     cut = find_cut_point(items, keep)
     start = cut.index if cut.turn_start is None else cut.turn_start
     replaced, kept = tuple(items[: cut.index]), tuple(items[cut.index :])
@@ -172,6 +196,7 @@ def prepare(
         raise CompactionFailed("nothing_to_compact", TOO_SMALL)
     details = (previous.details if previous else None) or {}
     handed_on = carry_over_in(details) or collected(CarryOver(), before)
+    files = file_operations(replaced, file_lists(details))
     return Preparation(
         first_kept_id=kept[0].id,
         history=replaced[:start],
@@ -179,7 +204,7 @@ def prepare(
         kept=kept,
         tokens_before=tokens_before,
         previous_summary=previous.summary if previous else "",
-        files=file_operations(replaced, file_lists(details)),
+        files=file_tree(replaced, files, details) if settings.file_tree else files,
         carry_over=without_visible(collected(handed_on, items), (item.id for item in kept)),
         carry_over_tokens=int(PART_OF_KEPT * keep),
         guidance=guidance or SummaryInstructions(),

@@ -126,6 +126,13 @@ notes that replace them and cover both. Keep every goal, instruction, decision a
 the conversation does not settle; move finished work to "Done"; correct what is no longer true; \
 do not let the notes grow where something shorter says the same."""
 
+SENTENCE = """\
+Say in one sentence of at most fifteen words, in the language of the notes, what was done and what \
+is being done, for a person who scrolls past. Reply with the sentence alone."""
+SENTENCE_TOKENS = 2_000
+"""Maximum response, thinking included."""
+MAX_SENTENCE = 160
+
 CUSTOM = "The user adds for these notes: {}"
 
 AGAIN = """\
@@ -236,6 +243,23 @@ class Summariser:
             f" (window of {self._window} tokens).",
             hint="Choose a model with a larger context window.",
         )
+
+    async def sentence(self, notes: str) -> str:
+        """Return one sentence about ``notes`` for the user; empty if the model writes none."""
+        prompt = f"{wrap_in_tag('conversation', escape_tags(notes))}\n\n{SENTENCE}"
+        request = SummaryRequest(
+            context=Context(system_prompt=SYSTEM, messages=(UserMessage(content=prompt),)),
+            max_tokens=min(SENTENCE_TOKENS, self._largest_answer),
+            purpose=self._purpose,
+        )
+        answer = await self._ask(request)
+        self.usage = add_usage(self.usage, answer.usage)
+        if answer.stop_reason == "aborted":
+            raise CompactionFailed("aborted", "The summary was aborted.")
+        said = " ".join(without_blocks(answer.text).split())
+        if answer.stop_reason != "stop" or len(said) <= MAX_SENTENCE:
+            return said if answer.stop_reason == "stop" else ""
+        return f"{said[: MAX_SENTENCE - 1]}…"
 
     def room(self, kind: Kind, guidance: SummaryInstructions) -> int:
         """Return how many bytes of conversation fit into one request."""

@@ -237,6 +237,29 @@ def file_operations(items: Sequence[CompactionItem], earlier: FileLists | None =
     )
 
 
+class FileTree(FileLists):
+    """Files that are shown as one tree."""
+
+    also_read: tuple[str, ...] = ()
+    """Modified files that were read as well."""
+
+
+def file_tree(
+    items: Sequence[CompactionItem], files: FileLists, earlier: Json | None = None
+) -> FileTree:
+    """Return ``files`` with those that were read as well, also before an ``earlier`` summary."""
+    known = earlier or {}
+    read = set(_strings(known.get("readFiles"))) | set(_strings(known.get("alsoReadFiles")))
+    for exchange in exchanges(items):
+        if exchange.call.name in READING and not (exchange.result and exchange.result.is_error):
+            read.add(_path(exchange.call.arguments) or "")
+    return FileTree(
+        read_files=files.read_files,
+        modified_files=files.modified_files,
+        also_read=tuple(path for path in files.modified_files if path in read),
+    )
+
+
 class FileOps(Record):
     """Files by operation, in the form that extensions of the original expect."""
 
@@ -260,8 +283,11 @@ def file_blocks(files: FileLists, most: int) -> str:
     """Return ``<read-files>`` and ``<modified-files>``, one path per line, within ``most``
     characters.
 
-    If not all fit, changed files precede read ones and new ones precede old ones.
+    If not all fit, changed files precede read ones and new ones precede old ones. A ``FileTree``
+    becomes one ``<files>`` block instead.
     """
+    if isinstance(files, FileTree):
+        return _tree_block(files, most)
     modified = _path_block("modified-files", files.modified_files, most)
     left = most - len(modified) - 1 if modified else most
     read = _path_block("read-files", files.read_files, left)
@@ -299,6 +325,45 @@ def file_lists(details: Json) -> FileLists:
 def _strings(value: object) -> tuple[str, ...]:
     found = value if isinstance(value, list | tuple) else ()
     return tuple(item for item in found if isinstance(item, str))
+
+
+MAX_TREE = 20
+"""Files that a tree shows at most."""
+
+
+def _tree_block(files: FileTree, most: int) -> str:
+    """Return the tree of the newest files that fit, changed ones first."""
+    marks = dict.fromkeys(files.read_files, "Read")
+    marks |= {path: "RW" if path in files.also_read else "Write" for path in files.modified_files}
+    order = [*reversed(files.modified_files), *reversed(files.read_files)]
+    for count in range(min(MAX_TREE, len(order)), 0, -1):
+        lines = _tree({path: marks[path] for path in sorted(order[:count])})
+        if more := len(order) - count:
+            lines.append(f"… ({more} more files omitted)")
+        if len(block := wrap_in_tag("files", "\n".join(lines))) <= most:
+            return block
+    return ""
+
+
+def _tree(marks: dict[str, str]) -> list[str]:
+    """Return the lines: a heading for each folder, one more ``#`` inside the folder above."""
+    lines: list[str] = []
+    open_folders: list[str] = []
+    by_folder: dict[str, list[str]] = {}
+    for path in marks:
+        by_folder.setdefault(path.rpartition("/")[0], []).append(path)
+    for folder in sorted(by_folder):
+        while open_folders and not folder.startswith(f"{open_folders[-1]}/"):
+            open_folders.pop()
+        shown = folder.removeprefix(f"{open_folders[-1]}/") if open_folders else folder
+        if folder:
+            open_folders.append(folder)
+            heading = f"{'#' * len(open_folders)} {shown}/"
+            lines.append(escape_tags(heading, SUMMARY_TAGS))
+        for path in by_folder[folder]:
+            name = escape_tags(path.rpartition("/")[2], SUMMARY_TAGS)
+            lines.append(f"{name} ({marks[path]})")
+    return lines
 
 
 def _path_block(tag: str, paths: Sequence[str], most: int) -> str:

@@ -155,6 +155,8 @@ def _is_gateway(base: str) -> bool:
 
 def custom_headers(environ: Mapping[str, str]) -> dict[str, str]:
     """Returns the headers that a variable adds to every request, in value syntax."""
-    lines = re.split(_BETWEEN_HEADERS, environ.get(CUSTOM_HEADERS, ""))
+    if not (text := environ.get(CUSTOM_HEADERS)):
+        return {}
+    lines = re.split(_BETWEEN_HEADERS, text)
     pairs = (line.partition(":") for line in lines)
     return {name.strip(): escape(value.strip()) for name, colon, value in pairs if colon}

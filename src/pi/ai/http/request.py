@@ -10,6 +10,7 @@ import sys
 from binascii import b2a_base64
 from collections.abc import Iterable, Iterator
 from functools import cache
+from string import ascii_letters, digits
 
 from pi.ai.http.addresses import AddressPolicy
 from pi.ai.http.errors import InvalidRequest, Timeouts
@@ -17,10 +18,9 @@ from pi.base.records import Record
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
-_NETLOC = (
-    r"(?:(?P<name>[A-Za-z0-9._~-]+)|\[(?P<address>[0-9A-Fa-f:.]+(?:%[A-Za-z0-9._~-]+)?)\])"
-    r"(?::(?P<port>[0-9]{0,5}))?"
-)
+_NAME_CHARACTERS = frozenset(f"{ascii_letters}{digits}._~-")
+_ADDRESS = r"\[(?P<address>[0-9A-Fa-f:.]+(?:%[A-Za-z0-9._~-]+)?)\](?::(?P<port>.*))?"
+_DIGITS = frozenset(digits)
 _QUOTED_AS_IT_IS = "%/:?#[]@!$&'()*+,;=~"
 
 
@@ -88,11 +88,17 @@ def basic_authorization(userinfo: str) -> str:
 
 
 def _origin(scheme: str, netloc: str) -> Origin:
-    parts = re.fullmatch(_NETLOC, _ascii(netloc))
-    if parts is None:
+    text = _ascii(netloc)
+    if not text.startswith("["):  # without a pattern: it is needed for the first request
+        host, _, number = text.partition(":")
+        valid = bool(host) and _NAME_CHARACTERS.issuperset(host)
+    elif parts := re.fullmatch(_ADDRESS, text):
+        host, number, valid = parts["address"].replace("%25", "%"), parts["port"] or "", True
+    else:
+        valid = False
+    if not valid or len(number) > 5 or not _DIGITS.issuperset(number):
         raise InvalidRequest(f"{netloc!r} is not a host with an optional port.")
-    host = parts["name"] or parts["address"].replace("%25", "%")
-    port = int(parts["port"] or DEFAULT_PORTS[scheme])
+    port = int(number or DEFAULT_PORTS[scheme])
     if not 0 < port < 65536:
         raise InvalidRequest(f"{port} is not a port (in the URL of {host}).")
     return Origin(scheme=scheme, host=host.lower(), port=port)

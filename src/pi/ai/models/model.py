@@ -1,6 +1,7 @@
 """Model records: wire, limits, thinking levels, prices."""
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: every start decodes models, and msgspec
+# has to compile each annotation that is a string.
 
 import re
 from collections.abc import Mapping
@@ -107,14 +108,14 @@ class Model(Record):
 
 HIDDEN = "***"
 """Stands for a credential in output."""
-_USER = re.compile(r"(?<=://)[^/?#]*@")
-_QUERY_VALUE = re.compile(r"(?<==)[^&#]+")
+_USER = r"(?<=://)[^/?#]*@"
+_QUERY_VALUE = r"(?<==)[^&#]+"
 
 
 def without_credentials(model: Model) -> Model:
     """Return ``model`` for output to other programs: its address and headers may hold secrets."""
     start, mark, query = model.base_url.partition("?")
-    address = _USER.sub(f"{HIDDEN}@", start) + mark + _QUERY_VALUE.sub(HIDDEN, query)
+    address = re.sub(_USER, f"{HIDDEN}@", start) + mark + re.sub(_QUERY_VALUE, HIDDEN, query)
     headers = model.headers
     if isinstance(headers, dict):
         headers = dict.fromkeys(headers, HIDDEN)

@@ -103,6 +103,7 @@ class RunHooks(Policy):
         self._hooks = hooks
         self._ctx = ctx
         self._is_nested = ctx.depth > 0
+        self._agent = ctx.task.agent or SUB_AGENT
         self._blocked_stops = 0
         """How often hooks kept the current run from stopping."""
         self.prompt: str | None = None
@@ -132,15 +133,15 @@ class RunHooks(Policy):
         return self._with_context(at.next, outcome)
 
     async def _begun(self, at: Boundary) -> Next:
-        fields = {"agent_id": self._hooks.facts.session_id, "agent_type": SUB_AGENT}
-        outcome = await self._hooks.fire("SubagentStart", (SUB_AGENT,), **fields)
+        fields = {"agent_id": self._hooks.facts.session_id, "agent_type": self._agent}
+        outcome = await self._hooks.fire("SubagentStart", (self._agent,), **fields)
         return self._with_context(at.next, outcome)
 
     async def _stopping(self, at: Boundary) -> Next:
         event = "SubagentStop" if self._is_nested else "Stop"
         if not self._hooks.has(event):
             return at.next
-        subjects = (SUB_AGENT,) if self._is_nested else ()
+        subjects = (self._agent,) if self._is_nested else ()
         outcome = await self._hooks.fire(event, subjects, **self._stop_fields(at))
         if outcome.stops:
             return replace(at.next, action="stop", reason=outcome.stop_reason)
@@ -165,7 +166,7 @@ class RunHooks(Policy):
         }
         if self._is_nested:
             facts = self._hooks.facts
-            fields |= {"agent_id": facts.session_id, "agent_type": SUB_AGENT}
+            fields |= {"agent_id": facts.session_id, "agent_type": self._agent}
             fields["agent_transcript_path"] = facts.transcript_path
         return fields
 

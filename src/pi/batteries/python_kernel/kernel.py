@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Hashable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Protocol, TypeAlias
 
-from pi.extension import Clock, PiError, Record, Scope
+from pi.extension import PiError, Record, Scope
 
 INTERRUPT_EVERY = 0.5
 """Seconds between interrupts: the first may arrive before the cell has begun, or be caught."""
@@ -208,11 +208,6 @@ class KernelPool:
         self._kernels: dict[Hashable, Kernel] = {}
 
     @property
-    def clock(self) -> Clock:
-        """The clock of the idle time."""
-        return self.scope.clock
-
-    @property
     def running(self) -> int:
         """How many kernels run."""
         return sum(kernel.is_running for kernel in self._kernels.values())
@@ -254,9 +249,9 @@ class KernelPool:
 
     async def _close_idle(self, key: Hashable, kernel: Kernel) -> None:
         while self._kernels.get(key) is kernel:
-            idle = 0.0 if kernel.is_busy else self.clock.monotonic() - kernel.used_at
+            idle = 0.0 if kernel.is_busy else self.scope.clock.monotonic() - kernel.used_at
             if idle >= IDLE_SECONDS:
                 del self._kernels[key]
                 await kernel.close()
                 return
-            await self.clock.sleep(IDLE_SECONDS - idle)
+            await self.scope.clock.sleep(IDLE_SECONDS - idle)

@@ -30,7 +30,7 @@ from pi.coding.models.starting import NOT_BY_ITSELF
 from pi.coding.port.extensions import CheckLevel, CheckResult
 from pi.coding.runtime.agent_offer import switched_off
 from pi.coding.runtime.assemble import assemble
-from pi.coding.runtime.extensions.sources import ExtensionSources, gates_in
+from pi.coding.runtime.extensions.sources import ExtensionSources, gates_in, strategies_in
 from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.models import discover_models
 from pi.coding.runtime.options import SessionOptions, SessionOverrides
@@ -135,7 +135,14 @@ async def _settings_problems(
 ) -> list[CheckResult]:
     # Errors in models.json are reported with the models.
     registry = discover_models(replace(host, report=lambda text: None), cwd)
-    check = SettingsCheck(settings, registry, agent_dir=host.agent_dir, cwd=cwd, trusted=trusted)
+    check = SettingsCheck(
+        settings,
+        registry,
+        agent_dir=host.agent_dir,
+        cwd=cwd,
+        trusted=trusted,
+        strategies=strategies_in(host, cwd, settings),
+    )
     found = [
         CheckResult(level=each.severity, topic="settings", text=each.text, advice=each.advice)
         for each in check.problems()

@@ -97,7 +97,7 @@ class TextFolder:
 
 
 _SUFFIX = ".md"
-_UNSAFE = re.compile(r"[^\w.@+-]+")
+_UNSAFE = r"[^\w.@+-]+"
 
 
 class AgentOutputs:
@@ -112,7 +112,7 @@ class AgentOutputs:
 
         With the id of a ``parent``, ``parent.name``. Invalid file name characters become ``-``.
         """
-        safe = _UNSAFE.sub("-", name).strip(".-") or "agent"
+        safe = re.sub(_UNSAFE, "-", name).strip(".-") or "agent"
         base = f"{parent}.{safe}" if parent else safe
         if self._taken is None:
             self._taken = {id.casefold() for id in self.list()}
@@ -123,7 +123,7 @@ class AgentOutputs:
 
     def save(self, id: str, text: str) -> None:
         """Store the output of an agent under its allocated id; replaces an earlier one."""
-        if _UNSAFE.search(id) or id.strip(".-") != id or not id:
+        if re.search(_UNSAFE, id) or id.strip(".-") != id or not id:
             raise PiError(f"{id!r} is not the id of an output.", hint="Use one from allocate().")
         self.folder.write(id + _SUFFIX, text)
 

@@ -63,12 +63,15 @@ def _agent(rest: str, folders: Sequence[TextFolder]) -> ArtifactText:
     address, _, query = rest.partition("?")
     id, *path = [unquote(part) for part in address.split("/") if part] or [""]
     queries = parse_qs(query).get("q")
-    if path and queries:
-        raise NoSuchResource(
-            f"agent://{rest} has both a path and a query.", hint="Use one of them."
-        )
     places = [AgentOutputs(folder) for folder in _existing(folders)]
     for outputs in places:
+        known = set(outputs.list())
+        while path and f"{id}.{path[0]}" in known:  # agent://Parent/Child: the output of a child
+            id, path = f"{id}.{path[0]}", path[1:]
+        if path and queries:
+            raise NoSuchResource(
+                f"agent://{rest} has both a path and a query.", hint="Use one of them."
+            )
         if (text := outputs.read(id)) is not None:
             if not path and not queries:
                 return ArtifactText(text=text, media_type="text/markdown")

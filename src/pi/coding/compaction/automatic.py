@@ -54,13 +54,15 @@ class CompactionPolicy(Policy):
         self._session = session
         self._recovered = False
         """Whether the overflow of this prompt already had its one compaction and retry."""
+        self._relieved = False
+        """Whether an extension has already made room during this prompt."""
         self._worthless = False
         """Whether the previous turn had results marked as useless."""
 
     async def at_boundary(self, at: Boundary) -> Next:
         """Compact if it is due, unless another policy has claimed the boundary."""
         if at.kind == "prompt":
-            self._recovered = False
+            self._recovered = self._relieved = False
         is_checked = at.kind in ("prompt", "settle") or (at.kind == "turn" and at.results)
         if not is_checked or at.next.claimed or at.outcome == "aborted":
             return at.next
@@ -124,12 +126,12 @@ class CompactionPolicy(Policy):
     # What is due ----------------------------------------------------------------------------------
 
     def _recover(self, decision: Next, request: CompactionRequest) -> Next:
-        """Compact once and request the response again that did not fit."""
+        """Make room once and request the response again that did not fit."""
         if self._recovered:
             return decision
         self._recovered = True
         request = replace(request, will_retry=True)
-        return replace(decision, action="again", prepare=partial(self._compact_or_stop, request))
+        return replace(decision, action="again", prepare=partial(self._make_room, request))
 
     def _without_latest(self, request: CompactionRequest) -> CompactionRequest:
         """Return a request that also hides the last response, if the compaction succeeds."""
@@ -197,7 +199,34 @@ class CompactionPolicy(Policy):
         edit = ContextEdit(target_id=target, replacement=None)
         return replace(decision, entries=(*decision.entries, edit))
 
+    async def _is_relieved(self, request: CompactionRequest) -> bool:
+        """Let extensions make room in another way, once for each prompt."""
+        # Deferred: most sessions never fill their window.
+        from pi.coding.compaction.events import ContextFullEvent
+
+        session = self._session
+        if self._relieved or not session.bus.has_subscribers(ContextFullEvent):
+            return False
+        event = ContextFullEvent(
+            reason=request.reason,
+            tokens=tokens_in_use(session.conversation(), without=request.leave_out),
+            window=session.agent.model.context_window,
+        )
+        self._relieved = (await session.bus.query(event)).handled
+        return self._relieved
+
+    async def _make_room(self, request: CompactionRequest) -> None:
+        """Make room for the response that did not fit, or end the run."""
+        if not await self._is_relieved(request):
+            await self._compact_or_stop(request)
+            return
+        self._recovered = False  # the larger window may overflow as well: then it is compacted
+        if target := request.leave_out:
+            await self._session.add(ContextEdit(target_id=target, replacement=None))
+
     async def _compact(self, request: CompactionRequest) -> None:
+        if await self._is_relieved(request):
+            return
         try:
             await self._compactor.compact(request)
         except CompactionFailed as error:
@@ -209,7 +238,10 @@ class CompactionPolicy(Policy):
         """Compact, then let the model continue; only if there is room now, to avoid an endless
         loop.
         """
-        await self._compact_or_stop(CompactionRequest(reason="threshold"))
+        request = CompactionRequest(reason="threshold")
+        if await self._is_relieved(request):
+            raise StopRun("There is room again without a compaction.")
+        await self._compact_or_stop(request)
         tokens, window = (
             tokens_in_use(self._session.conversation()),
             self._session.agent.model.context_window,

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
 from pi.agent.abort import Abort, Aborted
 from pi.agent.compaction.errors import CompactionFailed
 from pi.base.records import replace
-from pi.coding.compaction.events import (
-    CompactionEnd,
-    CompactionReason,
-    CompactionResult,
-    CompactionStart,
-    SessionCompactFailedEvent,
-)
 from pi.coding.compaction.request import CompactionRequest, CompactionSession
+
+if TYPE_CHECKING:
+    from pi.coding.compaction.events import CompactionEnd, CompactionReason, CompactionResult
 
 FAILED: dict[CompactionReason, str] = {
     "manual": "Compaction failed",
@@ -51,6 +48,7 @@ class Compactor:
         if self._abort is not None:
             raise CompactionFailed("aborted", "Another compaction is already running.")
         # Deferred: most sessions never compact.
+        from pi.coding.compaction.events import CompactionEnd, CompactionStart
         from pi.coding.compaction.execution import CompactionRun
 
         self._abort = abort = Abort(self._session.clock)
@@ -77,6 +75,8 @@ class Compactor:
     async def _emit_end(self, end: CompactionEnd) -> None:
         await self._session.emit(end)
         if end.result is UNSET:
+            from pi.coding.compaction.events import SessionCompactFailedEvent  # see ``compact``
+
             failed = SessionCompactFailedEvent(
                 reason=end.reason,
                 error_message=end.error_message or "",

@@ -1,4 +1,4 @@
-"""Events of compactions and of moves in the session tree.
+"""Events of compactions.
 
 The JSON form of ``CompactionStart`` and ``CompactionEnd`` is the one of JSON mode and RPC. The
 others go over the bus to extensions.
@@ -14,7 +14,7 @@ from msgspec import UNSET, UnsetType, field
 from pi.ai.messages import Image, Json, Text, Usage
 from pi.base.records import Record, replace
 from pi.coding.bus import Event, Query
-from pi.coding.session.entries import BranchSummary, Compaction, Entry
+from pi.coding.session.entries import Compaction, Entry
 
 if TYPE_CHECKING:
     from pi.agent.compaction.prepare import Preparation
@@ -32,10 +32,16 @@ class CompactionResult(Record):
     estimated_tokens_after: int | UnsetType = UNSET
     usage: Usage | UnsetType = UNSET
     details: Any | UnsetType = UNSET
+    short_summary: str | UnsetType = UNSET
+    """One sentence for the user."""
     content: tuple[Text | Image, ...] | UnsetType = UNSET
-    """Shown to the model instead of ``summary``."""
+    """Shown to the model instead of ``summary``. Stored, but not part of public results."""
     preserve_data: Json | UnsetType = UNSET
-    """Data that the strategy needs at the next compaction."""
+    """Data that the strategy needs at the next compaction. Not part of public results, too."""
+
+    def public(self) -> CompactionResult:
+        """Return the result for events and protocols: pictures would be megabytes of base64."""
+        return replace(self, content=UNSET, preserve_data=UNSET)
 
 
 class CompactionStart(Record, tag="compaction_start"):
@@ -52,6 +58,38 @@ class CompactionEnd(Record, tag="compaction_end"):
     aborted: bool = False
     will_retry: bool = False
     error_message: str | UnsetType = UNSET
+
+
+class ContextFullAnswer(Record):
+    """Answer to ``context_full``."""
+
+    handled: bool = False
+    """Whether there is room again, so that nothing has to be compacted."""
+
+
+class ContextFullEvent(Query):
+    """The conversation is about to be compacted automatically: a handler can make room itself.
+
+    For example by switching to a model with a larger window. ``overflow`` and ``incomplete``: the
+    request is then repeated. Asked once for each prompt; a second overflow is compacted.
+    """
+
+    answer: ClassVar[type[Record]] = ContextFullAnswer
+    reason: CompactionReason
+    tokens: int
+    """Tokens in use."""
+    window: int
+    """The window of the current model."""
+    handled: bool = False
+
+    def with_answer(self, answer: ContextFullAnswer) -> Self:
+        """One handler is enough."""
+        return replace(self, handled=self.handled or answer.handled)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether a handler has made room."""
+        return self.handled
 
 
 class CompactDecision(Record):
@@ -137,81 +175,4 @@ class SessionCompactFailedEvent(Event):
     error_message: str
     aborted: bool
     will_retry: bool
-    from_extension: bool = False
-
-
-class Notes(Record):
-    """A branch summary supplied by a handler."""
-
-    summary: str
-    details: Any | UnsetType = UNSET
-    usage: Usage | UnsetType = UNSET
-
-
-class TreeMove(Record):
-    """A pending move of the leaf."""
-
-    target_id: str
-    old_leaf_id: str | None
-    common_ancestor_id: str | None
-    entries: tuple[Entry, ...]
-    """The entries that are left."""
-    user_wants_summary: bool = False
-    custom_instructions: str = ""
-    replace_instructions: bool = False
-    label: str = ""
-
-    @property
-    def entries_to_summarize(self) -> tuple[Entry, ...]:
-        """``entries``, under the name that extensions of the original expect."""
-        return self.entries
-
-
-class TreeDecision(Record):
-    """Answer to ``session_before_tree``; omitted fields stay unchanged."""
-
-    cancel: bool = False
-    summary: Notes | None = None
-    custom_instructions: str | None = None
-    replace_instructions: bool | None = None
-    label: str | None = None
-
-
-class SessionBeforeTreeEvent(Query):
-    """The leaf is about to move: a handler can cancel that or provide the summary."""
-
-    answer: ClassVar[type[Record]] = TreeDecision
-    preparation: TreeMove
-    decision: TreeDecision = TreeDecision()
-
-    def with_answer(self, answer: TreeDecision) -> Self:
-        """Later answers override earlier ones field by field."""
-        given = {name: getattr(answer, name) for name in answer.__struct_fields__}
-        if isinstance(given["summary"], dict):
-            given["summary"] = Notes(**given["summary"])
-        new = {name: value for name, value in given.items() if value is not None}
-        return replace(self, decision=replace(self.decision, **new))
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether a handler has cancelled."""
-        return self.decision.cancel
-
-    @property
-    def decided_move(self) -> TreeMove:
-        """The move with the changes of handlers."""
-        changes = {
-            name: value
-            for name in ("custom_instructions", "replace_instructions", "label")
-            if (value := getattr(self.decision, name)) is not None
-        }
-        return replace(self.preparation, **changes)
-
-
-class SessionTreeEvent(Event):
-    """The leaf has moved."""
-
-    new_leaf_id: str | None
-    old_leaf_id: str | None
-    summary_entry: BranchSummary | None = None
     from_extension: bool = False

@@ -6,11 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import UNSET
 
-from pi.agent.compaction.budget import threshold
+from pi.agent.compaction.budget import CompactionItem, threshold, tokens_of
+from pi.agent.compaction.compact import Facts, all_facts, kept_facts
 from pi.agent.compaction.errors import CompactionFailed
 from pi.agent.compaction.prepare import Preparation, PreviousSummary, prepare
 from pi.agent.compaction.summarise import SummaryInstructions
-from pi.base.records import replace
+from pi.agent.compaction.text import serialise
+from pi.base.records import Record, replace
 from pi.coding.compaction.events import (
     CompactingAnswer,
     CompactionResult,
@@ -20,12 +22,29 @@ from pi.coding.compaction.events import (
 )
 from pi.coding.compaction.measuring import measured, shown_ids, tokens_in_use
 from pi.coding.compaction.request import CompactionRequest, CompactionSession
-from pi.coding.compaction.strategies import Declined, Edits, HandOff, Outcome, Strategy, Work
+from pi.coding.compaction.strategies import (
+    Declined,
+    Edits,
+    HandOff,
+    Keeps,
+    Outcome,
+    Strategy,
+    Work,
+)
 from pi.coding.session.context import message_of
 from pi.coding.session.entries import Compaction, ContextEdit, Entry
 from pi.coding.session.log import SessionLog
 
 SUMMARY, SHAKE = "context-full", "shake"
+BEGIN = 80
+"""Characters of a message in a preview."""
+
+
+def _begin(item: CompactionItem) -> str:
+    """Return the beginning of a message, without the tag around it."""
+    lines = "\n".join(serialise([item])).split("\n")
+    text = " ".join(" ".join(lines[1:-1]).split())
+    return text if len(text) <= BEGIN else f"{text[: BEGIN - 1]}…"
 
 
 class CompactionRun:
@@ -43,6 +62,7 @@ class CompactionRun:
 
     async def run(self) -> CompactionResult:
         """Return the stored result, or raise ``CompactionFailed``."""
+        await self._session.load_strategy(self._request.strategy or self._options.strategy)
         preparation, why_not = self._prepared()
         extra = CompactingAnswer()
         if preparation is not None:
@@ -59,10 +79,10 @@ class CompactionRun:
                 return await self._store(replace(result, preserve_data=data or UNSET))
             case Edits() as edits:
                 return await self._edit(edits)
-            case HandOff(document=document, go_on=go_on):
+            case HandOff(document=document, go_on=go_on, details=details):
                 # A prompt that waits is sent there; it continues the work itself.
                 go_on = go_on and not self._request.before_prompt
-                await self._session.hand_off(document, go_on=go_on)
+                await self._session.hand_off(document, go_on=go_on, details=details)
                 self.handed_off = True
                 return self._unsummarised(document)
             case Declined(why=why):
@@ -74,24 +94,39 @@ class CompactionRun:
     def _prepared(self) -> tuple[Preparation | None, str]:
         """Return what a summary would replace, or why there is nothing to summarise."""
         before = self._before
-        earlier = before.previous
-        previous = None
-        if earlier is not None:
-            details = None if earlier.from_hook is True else earlier.details or None
-            previous = PreviousSummary(summary=earlier.summary, details=details)
         try:
             preparation = prepare(
                 before.items,
                 self._options,
                 window=self._session.agent.model.context_window,
                 tokens_before=before.tokens,
-                previous=previous,
+                previous=self._previous(),
                 before=before.covered,
                 guidance=self._guidance(CompactingAnswer()),
+                ratio=before.ratio,
             )
         except CompactionFailed as nothing:
             return None, nothing.message
+        preparation = replace(
+            preparation, archived=before.archived, archived_summary=before.archived_summary
+        )
         return preparation, ""
+
+    def _previous(self) -> PreviousSummary | None:
+        earlier = self._before.previous
+        if earlier is None:
+            return None
+        details = None if earlier.from_hook is True else earlier.details or None
+        return PreviousSummary(summary=earlier.summary, details=details)
+
+    def _all_facts(self) -> Facts:
+        return all_facts(
+            self._before.items,
+            self._options,
+            window=self._session.agent.model.context_window,
+            previous=self._previous(),
+            before=self._before.covered,
+        )
 
     async def _supplied_by_extension(self, preparation: Preparation) -> CompactionResult | None:
         """Return the compaction that an extension supplies; it may also cancel."""
@@ -133,6 +168,9 @@ class CompactionRun:
             options=self._options,
             models=models,
             ask=lambda model: session.ask(model, self._request.reason, is_last=model == models[-1]),
+            all_facts=self._all_facts,
+            instructions=self._request.instructions,
+            remote=session.remote(),
         )
         declined: list[Declined] = []
         for strategy in self._strategies():
@@ -140,7 +178,12 @@ class CompactionRun:
             if not isinstance(outcome, Declined):
                 return outcome
             declined.append(outcome)
-        return declined[0] if declined else Declined(why="No compaction strategy is configured.")
+        if not declined:
+            return Declined(why="No compaction strategy is configured.")
+        # The reason of another strategy alone would hide why no summary replaced it.
+        is_summary = (self._request.strategy or self._options.strategy) in (SUMMARY, "off")
+        counted = declined[:1] if is_summary else declined[:2]
+        return Declined(why=" ".join(dict.fromkeys(each.why for each in counted)))
 
     def _strategies(self) -> Iterator[Strategy]:
         """Yield the chosen strategy, then summary, then shake if no summary was explicitly
@@ -148,12 +191,52 @@ class CompactionRun:
         """
         by_name, request = self._session.strategies, self._request
         chosen = self._options.strategy
-        names = [SUMMARY] if request.instructions or chosen == "off" else [chosen, SUMMARY]
+        if request.strategy:
+            names = [request.strategy, SUMMARY]
+        else:
+            names = [SUMMARY] if request.instructions or chosen == "off" else [chosen, SUMMARY]
         if request.reason != "manual":
             names.append(SHAKE)
         for name in dict.fromkeys(names):
             if name in by_name:
                 yield by_name[name]
+
+    def preview(self) -> CompactionPreview:
+        """Return what this compaction would drop and keep."""
+        preparation, why_not = self._prepared()
+        chosen = next(iter(self._strategies()), None)
+        keeps: Keeps = getattr(chosen, "keeps", "recent")
+        names = {id(each): name for name, each in self._session.strategies.items()}
+        window = self._session.agent.model.context_window
+        plan = CompactionPreview(
+            strategy=names.get(id(chosen), SUMMARY),
+            keeps=keeps,
+            tokens=self._before.tokens,
+            threshold=threshold(window, self._options),
+        )
+        items = [item for item in self._before.items if item.message is not None and item.tokens]
+        if keeps == "all":
+            return replace(plan, kept_messages=len(items), kept_tokens=tokens_of(items))
+        if keeps == "nothing":
+            return replace(
+                plan,
+                dropped_messages=len(items),
+                dropped_tokens=tokens_of(items),
+                carried=self._all_facts().text,
+            )
+        if preparation is None:
+            return replace(plan, problem=why_not)
+        gone = (*preparation.history, *preparation.turn_prefix)
+        kept = [item for item in preparation.kept if item.message is not None and item.tokens]
+        return replace(
+            plan,
+            dropped_messages=sum(1 for item in gone if item.message is not None and item.tokens),
+            dropped_tokens=tokens_of(gone),
+            kept_messages=len(kept),
+            kept_tokens=tokens_of(kept),
+            first_kept=_begin(kept[0]) if kept else "",
+            carried=kept_facts(preparation).text,
+        )
 
     # The log --------------------------------------------------------------------------------------
 
@@ -173,6 +256,7 @@ class CompactionRun:
             system_message=self._before.instructions or UNSET,
             content=result.content,
             preserve_data=result.preserve_data,
+            short_summary=result.short_summary,
         )
         entry = await session.add(draft)
         assert isinstance(entry, Compaction)
@@ -183,7 +267,7 @@ class CompactionRun:
             will_retry=self._request.will_retry,
         )
         await session.bus.emit(event)
-        return replace(result, estimated_tokens_after=tokens_in_use(self._conversation))
+        return replace(result.public(), estimated_tokens_after=tokens_in_use(self._conversation))
 
     async def _leave_out(self) -> None:
         """Hide the response that the recovery repeats. Only now, because a failure must keep it."""
@@ -213,6 +297,32 @@ class CompactionRun:
             self._leaf is not None and log.tree.place(self._leaf) not in path
         ):
             raise CompactionFailed("aborted", "The conversation has moved to another branch.")
+
+
+class CompactionPreview(Record):
+    """What a compaction would do, before it does anything."""
+
+    strategy: str
+    keeps: Keeps
+    tokens: int
+    """Tokens in use now."""
+    threshold: int
+    dropped_messages: int = 0
+    dropped_tokens: int = 0
+    kept_messages: int = 0
+    kept_tokens: int = 0
+    first_kept: str = ""
+    """The beginning of the first message that stays as it is."""
+    carried: str = ""
+    """What is repeated word for word: instructions, tasks, files, the next action."""
+    problem: str = ""
+    """Why nothing would be compacted."""
+
+
+async def preview(session: CompactionSession, request: CompactionRequest) -> CompactionPreview:
+    """Return what a compaction would drop and keep. No model is asked, nothing is stored."""
+    await session.load_strategy(request.strategy or session.options().strategy)
+    return CompactionRun(request, session).preview()
 
 
 def dropped(log: SessionLog) -> Sequence[Entry]:

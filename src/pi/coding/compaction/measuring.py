@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec import UNSET
+
 from pi.agent.compaction.budget import (
     CompactionItem,
     Role,
@@ -13,6 +15,7 @@ from pi.agent.compaction.budget import (
 )
 from pi.ai.messages import (
     AssistantMessage,
+    Image,
     Json,
     Message,
     SystemMessage,
@@ -59,6 +62,12 @@ class Measured(Record):
     previous: Compaction | None
     instructions: SystemMessage | None
     """The combined system messages."""
+    ratio: float = 1.0
+    """The provider's count of the conversation divided by the estimate."""
+    archived: tuple[CompactionItem, ...] = ()
+    """The end of ``covered`` that has no text summary: it was archived in another form."""
+    archived_summary: str = ""
+    """The last text summary before that."""
 
 
 def tokens_in_use(conversation: SessionConversation, *, without: str = "") -> int:
@@ -159,13 +168,44 @@ def measured(conversation: SessionConversation, *, without: str = "") -> Measure
     path = log.tree.path(log.leaf)
     items = branch_items(log, without=without)
     start, (_, previous) = first_kept(log, path), latest_compaction(log, path)
+    tokens, messages = tokens_in_use(conversation, without=without), conversation.messages()
+    estimated = sum(map(message_tokens, convert_to_llm(messages)))
+    archived_from, summary = _archived(log, path, previous)
     return Measured(
         items=tuple(items[start:]),
         covered=tuple(items[:start]),
-        tokens=tokens_in_use(conversation, without=without),
+        tokens=tokens,
         previous=previous,
-        instructions=checkpoint(_instructions(conversation.messages())),
+        instructions=checkpoint(_instructions(messages)),
+        ratio=tokens / estimated if estimated and tokens else 1.0,
+        archived=() if archived_from is None else tuple(items[archived_from:start]),
+        archived_summary=summary,
     )
+
+
+def _archived(
+    log: SessionLog, path: Sequence[int], latest: Compaction | None
+) -> tuple[int | None, str]:
+    """Return where the part begins that has no text summary, and the summary before it.
+
+    ``None`` if the latest compaction is a text summary itself.
+    """
+    if latest is None or not _has_pictures(latest):
+        return None, ""
+    outlines = log.tree.outlines
+    for at in range(len(path) - 1, -1, -1):
+        if outlines[path[at]].type != "compaction":
+            continue
+        entry = log.at(path[at])
+        if isinstance(entry, Compaction) and not _has_pictures(entry):
+            ids = (n for n in range(at) if outlines[path[n]].id == entry.first_kept_id)
+            return next(ids, at), entry.summary
+    return 0, ""
+
+
+def _has_pictures(entry: Compaction) -> bool:
+    content = () if entry.content is UNSET else entry.content
+    return any(isinstance(block, Image) for block in content)
 
 
 def branch_items(log: SessionLog, *, without: str = "") -> list[CompactionItem]:
@@ -183,6 +223,8 @@ def _item(entry: Entry, edits: Edits) -> CompactionItem:
     item = CompactionItem(id=entry.id, role=_role(original), message=said[0] if said else None)
     match entry, message:
         case BranchSummary(details=dict(details), from_hook=hook), _ if hook is not True:
+            return replace(item, details=details)
+        case _, CustomMessage(custom_type="handoff", details=dict(details)):
             return replace(item, details=details)
         case _, ToolResultMessage(useless=True):
             return replace(item, useless=True)

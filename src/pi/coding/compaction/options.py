@@ -47,6 +47,10 @@ class CompactionOptions(CompactionSettings):
     """Minimum tokens for compacting an idle session."""
     idle_timeout_seconds: Annotated[float, Meta(ge=0)] = 300
     """Idle time before the compaction."""
+    remote_enabled: bool = False
+    """Whether a server may compact: OpenAI's own endpoint, or ``remote_endpoint``."""
+    remote_endpoint: str | None = None
+    """A server that writes summaries: ``{systemPrompt, prompt}`` in, ``{summary}`` out."""
     fallback_models: tuple[str, ...] = ()
     """Models tried in order when the session's own model returns no summary."""
     model_overrides: dict[str, TokenOverride] = field(default_factory=dict)
@@ -84,9 +88,22 @@ class BranchSummaryOptions(Record):
         return self.enabled and not self.skip_prompt
 
 
+STRATEGY_TEXTS = {
+    DEFAULT_STRATEGY: "a summary by a model, and the newest part as it is",
+    "shake": "the largest old tool results become notes; no model is asked",
+    "off": "never automatic",
+}
+"""What the built-in strategies do."""
+
+
+def known_strategies(others: Iterable[str] = ()) -> list[str]:
+    """Return the names of all strategies, built-in ones first."""
+    return list(dict.fromkeys((*BUILT_IN_STRATEGIES, *others)))
+
+
 def unknown_strategy(options: CompactionOptions, others: Iterable[str] = ()) -> str:
     """Return the warning for an unknown strategy; empty if it is built in or among ``others``."""
-    known = list(dict.fromkeys((*BUILT_IN_STRATEGIES, *others)))
+    known = known_strategies(others)
     if options.strategy in known:
         return ""
     return (

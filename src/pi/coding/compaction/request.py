@@ -6,17 +6,19 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from pi.agent.agent import Agent
+from pi.ai.messages import Json
 from pi.ai.models.model import Model
 from pi.base.clock import Clock
-from pi.base.records import Record
+from pi.base.records import Record, replace
 from pi.coding.bus import EventBus
-from pi.coding.compaction.events import CompactionReason
 from pi.coding.compaction.options import CompactionOptions
 from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.entries import KnownEntry
 
 if TYPE_CHECKING:  # loaded with the first compaction
     from pi.agent.compaction.summarise import Ask
+    from pi.coding.compaction.events import CompactionReason
+    from pi.coding.compaction.remote import RemoteCompaction
     from pi.coding.compaction.strategies import Strategy
 
 EmitEvent: TypeAlias = Callable[[Any], Awaitable[None]]
@@ -28,13 +30,40 @@ class CompactionRequest(Record):
 
     reason: CompactionReason
     instructions: str = ""
-    """Instructions of the user; they require a summary, whatever the strategy."""
+    """Instructions of the user; they require a summary, whatever strategy is configured."""
+    strategy: str = ""
+    """The strategy that the user named; otherwise the configured one is used."""
     will_retry: bool = False
     """Whether the model request is repeated afterwards."""
     leave_out: str = ""
     """Id of a response to hide from the model after the compaction has succeeded."""
     before_prompt: bool = False
     """Whether a prompt waits for it."""
+
+
+class CompactArguments(Record):
+    """The arguments of ``/compact``."""
+
+    strategy: str = ""
+    instructions: str = ""
+    preview: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> CompactArguments:
+        """Read ``[--preview] [strategy:NAME] [instructions]``.
+
+        Options come first. Every other word is an instruction, also the name of a strategy.
+        """
+        parsed, rest = cls(), text.strip()
+        while True:
+            word, _, after = rest.partition(" ")
+            if word == "--preview":
+                parsed = replace(parsed, preview=True)
+            elif word.startswith("strategy:") and word != "strategy:":
+                parsed = replace(parsed, strategy=word.removeprefix("strategy:"))
+            else:
+                return replace(parsed, instructions=rest)
+            rest = after.strip()
 
 
 class CompactionSession(Protocol):
@@ -60,6 +89,10 @@ class CompactionSession(Protocol):
         """All strategies by name."""
         ...
 
+    async def load_strategy(self, name: str, /) -> None:
+        """Load the extension that has a strategy, if there is one."""
+        ...
+
     def conversation(self) -> SessionConversation:
         """The current conversation."""
         ...
@@ -76,6 +109,10 @@ class CompactionSession(Protocol):
         """Return the function that calls ``model``; ``is_last`` if no other model follows."""
         ...
 
+    def remote(self) -> RemoteCompaction | None:
+        """Return the server that compacts; ``None`` unless it is enabled."""
+        ...
+
     async def add(self, draft: KnownEntry, /) -> KnownEntry:
         """Append an entry, and emit it if its kind is public."""
         ...
@@ -84,6 +121,6 @@ class CompactionSession(Protocol):
         """Emit a public event."""
         ...
 
-    async def hand_off(self, document: str, /, *, go_on: bool) -> None:
+    async def hand_off(self, document: str, /, *, go_on: bool, details: Json | None) -> None:
         """Continue in a new session that begins with a document, once the run has ended."""
         ...

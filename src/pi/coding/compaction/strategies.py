@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import msgspec
+from msgspec import UNSET
 
 from pi.agent.compaction.budget import CompactionItem
-from pi.agent.compaction.compact import compact
+from pi.agent.compaction.compact import Facts, compact, kept_facts
 from pi.agent.compaction.errors import CompactionFailed
 from pi.agent.compaction.prepare import Preparation
 from pi.agent.compaction.summarise import Ask
-from pi.ai.messages import ToolResultMessage
+from pi.ai.messages import Json, ToolResultMessage, add_usage
 from pi.ai.models.model import Model
 from pi.base.records import Record
 from pi.coding.compaction.events import CompactionReason, CompactionResult
 from pi.coding.compaction.measuring import edit, protected, saved
 from pi.coding.compaction.options import CompactionOptions
+from pi.coding.session.context import replayed
 from pi.coding.session.entries import Compaction, ContextEdit
+
+if TYPE_CHECKING:
+    from pi.coding.compaction.remote import NativeCompaction, RemoteCompaction
 
 
 class Declined(Record):
@@ -40,6 +45,8 @@ class HandOff(Record):
     document: str
     go_on: bool = False
     """Whether the model continues there at once; otherwise it waits for a prompt."""
+    details: Json | None = None
+    """Stored with the document; ``Work.all_facts().details`` lets its facts survive further."""
 
 
 Outcome: TypeAlias = CompactionResult | Edits | HandOff | Declined
@@ -63,10 +70,30 @@ class Work(Record):
     models: Sequence[Model]
     """Models to use, the session's own model first."""
     ask: Callable[[Model], Ask]
+    all_facts: Callable[[], Facts] = lambda: Facts(text="", details={})
+    """What must survive of the whole conversation, for a strategy that keeps nothing of it."""
+    instructions: str = ""
+    """Instructions of the user for this compaction."""
+    remote: RemoteCompaction | None = None
+    """The server that compacts, if that is enabled."""
+
+    @property
+    def kept_facts(self) -> Facts:
+        """What must survive of the part that ``preparation`` replaces."""
+        if self.preparation is None:
+            return Facts(text="", details={})
+        return kept_facts(self.preparation)
+
+
+Keeps: TypeAlias = Literal["recent", "nothing", "all"]
 
 
 class Strategy(Protocol):
-    """Shortens a conversation. It stores nothing itself."""
+    """Shortens a conversation. It stores nothing itself.
+
+    An attribute ``keeps`` says in previews which messages stay: the ``recent`` ones (the default),
+    ``nothing``, or ``all`` in a shortened form.
+    """
 
     async def compact(self, work: Work) -> Outcome:
         """Return what to store; ``Declined`` passes to the next strategy."""
@@ -89,6 +116,8 @@ class ShakeStrategy:
 
     It needs no model, so it works offline and when the conversation fits no model any more.
     """
+
+    keeps: Keeps = "all"
 
     async def compact(self, work: Work) -> Outcome:
         """Edit the largest results, as few as necessary."""
@@ -118,6 +147,19 @@ def _candidates(items: Sequence[CompactionItem]) -> list[CompactionItem]:
     return found
 
 
+async def _native(work: Work) -> NativeCompaction | None:
+    """Return what the provider itself makes of the replaced part, if that is enabled."""
+    if work.remote is None or work.preparation is None:
+        return None
+    earlier = replayed(work.previous) if work.previous is not None else None
+    messages = (
+        *((earlier,) if earlier is not None else ()),
+        *work.preparation.messages_to_summarize,
+        *work.preparation.turn_prefix_messages,
+    )
+    return await work.remote.native(messages)
+
+
 GIVES_UP = ("aborted", "nothing_to_compact")
 """Failures that another model would not fix."""
 
@@ -132,21 +174,28 @@ class SummaryStrategy:
         """Return the summary of the first model that makes a usable one."""
         if work.preparation is None:
             return Declined(why=work.why_not)
+        preparation = work.preparation.unarchived()
         errors: list[CompactionFailed] = []
-        for model in work.models:
+        asks = [(model, work.ask(model)) for model in work.models]
+        if work.remote is not None and work.remote.endpoint and work.models:
+            asks.insert(0, (work.models[0], work.remote.ask))
+        for model, ask in asks:
             try:
-                result = await compact(work.preparation, work.ask(model), work.options, model=model)
+                result = await compact(preparation, ask, work.options, model=model)
             except CompactionFailed as error:
                 if error.code in GIVES_UP:
                     raise
                 errors.append(error)
             else:
+                native = await _native(work)
                 return CompactionResult(
                     summary=result.summary,
+                    short_summary=result.short_summary,
                     first_kept_id=result.first_kept_id,
                     tokens_before=result.tokens_before,
-                    usage=result.usage,
+                    usage=result.usage if native is None else add_usage(result.usage, native.usage),
                     details=msgspec.to_builtins(result.details),
+                    preserve_data=UNSET if native is None else native.preserved,
                 )
         return Declined(
             why=errors[0].message if errors else "No model is available for the summary."

@@ -189,6 +189,14 @@ class ExtensionContributions:
         """Compaction strategies, by name."""
         return {} if self.host is None else self.host.registries.strategies.values
 
+    def declared_strategies(self) -> dict[str, str]:
+        """Strategies that manifests declare, with their descriptions, loaded or not."""
+        if self.host is not None:
+            manifests = self.host.loading.manifests
+        else:
+            manifests = [] if self.dormant is None else self.dormant.manifests()
+        return {name: text for each in manifests for name, text in each.strategies.items()}
+
     def share_targets(self) -> Mapping[str, ShareTarget]:
         """Places that sessions can be shared at, by name."""
         return {} if self.host is None else self.host.registries.share_targets.values

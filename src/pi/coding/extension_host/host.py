@@ -33,6 +33,7 @@ from pi.coding.extension_host.open_dialogs import DialogRegistry
 from pi.coding.extension_host.scope import HostConnection
 from pi.coding.extension_host.watchdog import OnStall, Stalls, Watchdog
 from pi.coding.models.registry import ModelRegistry
+from pi.coding.port.results import TaskOptions
 from pi.coding.port.session import SessionPort
 from pi.coding.port.ui import ExtensionUI, Mode
 
@@ -63,11 +64,12 @@ class ExtensionHost:
         flags: Mapping[str, bool | str],
         mode: Mode = "print",
         parent: ExtensionHost | None = None,
+        task: TaskOptions | None = None,
         on_stall: OnStall | None = None,
     ) -> None:
         self.depth: int = 0 if parent is None else parent.depth + 1
         """How many sessions the session is nested in."""
-        self._connection = HostConnection(cwd, mode, depth=self.depth)
+        self._connection = HostConnection(cwd, mode, depth=self.depth, task=task)
         self._tasks = TaskScope()
         """Emits events of failures."""
         self._connections = ExitStack()

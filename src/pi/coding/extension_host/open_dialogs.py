@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from pi.base.clock import Clock, uuid7
 from pi.coding.extension_host.errors import ExtensionError, check_value
-from pi.coding.extension_host.events.session import UiPromptStartEvent
+from pi.coding.extension_host.events.dialogs import UiPromptStartEvent
 from pi.coding.port.ui import Option
 
 T = TypeVar("T")

@@ -12,6 +12,7 @@ from pi.agent.events import AgentEnd
 from pi.base.clock import Clock
 from pi.base.tasks import TaskScope
 from pi.coding.extension_host.errors import ExtensionError, StaleSession, contained
+from pi.coding.port.results import TaskOptions
 from pi.coding.port.session import SessionPort
 from pi.coding.port.ui import ExtensionUI, Mode
 
@@ -156,7 +157,11 @@ class RunScopes:
 class HostConnection:
     """What the extension host is connected to; each part may be replaced."""
 
-    def __init__(self, cwd: Path, mode: Mode, *, depth: int = 0) -> None:
+    def __init__(
+        self, cwd: Path, mode: Mode, *, depth: int = 0, task: TaskOptions | None = None
+    ) -> None:
+        self.task = task or TaskOptions()
+        """The task that the session works on."""
         self.depth = depth
         """How many sessions the session is nested in."""
         self.cwd = cwd

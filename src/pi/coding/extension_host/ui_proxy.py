@@ -11,8 +11,8 @@ from pi.base.tasks import passed_on
 from pi.coding.bus import EventBus, Owner
 from pi.coding.extension_host.contributions.views import Facts
 from pi.coding.extension_host.errors import ExtensionError, check_value
+from pi.coding.extension_host.events.dialogs import UiPromptEndEvent, UiPromptStartEvent
 from pi.coding.extension_host.events.handlers import DECISIONS, ReportHandlerFailure
-from pi.coding.extension_host.events.session import UiPromptEndEvent, UiPromptStartEvent
 from pi.coding.extension_host.open_dialogs import (
     DialogRegistry,
     OpenDialogs,

@@ -1,14 +1,16 @@
 """Isolated working copies: a place for a sub-agent or a batch task to change files.
 
 In a git repository a copy is a worktree on a branch of its own, which begins with the files as they
-are now, also uncommitted and new ones; elsewhere it is a plain copy with a private repository
-beside it. The original is never changed but by ``apply``. Nothing is lost: on any doubt the branch,
-or the whole copy, stays.
+are now, also uncommitted and new ones, or an overlay mount; elsewhere it is a plain copy with a
+private repository beside it. A repository that is named by its address is cloned. The original is
+never changed but by ``apply`` and ``pick``. Nothing is lost: on any doubt the branch, or the whole
+copy, stays.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import os
 import re
@@ -22,11 +24,15 @@ from msgspec import field
 
 from pi.base.errors import PiError
 from pi.base.files import replace_file
+from pi.base.locks import FileLock
 from pi.base.processes import SpawnFailed, run
 from pi.base.records import Record
+from pi.coding.files.overlays import changed_paths, mount, unmount
 
-CopyKind: TypeAlias = Literal["worktree", "copy"]
+CopyKind: TypeAlias = Literal["worktree", "copy", "overlay", "clone"]
 
+REPOSITORIES = "repositories"
+"""The folder of the repositories that clones share."""
 MAX_FILES = 50_000
 MAX_BYTES = 2 * 1024**3
 """Limits of a plain copy: a home folder is not copied by accident."""
@@ -79,6 +85,7 @@ class _State(Record):
     branch: str
     pid: int
     below: str = ""
+    git_dir: str = ""
 
 
 class WorkingCopy(Record):
@@ -93,6 +100,8 @@ class WorkingCopy(Record):
     branch: str
     below: str = ""
     """Where ``source`` is inside of its repository."""
+    git_dir: str = ""
+    """The repository of an overlay: that of the project itself, not the copy of it inside."""
     environ: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -149,9 +158,33 @@ class WorkingCopy(Record):
 
     async def commit(self, message: str) -> str:
         """Commit all changes to the branch; returns the commit. Runs no hooks and signs nothing."""
+        if self.kind == "overlay":
+            made = await self._git(
+                "commit-tree", await self._tree(), "-p", self.base, "-m", message
+            )
+            await self._git("update-ref", f"refs/heads/{self.branch}", made.strip())
+            return made.strip()
         await self._git("add", "--all")
         await self._git("commit", "--quiet", "--no-verify", "--allow-empty", "-m", message)
         return (await self._git("rev-parse", "HEAD")).strip()
+
+    async def pick(self) -> None:
+        """Apply the commits of the branch to that of the original, or raise and change nothing.
+
+        Files of the user that are in the way make it fail: they are never overwritten.
+        """
+        if self.kind in ("copy", "clone"):
+            raise WorkingCopyFailed("Only a git repository takes commits.")
+        name = "HEAD" if self.kind == "worktree" else f"refs/heads/{self.branch}"
+        head = (await self._git("rev-parse", name)).strip()
+        done = await _run(["cherry-pick", f"{self.base}..{head}"], self.source, self.environ)
+        if done is not None and done[0] == 0:
+            return
+        await _run(["cherry-pick", "--abort"], self.source, self.environ)
+        reason = done[1].strip().splitlines()[0] if done and done[1].strip() else "git failed"
+        raise WorkingCopyFailed(
+            f"The commits do not fit: {reason}", hint=f"They are kept on the branch {self.branch}."
+        )
 
     async def close(self, *, discard: bool = False) -> ClosedCopy:
         """Remove the copy; changes stay on the branch unless ``discard`` is set.
@@ -159,6 +192,8 @@ class WorkingCopy(Record):
         ``discard`` is for changes that were applied or are not wanted. What cannot be inspected or
         saved is not removed.
         """
+        if self.kind == "overlay":
+            return await self._close_overlay(discard=discard)
         try:
             head = (await self._git("rev-parse", "HEAD")).strip()
             changed = bool((await self._git("status", "--porcelain")).strip())
@@ -167,14 +202,39 @@ class WorkingCopy(Record):
         except WorkingCopyFailed as error:
             return ClosedCopy(path=self.path, branch=self.branch, reason=error.message)
         keep = head != self.base and not discard
-        if self.kind == "copy" and keep:
+        if self.kind != "worktree" and keep:
             return ClosedCopy(path=self.path, reason="It holds changes and has no repository.")
         await self._remove(keep=keep)
         return ClosedCopy(branch=self.branch if keep else "")
 
+    async def _close_overlay(self, *, discard: bool) -> ClosedCopy:
+        try:
+            if not os.path.ismount(self.path):
+                top = await _top_level(self.source, self.environ)
+                if top is None or not await mount(top, self.folder, self.environ):
+                    raise WorkingCopyFailed("It cannot be mounted again.")
+            keep = not discard and bool((await self.patch(limit=0)).files)
+            if keep and not await self._is_committed():
+                await self.commit("pi: unfinished work")
+        except WorkingCopyFailed as error:
+            return ClosedCopy(path=self.folder / "upper", reason=error.message)
+        if not await unmount(self.folder, self.environ):
+            return ClosedCopy(path=self.path, reason="It cannot be unmounted.")
+        await self._remove(keep=keep)
+        return ClosedCopy(branch=self.branch if keep else "")
+
+    async def _is_committed(self) -> bool:
+        """Whether the branch holds the files as they are."""
+        committed = await _run(
+            ["rev-parse", "--verify", "--quiet", f"refs/heads/{self.branch}^{{tree}}"],
+            self.source,
+            self.environ,
+        )
+        return committed is not None and committed[1].strip() == await self._tree()
+
     async def _remove(self, *, keep: bool) -> None:
         await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
-        if self.kind == "worktree":
+        if self.kind in ("worktree", "overlay"):
             await _run(["worktree", "prune"], self.source, self.environ)
             if not keep:
                 await _run(["branch", "-D", self.branch], self.source, self.environ)
@@ -184,16 +244,56 @@ class WorkingCopy(Record):
         index = self.folder / "index"
         env = {"GIT_INDEX_FILE": str(index)}
         try:
-            await self._git("read-tree", "HEAD", env=env)
-            await self._git("add", "--all", env=env)
+            if self.kind == "overlay":
+                await self._git("read-tree", self.base, env=env)
+                await self._add_changed(env)
+            else:
+                await self._git("read-tree", "HEAD", env=env)
+                await self._git("add", "--all", env=env)
             return (await self._git("write-tree", env=env)).strip()
         finally:
             index.unlink(missing_ok=True)
 
+    async def _add_changed(self, env: Mapping[str, str]) -> None:
+        """Add the files above the overlay to an index, except for new ones that are ignored."""
+        files, replaced = await asyncio.to_thread(changed_paths, self.folder)
+        if replaced:
+            below = await self._git("ls-files", "-z", "--", *replaced, env=env)
+            files += (name for name in below.split("\0") if name)
+        if not files:
+            return
+        names = "\0".join(files).encode("utf-8", "surrogateescape")
+        checked = await self._with_input(["check-ignore", "-z", "--stdin"], names, env)
+        ignored = set(checked[1].split("\0")) if checked[0] == 0 else set()
+        kept = "\0".join(name for name in files if name not in ignored)
+        words = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"]
+        done = await self._with_input(words, kept.encode("utf-8", "surrogateescape"), env)
+        if done[0] != 0:
+            raise WorkingCopyFailed(f"git update-index failed: {done[1].strip()}")
+
+    async def _with_input(
+        self, words: list[str], data: bytes, env: Mapping[str, str]
+    ) -> tuple[int, str]:
+        where = {**self.environ, **env, **self._repository}
+        done = await _run(words, self.path, where, input=data)
+        if done is None:
+            raise WorkingCopyFailed("git was not found.", hint="Install git.")
+        return done
+
+    @property
+    def _repository(self) -> dict[str, str]:
+        """Variables that name the repository of the copy, where it is not in its folder."""
+        match self.kind:
+            case "copy":
+                return {"GIT_DIR": str(self.folder / "git"), "GIT_WORK_TREE": str(self.path)}
+            case "overlay":
+                return {"GIT_DIR": self.git_dir, "GIT_WORK_TREE": str(self.path)}
+            case _:
+                return {}
+
     async def _git(self, *arguments: str, env: Mapping[str, str] | None = None) -> str:
         extra = dict(env or {})
-        if self.kind == "copy":
-            extra |= {"GIT_DIR": str(self.folder / "git"), "GIT_WORK_TREE": str(self.path)}
+        extra |= self._repository
         return await _git(arguments, self.path, {**self.environ, **extra})
 
 
@@ -203,12 +303,13 @@ async def make_working_copy(
     root: Path,
     name: str,
     environ: Mapping[str, str],
-    backend: Literal["auto", "worktree", "copy"] = "auto",
+    backend: Literal["auto", "worktree", "copy", "overlay"] = "auto",
     max_files: int = MAX_FILES,
 ) -> WorkingCopy:
     """Make a working copy of ``source`` in ``root``; ``name`` becomes part of its branch.
 
-    ``auto`` makes a worktree in a git repository and a copy, of at most ``max_files``, elsewhere.
+    ``auto`` makes a worktree in a git repository and a copy, of at most ``max_files``, elsewhere;
+    ``overlay`` mounts an overlay in a git repository if the kernel allows it, else it is ``auto``.
     Runs git in ``source``, whose configuration may name filters: the project must be trusted.
     """
     environ = _without_repository(environ)
@@ -223,25 +324,86 @@ async def make_working_copy(
         if top is None:
             made = await _plain_copy(source.resolve(), folder, label, environ, max_files)
         else:
-            made = await _worktree(source.resolve(), top, folder, label, environ)
+            base = await _snapshot(top, folder, environ)
+            overlay = backend == "overlay" and await mount(top, folder, environ)
+            make = _overlay if overlay else _worktree
+            made = await make(source.resolve(), top, folder, label, base, environ)
     except BaseException:
+        await unmount(folder, environ)
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
         if top is not None:
             await _run(["worktree", "prune"], top, environ)
         raise
     state = _State(
         kind=made.kind, source=str(made.source), base=made.base, branch=made.branch,
-        pid=os.getpid(), below=made.below,
+        pid=os.getpid(), below=made.below, git_dir=made.git_dir,
     )  # fmt: skip
     replace_file(folder / _LABEL, json.dumps({n: getattr(state, n) for n in _FIELDS}).encode())
     return made
 
 
+async def clone_working_copy(
+    repository: str,
+    commit: str | None,
+    *,
+    root: Path,
+    name: str,
+    environ: Mapping[str, str],
+) -> WorkingCopy:
+    """Clone ``repository``, a path or URL, into ``root`` and check out ``commit``.
+
+    Each repository is fetched once, into a mirror in ``root`` that all clones share, also those of
+    other processes.
+    """
+    environ = _without_repository(environ)
+    folder = root / f"{name}-{os.urandom(4).hex()}"
+    folder.mkdir(parents=True, mode=0o700)
+    try:
+        mirror = await _mirror(repository, commit, root / REPOSITORIES, environ)
+        files = folder / "files"
+        await _git(["clone", "-q", "--no-checkout", "--shared", "--", str(mirror), str(files)],
+                   folder, environ)  # fmt: skip
+        revision = f"{commit or 'HEAD'}^{{commit}}"
+        base = (await _git(["rev-parse", "--verify", revision], files, environ)).strip()
+        await _git(["checkout", "-q", "--detach", base], files, environ)
+    except BaseException:
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        raise
+    return WorkingCopy(
+        kind="clone", source=mirror, folder=folder, base=base, branch="", environ=environ
+    )
+
+
+async def _mirror(
+    repository: str, commit: str | None, folder: Path, environ: Mapping[str, str]
+) -> Path:
+    """Returns a bare clone of ``repository`` that has ``commit``."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    name = hashlib.sha256(repository.encode()).hexdigest()[:16]
+    mirror, partial = folder / name, folder / f"{name}.partial"
+    async with FileLock(folder / f"{name}.lock", wait=TIMEOUT):
+        if not mirror.exists():
+            await asyncio.to_thread(shutil.rmtree, partial, ignore_errors=True)
+            await _git(["clone", "-q", "--bare", "--", repository, str(partial)], folder, environ)
+            partial.rename(mirror)
+        if commit is not None:
+            revision = ["cat-file", "-e", f"{commit}^{{commit}}"]
+            found = await _run(revision, mirror, environ)
+            if found is None or found[0] != 0:  # on no branch: servers send it when it is named
+                await _git(["fetch", "-q", "origin", commit], mirror, environ)
+    return mirror
+
+
 _FIELDS = _State.__struct_fields__
 
 
-async def sweep_working_copies(root: Path, *, environ: Mapping[str, str]) -> list[ClosedCopy]:
-    """Close the copies of processes that have ended; returns those that left something."""
+async def sweep_working_copies(
+    root: Path, *, environ: Mapping[str, str], discard: bool = False
+) -> list[ClosedCopy]:
+    """Close the copies of processes that have ended; returns those that left something.
+
+    With ``discard`` nothing is left.
+    """
     closed: list[ClosedCopy] = []
     environ = _without_repository(environ)
     for label in sorted(root.glob(f"*/{_LABEL}")):
@@ -253,9 +415,9 @@ async def sweep_working_copies(root: Path, *, environ: Mapping[str, str]) -> lis
             continue
         copy = WorkingCopy(
             kind=state.kind, source=Path(state.source), folder=label.parent, base=state.base,
-            branch=state.branch, below=state.below, environ=environ,
+            branch=state.branch, below=state.below, git_dir=state.git_dir, environ=environ,
         )  # fmt: skip
-        left = await copy.close()
+        left = await copy.close(discard=discard)
         closed += [left] if left.branch or left.path else []
     return closed
 
@@ -272,10 +434,8 @@ def _is_alive(pid: int) -> bool:
     return True
 
 
-async def _worktree(
-    source: Path, top: Path, folder: Path, label: str, environ: Mapping[str, str]
-) -> WorkingCopy:
-    """Make a worktree from a commit with the files as they are now."""
+async def _snapshot(top: Path, folder: Path, environ: Mapping[str, str]) -> str:
+    """Commit the files as they are now, on no branch and without touching the index."""
     index = folder / "index"
     env = {**environ, "GIT_INDEX_FILE": str(index)}
     parent = ""
@@ -288,18 +448,37 @@ async def _worktree(
     index.unlink(missing_ok=True)
     history = ["-p", parent] if parent else []
     message = "pi: files at the beginning of the task"
-    base = (await _git(["commit-tree", tree, *history, "-m", message], top, environ)).strip()
+    return (await _git(["commit-tree", tree, *history, "-m", message], top, environ)).strip()
+
+
+async def _worktree(
+    source: Path, top: Path, folder: Path, label: str, base: str, environ: Mapping[str, str]
+) -> WorkingCopy:
+    """Make a worktree from a commit with the files as they are now."""
     branch = f"pi/{label}"
-    await _git(
-        ["worktree", "add", "--quiet", "-b", branch, str(folder / "files"), base], top, environ
-    )
-    below = source.relative_to(top).as_posix() if source != top else ""
+    files = str(folder / "files")
+    await _git(["worktree", "add", "--quiet", "-b", branch, files, base], top, environ)
     copy = WorkingCopy(
-        kind="worktree", source=source, folder=folder, base=base, branch=branch, below=below,
-        environ=environ,
+        kind="worktree", source=source, folder=folder, base=base, branch=branch,
+        below=_below(source, top), environ=environ,
     )  # fmt: skip
     copy.cwd.mkdir(parents=True, exist_ok=True)  # git has no empty folders
     return copy
+
+
+async def _overlay(
+    source: Path, top: Path, folder: Path, label: str, base: str, environ: Mapping[str, str]
+) -> WorkingCopy:
+    """The copy of an overlay that was mounted."""
+    git_dir = (await _git(["rev-parse", "--absolute-git-dir"], top, environ)).rstrip("\n")
+    return WorkingCopy(
+        kind="overlay", source=source, folder=folder, base=base, branch=f"pi/{label}",
+        below=_below(source, top), git_dir=git_dir, environ=environ,
+    )  # fmt: skip
+
+
+def _below(source: Path, top: Path) -> str:
+    return source.relative_to(top).as_posix() if source != top else ""
 
 
 async def _plain_copy(

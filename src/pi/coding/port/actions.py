@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # for annotations only: this module is imported at start-up
     from pi.agent.agent import RunState
     from pi.agent.policy import Request
     from pi.agent.response import StreamingResponse
+    from pi.coding.compaction.execution import CompactionPreview
     from pi.coding.port.remote import Remote, Replica
     from pi.coding.prompt import PromptParts
 
@@ -253,8 +254,16 @@ class CompactionPort(Protocol):
         """Whether a compaction is running."""
         ...
 
-    async def compact(self, instructions: str = "") -> CompactionResult:
-        """Compact now."""
+    async def compact(self, instructions: str = "", *, strategy: str = "") -> CompactionResult:
+        """Compact now, with the named strategy or the configured one."""
+        ...
+
+    async def preview(self, instructions: str = "", *, strategy: str = "") -> CompactionPreview:
+        """What ``compact`` would drop and keep; nothing is stored."""
+        ...
+
+    def strategies(self) -> dict[str, str]:
+        """All strategies with their descriptions."""
         ...
 
     def abort(self) -> None:

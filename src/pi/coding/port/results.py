@@ -10,6 +10,7 @@ from msgspec import UNSET, UnsetType, field
 
 from pi.agent.policy import Policy
 from pi.agent.tools.tool import AgentTool
+from pi.ai.messages import Json
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.provider import Provider
 from pi.base.errors import PiError
@@ -50,6 +51,25 @@ InputSource: TypeAlias = Literal["interactive", "rpc", "extension"]
 Streaming: TypeAlias = Literal["steer", "followUp"]
 
 
+SUBMIT_TOOL = "yield"
+"""The tool with which a session that works on a task returns its result."""
+
+
+class TaskOptions(Record):
+    """A session that works on a task for another one; extensions read it as ``ctx.task``."""
+
+    agent: str = ""
+    """The name of the agent that does the work, for hooks and logs."""
+    depth: int = 0
+    """How many tasks this one is nested in; counts towards the limit of nested tasks."""
+    prefix: str = ""
+    """The id of the parent task: outputs of nested tasks are named ``prefix.name``."""
+    output_schema: Json | None = None
+    """JSON Schema of the result."""
+    requires_result: bool = False
+    """Whether the session must return its result with the tool ``yield``."""
+
+
 class SubSession(Record):
     """Options of a nested session. It inherits model wraps, file layers, guards and trust."""
 
@@ -81,6 +101,10 @@ class SubSession(Record):
     cost: float | None = None
     """Cost limit of each prompt in dollars; the run is aborted above it."""
     cwd: Path | None = None
+    copy_root: Path | None = None
+    """Set if ``cwd`` is in a working copy of the project: its root, as trusted as the project."""
+    task: TaskOptions = TaskOptions()
+    """The task that it works on, as its extensions see it."""
     extensions: Literal["guards", "all"] | tuple[str, ...] = "guards"
     """Extensions of the parent session that are loaded in it as well: none, all, or those named.
 

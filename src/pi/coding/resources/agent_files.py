@@ -94,9 +94,10 @@ class AgentFiles:
 
     def paths(self, *kinds: Kind) -> Iterator[AgentPath]:
         """Yield what is there: first of the project, then of the user."""
-        for agent, directory, path in project_paths(self._cwd, self._home, self.use, *kinds):
-            if path_exists(path) and self._trusts(directory):
-                yield AgentPath(agent=agent, path=path, scope="project")
+        if trusted := self.directories:
+            for agent, directory, path in project_paths(self._cwd, self._home, self.use, *kinds):
+                if directory in trusted and path_exists(path):
+                    yield AgentPath(agent=agent, path=path, scope="project")
         for agent, path in user_paths(self._home, self.use, *kinds):
             if path_exists(path):
                 yield AgentPath(agent=agent, path=path, scope="user")

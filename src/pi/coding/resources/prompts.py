@@ -119,6 +119,8 @@ def find_template(
     text: str, templates: Sequence[PromptTemplate]
 ) -> tuple[PromptTemplate, str] | None:
     """Return the template that ``/name arguments`` names, and the arguments."""
+    if not text.startswith("/"):  # before a pattern is compiled for it
+        return None
     if (called := re.match(r"/(\S*)\s*(.*)", text, re.DOTALL)) is None:
         return None
     named = (template for template in templates if template.name == called[1])

@@ -11,6 +11,7 @@ from pi.agent.agent import Agent
 from pi.agent.events import AgentSettled
 from pi.agent.policy import Policy
 from pi.agent.tools.tool import AgentTool, ToolContext
+from pi.ai.messages import Json
 from pi.ai.models.model import Model
 from pi.base.records import Record, replace
 from pi.coding.compaction.automatic import CompactionPolicy, IdleCompaction
@@ -33,7 +34,6 @@ from pi.coding.runtime.session.compaction import (
     Summaries,
     retry_settings,
 )
-from pi.coding.runtime.session.info import SessionQueries
 from pi.coding.runtime.session.models import ModelSelection
 from pi.coding.runtime.session.policies import (
     ImageFittingPolicy,
@@ -162,11 +162,19 @@ def build_session(bootstrap: Bootstrap, core: LiveSession) -> AgentSession:
     client, overrides = bootstrap.model_client, bootstrap.overrides
     summaries = Summaries(core, client)
 
-    async def hand_off(document: str, *, go_on: bool) -> None:
+    async def hand_off(document: str, *, go_on: bool, details: Json | None) -> None:
         session.prompts.handed_off = HandedOff(go_on=go_on)
-        session.runs.when_idle.add(partial(session.sessions.hand_off, document, go_on=go_on))
+        move = partial(session.sessions.hand_off, document, go_on=go_on, details=details)
+        session.runs.when_idle.add(move)
 
-    around = LiveCompaction(core, summaries, hand_off)
+    around = LiveCompaction(
+        core,
+        summaries,
+        hand_off,
+        load_strategy=bootstrap.hosting.load_strategy,
+        http=lambda: session.http(),
+        redact=lambda text: str(session.exports.redact(text, "share")),
+    )
     compactor = Compactor(around)
     retry = RetryPolicy(
         lambda: retry_settings(core),
@@ -197,7 +205,7 @@ def build_session(bootstrap: Bootstrap, core: LiveSession) -> AgentSession:
         command_output=CommandOutput(core, lambda: bootstrap.hosting.ui),
         whole_prompt=_whole_prompt(bootstrap),
     )
-    compaction = CompactionControl(core, compactor, prompts)
+    compaction = CompactionControl(core, compactor, prompts, around)
     idle_compaction = IdleCompaction(compactor, around, busy=core.has_background_work)
     cache_warming = CacheWarming(core, client)
     session = AgentSession(
@@ -207,7 +215,6 @@ def build_session(bootstrap: Bootstrap, core: LiveSession) -> AgentSession:
         runs=runs,
         models=models,
         shell=shell,
-        info=SessionQueries(core, compaction),
         compaction=compaction,
         summaries=summaries,
         extensions=extensions,

@@ -14,6 +14,7 @@ from pi.base.records import replace
 from pi.coding.bus import EventBus
 from pi.coding.extension_host.dormant import ExtensionContributions
 from pi.coding.models.starting import ModelPreferences, StartingModel, find_starting_model
+from pi.coding.resources.sources import entries_of
 from pi.coding.runtime.agent_offer import offer_agents, switched_off
 from pi.coding.runtime.extensions.hosting import ExtensionHosting
 from pi.coding.runtime.extensions.sources import ExtensionSources
@@ -195,7 +196,7 @@ class Bootstrap:
 
     def _move_legacy_sessions(self) -> None:
         """Move sessions that very old versions stored in the agent directory itself."""
-        if any(self.machine.agent_dir.glob("*.jsonl")):
+        if any(path.suffix == ".jsonl" for path in entries_of(self.machine.agent_dir)):
             from pi.coding.session.file_operations import (
                 move_legacy_sessions,  # lazy: such files are rare
             )
@@ -256,6 +257,7 @@ class Bootstrap:
             flags=self.options.extensions.flags,
             mode=self.overrides.mode,
             parent=self.overrides.parent,
+            task=self.options.task,
             on_stall=self.overrides.on_stall,
         )
 

@@ -16,7 +16,7 @@ from pi.agent.skills import Skill
 from pi.agent.tools.define import tool
 from pi.agent.tools.tool import AgentTool
 from pi.ai.auth.storage import AuthStorage
-from pi.ai.messages import Image
+from pi.ai.messages import Image, Json
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.clock import Clock
 from pi.base.errors import PiError
@@ -25,6 +25,7 @@ from pi.base.fuzzy import nearest
 from pi.base.records import Record, replace
 from pi.coding.extension_host.discovery.finding import ExtensionOptions, Factory
 from pi.coding.models.registry import ModelRegistry
+from pi.coding.port.results import TaskOptions
 from pi.coding.resources.discovery import ProvidedResources, ResourceOptions
 from pi.coding.resources.instructions import ContextFile
 from pi.coding.resources.prompts import PromptTemplate
@@ -86,6 +87,14 @@ class AgentSessionOptions(TypedDict, total=False):
     """Prompt templates, or files and folders of them."""
     trust: bool | Callable[[Path], Awaitable[TrustChoice | None]] | None
     """Whether project files may be read, or a function that asks. Default: the stored decision."""
+    task_depth: int | None
+    """How many tasks this session is nested in; counts towards ``task.maxRecursionDepth``."""
+    parent_task_prefix: str | None
+    """The id of the parent task: outputs of sub-agents are named ``prefix.name``."""
+    output_schema: Json | None
+    """JSON Schema of the result that the session returns with the tool ``yield``."""
+    require_submit_result_tool: bool | None
+    """Whether the session must return its result with the tool ``yield``."""
     environ: Mapping[str, str] | None
     """Environment variables that replace those of the process."""
     clock: Clock | None
@@ -196,6 +205,17 @@ def _session_options(
             inline=tuple(options.get("extensions") or ()),
         ),
         approve=trust if isinstance(trust, bool) else None,
+        task=_task(options),
+    )
+
+
+def _task(options: AgentSessionOptions) -> TaskOptions:
+    schema = options.get("output_schema")
+    return TaskOptions(
+        depth=max(options.get("task_depth") or 0, 0),
+        prefix=options.get("parent_task_prefix") or "",
+        output_schema=schema,
+        requires_result=bool(options.get("require_submit_result_tool")) or schema is not None,
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from pi.ai.models.model import ThinkingLevel
+from pi.base.records import replace
 from pi.coding.extension_host.api.sub_sessions import inherited_extensions
 from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.port.results import SubSession
@@ -19,6 +20,7 @@ from pi.coding.runtime.options import SessionOptions, SessionOverrides, ToolFilt
 from pi.coding.runtime.session.agent_session import AgentSession
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import SessionLocation, new_session, open_session
+from pi.coding.trust import Trust, canonical
 
 BuildSession: TypeAlias = Callable[
     [Path, Machine, SessionOptions, SessionOverrides], Awaitable[Any]
@@ -35,13 +37,14 @@ async def open_nested(
     options = SessionOptions(
         model=spec.model if named else None,  # type: ignore[arg-type]
         thinking=_nested_level(core, spec),
-        tools=ToolFilter(only=spec.tools).within(bootstrap.options.tools),
+        tools=_nested_tools(bootstrap, spec),
         resources=_nested_resources(core, spec),
         extensions=ExtensionOptions(
             discover=False,
             given=inherited_extensions(spec, host.loading.usable),
             flags=bootstrap.options.extensions.flags,
         ),
+        task=spec.task,
     )
     overrides = SessionOverrides(
         registry=core.registry,
@@ -53,7 +56,7 @@ async def open_nested(
         open_log=partial(_nested_log, file, core.log.file),
         session_dir=None if file is None else file.parent,
         persistent=file is not None,
-        trust=core.workspace.trust,
+        trust=_nested_trust(core, spec),
         parent=host,
         artifacts=core.artifacts,
     )
@@ -65,6 +68,25 @@ async def open_nested(
         await nested.close()
         raise
     return nested
+
+
+def _nested_tools(bootstrap: Bootstrap, spec: SubSession) -> ToolFilter:
+    """The requested tools that the user allows, and those that the opener adds."""
+    filter = ToolFilter(only=spec.tools).within(bootstrap.options.tools)
+    if filter.only is None:
+        return filter
+    added = (tool.name for tool in spec.custom_tools)
+    return replace(filter, only=tuple(dict.fromkeys((*filter.only, *added))))
+
+
+def _nested_trust(core: LiveSession, spec: SubSession) -> Trust:
+    """The decisions of the parent; a copy of its project is as trusted as the project."""
+    trust = core.workspace.trust
+    if spec.copy_root is None:
+        return trust
+    trusted = trust.trusts(core.workspace.cwd)
+    decisions = trust.decisions | {canonical(spec.copy_root): trusted}
+    return replace(trust, trusted=trusted, decisions=decisions)
 
 
 def _nested_level(core: LiveSession, spec: SubSession) -> ThinkingLevel | None:

@@ -17,6 +17,7 @@ from pi.coding.blobs.artifacts import Artifacts
 from pi.coding.bus import EventBus
 from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.models.registry import ModelRegistry
+from pi.coding.port.results import TaskOptions
 from pi.coding.resources.discovery import ResourceOptions
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import SessionLocation, new_session
@@ -77,6 +78,8 @@ class SessionOptions(Record):
     """``--config``: files with settings, above those of the project; later ones win."""
     name: str | None = None
     offline: bool = False
+    task: TaskOptions = TaskOptions()
+    """The task that the session works on for another one."""
 
 
 OpenLog = Callable[[SessionLocation], SessionLog]

@@ -24,7 +24,8 @@ from pi.base.processes import Child, spawn
 from pi.base.records import replace
 from pi.base.tasks import TaskScope
 from pi.coding.port.results import SessionState, Streaming
-from pi.coding.runtime.session.events import AgentSessionEvent, EventFeed, events_during
+from pi.coding.runtime.session.events import EventFeed, events_during
+from pi.coding.runtime.session.public_events import AgentSessionEvent
 from pi.coding.session.entries import SessionMessage
 from pi.coding.session.views import SessionStats
 from pi.coding.shell.local import BashResult

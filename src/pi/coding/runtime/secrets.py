@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from threading import RLock
 
 from pi.ai.auth import secrets
@@ -42,11 +43,14 @@ class KnownSecrets:
         self._rows = rows
         self._clients = clients
         self._variables = variables
-        self._found = secrets.of_tables()
+        self._found = Secrets()
         self._values: dict[str, None] = {}
         self._models: bytes | None = None
         self._lock = RLock()  # log records come from any thread, also during a lookup
-        self._look()
+        self._unparsed: list[Callable[[], Secrets]] = [secrets.of_tables]
+        # The files are read now, because a key may be replaced before the first call, and parsed
+        # with that call: most requests are sent before it.
+        self._read_files()
 
     @classmethod
     def of(cls, machine: Machine) -> KnownSecrets:
@@ -88,28 +92,30 @@ class KnownSecrets:
             return tuple(self._values)
 
     def _look(self) -> None:
+        self._read_files()
         found = [self._found, secrets.of_rows(self._rows()), secrets.of_clients(self._clients())]
         found.append(Secrets(names=self._variables()))
-        # Unreadable files were not used for anything that could leak.
-        with suppress(PiError):
-            found.append(self._of_models())
-        with suppress(PiError):
-            found.append(self._of_store())
+        found += (parse() for parse in self._unparsed)
+        self._unparsed.clear()
         self._found = secrets.together(found)
 
-    def _of_models(self) -> Secrets:
-        content = read_if_exists(self._folder / "models.json")
-        if content is None or content == self._models:
-            return Secrets()
-        self._models = content
-        return secrets.of_models_json(content.decode("utf-8", "replace"))
+    def _read_files(self) -> None:
+        # Unreadable files were not used for anything that could leak.
+        with suppress(PiError):
+            content = read_if_exists(self._folder / "models.json")
+            if content is not None and content != self._models:
+                self._models = content
+                text = content.decode("utf-8", "replace")
+                self._unparsed.append(partial(secrets.of_models_json, text))
+        with suppress(PiError):
+            self._unparsed.append(self._stored())
 
-    def _of_store(self) -> Secrets:
+    def _stored(self) -> Callable[[], Secrets]:
         try:
-            return secrets.of_auth_json(self._storage.entries())
+            return partial(secrets.of_auth_json, self._storage.entries())
         except StoreDamaged:
             content = read_if_exists(self._folder / "auth.json") or b""
-            return secrets.of_damaged(content.decode("utf-8", "replace"))
+            return partial(secrets.of_damaged, content.decode("utf-8", "replace"))
 
 
 def _clients_in(settings: SettingsFile) -> Mapping[str, Json]:

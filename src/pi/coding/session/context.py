@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import UNSET
 
+from pi.ai.json_text import json_text
 from pi.ai.messages import (
     AssistantMessage,
     Image,
@@ -155,6 +156,8 @@ def _shown(log: SessionLog, path: Sequence[int]) -> list[SessionMessage]:
         if compaction.system_message is not UNSET:
             shown.append(compaction.system_message)
         shown.append(_summary(compaction))
+        if (native := replayed(compaction)) is not None:
+            shown.append(native)
         kept = _messages(log, path[first_kept(log, path) : at], edits)
         # The compaction's own system message combines these.
         shown += [message for message in kept if not isinstance(message, SystemMessage)]
@@ -184,8 +187,42 @@ def _summary(compaction: Compaction) -> CompactionSummaryMessage:
         summary=compaction.summary,
         tokens_before=compaction.tokens_before,
         content=compaction.content,
+        short_summary=compaction.short_summary,
         timestamp=milliseconds(compaction.timestamp),
     )
+
+
+NATIVE = "openaiRemoteCompaction"
+"""Key of ``preserve_data`` for a compaction that the provider made itself."""
+
+
+def replayed(compaction: Compaction) -> AssistantMessage | None:
+    """Return the message that replays a compaction of the provider to its own model.
+
+    Its items are signatures: other models do not get them, and continue with the text summary.
+    """
+    data = compaction.preserve_data.get(NATIVE) if compaction.preserve_data else None
+    match data:
+        case {
+            "provider": str(provider),
+            "api": str(api),
+            "model": str(model),
+            "replacementHistory": list(items),
+        } if items:
+            blocks = (
+                Thinking(thinking="", thinking_signature=json_text(item), redacted=True)
+                for item in items
+                if isinstance(item, dict)
+            )
+            return AssistantMessage(
+                content=tuple(blocks),
+                api=api,
+                provider=provider,
+                model=model,
+                timestamp=milliseconds(compaction.timestamp),
+            )
+        case _:
+            return None
 
 
 def first_kept(log: SessionLog, path: Sequence[int]) -> int:

@@ -4,7 +4,8 @@ An entry without an ``id`` is a draft: the log assigns id, parent and time when 
 JSON form, with the order of its keys, is the one of session files and of RPC.
 """
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: every session decodes these records, and msgspec
+# has to compile each annotation that is a string.
 
 from typing import Any, TypeAlias
 
@@ -63,6 +64,8 @@ class CompactionSummaryMessage(Record, tag_field="role", tag="compactionSummary"
     tokens_before: int
     content: tuple[Text | Image, ...] | UnsetType = UNSET
     """Shown to the model instead of the summary, if a strategy made more than text."""
+    short_summary: str | UnsetType = UNSET
+    """One sentence for the user."""
     timestamp: int = 0
 
 

@@ -197,18 +197,19 @@ def _whole(line: bytes | LongLine, path: Path, report: Callable[[str], None] | N
     return _note(line, size)
 
 
-_HEAD = re.compile(
+_HEAD = (
     rb'\{"type":"\w+","id":"(?P<id>[^"\\]+)","parentId":(?P<parent>null|"[^"\\]+")'
     rb'(?:,"timestamp":"(?P<time>[^"\\]*)")?'
 )
-_TAIL = re.compile(
-    rb'"id":"(?P<id>[^"\\]+)","parentId":(?P<parent>null|"[^"\\]+"),"timestamp":"(?P<time>[^"\\]*)"\}\s*\Z'
+_TAIL = (
+    rb'"id":"(?P<id>[^"\\]+)","parentId":(?P<parent>null|"[^"\\]+"),'
+    rb'"timestamp":"(?P<time>[^"\\]*)"\}\s*\Z'
 )
 
 
 def _note(line: LongLine, size: str) -> bytes:
     """Return an entry with id and parent of a line that is too long; an empty line without id."""
-    found = _HEAD.match(line.head) or _TAIL.search(line.tail)
+    found = re.match(_HEAD, line.head) or re.search(_TAIL, line.tail)
     if found is None:
         return b"\n"
     id, parent, time = (found[name] or b"" for name in ("id", "parent", "time"))

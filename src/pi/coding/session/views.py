@@ -61,9 +61,24 @@ def tree_json(log: SessionLog) -> bytes:
             case bytes(text):
                 parts.append(text)
             case TreeNode() as node:
-                parts.append(b'{"entry":' + _json(log.json(node.place)) + b',"children":[')
+                parts.append(b'{"entry":' + public_line(log, node.place) + b',"children":[')
                 waiting += [_ending(node), *_separated(node.children)]
     return b"".join(parts)
+
+
+def public_line(log: SessionLog, place: int) -> bytes:
+    """Return an entry as it is in the file, for clients; a compaction loses its pictures.
+
+    They are megabytes of base64 that only the model needs.
+    """
+    if log.tree.outlines[place].type != "compaction":
+        return log.line(place).removesuffix(b"\n")
+    entry = log.json(place)
+    content = entry.get("content")
+    if not isinstance(content, list):
+        return log.line(place).removesuffix(b"\n")
+    texts = [each for each in content if isinstance(each, dict) and each.get("type") != "image"]
+    return _json({**entry, "content": texts})
 
 
 def _node(log: SessionLog, place: int) -> TreeNode:

@@ -26,6 +26,8 @@ _SEARCH_PROVIDERS = (
     *("exa", "parallel", "kagi", "synthetic", "searxng"),
 )
 
+USER_ONLY = frozenset({"compaction.remoteEndpoint"})
+"""Single settings that a project cannot change: it would choose where conversations are sent."""
 FOR_THE_FIRST_FRAME = frozenset(
     {
         "tuiMode",
@@ -61,7 +63,8 @@ class Setting(Record):
     @property
     def is_global(self) -> bool:
         """Whether only the user's file counts, not that of a project."""
-        return self.name.partition(".")[0] in GLOBAL_ONLY or self.name in FOR_THE_FIRST_FRAME
+        names = FOR_THE_FIRST_FRAME | USER_ONLY
+        return self.name.partition(".")[0] in GLOBAL_ONLY or self.name in names
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -202,15 +205,37 @@ _CONVERSATION = group(
 _COMPACTION = group(
     "Compaction",
     switch("compaction.enabled", "Auto-compact", "Compact automatically before the context window is full.", on=True),
-    text("compaction.strategy", "Strategy", "context-full, shake, off, or a strategy of an extension.", "context-full"),
+    text("compaction.strategy", "Strategy", "context-full, shake, off, handoff, snapcompact, or a strategy of an extension.", "context-full"),
     number("compaction.reserveTokens", "Reserve", "Tokens of the window kept free for the answer.", 16_384),
     number("compaction.keepRecentTokens", "Keeps", "About how many of the newest tokens stay as they are.", 20_000),
+    switch("compaction.adaptiveKeep", "Keeps by count", "Measure the kept part in tokens that the provider counted, not in estimated ones.", on=False),
+    number("compaction.reservePercent", "Reserve percent", "Percentage of the window kept free at least, beside the reserve.", 0, most=100),
     number("compaction.thresholdPercent", "Threshold percent", "Percentage of the window at which to compact; -1 uses the reserve.", -1, least=-1, most=100),
     number("compaction.thresholdTokens", "Threshold tokens", "Tokens at which to compact, before all other limits; -1 uses these.", -1, least=-1),
     json("compaction.modelOverrides", "By model", 'Numbers of single models: {"provider/id": {"reserveTokens": 1}}.'),
     words("compaction.fallbackModels", "Fallback models", "Models that are asked for a summary when the session's own model fails."),
+    switch("compaction.shortSummary", "Short summary", "Also ask for a sentence that is shown at the divider; one more request.", on=False),
+    switch("compaction.fileTree", "File tree", "End summaries with one tree of files, (Read), (Write) or (RW), instead of two lists.", on=False),
+    switch("compaction.remoteEnabled", "Remote", "Let a server compact: OpenAI's /responses/compact, or the endpoint.", on=False),
+    *needing(
+        ("compaction.remoteEnabled",),
+        text("compaction.remoteEndpoint", "Remote endpoint", "URL that is sent {systemPrompt, prompt} and answers {summary}."),
+    ),
     switch("compaction.autoContinue", "Auto-continue", "Ask the model to continue after an automatic compaction.", on=False),
     switch("compaction.dropUseless", "Drop useless", "Leave out tool results that their tool marked as useless.", on=True),
+    choice("handoff.place", "Hand-off", "What happens with a hand-off document: ask, begin a new session, or compact here.", ("ask", "session", "here")),
+    choice("snapcompact.shape", "Picture shape", "How text is printed on pictures; auto chooses it for the model.",
+           ("auto", "6x12-dim", "6x12-bw", "8x13-bw", "8on16-bw", "doc-8on16-bw", "doc-8on16-sent", "doc-8on16-sent-dim")),
+    *applied(
+        "reload",
+        switch("snapcompact.systemPrompt", "Prompt as pictures", "Send a long system prompt as pictures to models that see them.", on=False),
+        switch("snapcompact.toolResults", "Results as pictures", "Send long tool results as pictures to models that see them.", on=False),
+        switch("contextPromotion.enabled", "Larger model first", "Switch once to a model with a larger window before a conversation is compacted.", on=False),
+    ),
+    *needing(
+        ("contextPromotion.enabled",),
+        json("contextPromotionTarget", "Larger model", 'That model, or models by model: {"provider/small": "provider/large"}.'),
+    ),
     switch("compaction.idleEnabled", "When idle", "Also compact while you are away.", on=False),
     *needing(
         ("compaction.idleEnabled",),
@@ -339,6 +364,10 @@ _TOOLS = group(
         "reload",
         switch("todo.enabled", "Todo list", "Give models the todo tool, and show the list above the editor.", on=False),
     ),
+    *applied(
+        "reload",
+        switch("memories.enabled", "Memory", "Give models the tools remember and recall, and the titles of the notes.", on=False),
+    ),
     number("todo.reminders", "Todo reminders", "How often per prompt a model that stops is reminded of open tasks.", 1),
     number("tasks.todoClearDelay", "Closed tasks", "Seconds that closed tasks stay above the editor; -1 keeps them.", 60, least=-1),
     *applied(
@@ -351,6 +380,13 @@ _TOOLS = group(
     switch("mcp.notifications", "MCP notifications", "Inform models when a resource of an MCP server that they have read changes.", on=False),
     number("mcp.notificationDebounceMs", "MCP debounce", "Milliseconds in which changes of lists of an MCP server are collected.", 500),
     number("mcp.maxOutputTokens", "MCP output", "Tokens of one MCP result that reach the model; the rest becomes an artifact.", 25_000, least=1),
+    text("collab.relayUrl", "Relay", "Address of the relay of shared sessions. Empty: /collab starts one on this machine.", ""),
+    text("collab.displayName", "Name in shared sessions", "How other participants see you. Empty: the name of the user.", ""),
+    text("collab.webUrl", "Browser client", "Address of the browser client in links. Empty: the relay.", ""),
+    *applied(
+        "reload",
+        choice("collab.autoStart", "Share automatically", "Share every session: view prints the view-only link, control the full one.", ("off", "view", "control")),
+    ),
     *applied(
         "reload",
         switch("lsp.enabled", "Language servers", "Ask language servers: diagnostics after each write, and the lsp tool.", on=False),
@@ -365,6 +401,26 @@ _TOOLS = group(
             number("lsp.memoryLimitMb", "Server memory", "Megabytes after which a language server is ended; 0 for no limit.", 4096),
         ),
     ),
+    *applied("reload", switch("task.enabled", "Sub-agents", "Let models give tasks to sub-agents: task, hub and /agents.", on=False)),
+    *needing(
+        ("task.enabled",),
+        *applied(
+            "reload",
+            switch("task.batch", "Several tasks", "Let models start several sub-agents in one call.", on=True),
+            words("task.disabledAgents", "Agents that are off", "Names of agents that models are not offered."),
+            switch("task.isolation.enabled", "Isolated agents", "Let sub-agents work in copies of the project.", on=True),
+        ),
+        number("task.maxConcurrency", "Agents at once", "Sub-agents that work at the same time; 0 for no limit.", 8),
+        number("task.maxRecursionDepth", "Nested tasks", "How deep sub-agents may give tasks to others; -1 for no limit.", 2, least=-1),
+        number("task.maxRuntimeMs", "Time of a task", "Milliseconds after which a sub-agent is ended; 0 for no limit.", 0),
+        number("task.softRequestBudget", "Requests of a task", "Requests after which a sub-agent is asked to finish; after half as many again it has to.", 200),
+        number("task.agentIdleTtlMs", "Idle agents", "Milliseconds that the session of a sub-agent stays open for messages.", 600_000),
+        json("task.agentModelOverrides", "Models of agents", 'Models by agent, such as {"scout": "openai/gpt-5-nano", "reviewer": "@slow"}.'),
+        choice("task.isolation.merge", "Merging", "How changes of isolated sub-agents come back: patch (into your files) or branch (as commits).", ("patch", "branch")),
+        switch("task.isolation.apply", "Merge by itself", "Merge the changes of isolated sub-agents; otherwise they stay on branches.", on=True),
+        choice("task.isolation.commits", "Commit messages", "Messages of commits: generic (the task) or ai (written by the model of the role commit).", ("generic", "ai")),
+    ),
+    choice("isolation.backend", "Working copies", "How copies of the project are made: auto (git worktree, else copy), worktree, copy, or overlay where the kernel allows it.", ("auto", "worktree", "copy", "overlay")),
     *applied(
         "reload",
         switch("rewind.enabled", "Rewind", "Save files before they change, so that /rewind puts them and the conversation back.", on=False),
@@ -499,6 +555,13 @@ _TOOLS = group(
     words("npmCommand", "npm command", "Command that runs npm.", "npm"),
     words("share.command", "Share command", "Command that /share runs with the page's file, instead of gh."),
     text("share.target", "Share target", "Target of an extension that /share uses without a name."),
+    choice("share.store", "Share store", "What /share makes: a secret gist, or an encrypted page of a relay.", ("gist", "blob")),
+    *applied(
+        "reload",
+        text("share.serverUrl", "Share server", "Where encrypted pages are stored: https://RELAY/s of a relay."),
+    ),
+    switch("share.redactSecrets", "Redact shares", "Redact secrets in encrypted pages.", on=True),
+    number("share.expireDays", "Days of a share", "Days until the relay removes an encrypted page.", 30, least=1, most=90),
 )
 
 _AGENTS = {

@@ -16,6 +16,7 @@ from pi.base.records import Record
 GLOBAL_ONLY = frozenset(
     {
         "cacheWarming",
+        "collab",
         "defaultProjectTrust",
         "httpProxy",
         "oauthClients",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pi.modes.interactive.startup import EarlySettings
+from pi.modes.interactive.early_settings import EarlySettings
 from pi.modes.interactive.theme import Theme
 from pi.tui.component import Area, Component
 from pi.tui.fullscreen.display import FullscreenDisplay

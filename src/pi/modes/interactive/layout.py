@@ -11,7 +11,8 @@ from pi.base.records import replace
 from pi.base.tasks import TaskScope
 from pi.modes.interactive.composer.composer import Composer
 from pi.modes.interactive.composer.prompt import TypingDetector
-from pi.modes.interactive.startup import AppOptions, EarlySettings, early_settings, load_keys
+from pi.modes.interactive.early_settings import EarlySettings, early_settings
+from pi.modes.interactive.startup import AppOptions, load_keys
 from pi.modes.interactive.status.footer import Footer, FooterFacts, TransientNotice, short_folder
 from pi.modes.interactive.status.last_footer import LastFooters
 from pi.modes.interactive.theme import Theme

@@ -1,16 +1,14 @@
-"""Options of the application, the opened session, early settings and key bindings."""
+"""Options of the application, the opened session and key bindings."""
 
 from __future__ import annotations
 
-from codecs import BOM_UTF8
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
-from msgspec import Meta
 
-from pi.base.files import read_if_exists, read_regular
+from pi.base.files import read_if_exists
 from pi.base.records import UNREADABLE, Record
 from pi.modes.interactive.theme_selector import themes_in
 from pi.tui.input.keymap import KeyBindings, Keymap, read_user_keys
@@ -116,67 +114,6 @@ class AppOptions(Record):
     """The command-line options that select the model; ``None`` if a stored session selects it."""
     system: str = "linux"
     """``sys.platform``."""
-
-
-# The few settings that the first frame needs, read before anything else is loaded. Names and
-# defaults are those of ``pi.coding.settings.values``, which a test compares; importing that module
-# would take a tenth of the time until the first frame.
-
-
-class EarlyTerminal(Record):
-    """Terminal settings."""
-
-    hyperlinks: bool | Literal["auto"] = "auto"
-    true_color: bool | Literal["auto"] = "auto"
-    images: Literal["kitty", "iterm2", "auto", False] = "auto"
-
-
-class EarlyEditor(Record):
-    """Settings of the editor."""
-
-    mode: Literal["standard", "vim"] = "standard"
-
-
-class EarlyTui(Record):
-    """Settings of accessibility."""
-
-    screen_reader: bool = False
-
-
-class EarlySettings(Record):
-    """Settings of the first frame."""
-
-    theme: str | None = None
-    tui_mode: Literal["regular", "fullscreen"] = "regular"
-    fullscreen_exit_output: Literal["transcript", "resume-hint"] = "transcript"
-    fullscreen_scrollbar: Literal["auto", "always", "hidden"] = "auto"
-    default_thinking_level: str = "medium"
-    editor_padding_x: Annotated[int, Meta(ge=0, le=3)] = 0
-    autocomplete_max_visible: Annotated[int, Meta(ge=3, le=20)] = 5
-    show_hardware_cursor: bool = False
-    terminal: EarlyTerminal = EarlyTerminal()
-    editor: EarlyEditor = EarlyEditor()
-    tui: EarlyTui = EarlyTui()
-
-
-def early_settings(agent_dir: Path) -> EarlySettings:
-    """Reads the user's file; if it is invalid, defaults apply; the session reports errors."""
-    try:
-        if (agent_dir / "config.yml").exists():
-            return msgspec.convert(_with_config(agent_dir), type=EarlySettings)
-        content = read_regular(agent_dir / "settings.json")
-        return msgspec.json.decode(content.removeprefix(BOM_UTF8), type=EarlySettings)
-    except (OSError, *UNREADABLE):
-        return EarlySettings()
-
-
-def _with_config(agent_dir: Path) -> dict[str, object]:
-    """Returns ``settings.json`` above ``config.yml``."""
-    from pi.base.clock import SystemClock  # deferred: few users have the file
-    from pi.coding.settings.settings import SettingsFile
-
-    file = SettingsFile(agent_dir / "settings.json", clock=SystemClock())
-    return file.read_with_config(lambda text: None)
 
 
 # The user's key bindings, from ``keybindings.json``.

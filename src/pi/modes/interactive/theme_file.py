@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, TypeAlias
 
 import msgspec
@@ -54,7 +53,11 @@ TINTS = {
 }
 """Optional backgrounds, with the colour that tints the background of tools, and how much."""
 
-_HEX = re.compile(r"#[0-9a-fA-F]{6}")
+_HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
+
+
+def _is_hex(value: str) -> bool:
+    return len(value) == 7 and value[0] == "#" and _HEX_DIGITS.issuperset(value[1:])
 
 
 class InvalidTheme(PiError):
@@ -140,7 +143,7 @@ class _Resolver:
         match value:
             case "":
                 return None
-            case str() if _HEX.fullmatch(value):
+            case str() if _is_hex(value):
                 return value
             case int() if not isinstance(value, bool) and 0 <= value <= 255:
                 return value

@@ -162,7 +162,7 @@ def follows_terminal(setting: str | None) -> bool:
 def themes_in(folder: Path) -> list[Path]:
     """Returns the theme files in a folder; none if it is missing or not readable."""
     try:
-        return sorted(folder.glob("*.json"))
+        return sorted(path for path in folder.iterdir() if path.name.endswith(".json"))
     except OSError:
         return []
 

@@ -14,6 +14,7 @@ from msgspec import UNSET, UnsetType
 from pi.ai.models.model import without_credentials
 from pi.base.errors import PiError
 from pi.base.records import replace
+from pi.coding.session.entries import CompactionSummaryMessage, SessionMessage
 from pi.modes.rpc.protocol import Request
 
 if TYPE_CHECKING:
@@ -131,7 +132,14 @@ async def _thinking_levels(port: SessionPort, request: Request) -> Any:
 
 @_command("compact")
 async def _compact(port: SessionPort, request: Request) -> Any:
-    return await port.compaction.compact(request.optional_text("customInstructions") or "")
+    instructions = request.optional_text("customInstructions") or ""
+    strategy = request.optional_text("strategy") or ""
+    return await port.compaction.compact(instructions, strategy=strategy)
+
+
+@_command("preview_compaction")
+async def _preview_compaction(port: SessionPort, request: Request) -> Any:
+    return await port.compaction.preview(strategy=request.optional_text("strategy") or "")
 
 
 @_command("set_auto_compaction")
@@ -209,9 +217,16 @@ async def _state(port: SessionPort, request: Request) -> Any:
     return state
 
 
+def _without_pictures(message: SessionMessage) -> SessionMessage:
+    """Leave out what a compaction shows to the model instead of its summary: large pictures."""
+    if isinstance(message, CompactionSummaryMessage):
+        return replace(message, content=UNSET)
+    return message
+
+
 @_command("get_messages")
 async def _messages(port: SessionPort, request: Request) -> Any:
-    return {"messages": port.info.messages()}
+    return {"messages": [_without_pictures(each) for each in port.info.messages()]}
 
 
 @_command("get_session_stats")

@@ -53,7 +53,9 @@ def _rows(place: Place, prefix: str, *rows: tuple[str, ...]) -> tuple[Action, ..
     """
     actions = []
     for name, description, *keys in rows:
-        posix, windows, wsl = (tuple(each.split()) for each in (keys + keys[-1:] * 2)[:3])
+        posix = tuple(keys[0].split())
+        windows = tuple(keys[1].split()) if len(keys) > 1 else posix
+        wsl = tuple(keys[2].split()) if len(keys) > 2 else windows
         actions.append(Action(f"{prefix}.{name}", description, place, posix, windows, wsl))
     return tuple(actions)
 

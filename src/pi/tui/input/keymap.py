@@ -59,11 +59,13 @@ class Keymap:
             if action.id in user:
                 keys[action.id] = _canonical(user[action.id])
             else:
-                keys[action.id] = tuple(
-                    key
-                    for key in _canonical(action.keys(self._platform))
-                    if not any(_meet(action, other) for other in claims.get(key, ()))
-                )
+                keys[action.id] = defaults = _canonical(action.keys(self._platform))
+                if claims:
+                    keys[action.id] = tuple(
+                        key
+                        for key in defaults
+                        if not any(_meet(action, other) for other in claims.get(key, ()))
+                    )
             for key in keys[action.id]:
                 by_key.setdefault(key, []).append(action.id)
         self._keys = keys
@@ -110,7 +112,7 @@ class Keymap:
 
 
 def _canonical(keys: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(key for name in keys if (key := canonical(name))))
+    return tuple(dict.fromkeys([key for name in keys if (key := canonical(name))]))
 
 
 def _meet(action: Action, other: Action) -> bool:

@@ -32,7 +32,6 @@ _MODIFIERS = {
 """In the order of the canonical name."""
 
 _BINDABLE = {"ctrl", "shift", "alt", "super"}
-_NAME = r"(?P<modifiers>(?:[a-z]+\+)*)(?P<key>[a-z]+[0-9]*|.)"
 _NAMED = (
     "escape enter tab space backspace delete insert clear "
     "home end pageUp pageDown up down left right"
@@ -94,13 +93,13 @@ class Key:
 @lru_cache(maxsize=1024)
 def canonical(name: str) -> str | None:
     """Returns the canonical spelling of a key name; None for an unknown key."""
-    parts = re.fullmatch(_NAME, name.lower())
-    if parts is None or parts["key"] not in _KEYS:
+    # No pattern: every start asks this for 130 keys. The last character may be the key `+`.
+    before, plus, last = name.lower()[:-1].rpartition("+")
+    key = _KEYS.get(last + name[-1:].lower())
+    modifiers = set(before.split("+")) if plus else set()
+    if key is None or not modifiers <= _BINDABLE:
         return None
-    modifiers = set(parts["modifiers"].split("+")) - {""}
-    if not modifiers <= _BINDABLE:
-        return None
-    return _spell(_KEYS[parts["key"]], sum(_MODIFIERS[modifier] for modifier in modifiers))
+    return _spell(key, sum([_MODIFIERS[modifier] for modifier in modifiers]))
 
 
 @lru_cache(maxsize=1024)

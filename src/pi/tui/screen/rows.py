@@ -35,8 +35,11 @@ _BIDI = r"\u202a-\u202e\u2066-\u2069"
 _STYLE = r"\x1b\[[0-9;:]*+m"
 _LINK = rf"\x1b\]8;[A-Za-z0-9_=:.-]*+;(?:(?i:{'|'.join(LINKED_SCHEMES)})[!-~]*+)?+(?:\x07|\x1b\\)"
 _MARK = re.escape(PROMPT_MARK)
-_STYLED = re.compile(rf"(?:[^\x00-\x1f\x7f-\x9f{_BIDI}]++|{_STYLE}|{_LINK}|{_MARK})*+")
-"""The common case: text, styles (SGR), links (OSC 8) and the mark of a prompt."""
+_TEXT = rf"[^\x00-\x1f\x7f-\x9f{_BIDI}]++"
+_STYLED = re.compile(rf"(?:{_TEXT}|{_STYLE})*+")
+"""The most common case: text and styles (SGR)."""
+_LINKED = rf"(?:{_TEXT}|{_STYLE}|{_LINK}|{_MARK})*+"
+"""Also links (OSC 8) and the mark of a prompt. Compiled when a row has one."""
 
 _BASE64 = r"[A-Za-z0-9+/=]*"
 # What pi.tui.images writes into rows. Other commands of the same protocols read and delete files
@@ -55,7 +58,7 @@ def permitted(row: str) -> str:
 
     Removed sequences take no column, so the width does not change.
     """
-    if row.isprintable() or _STYLED.fullmatch(row):
+    if row.isprintable() or _STYLED.fullmatch(row) or re.fullmatch(_LINKED, row):
         return row
     return _sequence_pattern().sub(lambda found: found["ours"] or "", row)
 
@@ -74,7 +77,7 @@ WRAP_OFF, WRAP_ON = "\x1b[?7l", "\x1b[?7h"
 ERASE_REST = "\x1b[K"
 ERASE_ROW = "\x1b[2K"
 
-_IMAGE = re.compile(r"\x1b_G|\x1b\]1337;File|\x1bP[0-9;]*q")
+_IMAGE = r"\x1b_G|\x1b\]1337;File|\x1bP[0-9;]*q"
 _FROM_BELOW = r"\x1b7\x1b\[(\d+)A[^\x07]*?(?:\x07|\x1b\\)\x1b8"
 """An image that is drawn from its last row, see ``pi.tui.images.graphics``."""
 _CERTAIN_RANGES = (
@@ -96,7 +99,6 @@ _UNCERTAIN = (
 Includes blocks with combining marks: next to the last column, Ghostty adds them to the previous
 contents.
 """
-_NOT_IN_A_ROW = re.compile(r"[\t\n\r]")
 
 
 class LineTooWide(Exception):
@@ -183,7 +185,7 @@ class RowPrinter:
 
     def _fitted(self, row: str) -> tuple[str, int]:
         """Returns the row cut to the width, and its columns."""
-        if _NOT_IN_A_ROW.search(row):
+        if "\t" in row or "\n" in row or "\r" in row:
             if self._strict and "\t" not in row:
                 raise LineTooWide(f"a row contains a line break: {row!r}")
             row = expand_tabs(row).replace("\r", "").replace("\n", " ")
@@ -229,7 +231,8 @@ def lines_of(row: str, width: int) -> list[int]:
 
 def is_image(row: str) -> bool:
     """Returns whether a row contains an image."""
-    return "\x1b" in row and _IMAGE.search(row) is not None
+    begins = "\x1b_" in row or "\x1b]1" in row or "\x1bP" in row
+    return begins and re.search(_IMAGE, row) is not None
 
 
 def without_markers(row: str) -> str:

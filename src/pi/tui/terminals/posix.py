@@ -32,7 +32,7 @@ DRAIN_SECONDS = {True: 1.0, False: 0.3}
 The terminal may be remote, and its replies would reach the shell.
 """
 
-_DA1_ANSWER = re.compile(rb"\x1b\[\?[0-9;]*c")
+_DA1_ANSWER = rb"\x1b\[\?[0-9;]*c"
 
 
 class NotATerminal(PiError):
@@ -176,7 +176,7 @@ class ProcessTerminal:
         """
         seen, deadline = b"", now() + seconds
         while (left := deadline - now()) > 0:
-            if self._answers and _DA1_ANSWER.search(seen):
+            if self._answers and re.search(_DA1_ANSWER, seen):
                 return
             if not select.select((self._input_fd,), (), (), left)[0]:
                 return
@@ -198,7 +198,7 @@ class ProcessTerminal:
         if not data:
             self._lost()
             return
-        self._answers = self._answers or bool(_DA1_ANSWER.search(data))
+        self._answers = self._answers or bool(re.search(_DA1_ANSWER, data))
         if self._held is not None:
             if self._held.typed_ahead:
                 self._held.typed_ahead = False

@@ -12,7 +12,7 @@ from msgspec import UNSET
 
 from pi.base.errors import PiError
 from pi.coding.extension_host.events.answers import Cancel
-from pi.coding.extension_host.events.session import SessionBeforeSwitchEvent
+from pi.coding.extension_host.events.queries import SessionBeforeSwitchEvent
 from pi.testing import calls, says
 from tests.coding.histories.transcripts import claude_conversation, codex_conversation
 from tests.coding.runtime.session_fixture import kinds
@@ -231,6 +231,32 @@ async def test_compact_shortens_the_conversation(tmp_path: Path) -> None:
         await on.session.prompts.prompt("short")
         await on.run("/compact about a")
         assert "compaction" in kinds(on.session)
+
+
+@pytest.mark.parametrize(("answer", "is_compacted"), [("enter", True), ("escape", False)])
+async def test_compact_shows_a_preview_and_asks(
+    tmp_path: Path, answer: str, is_compacted: bool
+) -> None:
+    async with command_fixture(tmp_path, says("a" * 3000), says("b"), says("## Summary")) as on:
+        on.session.settings.override({"compaction.keepRecentTokens": 10})
+        await on.session.prompts.prompt("long " * 3000)
+        await on.session.prompts.prompt("short")
+        await on.run("/compact --preview", answer)
+
+        assert ("compaction" in kinds(on.session)) == is_compacted
+
+
+async def test_compact_rejects_an_unknown_strategy_and_keeps_a_bare_word(tmp_path: Path) -> None:
+    async with command_fixture(tmp_path, says("a" * 3000), says("b"), says("## Summary")) as on:
+        on.session.settings.override({"compaction.keepRecentTokens": 10})
+        await on.session.prompts.prompt("long " * 3000)
+        await on.session.prompts.prompt("short")
+        with pytest.raises(PiError, match="Unknown compaction strategy"):
+            await on.run("/compact strategy:shaek")
+        await on.run("/compact shake")
+
+        assert "compaction" in kinds(on.session)
+        assert "The user adds for these notes: shake" in str(on.fixture.provider.requests[-1])
 
 
 async def test_the_tree_is_shown(tmp_path: Path) -> None:

@@ -300,3 +300,52 @@ def test_vim_itself_does_the_same(tmp_path: Path) -> None:
     for (before, keys, behind), (text, row, col) in zip(CASES, shown, strict=True):
         text[row] = f"{text[row][:col]}|{text[row][col:]}"
         assert (before, keys, "\n".join(text)) == (before, keys, behind)
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        (["\x1bd", "d"], "|"),
+        (["\x1bb"], "one |two"),
+        (["\x1b0", "i", "x"], "x|one two"),
+        (["\x1bO", "x"], "x|\none two"),
+    ],
+)
+def test_escape_and_a_key_in_one_read_leave_insert_mode(keys: list[str], expected: str) -> None:
+    editor = editing("one tw|o")
+    press(editor, "A")
+
+    for key in keys:
+        editor.handle_input(key)
+
+    assert shown(editor) == expected
+
+
+def test_escape_and_a_key_in_one_read_cancel_a_command() -> None:
+    editor = editing("|one two")
+
+    for key in ("d", "\x1bw"):
+        editor.handle_input(key)
+
+    assert shown(editor) == "one |two"
+
+
+@pytest.mark.parametrize("key", ["\x1bl", "\x1b[100;3u", "\x1b\r"])
+def test_alt_keys_that_cannot_be_escape_or_belong_to_the_application_are_alt(key: str) -> None:
+    editor = editing("|one two")
+    press(editor, "i")
+
+    editor.handle_input(key)
+    editor.handle_input("x")
+
+    assert "x" in editor.get_text()  # still in insert mode
+
+
+def test_without_vim_mode_escape_and_a_key_in_one_read_are_alt() -> None:
+    editor = Editor()
+    editor.set_text("one two")
+
+    for key in ("\x1bb", "x"):
+        editor.handle_input(key)
+
+    assert editor.get_text() == "one xtwo"

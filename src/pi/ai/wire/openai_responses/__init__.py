@@ -24,6 +24,11 @@ from pi.ai.wire_support.repairs import Repairs
 
 async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Services) -> None:
     """Send the request in the model's variant, and fill ``builder`` until its message is final."""
+    if call.options.compact:
+        from pi.ai.wire.openai_responses.compact import compact  # lazy: few sessions use it
+
+        await compact(call, builder, services)
+        return
     match call.model.api:
         case "azure-openai-responses":
             await azure.answer(call, builder, flush, services)

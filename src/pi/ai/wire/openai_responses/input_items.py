@@ -85,6 +85,8 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+_REPLAYED = frozenset({"reasoning", "compaction", "compaction_summary"})
+"""Types of items that are sent back as they came: thinking, and the server's own compactions."""
 _OUTPUT_ONLY = frozenset({"status", "action", "format"})
 """Fields that the server sends and does not accept back."""
 
@@ -151,7 +153,7 @@ class _Encoder:
     def _reasoning(self, block: Thinking) -> Iterator[Json]:
         item = _signature(block.thinking_signature)
         identifier = item.get("id")
-        if item.get("type") != "reasoning" or identifier in self._item_ids:
+        if item.get("type") not in _REPLAYED or identifier in self._item_ids:
             return
         if not (block.thinking or any(map(item.get, ("summary", "content", "encrypted_content")))):
             return

@@ -153,7 +153,7 @@ class ResponsesDecoder:
         if isinstance(model := response.get("model"), str) and model:
             builder.response_model = model
         if isinstance(counts := response.get("usage"), dict):
-            builder.usage = _usage(counts)
+            builder.usage = read_usage(counts)
         if isinstance(tier := response.get("service_tier"), str):
             builder.cost_factor = TIER_FACTORS.get(tier, 1.0)
 
@@ -195,7 +195,8 @@ def _problem(error: Any, otherwise: Json | str) -> Json | str:
     return error if error and isinstance(error, dict | str) else otherwise
 
 
-def _usage(counts: Json) -> Usage:
+def read_usage(counts: Json) -> Usage:
+    """Returns the token counts of a response."""
     asked, answered = _details(counts, "input"), _details(counts, "output")
     cached, written = _count(asked, "cached_tokens"), _count(asked, "cache_write_tokens")
     reasoning = answered.get("reasoning_tokens")

@@ -534,7 +534,7 @@ class ExtensionAPI:
         return self._registries.services.get(name)
 
     def store(self, place: StorePlace = "session") -> Store:
-        """Persistent JSON values of this extension: ``get``, ``set``, ``delete``."""
+        """Persistent JSON values of this extension: ``get``, ``set``, ``delete``, ``keys``."""
         return open_store(place, self._link, self._state.agent_dir)
 
     def data_directory(self) -> Path:

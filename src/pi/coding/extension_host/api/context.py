@@ -36,6 +36,7 @@ from pi.coding.files.local import LocalFiles
 from pi.coding.port.extensions import Sink
 from pi.coding.port.queries import ExportForm
 from pi.coding.port.remote import Remote, Replica
+from pi.coding.port.results import TaskOptions
 from pi.coding.port.ui import ExtensionUI, Mode
 from pi.coding.prompt import SystemPromptOptions
 from pi.coding.session.entries import CustomMessage
@@ -91,6 +92,11 @@ class ExtensionContext:
     def depth(self) -> int:
         """How many sessions this one is nested in: 0 for the session of the user."""
         return self._connection.depth
+
+    @property
+    def task(self) -> TaskOptions:
+        """The task that this session works on for another one; empty for the user's session."""
+        return self._connection.task
 
     @property
     def has_ui(self) -> bool:
@@ -239,15 +245,16 @@ class ExtensionContext:
         self,
         custom_instructions: str = "",
         *,
+        strategy: str = "",
         on_complete: Callable[[Any], Any] | None = None,
         on_error: Callable[[Exception], Any] | None = None,
     ) -> None:
-        """Compact the conversation as soon as the agent is idle."""
+        """Compact the conversation as soon as the agent is idle, with the named strategy."""
         session = self._link.session
 
         async def act() -> None:
             try:
-                result = await session.compaction.compact(custom_instructions)
+                result = await session.compaction.compact(custom_instructions, strategy=strategy)
             except Exception as error:
                 if on_error is not None:
                     await maybe_await(on_error(error))

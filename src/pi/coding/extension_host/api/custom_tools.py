@@ -11,7 +11,7 @@ from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.base.records import Record, replace
 from pi.base.tasks import maybe_await, passed_on
 from pi.coding.bus import EventBus, Owner
-from pi.coding.compaction.events import CompactionEnd, CompactionStart, SessionTreeEvent
+from pi.coding.compaction.events import CompactionEnd, CompactionStart
 from pi.coding.extension_host.errors import ExtensionError, contained
 from pi.coding.extension_host.events.handlers import ReportHandlerFailure, require_parameters
 from pi.coding.extension_host.events.session import (
@@ -20,6 +20,7 @@ from pi.coding.extension_host.events.session import (
     SessionShutdownEvent,
     SessionStartEvent,
     SessionSwitchEvent,
+    SessionTreeEvent,
 )
 from pi.coding.extension_host.watchdog import Watchdog
 from pi.coding.retry import AutoRetryEnd, AutoRetryStart

@@ -11,7 +11,7 @@ from pi.base.processes import Child, run, spawn
 from pi.base.records import Record
 from pi.coding.bus import EventBus
 from pi.coding.extension_host.errors import ExtensionError
-from pi.coding.extension_host.events.session import TerminalOpenedEvent
+from pi.coding.extension_host.events.dialogs import TerminalOpenedEvent
 from pi.coding.extension_host.scope import Scope, SessionLink
 from pi.coding.shell.environment import service_environment
 from pi.coding.shell.jobs import Job, JobOutput, JobState

@@ -187,6 +187,11 @@ class Feed:
             session.on_moved(self._look),
         )
 
+    @property
+    def pending(self) -> int:
+        """How many items wait to be read; with none, the reader has seen everything so far."""
+        return len(self._items)
+
     def close(self) -> None:
         """End the iteration after the items that are already queued."""
         if not self._closed:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar, U
 import msgspec
 
 from pi.agent.policy import Request
-from pi.ai.messages import AssistantMessage, Context, Message, UserMessage, blocks
+from pi.ai.messages import AssistantMessage, Context, Message, Usage, UserMessage, blocks
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.request import StreamOptions
 from pi.ai.stream import EventStream
@@ -22,6 +22,7 @@ from pi.coding.extension_host.scope import Registration, SessionLink
 from pi.coding.models.registry import ResolvedModel, Resolver
 from pi.coding.port.queries import ChooseNext
 from pi.coding.port.results import ModelNotes
+from pi.coding.session.views import ModelCall, model_call_entry
 from pi.coding.settings.settings import value_at
 
 if TYPE_CHECKING:
@@ -133,6 +134,21 @@ class ExtensionModels:
     async def complete(self, question: Asked, **how: Any) -> AssistantMessage:
         """The whole answer; failures are in its ``stop_reason``."""
         return await self.ask(question, **how).result()
+
+    def record(self, usage: Usage, model: Model) -> None:
+        """Add the usage of requests that a nested session made to the totals of this session.
+
+        Requests of ``ask`` and ``complete`` are recorded anyway.
+        """
+        if not usage.total_tokens and not usage.cost.total:
+            return
+        call = ModelCall(
+            extension=self._link.scope.name, provider=model.provider, model=model.id, usage=usage
+        )
+        session = self._link.session
+        _, event = session.entries.append_now(model_call_entry(call))
+        if event is not None:
+            self._link.scope.spawn(session.emit(event), name="model usage")
 
     def _messages(self, question: Asked) -> tuple[Message, ...]:
         if isinstance(question, Request):

@@ -48,6 +48,15 @@ class SessionStore:
                     return data.get("value", default)
         return default
 
+    def keys(self) -> tuple[str, ...]:
+        """The keys that have a value on this branch."""
+        kept: dict[str, bool] = {}
+        for entry in self._session.entries.log.branch():
+            if isinstance(entry, Custom) and entry.custom_type == self._type:
+                data = entry.data if isinstance(entry.data, dict) else {}
+                kept[str(data.get("key"))] = "value" in data
+        return tuple(key for key, has_value in kept.items() if has_value)
+
     async def set(self, key: str, value: Any) -> None:
         """Store a JSON value."""
         await self._session.entries.append_entry(
@@ -69,6 +78,10 @@ class FileStore:
     def get(self, key: str, default: Any = None) -> Any:
         """The stored value."""
         return self._read().get(key, default)
+
+    def keys(self) -> tuple[str, ...]:
+        """The keys that have a value."""
+        return tuple(self._read())
 
     async def set(self, key: str, value: Any) -> None:
         """Store a JSON value."""
@@ -111,13 +124,14 @@ def open_store(place: StorePlace, link: SessionLink, agent_dir: Path) -> Store:
         return SessionStore(session, name)
     folder = agent_dir / "extension-data" / name
     if place == "project":
-        import hashlib  # most sessions store nothing
-
-        project = hashlib.sha256(str(session.workspace.cwd).encode("utf-8", "replace")).hexdigest()[
-            :16
-        ]
-        return FileStore(folder / f"{project}.json", clock)
+        return FileStore(folder / f"{_project_key(session.workspace.cwd)}.json", clock)
     return FileStore(folder / "global.json", clock)
+
+
+def _project_key(cwd: Path) -> str:
+    import hashlib  # most sessions store nothing
+
+    return hashlib.sha256(str(cwd).encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def data_directory(link: SessionLink, agent_dir: Path) -> Path:

@@ -7,9 +7,12 @@ from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pi.agent.events import TurnEnd
-from pi.ai.messages import AssistantMessage, Usage, add_usage
+import msgspec
+
+from pi.agent.events import EntryAppended, MessageEnd, TurnEnd
+from pi.ai.messages import AssistantMessage, ToolResultMessage, Usage, add_usage
 from pi.base.records import replace
+from pi.coding.compaction.events import CompactionEnd, CompactionResult
 from pi.coding.extension_host.contributions.tools import guard_policy
 from pi.coding.extension_host.discovery.finding import Candidate
 from pi.coding.extension_host.errors import ExtensionError
@@ -57,7 +60,7 @@ class SessionHandle:
 
     @property
     def usage(self) -> Usage:
-        """Tokens and cost of all its answers, e.g. for ``ToolResult.usage``."""
+        """Tokens and cost of all its requests, e.g. for ``ToolResult.usage``."""
         return self._usage
 
     def events(self, listener: Callable[[Any], None]) -> Callable[[], None]:
@@ -135,8 +138,16 @@ class SessionHandle:
             self._running = False
 
     def _add_usage(self, event: Any) -> None:
-        if isinstance(event, TurnEnd):
-            self._usage = add_usage(self._usage, event.message.usage)
+        match event:
+            case MessageEnd(message=AssistantMessage(usage=Usage() as usage)):
+                self._usage = add_usage(self._usage, usage)
+            case MessageEnd(message=ToolResultMessage(usage=Usage() as usage)):
+                self._usage = add_usage(self._usage, usage)
+            case CompactionEnd(result=CompactionResult(usage=Usage() as usage)):
+                self._usage = add_usage(self._usage, usage)
+            case EntryAppended(entry={"usage": dict(raw)} | {"data": {"usage": dict(raw)}}):
+                # A request of an extension, or another one outside of the conversation.
+                self._usage = add_usage(self._usage, msgspec.convert(raw, Usage))
 
 
 class Limits:

@@ -5,7 +5,8 @@ the agent directory together with the manifests, and renewed only when a folder 
 manifest has changed.
 """
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: every start decodes these records, and msgspec
+# has to compile each annotation that is a string.
 
 import logging
 import os
@@ -64,7 +65,7 @@ def installed(agent_dir: Path, path: Sequence[str] | None = None) -> tuple[Candi
     path = _import_path() if path is None else path
     key = _times(path)
     file = agent_dir / FILE
-    index = _read(file)
+    index = _read(file) or _unsaved.get(file)
     if index is None or index.key != key or not _is_current(index):
         index = Index(key=key, entries=_ask(path))
         _write(file, index)
@@ -150,12 +151,12 @@ def _ask(path: Sequence[str]) -> tuple[InstalledEntryPoint, ...]:
     )
 
 
-def _entry_point(point: EntryPoint, distribution: Distribution) -> InstalledEntryPoint:
+def _entry_point(point: "EntryPoint", distribution: "Distribution") -> InstalledEntryPoint:
     name = distribution.metadata["Name"] or ""
     return InstalledEntryPoint(name=point.name, value=point.value, distribution=name)
 
 
-_REQUIREMENT = re.compile(r"([\w.-]+)[^;]*;\s*extra\s*==\s*['\"]([\w.-]+)['\"]\s*\Z")
+_REQUIREMENT = r"([\w.-]+)[^;]*;\s*extra\s*==\s*['\"]([\w.-]+)['\"]\s*\Z"
 """A requirement of an extra. Those with further conditions are not checked."""
 
 
@@ -166,7 +167,7 @@ def _with_missing_extras(
     needed = entry.manifest.extras
     if not needed:
         return entry
-    parts = (_REQUIREMENT.match(each) for each in requires or ())
+    parts = (re.match(_REQUIREMENT, each) for each in requires or ())
     missing = {_plain(part[2]) for part in parts if part and _plain(part[1]) not in names}
     return replace(entry, missing_extras=tuple(each for each in needed if _plain(each) in missing))
 
@@ -206,9 +207,21 @@ def _manifest_place(module: str, path: Sequence[str]) -> Path | None:
     return next((folder for folder in folders if (folder / MANIFEST).is_file()), None)
 
 
+_decoded: dict[Path, tuple[tuple[int, int, int], Index]] = {}
+"""The index that was read last, with inode, time and size of its file: sessions of one process
+share its records, which are 80 KB each."""
+
+
 def _read(file: Path) -> Index | None:
     try:
-        return msgspec.json.decode(read_regular(file), type=Index)
+        found = file.stat()
+        version = found.st_ino, found.st_mtime_ns, found.st_size
+        known = _decoded.get(file)
+        if known is None or known[0] != version:
+            known = version, msgspec.json.decode(read_regular(file), type=Index)
+            _decoded.clear()
+            _decoded[file] = known
+        return known[1]
     except FileNotFoundError:
         return None
     except (OSError, *UNREADABLE) as error:
@@ -216,9 +229,16 @@ def _read(file: Path) -> Index | None:
         return None
 
 
+_unsaved: dict[Path, Index] = {}
+"""The index of a home without an agent directory, as containers have it: a search takes 70 ms, and
+a batch has a thousand sessions in one process."""
+
+
 def _write(file: Path, index: Index) -> None:
-    if not file.parent.is_dir():
-        return  # a search must not create a folder in the home directory
+    if not file.parent.is_dir():  # a search must not create a folder in the home directory
+        _unsaved.clear()
+        _unsaved[file] = index
+        return
     try:
         replace_file(file, msgspec.json.encode(index))
     except PiError as error:

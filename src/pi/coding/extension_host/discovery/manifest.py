@@ -9,7 +9,8 @@ A single file contains it as a block of comments, in the form of PEP 723::
     # ///
 """
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: every start decodes these records, and msgspec
+# has to compile each annotation that is a string.
 
 import os
 import re
@@ -51,11 +52,13 @@ MAX_HEAD = 4096
 
 ALWAYS = ("startup", "session")
 """Triggers without a name."""
+_ALWAYS = frozenset(ALWAYS)
 DEFERRABLE = "deferrable"
 """Trigger of extensions that resolve pending actions."""
 NAMED = (
     *("command", "event", "tool", "scheme", "shortcut", "prefix"),
     *("flag", "entry", "setting", "selected", "mode", "file", "env", "shared", "view"),
+    "strategy",
 )
 """Triggers with a name: ``command:weather``."""
 
@@ -127,12 +130,15 @@ class Manifest(Record, rename=None):
     not empty. ``shared:x``: an object of ``pi.shared`` with that key exists, from before ``/new``.
     ``deferrable``: another extension has a tool that may leave pending actions.
     ``view:x``: it is enough that ``views`` declares the view; the extension is not loaded.
+    ``strategy:x``: ``compaction.strategy`` is ``x``, or ``/compact strategy:x`` is typed.
     """
     views: dict[str, str] = field(default_factory=dict)
     """Views by kind and name, such as ``code:dot``, with ``package.module:function``.
 
     They are used without loading the extension: the module is imported when first drawn.
     """
+    strategies: dict[str, str] = field(default_factory=dict)
+    """Compaction strategies with their descriptions, for ``/settings`` and ``/compact``."""
     gates: tuple[str, ...] = ()
     """Names of files in a project that it reads, relative to the project's directory.
 
@@ -181,7 +187,7 @@ class Manifest(Record, rename=None):
         """The names of all triggers of one kind."""
         return _by_kind(self.activate).get(kind, ())
 
-    def stand_ins(self) -> StandIns:
+    def stand_ins(self) -> "StandIns":
         """What is registered before the extension is loaded; its first use loads it."""
         shortcuts, prefixes = self.triggers("shortcut"), self.triggers("prefix")
         return StandIns(
@@ -316,31 +322,31 @@ def _parsed(text: str, path: Path) -> dict[str, Any]:
 _SEEN = ("event", "tool", "scheme", "shortcut", "prefix")
 """Triggers that need a stand-in from the start."""
 
-INTERACTIVE: Mode = "tui"
+INTERACTIVE: "Mode" = "tui"
 """The name in the API of the mode that manifests call ``interactive``."""
 
 
-def supports_mode(manifest: Manifest, mode: Mode) -> bool:
+def supports_mode(manifest: Manifest, mode: "Mode") -> bool:
     """Whether an extension supports the mode."""
     return not manifest.modes or mode in _api_modes(manifest.modes)
 
 
-def loads_at_start(manifest: Manifest, flags: Mapping[str, bool | str], mode: Mode) -> bool:
+def loads_at_start(manifest: Manifest, flags: Mapping[str, bool | str], mode: "Mode") -> bool:
     """Whether an extension is loaded before the session exists."""
-    if not manifest.activate or not set(ALWAYS).isdisjoint(manifest.activate):
+    if not manifest.activate or not _ALWAYS.isdisjoint(manifest.activate):
         return True
     modes = _api_modes(manifest.triggers("mode"))
     return mode in modes or any(name in flags for name in manifest.triggers("flag"))
 
 
 def can_defer_all(
-    manifests: Iterable[Manifest], flags: Mapping[str, bool | str], mode: Mode
+    manifests: Iterable[Manifest], flags: Mapping[str, bool | str], mode: "Mode"
 ) -> bool:
     """Whether no extension needs a stand-in before a command is typed or a session begins."""
     return all(can_defer(manifest, flags, mode) for manifest in manifests)
 
 
-def can_defer(manifest: Manifest, flags: Mapping[str, bool | str], mode: Mode) -> bool:
+def can_defer(manifest: Manifest, flags: Mapping[str, bool | str], mode: "Mode") -> bool:
     """Whether the extension needs no stand-in before a command is typed or a session begins."""
     if not supports_mode(manifest, mode):
         return True
@@ -360,13 +366,13 @@ other two.
 
 
 def loading_times(
-    manifests: Iterable[Manifest], flags: Mapping[str, bool | str], mode: Mode
+    manifests: Iterable[Manifest], flags: Mapping[str, bool | str], mode: "Mode"
 ) -> list[LoadingTime]:
     """When the extensions with these manifests are loaded."""
     return [_loading_time(manifest, flags, mode) for manifest in manifests]
 
 
-def _loading_time(manifest: Manifest, flags: Mapping[str, bool | str], mode: Mode) -> LoadingTime:
+def _loading_time(manifest: Manifest, flags: Mapping[str, bool | str], mode: "Mode") -> LoadingTime:
     if not supports_mode(manifest, mode):
         return "never"
     if loads_at_start(manifest, flags, mode):
@@ -393,7 +399,7 @@ class ActivationState(Record):
     environ: Mapping[str, str]
     settings: Mapping[str, Any]
     """The merged settings."""
-    log: SessionLog | None = None
+    log: "SessionLog | None" = None
     """The opened session; ``None`` before it is opened."""
     shared: frozenset[str] = frozenset()
     """Keys of the objects of ``pi.shared``."""
@@ -403,7 +409,8 @@ class ActivationState(Record):
     """Whether files of the project count: it is trusted, or has nothing that needs trust."""
 
 
-_STATE = ("entry", "setting", "selected", "file", "env", "shared")
+_STRATEGY = ("compaction", "strategy")
+_STATE = ("entry", "setting", "selected", "file", "env", "shared", "strategy")
 
 
 def depends_on_session(manifest: Manifest) -> bool:
@@ -415,6 +422,7 @@ def is_triggered(manifest: Manifest, state: ActivationState) -> bool:
     """Whether the state contains a trigger of the extension."""
     return (
         _is_set(state.settings, manifest)
+        or value_at(state.settings, _STRATEGY) in manifest.triggers("strategy")
         or any(state.environ.get(name) for name in manifest.triggers("env"))
         or not state.shared.isdisjoint(manifest.triggers("shared"))
         or not state.selected.isdisjoint(manifest.triggers("selected"))
@@ -432,7 +440,7 @@ def active_gates(
     manifests: Iterable[Manifest],
     state: ActivationState,
     flags: Mapping[str, bool | str],
-    mode: Mode,
+    mode: "Mode",
 ) -> tuple[str, ...]:
     """The gates of the enabled extensions. Files are looked up by name, and none is opened."""
     # Before trust is decided: a file that enables an extension counts by its name.
@@ -477,7 +485,7 @@ def _file_exists(name: str, state: ActivationState) -> bool:
     return os.path.lexists(path)
 
 
-def _holds_entry(log: SessionLog, types: set[str]) -> bool:
+def _holds_entry(log: "SessionLog", types: set[str]) -> bool:
     if not types:
         return False
     outlines = enumerate(log.tree.outlines)

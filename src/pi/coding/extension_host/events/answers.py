@@ -122,14 +122,6 @@ class UserBashAnswer(Record):
     operations: RunCommand | None = None
 
 
-class ResourcesAnswer(Record):
-    """Answer to ``resources_discover``."""
-
-    skill_paths: tuple[str, ...] = ()
-    prompt_paths: tuple[str, ...] = ()
-    theme_paths: tuple[str, ...] = ()
-
-
 class CacheWarmingAnswer(Record):
     """Answer to ``cache_warming_decision``."""
 

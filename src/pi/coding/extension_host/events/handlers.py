@@ -14,7 +14,7 @@ from pi.base.records import Record
 from pi.coding.bus import At, EventBus, Owner
 from pi.coding.compaction import events as compaction
 from pi.coding.extension_host.errors import ExtensionError, contained
-from pi.coding.extension_host.events import run, session
+from pi.coding.extension_host.events import dialogs, queries, run, session
 from pi.coding.extension_host.events.answers import as_answer
 from pi.coding.extension_host.watchdog import Watchdog
 from pi.coding.trust import ProjectTrustEvent
@@ -25,23 +25,24 @@ EVENTS: dict[str, type] = {
     "session_start": session.SessionStartEvent,
     "session_shutdown": session.SessionShutdownEvent,
     "session_info_changed": session.SessionInfoChangedEvent,
-    "session_before_switch": session.SessionBeforeSwitchEvent,
+    "session_before_switch": queries.SessionBeforeSwitchEvent,
     "session_switch": session.SessionSwitchEvent,
-    "session_before_fork": session.SessionBeforeForkEvent,
+    "session_before_fork": queries.SessionBeforeForkEvent,
     "session_fork": session.SessionForkEvent,
+    "context_full": compaction.ContextFullEvent,
     "session_before_compact": compaction.SessionBeforeCompactEvent,
     "session_compacting": compaction.SessionCompactingEvent,
     "session_compact": compaction.SessionCompactEvent,
     "session_compact_failed": compaction.SessionCompactFailedEvent,
-    "session_before_tree": compaction.SessionBeforeTreeEvent,
-    "session_tree": compaction.SessionTreeEvent,
-    "user_bash": session.UserBashEvent,
-    "user_command_start": session.UserCommandStartEvent,
-    "user_command_end": session.UserCommandEndEvent,
-    "terminal_opened": session.TerminalOpenedEvent,
-    "ui_prompt_start": session.UiPromptStartEvent,
-    "ui_prompt_end": session.UiPromptEndEvent,
-    "cache_warming_decision": session.CacheWarmingDecisionEvent,
+    "session_before_tree": queries.SessionBeforeTreeEvent,
+    "session_tree": session.SessionTreeEvent,
+    "user_bash": queries.UserBashEvent,
+    "user_command_start": queries.UserCommandStartEvent,
+    "user_command_end": queries.UserCommandEndEvent,
+    "terminal_opened": dialogs.TerminalOpenedEvent,
+    "ui_prompt_start": dialogs.UiPromptStartEvent,
+    "ui_prompt_end": dialogs.UiPromptEndEvent,
+    "cache_warming_decision": queries.CacheWarmingDecisionEvent,
     "input": session.InputEvent,
     "before_agent_start": run.BeforeAgentStartEvent,
     "agent_start": agent.AgentStart,

@@ -1,8 +1,12 @@
-"""Events of the session, published by ``runtime`` and handled by extensions."""
+"""Events of the session, published by ``runtime`` and handled by extensions.
+
+Every session uses some of them. Those that need a user or an extension are in ``queries`` and
+``dialogs``, which are imported with the first of them.
+"""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from typing import Any, ClassVar, Literal, Self
 
 from msgspec import UNSET, UnsetType
 
@@ -10,18 +14,16 @@ from pi.ai.messages import Image
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.records import Record, replace
 from pi.coding.bus import Event, Query
-from pi.coding.extension_host.events.answers import (
-    CacheWarmingAnswer,
-    Cancel,
-    ResourcesAnswer,
-    RunCommand,
-    UserBashAnswer,
-)
 from pi.coding.port.results import Streaming
-from pi.coding.port.ui import Option
-from pi.coding.shell.local import BashResult
+from pi.coding.session.entries import BranchSummary
 
-DialogKind: TypeAlias = Literal["select", "confirm", "input", "editor", "custom"]
+
+class ResourcesAnswer(Record):
+    """Answer to ``resources_discover``."""
+
+    skill_paths: tuple[str, ...] = ()
+    prompt_paths: tuple[str, ...] = ()
+    theme_paths: tuple[str, ...] = ()
 
 
 class ResourcesDiscoverEvent(Query):
@@ -69,143 +71,19 @@ class SessionForkEvent(Event):
     previous_session_file: str | None = None
 
 
+class SessionTreeEvent(Event):
+    """The leaf has moved."""
+
+    new_leaf_id: str | None
+    old_leaf_id: str | None
+    summary_entry: BranchSummary | None = None
+    from_extension: bool = False
+
+
 class SessionInfoChangedEvent(Event):
     """The session was renamed."""
 
     name: str | None = None
-
-
-class _Cancellable(Query):
-    answer: ClassVar[type[Record]] = Cancel
-    cancelled: bool = False
-    skip_conversation_restore: bool = False
-
-    def with_answer(self, answer: Cancel) -> Self:
-        """The first cancellation wins."""
-        return replace(
-            self,
-            cancelled=answer.cancel,
-            skip_conversation_restore=answer.skip_conversation_restore,
-        )
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether a handler has cancelled."""
-        return self.cancelled
-
-
-class SessionBeforeSwitchEvent(_Cancellable):
-    """Another session is about to replace this one."""
-
-    reason: Literal["new", "resume", "fork"]
-    target_session_file: str | None = None
-
-
-class SessionBeforeForkEvent(_Cancellable):
-    """The branch up to an entry is about to become a new session."""
-
-    entry_id: str | None
-    position: Literal["before", "at"]
-
-
-class TerminalOpenedEvent(Record, tag="terminal_opened"):
-    """A command of the model is about to start in a terminal.
-
-    ``terminal`` sends keys (``send``), changes the size (``resize``) and passes on what the program
-    writes (``on_output``).
-    """
-
-    call_id: str
-    terminal: Any
-
-
-class UserBashEvent(Query):
-    """The user runs a shell command: run it instead, say how, or raise to refuse it."""
-
-    answer: ClassVar[type[Record]] = UserBashAnswer
-    command: str
-    exclude_from_context: bool
-    cwd: str
-    result: BashResult | None = None
-    operations: RunCommand | None = None
-    refused: str = ""
-
-    def with_answer(self, answer: UserBashAnswer) -> Self:
-        """The first result or runner wins."""
-        given = answer.result
-        result = BashResult(**given) if isinstance(given, dict) else given
-        return replace(self, result=result, operations=answer.operations)
-
-    def after_failure(self, error: Exception) -> Self:
-        """Refuses the command: a broken guard must not let commands through."""
-        return replace(self, refused=str(error) or type(error).__name__)
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether there is a result, a runner, or a refusal."""
-        return self.result is not None or self.operations is not None or bool(self.refused)
-
-
-class UserCommandStartEvent(Event):
-    """A command or code of the user is about to run; it waits for the handlers."""
-
-    prefix: str
-    """``!`` for shell commands, or the prefix of an input mode, e.g. ``$``."""
-    text: str
-
-
-class UserCommandEndEvent(Event):
-    """A command or code of the user has ended, however it ended."""
-
-    prefix: str
-    text: str
-
-
-class UiPromptStartEvent(Event):
-    """A dialog is about to open; ``ctx.ui.answer(event.id, value)`` answers it from elsewhere."""
-
-    kind: DialogKind
-    title: str = ""
-    reason: Literal["ui_prompt"] = "ui_prompt"
-    id: str = ""
-    """Identifies the dialog while it is open."""
-    message: str = ""
-    """The text below the title of a confirmation."""
-    options: tuple[Option, ...] = ()
-    """The options of a selection."""
-    multi: bool = False
-    """Whether several options can be selected."""
-    initial: tuple[str, ...] = ()
-    """The labels that are selected at first."""
-    placeholder: str = ""
-    prefill: str = ""
-    """The text of an editor at first."""
-    secret: bool = False
-    """Whether the answer is a secret: do not forward the dialog."""
-
-
-class UiPromptEndEvent(Event):
-    """A dialog has closed."""
-
-    kind: DialogKind
-    title: str = ""
-    reason: Literal["ui_prompt"] = "ui_prompt"
-    id: str = ""
-    """The id of its start."""
-
-
-class CacheWarmingDecisionEvent(Query):
-    """Whether to keep a provider's cache warm."""
-
-    answer: ClassVar[type[Record]] = CacheWarmingAnswer
-    warm_cost: float
-    miss_cost: float
-    continuation_probability: float
-    action: Literal["warm", "stop"]
-
-    def with_answer(self, answer: CacheWarmingAnswer) -> Self:
-        """The last answer wins."""
-        return replace(self, action=answer.action)
 
 
 class InputAnswer(Record):

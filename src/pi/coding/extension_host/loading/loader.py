@@ -132,6 +132,13 @@ class ExtensionLoader:
                     await self._activate(deferred)
         await self._load_resolvers()
 
+    async def load_strategy(self, name: str) -> None:
+        """Load the deferred extensions that have a compaction strategy; failures are reported."""
+        for deferred in [*self._deferred.values()]:
+            if name in deferred.manifest.triggers("strategy"):
+                with suppress(ExtensionError):  # reported already
+                    await self._activate(deferred)
+
     async def load_for_doctor(self) -> None:
         """Load the deferred extensions that have checks, except those waiting for configuration."""
         for deferred in [*self._deferred.values()]:
@@ -309,6 +316,7 @@ _SHOWN = {
     "file": "file {}",
     "env": "variable {}",
     "view": "{}",
+    "strategy": "/compact strategy:{}",
 }
 
 

@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from pi.base.errors import PiError
 from pi.base.records import UNSET, replace
-from pi.coding.compaction.events import SessionTreeEvent
 from pi.coding.extension_host.errors import CommandExit, ExtensionFailed, contained, error_text
 from pi.coding.extension_host.events.session import (
     SessionStartEvent,
     SessionSwitchEvent,
-    UserCommandEndEvent,
-    UserCommandStartEvent,
+    SessionTreeEvent,
 )
-from pi.coding.port.extensions import CheckResult
 from pi.coding.runtime.extensions.hosting import ExtensionHosting
 from pi.coding.runtime.live import LiveSession
 
@@ -27,7 +24,7 @@ if TYPE_CHECKING:  # lazy: imported with the first extension
     from pi.coding.extension_host.contributions.commands import RegisteredInputMode
     from pi.coding.extension_host.contributions.flags import ExtensionFlag
     from pi.coding.extension_host.contributions.views import View, Views
-    from pi.coding.port.extensions import ExtensionInfo, InputMode, NameConflict
+    from pi.coding.port.extensions import CheckResult, ExtensionInfo, InputMode, NameConflict
 
 log = logging.getLogger(__name__)
 
@@ -108,6 +105,11 @@ class SessionExtensions:
         found = self._mode_of(text)
         if found is None:
             return False
+        from pi.coding.extension_host.events.queries import (  # deferred: rarely used
+            UserCommandEndEvent,
+            UserCommandStartEvent,
+        )
+
         prefix, code, bus = found.prefix, found.text_of(text), self._core.bus
         work = partial(found.mode.run, code, found.context)
         await bus.emit(UserCommandStartEvent(prefix=prefix, text=code))
@@ -178,6 +180,8 @@ class SessionExtensions:
 
     async def run_doctor_checks(self) -> list[CheckResult]:
         """Run the checks that extensions add to ``pi doctor``; one that fails is reported."""
+        from pi.coding.port.extensions import CheckResult  # deferred: only for `pi doctor`
+
         await self.hosting.host.loading.load_for_doctor()
         results: list[CheckResult] = []
         for name, (check, context) in self.hosting.host.registries.doctor_checks.values.items():

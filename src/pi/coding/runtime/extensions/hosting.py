@@ -17,7 +17,6 @@ from pi.coding.extension_host.events.session import (
     SessionStartEvent,
 )
 from pi.coding.models.registry import ModelRegistry
-from pi.coding.port.session import SessionPort
 from pi.coding.resources.sources import Place
 from pi.coding.runtime.extensions.sources import ExtensionSources
 from pi.coding.runtime.live import LiveSession
@@ -30,8 +29,9 @@ from pi.coding.settings.settings import Settings
 
 if TYPE_CHECKING:  # lazy: imported with the first extension
     from pi.coding.extension_host.discovery.finding import Candidate
-    from pi.coding.extension_host.events.answers import ResourcesAnswer
+    from pi.coding.extension_host.events.session import ResourcesAnswer
     from pi.coding.extension_host.host import ExtensionHost
+    from pi.coding.port.session import SessionPort
     from pi.coding.port.ui import ExtensionUI, Mode
 
 
@@ -139,12 +139,22 @@ class ExtensionHosting:
         host = self.contributions.host
         shared = frozenset[str]() if host is None else host.shared_keys
         chosen = selected_tools(self._options.tools, workspace.settings.values.default_tools)
+        if self._options.task.requires_result:
+            from pi.coding.port.results import SUBMIT_TOOL  # deferred: only in nested sessions
+
+            chosen = (*chosen, SUBMIT_TOOL)
         state = replace(workspace.activation_state(log, shared), selected=frozenset(chosen))
         if host is None and self.dormant.is_triggered(state):
             host = self.make_host()
         if host is not None:
             host.open_in(workspace)
             await host.loading.load_triggered(state)
+
+    async def load_strategy(self, name: str) -> None:
+        """Load the extension that has a compaction strategy, if it is not loaded yet."""
+        known = self.contributions.declared_strategies()
+        if name in known and name not in self.contributions.strategies():
+            await self.host.loading.load_strategy(name)
 
     async def load_before_start(self) -> None:
         """Load what an extension triggered after the session was opened, e.g. a shared object."""

@@ -20,6 +20,7 @@ from pi.coding.extension_host.discovery.finding import (
 from pi.coding.extension_host.discovery.manifest import (
     INTERACTIVE,
     ActivationState,
+    Manifest,
     active_gates,
 )
 from pi.coding.other_agents import project_paths
@@ -205,14 +206,7 @@ def gates_in(machine: Machine, cwd: Path, settings: Settings) -> tuple[str, ...]
 
     Without a session, so without options of the command line.
     """
-    manifests = []
-    sources = ExtensionSources(machine, finding.ExtensionOptions(), settings)
-    settings.recommend(sources.recommended)
-    for candidate in sources.own(cwd):
-        try:
-            manifests.append(candidate.declared())
-        except PiError:  # reported when the extension is loaded
-            continue
+    manifests = _manifests(machine, cwd, settings)
     state = ActivationState(
         cwd=cwd,
         home=machine.home,
@@ -221,6 +215,24 @@ def gates_in(machine: Machine, cwd: Path, settings: Settings) -> tuple[str, ...]
         settings=settings.raw,
     )
     return active_gates(manifests, state, {}, INTERACTIVE)
+
+
+def strategies_in(machine: Machine, cwd: Path, settings: Settings) -> tuple[str, ...]:
+    """Return the compaction strategies that extensions declare, for ``pi doctor``."""
+    return tuple(name for each in _manifests(machine, cwd, settings) for name in each.strategies)
+
+
+def _manifests(machine: Machine, cwd: Path, settings: Settings) -> list[Manifest]:
+    """Return the manifests of the extensions that need no trust."""
+    manifests = []
+    sources = ExtensionSources(machine, finding.ExtensionOptions(), settings)
+    settings.recommend(sources.recommended)
+    for candidate in sources.own(cwd):
+        try:
+            manifests.append(candidate.declared())
+        except PiError:  # reported when the extension is loaded
+            continue
+    return manifests
 
 
 def _tool_file(candidate: Candidate, taken: dict[str, Path]) -> Candidate:

@@ -15,11 +15,11 @@ from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.records import replace
 from pi.coding.blobs.artifacts import Artifacts
 from pi.coding.compaction.automatic import IdleCompaction
-from pi.coding.compaction.events import CompactionResult, SessionTreeEvent
 from pi.coding.extension_host.events.session import (
     ModelSelectEvent,
     SessionShutdownEvent,
     SessionStartEvent,
+    SessionTreeEvent,
     ThinkingLevelSelectEvent,
 )
 from pi.coding.port.results import Forked, Replaced, SessionState, Streaming, SubSession
@@ -28,8 +28,7 @@ from pi.coding.runtime.extensions.calls import SessionExtensions
 from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.session.cache_warming import CacheWarming
 from pi.coding.runtime.session.compaction import CompactionControl, Summaries
-from pi.coding.runtime.session.events import AgentSessionEvent, EventFeed, events_during
-from pi.coding.runtime.session.info import SessionQueries
+from pi.coding.runtime.session.events import EventFeed, events_during
 from pi.coding.runtime.session.models import ModelSelection
 from pi.coding.runtime.session.policies import RetryControl
 from pi.coding.runtime.session.prompts import PromptRunner
@@ -42,8 +41,11 @@ from pi.coding.settings.settings import Settings
 if TYPE_CHECKING:  # lazy: most sessions never need them
     from pi.ai.http.client import HttpClient
     from pi.ai.wire_support.exchange import Services
+    from pi.coding.compaction.events import CompactionResult
     from pi.coding.runtime.session.accounts import Accounts
     from pi.coding.runtime.session.exports import Exports
+    from pi.coding.runtime.session.info import SessionQueries
+    from pi.coding.runtime.session.public_events import AgentSessionEvent
     from pi.coding.runtime.session.switching import SessionSwitcher
     from pi.coding.runtime.session.tree import TreeMoves
 
@@ -55,8 +57,8 @@ MOVES = (SessionTreeEvent, ModelSelectEvent, ThinkingLevelSelectEvent)
 class AgentSession:
     """Implements ``SessionPort`` by its parts, and has the common operations of embedding programs.
 
-    Its owner closes it, or uses it with ``async with``. ``sessions``, ``tree``, ``accounts`` and
-    ``exports`` are created on first use: most sessions never need them.
+    Its owner closes it, or uses it with ``async with``. ``info``, ``sessions``, ``tree``,
+    ``accounts`` and ``exports`` are created on first use: most sessions never need them all.
     """
 
     def __init__(
@@ -68,7 +70,6 @@ class AgentSession:
         runs: AgentRuns,
         models: ModelSelection,
         shell: UserShell,
-        info: SessionQueries,
         compaction: CompactionControl,
         summaries: Summaries,
         extensions: SessionExtensions,
@@ -82,7 +83,6 @@ class AgentSession:
         self.tools = core.toolbox
         self.entries = core
         self.shell = shell
-        self.info = info
         self.compaction = compaction
         self.retry = retry
         self.extensions = extensions
@@ -96,6 +96,13 @@ class AgentSession:
         self._feeds: WeakSet[EventFeed] = WeakSet()
 
     # Parts that are created on first use ----------------------------------------------------------
+
+    @cached_property
+    def info(self) -> SessionQueries:
+        """Queries of the current state."""
+        from pi.coding.runtime.session.info import SessionQueries
+
+        return SessionQueries(self._core, self.compaction)
 
     @cached_property
     def sessions(self) -> SessionSwitcher:
@@ -350,9 +357,9 @@ class AgentSession:
         """Activate exactly these tools from the next prompt on; unknown names are ignored."""
         self._core.toolbox.select(names)
 
-    async def compact(self, instructions: str = "") -> CompactionResult:
-        """Compact the conversation now."""
-        return await self.compaction.compact(instructions)
+    async def compact(self, instructions: str = "", *, strategy: str = "") -> CompactionResult:
+        """Compact the conversation now, with the named strategy or the configured one."""
+        return await self.compaction.compact(instructions, strategy=strategy)
 
     @property
     def session_id(self) -> str:

@@ -10,6 +10,7 @@ import asyncio
 from contextlib import aclosing
 from contextvars import Context as TaskContext
 from itertools import count
+from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
@@ -18,10 +19,13 @@ from pi.ai.events import Start
 from pi.ai.messages import AssistantMessage, Context
 from pi.ai.models.model import MILLION, Model, PromptCache, rates_for
 from pi.ai.request import StreamOptions
-from pi.coding.extension_host.events.session import CacheWarmingDecisionEvent, SessionShutdownEvent
+from pi.coding.extension_host.events.session import SessionShutdownEvent
 from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.models import ModelClient
 from pi.coding.session.entries import UsageEntry
+
+if TYPE_CHECKING:
+    from pi.coding.extension_host.events.queries import CacheWarmingDecisionEvent
 
 REFRESH_FRACTION = 0.9
 """Fraction of the cache's lifetime after which it is refreshed."""
@@ -132,6 +136,9 @@ def lifetime(model: Model, *, long: bool) -> int | None:
 
 def decision(model: Model, tokens: int, probability: float) -> CacheWarmingDecisionEvent:
     """Decide whether refreshing ``tokens`` pays off if they are needed with that probability."""
+    # Deferred: asked when a cache is about to expire.
+    from pi.coding.extension_host.events.queries import CacheWarmingDecisionEvent
+
     rates = rates_for(model.cost, tokens)
     warm = tokens * rates.cache_read / MILLION
     miss = tokens * max(rates.cache_write, rates.input) / MILLION

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Literal, Protocol
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from msgspec import UNSET
 
 from pi.agent.compaction.errors import CompactionFailed
-from pi.ai.messages import AssistantMessage
+from pi.agent.conversation import prompt_text
+from pi.ai.json_text import json_bytes
+from pi.ai.messages import AssistantMessage, Context, Json, Message
 from pi.ai.models.model import Model
+from pi.base.errors import PiError
 from pi.base.records import replace
+from pi.base.terminal_text import one_line
 from pi.coding.compaction.compactor import Compactor
-from pi.coding.compaction.events import CompactionReason, CompactionResult
-from pi.coding.compaction.options import CompactionOptions, unknown_strategy
+from pi.coding.compaction.options import STRATEGY_TEXTS, CompactionOptions, unknown_strategy
 from pi.coding.compaction.request import CompactionRequest
 from pi.coding.extension_host.dormant import ExtensionContributions
 from pi.coding.extension_host.events.session import SessionStartEvent
@@ -33,9 +36,15 @@ from pi.coding.session.entries import Entry
 
 if TYPE_CHECKING:
     from pi.agent.compaction.summarise import Ask, SummaryRequest
+    from pi.ai.http.client import HttpClient
+    from pi.coding.compaction.events import CompactionReason, CompactionResult
+    from pi.coding.compaction.execution import CompactionPreview
+    from pi.coding.compaction.remote import RemoteCompaction
     from pi.coding.compaction.strategies import Strategy
 
 
+MAX_REMOTE_ANSWER = 4 * 1024 * 1024
+"""Bytes of a summary of ``compaction.remoteEndpoint``."""
 LONG_DELAY_MS = 10_000
 """Longest retry delay while another model can be used for the summary."""
 
@@ -97,6 +106,18 @@ class Summaries:
 
         return asked
 
+    async def compact(self, model: Model, messages: Sequence[Message]) -> AssistantMessage:
+        """Ask the provider of ``model`` to compact ``messages`` in its own form."""
+        options = replace(
+            self._client.options(),
+            compact=True,
+            session_id=f"{self._core.log.header.id}-compaction",
+        )
+        prompt = prompt_text(self._core.agent.system_prompt)
+        context = Context(system_prompt=prompt, messages=tuple(messages))
+        answer = self._client.stream(model, context, options, purpose="summary")
+        return await answer.result()
+
 
 def retry_settings(core: LiveSession) -> RetrySettings:
     """Return the current retry settings."""
@@ -130,7 +151,7 @@ def _own() -> Mapping[str, Strategy]:
 class QueueHandOff(Protocol):
     """Queues the move to a new session that begins with a document."""
 
-    async def __call__(self, document: str, /, *, go_on: bool) -> None:
+    async def __call__(self, document: str, /, *, go_on: bool, details: Json | None) -> None:
         """Queue it for the end of the run."""
         ...
 
@@ -143,11 +164,17 @@ class LiveCompaction:
         core: LiveSession,
         summaries: Summaries,
         hand_off: QueueHandOff,
+        *,
+        load_strategy: Callable[[str], Coroutine[Any, Any, None]],
+        http: Callable[[], HttpClient],
+        redact: Callable[[str], str],
     ) -> None:
         self._core = core
         self._summaries = summaries
+        self._http = http
+        self._redact = redact
         self.hand_off = hand_off
-        self.agent = core.agent
+        self.load_strategy = load_strategy
         self.bus = core.bus
         self.agent = core.agent
         self.clock = core.machine.clock
@@ -173,6 +200,50 @@ class LiveCompaction:
         """Return the function that calls ``model``; ``is_last`` if no other model follows."""
         return self._summaries.ask(model, "compaction", reason, is_last=is_last)
 
+    def remote(self) -> RemoteCompaction | None:
+        """Return the server that compacts; ``None`` unless it is enabled."""
+        options, model = self.options(), self.agent.model
+        if not options.remote_enabled:
+            return None
+        # Deferred: few users have one.
+        from pi.coding.compaction.remote import (
+            NATIVE_APIS,
+            NATIVE_PROVIDERS,
+            RemoteCompaction,
+        )
+
+        # A project must not choose where conversations are sent.
+        url = self._core.workspace.settings.without_project(("compaction", "remoteEndpoint"))
+        native = model.provider in NATIVE_PROVIDERS and model.api in NATIVE_APIS
+        return RemoteCompaction(
+            model,
+            post=partial(self._post, url) if isinstance(url, str) and url else None,
+            compact=partial(self._summaries.compact, model) if native else None,
+        )
+
+    async def _post(self, url: str, body: Json) -> bytes:
+        """Send a summary request to the user's own server, without secrets.
+
+        The wraps around model requests do not apply to it, so secrets are removed here.
+        """
+        from pi.ai.http.errors import HttpError
+        from pi.ai.http.request import HttpRequest
+
+        clean = {name: self._redact(text) for name, text in body.items()}
+        request = HttpRequest(
+            method="POST",
+            url=url,
+            headers=(("content-type", "application/json"), ("accept", "application/json")),
+            body=json_bytes(clean),
+        )
+        try:
+            answer = await self._http().request(request, limit=MAX_REMOTE_ANSWER)
+        except HttpError as error:
+            raise PiError(f"{url} cannot be reached: {error}") from error
+        if not 200 <= answer.status < 300:
+            raise PiError(f"{url} answered with status {answer.status}")
+        return answer.body
+
 
 class StrategyCheck:
     """Reports an unknown ``compaction.strategy``, once for each name."""
@@ -184,7 +255,8 @@ class StrategyCheck:
     def check(self, event: SessionStartEvent) -> None:
         """Check the current setting; extensions must be loaded."""
         options, extensions = compaction_options(self._core), self._core.extensions
-        problem = unknown_strategy(options, extensions.strategies())
+        known = (*extensions.declared_strategies(), *extensions.strategies())
+        problem = unknown_strategy(options, known)
         if problem and problem != self._reported:
             self._core.machine.report(f"Warning: {problem}")
         self._reported = problem
@@ -198,10 +270,17 @@ def compaction_options(core: LiveSession) -> CompactionOptions:
 class CompactionControl:
     """Compaction for modes."""
 
-    def __init__(self, core: LiveSession, compactor: Compactor, prompts: PromptRunner) -> None:
+    def __init__(
+        self,
+        core: LiveSession,
+        compactor: Compactor,
+        prompts: PromptRunner,
+        around: LiveCompaction,
+    ) -> None:
         self._core = core
         self._compactor = compactor
         self._prompts = prompts
+        self._around = around
         self.abort = compactor.abort
 
     @property
@@ -214,13 +293,15 @@ class CompactionControl:
         """Whether automatic compaction is on."""
         return compaction_options(self._core).enabled
 
-    async def compact(self, instructions: str = "") -> CompactionResult:
+    async def compact(self, instructions: str = "", *, strategy: str = "") -> CompactionResult:
         """Compact now. Aborts the current run; prompts wait until it is done.
 
-        Raises ``CompactionFailed`` if nothing could be compacted.
+        Raises ``CompactionFailed`` if nothing could be compacted, ``PiError`` for an unknown
+        strategy.
         """
         self._core.require_local("compact it")
-        request = CompactionRequest(reason="manual", instructions=instructions)
+        self._require_known(strategy)
+        request = CompactionRequest(reason="manual", instructions=instructions, strategy=strategy)
         try:
             with self._prompts.gate.closed():
                 self._core.agent.abort()
@@ -228,6 +309,32 @@ class CompactionControl:
                 return await self._compactor.compact(request)
         finally:
             await self._prompts.resume()
+
+    async def preview(self, instructions: str = "", *, strategy: str = "") -> CompactionPreview:
+        """Return what ``compact`` would drop and keep. No model is asked, nothing is stored."""
+        from pi.coding.compaction.execution import preview  # lazy, as in Compactor
+
+        self._require_known(strategy)
+        request = CompactionRequest(reason="manual", instructions=instructions, strategy=strategy)
+        return await preview(self._around, request)
+
+    def strategies(self) -> dict[str, str]:
+        """Return all strategies with their descriptions, those of extensions last."""
+        extensions = self._core.extensions
+        others = dict.fromkeys(extensions.strategies(), "") | extensions.declared_strategies()
+        return STRATEGY_TEXTS | {
+            name: text for name, text in others.items() if name not in STRATEGY_TEXTS
+        }
+
+    def _require_known(self, strategy: str) -> None:
+        known = [name for name in self.strategies() if name != "off"]
+        if strategy and strategy not in known:
+            from pi.base.fuzzy import did_you_mean  # deferred: for typing errors only
+
+            raise PiError(
+                f'Unknown compaction strategy "{one_line(strategy)}".',
+                hint=did_you_mean(strategy, known) or f"Known: {', '.join(known)}.",
+            )
 
     def set_automatic(self, *, enabled: bool) -> None:
         """Turn automatic compaction on or off for this session."""

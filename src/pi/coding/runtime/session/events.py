@@ -1,38 +1,16 @@
-"""Session events, and iterating over them."""
+"""Iterating over the events of a session."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from typing import Self, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 from weakref import finalize
 
-from pi.agent.events import AgentEvent, Listener
-from pi.coding.compaction.events import CompactionEnd, CompactionStart
-from pi.coding.extension_host.errors import ExtensionFailed
-from pi.coding.extension_host.events.session import SessionInfoChanged, ThinkingLevelChanged
-from pi.coding.retry import (
-    AutoRetryEnd,
-    AutoRetryStart,
-    SummarizationRetryAttemptStart,
-    SummarizationRetryFinished,
-    SummarizationRetryScheduled,
-)
+from pi.agent.events import Listener
 
-AgentSessionEvent: TypeAlias = (
-    AgentEvent
-    | AutoRetryStart
-    | AutoRetryEnd
-    | CompactionStart
-    | CompactionEnd
-    | ExtensionFailed
-    | SessionInfoChanged
-    | SummarizationRetryScheduled
-    | SummarizationRetryAttemptStart
-    | SummarizationRetryFinished
-    | ThinkingLevelChanged
-)
-"""Every public event of a session: those of its agent, and those around it."""
+if TYPE_CHECKING:  # deferred: it imports the events of all parts
+    from pi.coding.runtime.session.public_events import AgentSessionEvent
 
 Subscribe: TypeAlias = Callable[[Listener], Callable[[], None]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from pi.ai.messages import SystemMessage
 from pi.ai.transcript import Instructions, fold
@@ -48,6 +48,8 @@ class ShareOptions(Record):
     """Runs with the page's file as its last argument, in place of ``gh``."""
     target: str = ""
     """The target of an extension that ``/share`` uses without a name."""
+    store: Literal["gist", "blob"] = "gist"
+    """What ``/share`` makes if nothing else is chosen: ``blob`` is a target of that name."""
 
 
 class Exports:
@@ -112,7 +114,8 @@ class Exports:
         cwd, env = core.workspace.cwd, core.workspace.program_environment()
         env_of_process = core.workspace.environment.of_process
         options = core.workspace.settings.section(("share",), ShareOptions)
-        handler = self._handler(target or options.target)
+        by_store = "blob" if options.store == "blob" and not options.command else ""
+        handler = self._handler(target or options.target or by_store)
         if handler is None and options.command:
             handler = command_handler(options.command, cwd=cwd, env=env)
         own = {name: env_of_process[name] for name in GH_VARIABLES if name in env_of_process}

@@ -32,6 +32,7 @@ from pi.coding.session.views import (
     SessionStats,
     TokenTotals,
     TreeNode,
+    public_line,
     session_tree,
     spoken_text,
     tree_json,
@@ -255,10 +256,7 @@ class SessionQueries:
         if since is not None and since not in log.tree:
             raise PiError(f"Entry not found: {since}")
         first = 0 if since is None else log.tree.place(since) + 1
-        return [
-            msgspec.Raw(log.line(place).removesuffix(b"\n"))
-            for place in range(first, len(log.tree))
-        ]
+        return [msgspec.Raw(public_line(log, place)) for place in range(first, len(log.tree))]
 
     def tree(self) -> list[TreeNode]:
         """Return the roots of the tree."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from pi.agent.events import EntryAppended
 from pi.ai.messages import AssistantMessage, Context
@@ -18,8 +18,6 @@ from pi.coding.extension_host.events.session import (
     ThinkingLevelSelectEvent,
 )
 from pi.coding.models.registry import ResolvedModel
-from pi.coding.port.queries import ChooseNext
-from pi.coding.port.results import CycledModel, ModelNotes
 from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.models import ModelClient
 from pi.coding.runtime.options import LastResort
@@ -27,7 +25,10 @@ from pi.coding.runtime.session.runs import StartTask
 from pi.coding.session.context import chosen_model
 from pi.coding.session.entries import ModelChange, ThinkingLevelChange
 from pi.coding.session.log import SessionLog
-from pi.coding.session.views import ModelCall, model_call_entry
+
+if TYPE_CHECKING:
+    from pi.coding.port.queries import ChooseNext
+    from pi.coding.port.results import CycledModel, ModelNotes
 
 LEVELS = get_args(ThinkingLevel)
 
@@ -193,6 +194,8 @@ class ModelSelection:
         core = self._core
         if not answer.usage.total_tokens and not answer.usage.cost.total:
             return
+        from pi.coding.session.views import ModelCall, model_call_entry  # deferred: rarely used
+
         if core.log is log:  # otherwise the session was replaced, and its file is closed
             call = ModelCall(
                 extension=extension,
@@ -206,6 +209,8 @@ class ModelSelection:
 
     async def cycle(self, step: int = 1) -> CycledModel | None:
         """Select the next model of the scope, or of all; ``None`` if there is no other."""
+        from pi.coding.port.results import CycledModel  # deferred: rarely used
+
         core = self._core
         if self._choosers:
             return await self._cycle_with(self._choosers[-1], step)
@@ -228,6 +233,8 @@ class ModelSelection:
         chosen = choose(step)
         if chosen is None:
             return None
+        from pi.coding.port.results import CycledModel  # deferred: rarely used
+
         await self.use(chosen.model, thinking=chosen.thinking, source="cycle")
         return CycledModel(
             model=self._core.agent.model, thinking_level=self.thinking_level, is_scoped=True
@@ -246,6 +253,8 @@ class ModelSelection:
     @property
     def notes(self) -> ModelNotes:
         """All notes about models."""
+        from pi.coding.port.results import ModelNotes  # deferred: only for the list of models
+
         found = [notes() for notes in self._notes]
         badges: dict[str, tuple[str, ...]] = {}
         for each in found:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from typing import TYPE_CHECKING
 
 from msgspec import UNSET, UnsetType
 
@@ -19,7 +20,6 @@ from pi.base.errors import PiError
 from pi.base.tasks import Notifier, off_loop
 from pi.coding.extension_host.events.session import InputEvent
 from pi.coding.models.registry import full_name
-from pi.coding.port.actions import Accepted, Fill
 from pi.coding.port.results import InputSource, NoModel, Queues, Streaming
 from pi.coding.prompt import PromptParts, prompt_sections
 from pi.coding.resources.prompts import MissingValues, expand_prompt
@@ -32,6 +32,9 @@ from pi.coding.runtime.session.runs import AgentRuns
 from pi.coding.runtime.session.shell import UserShell
 from pi.coding.session.context import chosen_model
 from pi.coding.session.entries import ModelChange, SessionMessage, ThinkingLevelChange
+
+if TYPE_CHECKING:
+    from pi.coding.port.actions import Accepted, Fill
 
 
 class PromptGate:

@@ -10,12 +10,11 @@ import msgspec
 from pi.agent.events import AgentEnd, MessageEnd, MessageStart
 from pi.ai.messages import AssistantMessage, Json
 from pi.base.json_lines import encode_line
-from pi.coding.compaction.events import SessionTreeEvent
-from pi.coding.extension_host.events.session import ExtensionEvent
+from pi.coding.extension_host.events.session import ExtensionEvent, SessionTreeEvent
 from pi.coding.port.remote import FeedItem
 from pi.coding.port.results import SessionState
 from pi.coding.runtime.live import LiveSession, RemoteSession
-from pi.coding.runtime.session.events import AgentSessionEvent
+from pi.coding.runtime.session.public_events import AgentSessionEvent
 from pi.coding.session.entries import SessionMessage
 
 _BUSY: Final = {"agent_start": True, "agent_settled": False}

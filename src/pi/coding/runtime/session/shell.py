@@ -7,11 +7,6 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 
 from pi.base.errors import PiError
-from pi.coding.extension_host.events.session import (
-    UserBashEvent,
-    UserCommandEndEvent,
-    UserCommandStartEvent,
-)
 from pi.coding.runtime.live import LiveSession
 from pi.coding.session.entries import BashExecution
 from pi.coding.shell.local import BashResult
@@ -19,6 +14,7 @@ from pi.coding.shell.local import BashResult
 if TYPE_CHECKING:
     from pi.agent.env import OnOutput
     from pi.coding.extension_host.events.answers import RunCommand
+    from pi.coding.extension_host.events.queries import UserBashEvent
 
 
 class UserShell:
@@ -40,6 +36,12 @@ class UserShell:
 
         ``shows_style`` keeps the colours in that, for a screen; the result has none.
         """
+        from pi.coding.extension_host.events.queries import (  # deferred: rarely used
+            UserBashEvent,
+            UserCommandEndEvent,
+            UserCommandStartEvent,
+        )
+
         core = self._core
         core.require_local("run commands")
         question = UserBashEvent(

@@ -6,14 +6,15 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from msgspec import UNSET, UnsetType
+
 from pi.ai.messages import Json
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.errors import PiError
 from pi.base.records import replace
 from pi.coding.blobs.artifacts import copy_artifacts
+from pi.coding.extension_host.events.queries import SessionBeforeForkEvent, SessionBeforeSwitchEvent
 from pi.coding.extension_host.events.session import (
-    SessionBeforeForkEvent,
-    SessionBeforeSwitchEvent,
     SessionForkEvent,
     SessionShutdownEvent,
     SessionStartEvent,
@@ -29,7 +30,7 @@ from pi.coding.runtime.workspace import Workspace
 from pi.coding.session import file_operations
 from pi.coding.session.context import chosen_model, chosen_thinking_level
 from pi.coding.session.conversation import SessionConversation
-from pi.coding.session.entries import CustomMessage, CustomMessageEntry
+from pi.coding.session.entries import CustomMessage
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import SessionLocation, new_replica, new_session, open_session
 
@@ -170,20 +171,24 @@ class SessionSwitcher:
         await core.bus.emit(SessionStartEvent(reason="reload"))
         bootstrap.report_skipped_files()
 
-    async def hand_off(self, document: str, *, go_on: bool = False) -> None:
+    async def hand_off(
+        self, document: str, *, go_on: bool = False, details: Json | None = None
+    ) -> None:
         """Continue in a new session that starts with ``document``; ``go_on`` starts a run there."""
+        more: Json | UnsetType = UNSET if details is None else details
         log = new_session(self.location, parent=self._core.log.file)
         await self._swap(log, "new")
         await self._prompts.record_model_choice()
-        if go_on:
-            now_ms = self._core.machine.clock.now_ms()
-            message = CustomMessage(custom_type="handoff", content=document, timestamp=now_ms)
-            run = self._prompts.begin_with(message)
-            if self._prompts.handed_off is not None:
-                self._prompts.handed_off.run = run
+        now_ms = self._core.machine.clock.now_ms()
+        message = CustomMessage(
+            custom_type="handoff", content=document, details=more, timestamp=now_ms
+        )
+        if not go_on:
+            await self._core.append_message(message)
             return
-        entry = CustomMessageEntry(custom_type="handoff", content=document, display=True)
-        await self._core.add(entry)
+        run = self._prompts.begin_with(message)
+        if self._prompts.handed_off is not None:
+            self._prompts.handed_off.run = run
 
     @property
     def location(self) -> SessionLocation:

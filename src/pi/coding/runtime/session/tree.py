@@ -16,14 +16,10 @@ from pi.ai.messages import UserMessage
 from pi.ai.models.model import Model
 from pi.base.errors import PiError
 from pi.base.records import replace
-from pi.coding.compaction.events import (
-    Notes,
-    SessionBeforeTreeEvent,
-    SessionTreeEvent,
-    TreeMove,
-)
 from pi.coding.compaction.measuring import branch_items
 from pi.coding.compaction.options import BranchSummaryOptions
+from pi.coding.extension_host.events.queries import Notes, SessionBeforeTreeEvent, TreeMove
+from pi.coding.extension_host.events.session import SessionTreeEvent
 from pi.coding.port.results import Navigated
 from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.session.compaction import Summaries

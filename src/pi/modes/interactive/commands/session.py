@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 
 from pi.agent.compaction.errors import CompactionFailed
+from pi.agent.compaction.text import readable_summary
 from pi.base.errors import PiError
 from pi.base.terminal_text import sanitise
+from pi.coding.compaction.execution import CompactionPreview
+from pi.coding.compaction.request import CompactArguments
 from pi.coding.export.text import NOTHING_TO_DUMP
 from pi.coding.port.results import ForkPoint, Replaced
 from pi.coding.session.catalog import SessionCatalog
@@ -16,6 +19,7 @@ from pi.coding.session.writing import SESSIONS
 from pi.modes.interactive.commands.table import require_idle
 from pi.modes.interactive.dialogs.context_view import ContextView, context_parts
 from pi.modes.interactive.dialogs.opening import ask_fork_busy_session, confirm_missing_folder
+from pi.modes.interactive.dialogs.questions import confirm
 from pi.modes.interactive.dialogs.reports import SectionsView, session_info
 from pi.modes.interactive.dialogs.sessions.dialog import SessionScope, pick_fork_point, pick_session
 from pi.modes.interactive.dialogs.tree.dialog import arrive, walk_tree
@@ -162,11 +166,41 @@ async def context(ui: Ui, arguments: str) -> None:
 
 async def compact(ui: Ui, arguments: str) -> None:
     """Compacts the conversation now; a running turn is interrupted."""
+    given = CompactArguments.parse(arguments)
+    how = {"strategy": given.strategy}
+    if given.preview:
+        plan = await ui.port.compaction.preview(given.instructions, **how)
+        ui.add_output(Text(sanitise("\n".join(preview_lines(plan)))))
+        if plan.problem or not await confirm(ui, "Compact now?", message=preview_lines(plan)[0]):
+            return
     try:
-        await ui.port.compaction.compact(arguments)
+        await ui.port.compaction.compact(given.instructions, **how)
     except CompactionFailed as error:
         if error.code == "aborted":  # other errors are reported by the session itself
             ui.notify(error.message, "warning")
+
+
+def preview_lines(plan: CompactionPreview) -> list[str]:
+    """Returns what a compaction would drop and keep, as text."""
+    used = f"{plan.tokens:,} tokens in use, compacted automatically above {plan.threshold:,}"
+    lines = [f"Compaction with {plan.strategy}: {used}"]
+    if plan.problem:
+        return [*lines, plan.problem]
+    if plan.keeps == "all":
+        return [*lines, f"All {plan.kept_messages} messages stay; large tool results become notes."]
+    lines.append(f"Dropped: {_messages(plan.dropped_messages, plan.dropped_tokens)}")
+    if plan.keeps == "nothing":
+        lines.append("Kept: nothing as it is; a document replaces the whole conversation")
+    else:
+        lines.append(f"Kept: {_messages(plan.kept_messages, plan.kept_tokens)}")
+        lines.append(f"Kept from: {plan.first_kept}")
+    if plan.carried:
+        lines += ["Repeated word for word:", "", readable_summary(plan.carried)]
+    return lines
+
+
+def _messages(count: int, tokens: int) -> str:
+    return f"{count} message{'s' * (count != 1)}, about {tokens:,} tokens"
 
 
 def _named_point(points: list[ForkPoint], id: str) -> ForkPoint:

@@ -116,6 +116,17 @@ def _share_targets(ui: Ui) -> Sequence[Suggestion]:
     ]
 
 
+def _compact_options(ui: Ui) -> Sequence[Suggestion]:
+    """Returns the strategies, and the preview."""
+    known = ui.port.compaction.strategies()
+    named = [
+        Suggestion(value=f"strategy:{name}", description=one_line(text))
+        for name, text in known.items()
+        if name != "off"
+    ]
+    return [Suggestion(value="--preview", description="show what is dropped and kept"), *named]
+
+
 def _theme_names(ui: Ui) -> Sequence[str]:
     return ui.themes.names
 
@@ -199,7 +210,8 @@ BUILT_IN: tuple[CommandRow, ...] = (
     _row("login", "[provider]", "log in or store an API key", "models.login", complete=_providers),
     _row("logout", "[provider]", "remove a login or an API key", "models.logout"),
     _row("new", "", "start a new session", "session.new"),
-    _row("compact", "[instructions]", "compact the conversation now", "session.compact"),
+    _row("compact", "[strategy:NAME] [instructions]", "compact the conversation now",
+         "session.compact", complete=_compact_options),
     _row("resume", "", "resume another session", "session.resume"),
     _row("reload", "", "reload settings, skills, keys, themes", "application.reload"),
     _row("quit", "", "leave", "application.quit"),

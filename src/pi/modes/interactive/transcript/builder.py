@@ -43,6 +43,7 @@ from pi.ai.messages import (
     UserMessage,
     blocks,
 )
+from pi.base.terminal_text import one_line
 from pi.coding.compaction.events import CompactionEnd
 from pi.coding.retry import CANCELLED, AutoRetryEnd, AutoRetryStart
 from pi.coding.session.entries import (
@@ -132,7 +133,7 @@ class TranscriptBuilder:
             case EntryAppended(entry={"type": "custom"} as entry):
                 self._begin(msgspec.convert(entry, Custom))
             case CompactionEnd(result=result) if not isinstance(result, UnsetType):
-                self._compacted(result.tokens_before, result.summary)
+                self._compacted(result.tokens_before, result.summary, result.short_summary)
             case AutoRetryStart():
                 self._waits_to_retry = True
                 if self._failure is not None:
@@ -219,8 +220,10 @@ class TranscriptBuilder:
                 run = UserBashBlock(self._look, message.command, is_excluded=excluded)
                 run.end(message)
                 self.remark(run)
-            case CompactionSummaryMessage(tokens_before=before, summary=summary):
-                self._compacted(before, summary)
+            case CompactionSummaryMessage(
+                tokens_before=before, summary=summary, short_summary=short
+            ):
+                self._compacted(before, summary, short)
             case BranchSummaryMessage(summary=summary):
                 text = readable_summary(summary)
                 self.add(DividerBlock(self._look, "Back from another branch", text))
@@ -316,8 +319,10 @@ class TranscriptBuilder:
             self._failure.settle()
             self._failure = None
 
-    def _compacted(self, before: int, summary: str) -> None:
+    def _compacted(self, before: int, summary: str, short: str | UnsetType) -> None:
         title = f"Compacted from {tokens(before)} tokens"
+        if short is not UNSET:
+            title = f"{title} · {one_line(short)}"
         self.add(DividerBlock(self._look, title, readable_summary(summary)))
 
     # Tool calls -----------------------------------------------------------------------------------

@@ -281,6 +281,10 @@ class Editor(CachedWidget):
             self._popup.close()
             self._document.paste(data.removeprefix(PASTE_START).removesuffix(PASTE_END))
             return
+        if self._vim is not None and (key := self._key_after_escape(data)):
+            self._take_input("\x1b")
+            self._take_input(key)
+            return
         text = printable_text(data)
         jump, self._jump = self._jump, None
         if jump is not None and text:
@@ -300,6 +304,17 @@ class Editor(CachedWidget):
                 self._submit()
             case "ignored":
                 self._act(actions, text)
+
+    def _key_after_escape(self, data: str) -> str:
+        """Returns the key after Escape if both arrived in one read; empty for all other input.
+
+        Without the Kitty protocol that is also how terminals send Alt. Users of vim mean Escape, as
+        vim and Neovim do, unless the application has an action for the key.
+        """
+        if len(data) != 2 or data[0] != "\x1b" or not data[1].isprintable():
+            return ""
+        bound = self._keymap.actions(data)
+        return "" if any(action.startswith("app.") for action in bound) else data[1]
 
     def _act(self, actions: Sequence[str], text: str) -> None:
         for action in actions:

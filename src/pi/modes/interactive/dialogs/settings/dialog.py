@@ -191,10 +191,11 @@ class _Editing:
                     ),
                 ]
             case "compaction.strategy":
-                return [Offer(value=name, label=name) for name in ("context-full", "shake", "off")]
+                known = self._ui.port.compaction.strategies()
+                return [Offer(value=name, label=name, description=known[name]) for name in known]
             case "tui.statusEngine.provider":
-                known = ("command", "file", "builtin")
-                return [_RESET, *(Offer(value=name, label=name) for name in known)]
+                sources = ("command", "file", "builtin")
+                return [_RESET, *(Offer(value=name, label=name) for name in sources)]
             case _:
                 return [Offer(value=worded(each), label=worded(each)) for each in setting.choices]
 

@@ -1,0 +1,1 @@
+"""Programs that measure the hiding of secrets."""

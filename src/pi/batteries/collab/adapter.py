@@ -1,0 +1,447 @@
+"""Connects sharing to a session: commands, settings, and what happens when sessions change."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pi.batteries.collab.web import show_page, web_command
+from pi.extension import (
+    Cancel,
+    CommandContext,
+    ExtensionAPI,
+    ExtensionContext,
+    InputAnswer,
+    InputEvent,
+    Json,
+    PiError,
+    SessionBeforeSwitchEvent,
+    SessionShutdownEvent,
+    SessionStartEvent,
+    UiPromptEndEvent,
+    UiPromptStartEvent,
+    one_line,
+)
+
+if TYPE_CHECKING:
+    from pi.batteries.collab.host import Host
+    from pi.batteries.collab.sharing import Sharing
+
+KEY = "collab"
+LINGER_SECONDS = 30.0
+"""Between two sessions of a process, no session uses what they share."""
+STOP, FOLLOW, STAY = "Stop sharing", "Share the other session, too", "Stay in this session"
+USAGE = "Use /collab start, view, status, stop, list, relay, or the address of a relay."
+INSTALL = "pip install 'pi-harness[share]'"
+LOCAL_ONLY = (
+    "Only this machine can reach the link: no relay is configured. To share with others, run"
+    " `pi relay serve` on a server and set collab.relayUrl (docs/how-to/share-a-session.md)."
+)
+EQUAL = "All holders of the full link can steer this session, and are equal to pi."
+
+SETTINGS: tuple[tuple[str, type[Any], Any, str], ...] = (
+    ("collab.relayUrl", str, "", "address of the relay; empty starts one on this machine"),
+    ("collab.displayName", str, "", "your name for other participants; empty is the user name"),
+    ("collab.webUrl", str, "", "address of the browser client; empty is the relay"),
+    ("collab.autoStart", str, "off", "share every session: off, view or control"),
+)
+
+
+def extension(pi: ExtensionAPI, key: str = KEY) -> None:
+    """Register commands and handlers; ``key`` is that of the object that sessions share."""
+    for name, kind, default, help in SETTINGS:
+        pi.settings.declare(name, kind, default, help)
+    collab = Collab(pi, key)
+    pi.register_command("collab", collab.command, description="share this session")
+    pi.register_command("join", collab.join, description="join a shared session")
+    pi.register_command("leave", collab.leave, description="leave a shared session")
+    pi.register_command("web", collab.web, description="show this session in the browser")
+    pi.on("session_start", collab.session_start)
+    pi.on("session_before_switch", collab.before_switch)
+    pi.on("session_shutdown", collab.session_shutdown)
+    pi.on("input", collab.input)
+    pi.on("ui_prompt_start", collab.dialog_opened)
+    pi.on("ui_prompt_end", collab.dialog_closed)
+
+
+class Collab:
+    """Sharing in one session."""
+
+    def __init__(self, pi: ExtensionAPI, key: str) -> None:
+        self._pi = pi
+        self._key = key
+        self._found: Sharing | None = None
+
+    async def sharing(self) -> Sharing:
+        """What outlives this session."""
+        if self._found is None:
+            try:
+                from pi.batteries.collab.sharing import Sharing  # lazy: needs the extra ``share``
+            except ModuleNotFoundError as error:
+                raise PiError(
+                    f"Sharing needs {error.name}, which is not installed.",
+                    hint=f"Run `{INSTALL}`.",
+                ) from error
+
+            async def make(scope: Any) -> Sharing:
+                return Sharing(scope)
+
+            self._found = await self._pi.shared(self._key, make, linger=LINGER_SECONDS)
+        return self._found
+
+    @property
+    def _name(self) -> str:
+        environ = self._pi.context.environ
+        users = (environ.get(name, "") for name in ("USER", "LOGNAME", "USERNAME"))
+        return self._pi.settings.get("collab.displayName") or next(filter(None, users), "host")
+
+    # Sessions -------------------------------------------------------------------------------------
+
+    async def session_start(self, event: SessionStartEvent, ctx: ExtensionContext) -> None:
+        """Go on with what the former session shared, or start what the settings ask for."""
+        if ctx.depth or ctx.mode not in ("tui", "rpc"):
+            return
+        automatic = self._pi.settings.get("collab.autoStart")
+        try:
+            sharing = await self.sharing()
+        except PiError as error:
+            if automatic in ("view", "control"):
+                self._pi.warn(error.explain())
+            return
+        if sharing.is_guest or sharing.opening:
+            await self._guest_goes_on(sharing, event)
+        elif sharing.host is not None and sharing.is_hosting:
+            if sharing.host.follow or event.reason == "reload":
+                self._attach(sharing.host)
+                await self._note(sharing.host)
+            else:
+                await self._stop(sharing, "session")
+        elif sharing.opens_page:
+            await show_page(self, ctx)
+        elif automatic in ("view", "control"):
+            try:
+                await self._start(sharing, "", view=automatic == "view")
+            except PiError as error:
+                self._pi.warn(f"Sharing was not started. {error.explain()}")
+
+    async def _guest_goes_on(self, sharing: Sharing, event: SessionStartEvent) -> None:
+        guest = sharing.guest
+        if guest is not None and (sharing.opening or event.reason == "reload" or guest.opening):
+            guest.attach(self._pi)
+            guest.on_ended = self._guest_ended
+        else:  # the user has opened another session
+            await sharing.leave()
+
+    async def before_switch(
+        self, event: SessionBeforeSwitchEvent, ctx: ExtensionContext
+    ) -> Cancel | None:
+        """An old link never shows another session unless the user wants that."""
+        sharing = self._found
+        host = None if sharing is None else sharing.host
+        if host is None or host.ended:
+            return None
+        guests = len(host.participants) - 1
+        noun = "guest" if guests == 1 else "guests"
+        host.hides_dialogs = True
+        try:
+            choice = await ctx.ui.select(
+                f"This session is shared with {guests} {noun}.", [STOP, FOLLOW, STAY]
+            )
+        finally:
+            host.hides_dialogs = False
+        if choice == STAY or (choice is None and ctx.has_ui):
+            return Cancel(cancel=True)
+        host.follow = choice == FOLLOW
+        return None
+
+    async def session_shutdown(self, event: SessionShutdownEvent, ctx: ExtensionContext) -> None:
+        """The end of the program ends sharing."""
+        if event.reason == "quit" and self._found is not None:
+            if self._found.host is not None:
+                await self._forget(self._found.host)
+            await self._found.close()
+
+    def input(self, event: InputEvent, ctx: ExtensionContext) -> InputAnswer | None:
+        """A prompt that is typed while joining is meant for the host: it must not run here."""
+        if self._found is None or not self._found.joining:
+            return None
+        ctx.ui.notify("Still joining: your text is back in the editor.", "warning")
+        ctx.ui.set_editor_text(event.text)
+        return InputAnswer(action="handled")
+
+    def dialog_opened(self, event: UiPromptStartEvent, ctx: ExtensionContext) -> None:
+        """Guests may answer dialogs of the host."""
+        if self._found is not None and self._found.host is not None:
+            self._found.host.dialog_opened(event)
+
+    def dialog_closed(self, event: UiPromptEndEvent, ctx: ExtensionContext) -> None:
+        """A dialog is over for guests, too."""
+        if self._found is not None and self._found.host is not None:
+            self._found.host.dialog_closed(event)
+
+    # /collab --------------------------------------------------------------------------------------
+
+    async def command(self, arguments: str, ctx: CommandContext) -> None:
+        """``/collab [start|view|status|stop|list|relay|link]`` and ``pi collab list|link``."""
+        words = _words(arguments)
+        action, rest = (words[0], words[1:]) if words else ("start", [])
+        if action == "list":
+            self._list(ctx)
+        elif action == "link":
+            self._links(ctx, view="--view" in rest)
+        elif action == "relay":
+            self._relay(rest, ctx)
+        else:
+            await self._share(action, rest, ctx)
+
+    async def _share(self, action: str, rest: list[str], ctx: CommandContext) -> None:
+        if ctx.mode not in ("tui", "rpc"):
+            raise PiError("Sharing needs a session that stays open.", hint="Run pi, then /collab.")
+        sharing = await self.sharing()
+        if sharing.is_guest:
+            raise PiError("This is the session of another user.", hint="Use /leave first.")
+        if action == "stop":
+            if not sharing.is_hosting:
+                raise PiError("This session is not shared.", hint="Use /collab to share it.")
+            await self._stop(sharing, "stopped")
+            ctx.ui.notify("Sharing has stopped; the links are void.", "info")
+        elif action == "status":
+            self._status(sharing, ctx)
+        elif action in ("start", "view"):
+            await self._start(sharing, rest[0] if rest else "", view=action == "view")
+        elif "." in action or ":" in action or action == "localhost":
+            await self._start(sharing, action)
+        else:
+            raise PiError(f"Unknown action {one_line(action)}.", hint=USAGE)
+
+    async def _start(self, sharing: Sharing, relay: str, *, view: bool = False) -> None:
+        relay = relay or self._pi.settings.get("collab.relayUrl")
+        was_shared = sharing.is_hosting
+        host = await self.start_host(sharing, relay)
+        self._pi.context.ui.write(self._links_text(host, view=view, is_new=not was_shared))
+
+    async def start_host(self, sharing: Sharing, relay: str) -> Host:
+        """Share this session, unless it is shared; without a relay, with this machine only."""
+        host, is_new = await sharing.start(relay, self._name)
+        if is_new:
+            self._attach(host)
+            await self._note(host)
+        return host
+
+    @property
+    def web_url(self) -> str:
+        """The address of the browser client; empty if it is the relay."""
+        found: str = self._pi.settings.get("collab.webUrl")
+        return found
+
+    async def web(self, arguments: str, ctx: CommandContext) -> None:
+        """``/web [ID]``."""
+        await web_command(self, arguments, ctx)
+
+    def _attach(self, host: Host) -> None:
+        host.on_ended = self._host_ended
+        host.attach(self._pi)
+
+    def _host_ended(self, reason: str) -> None:
+        self._pi.context.ui.set_status("collab", None)
+        if reason:
+            self._pi.context.ui.notify(f"Sharing has ended. {reason}", "error")
+        if self._found is not None and self._found.host is not None:
+            self._pi.scope.spawn(self._forget(self._found.host), name="forget")
+
+    async def _stop(self, sharing: Sharing, reason: str) -> None:
+        if sharing.host is not None:
+            await self._forget(sharing.host)
+        await sharing.stop(reason)
+        self._pi.context.ui.set_status("collab", None)
+
+    def _links_text(self, host: Host, *, view: bool, is_new: bool) -> str:
+        from pi.batteries.collab.qr import encode_qr, half_blocks
+
+        link = host.link.view_only() if view else host.link
+        page = link.page(self._pi.settings.get("collab.webUrl"))
+        lines = [
+            "This session is shared." if is_new else "This session is already shared.",
+            f'  From a terminal: pi join "{link.text()}"',
+            f"  From a browser:  {page}",
+            "The link is view-only." if view else EQUAL,
+        ]
+        if host.local:
+            lines.append(LOCAL_ONLY)
+        elif host.link.relay.startswith("wss:"):  # a phone cannot reach this machine's loopback
+            lines += ["", *half_blocks(encode_qr(page.encode()))]
+        return "\n".join(lines)
+
+    def _status(self, sharing: Sharing, ctx: CommandContext) -> None:
+        host = sharing.host
+        if host is None or host.ended:
+            ctx.ui.write("This session is not shared. Use /collab to share it.")
+            return
+        from pi.batteries.collab.host_room import role_text
+
+        state = "connected" if host.client.is_open else "reconnecting"
+        lines = [
+            f"Relay: {host.link.relay} ({state})",
+            f"Full link: {host.link.text()}",
+            f"View-only link: {host.link.view_only().text()}",
+            "Participants:",
+            role_text(host.participants),
+        ]
+        if host.room.rejected:
+            lines.append(f"Frames that were refused: {host.room.rejected}")
+        ctx.ui.write("\n".join(lines))
+
+    def _relay(self, rest: list[str], ctx: CommandContext) -> None:
+        if not rest:
+            known = self._pi.settings.get("collab.relayUrl")
+            ctx.write(f"Relay: {known or 'none; /collab starts one on this machine'}\n")
+            return
+        from pi.batteries.collab.links import relay_address
+
+        self._pi.settings.set("collab.relayUrl", relay_address(rest[0]))
+        ctx.write(f"Relay: {relay_address(rest[0])}\n")
+
+    # Sessions of this machine ---------------------------------------------------------------------
+
+    async def _note(self, host: Host) -> None:
+        """Let ``pi collab list`` find this session. The file is private, as it has the links."""
+        session = self._pi.context.session_manager
+        about = {
+            "pid": os.getpid(),
+            "session": session.get_session_id(),
+            "name": session.get_session_name() or "",
+            "cwd": str(self._pi.context.cwd),
+            "link": host.link.text(),
+            "view": host.link.view_only().text(),
+        }
+        store = self._pi.store("global")
+        for key in store.keys():  # noqa: SIM118 (a store is no mapping)
+            row = store.get(key)
+            if isinstance(row, dict) and not _is_alive(row.get("pid")):
+                await store.delete(key)  # its process was killed; links do not stay on the disk
+        await store.set(host.link.room, about)
+
+    async def _forget(self, host: Host) -> None:
+        await self._pi.store("global").delete(host.link.room)
+
+    def _shared(self) -> list[Json]:
+        store = self._pi.store("global")
+        found = map(store.get, store.keys())
+        return [row for row in found if isinstance(row, dict) and _is_alive(row.get("pid"))]
+
+    def _list(self, ctx: CommandContext) -> None:
+        rows = self._shared()
+        if ctx.flags.get("json"):
+            for row in rows:
+                shown = {name: row.get(name) for name in ("session", "name", "cwd", "pid")}
+                ctx.write(json.dumps(shown) + "\n")
+            return
+        lines = [
+            f"{row.get('session')}  {one_line(str(row.get('name') or row.get('cwd')))}"
+            for row in rows
+        ]
+        ctx.write("\n".join(lines or ["No session of this machine is shared."]) + "\n")
+
+    def _links(self, ctx: CommandContext, *, view: bool) -> None:
+        view = view or bool(ctx.flags.get("view"))
+        rows = self._shared()
+        if not rows:
+            raise PiError("No session of this machine is shared.", hint="Use /collab in pi.")
+        for row in rows:
+            link = str(row.get("view" if view else "link"))
+            about = {"session": row.get("session"), "link": link, "view": view}
+            ctx.write((json.dumps(about) if ctx.flags.get("json") else link) + "\n")
+
+    # /join and /leave -----------------------------------------------------------------------------
+
+    async def join(self, arguments: str, ctx: CommandContext) -> None:
+        """``/join LINK``."""
+        if ctx.mode not in ("tui", "rpc"):
+            raise PiError("Joining needs a terminal.", hint="Run `pi join LINK` in one.")
+        if not arguments.strip():
+            raise PiError("/join needs a link.", hint="The host gets one from /collab.")
+        sharing = await self.sharing()
+        from pi.batteries.collab.links import parse_link
+
+        link = parse_link(arguments, self._pi.settings.get("collab.relayUrl"))
+        if sharing.is_hosting:
+            raise PiError("This session is shared.", hint="Use /collab stop first.")
+        if sharing.joining:
+            raise PiError("Already joining.", hint="Wait a moment.")
+        previous = sharing.guest.previous if sharing.guest else None
+        if not sharing.is_guest:
+            previous = ctx.session_manager.get_session_file()
+        sharing.joining = True
+        try:
+            ctx.ui.set_status("collab", "joining…")
+            guest = await sharing.join(link, self._name)
+            guest.previous = previous
+            guest.on_ended = self._guest_ended
+            await guest.first_snapshot()
+            sharing.opening = True
+            opened = await guest.open(ctx, self._pi.data_directory())
+        except BaseException:
+            await sharing.leave()
+            if not self._pi.scope.closed:
+                ctx.ui.set_status("collab", None)
+            raise
+        finally:
+            sharing.joining = sharing.opening = False
+        if not opened:
+            await sharing.leave()
+
+    def _guest_ended(self, reason: str) -> None:
+        """The host has stopped: back to the session of before."""
+        pi = self._pi
+        if pi.scope.closed:
+            return
+        pi.context.ui.set_status("collab", None)
+        if reason:
+            pi.context.ui.notify(one_line(reason), "warning")
+            pi.when_idle(self._go_back)
+
+    async def leave(self, arguments: str, ctx: CommandContext) -> None:
+        """``/leave``: back to the session of before, or stop sharing."""
+        sharing = await self.sharing()
+        if sharing.is_hosting:
+            await self._stop(sharing, "stopped")
+            ctx.ui.notify("Sharing has stopped; the links are void.", "info")
+        elif sharing.guest is not None:
+            await self._go_back(ctx)
+        else:
+            raise PiError("You are not in a shared session.", hint="Use /join LINK.")
+
+    async def _go_back(self, control: Any) -> None:
+        sharing = await self.sharing()
+        guest = sharing.guest
+        previous = None if guest is None else guest.previous
+        await sharing.leave()
+        if previous is not None and Path(previous).exists():
+            await control.switch_session(previous)
+        else:
+            await control.new_session()
+
+
+def _words(arguments: str) -> list[str]:
+    try:
+        return shlex.split(arguments)
+    except ValueError:
+        return arguments.split()
+
+
+def _is_alive(pid: object) -> bool:
+    if type(pid) is not int or pid <= 0:
+        return False
+    if sys.platform == "win32":  # where ``kill`` with 0 ends the process
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,342 @@
+"""The protocol of a guest: joining, following, resynchronising, writing. No I/O."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import deque
+from collections.abc import Callable
+from typing import Final, Literal, TypeAlias
+
+from pi.batteries.collab.links import encode as base64url
+from pi.batteries.collab.sealing import (
+    EVERYONE,
+    FROM_GUEST,
+    FROM_HOST,
+    NO_EPOCH,
+    OVERHEAD,
+    VERSION,
+    BadFrame,
+    Keys,
+    Opened,
+    Sealer,
+    Sequence,
+)
+from pi.batteries.collab.wire import (
+    MAX_ENTRY,
+    Assembler,
+    BadContent,
+    Snapshot,
+    decode,
+    encode,
+    int_field,
+    parse_snapshot,
+    text_field,
+)
+from pi.extension import Json, PiError, Record
+
+State: TypeAlias = Literal["away", "joining", "loading", "live"]
+HELLO_SECONDS: Final = 1.0
+ANSWER_SECONDS: Final = 10.0
+"""Without an answer the guest says hello again."""
+MAX_HELD: Final = 20_000
+MAX_PROMPT: Final = 720_000
+
+
+class SnapshotReceived(Record):
+    """The whole state of the session, or the part that the guest lacks."""
+
+    session: str
+    left_out: int
+    snapshot: Snapshot
+
+
+class FrameReceived(Record):
+    """A frame of the host, in order."""
+
+    frame: Json
+
+
+Update: TypeAlias = SnapshotReceived | FrameReceived
+
+
+class CannotWrite(PiError):
+    """The link is read-only, or the host is not there."""
+
+
+class GuestRoom:
+    """The guest's side of one room."""
+
+    def __init__(
+        self,
+        keys: Keys,
+        *,
+        name: str,
+        now: Callable[[], float],
+        random: Callable[[int], bytes] = os.urandom,
+    ) -> None:
+        self.keys = keys
+        self.name = name
+        self.state: State = "away"
+        self.host_present = False
+        self.have: Json | None = None
+        """What the guest has already, as ``hello`` describes it."""
+        self.outgoing: deque[bytes] = deque()
+        self.rejected = 0
+        self.peer = 0
+        self._sealer = Sealer(keys, random)
+        self._random = random
+        self._now = now
+        self._nonce = ""
+        self._epoch = NO_EPOCH
+        self._own = Sequence()
+        self._broadcasts = Sequence()
+        self._counter = 0
+        self._session = ""
+        self._left_out = 0
+        self._assembler: Assembler | None = None
+        self._held: deque[Json] = deque()
+        self._early: list[Opened] = []
+        """Broadcasts that arrived before the welcome."""
+        self._hello_at = -HELLO_SECONDS
+        self._wants_hello = False
+        self._heard_at = 0.0
+
+    # The connection -------------------------------------------------------------------------------
+
+    def connected(self) -> None:
+        """A new connection; the relay says next whether the host is there."""
+        self._reset()
+        self.host_present = False
+
+    def disconnected(self) -> None:
+        """The connection has ended."""
+        self._reset()
+        self.host_present = False
+
+    def relay_text(self, text: str) -> None:
+        """A message of the relay, which is not trusted: the worst it can do is a new hello."""
+        try:
+            message = json.loads(text)
+        except (ValueError, RecursionError):
+            return
+        kind = message.get("type") if isinstance(message, dict) else None
+        if kind == "host-joined":
+            self.host_present = True
+            self.rejoin()
+        elif kind == "host-left":
+            self.host_present = False
+            self._reset()
+        elif kind == "gap":
+            self.rejoin()
+
+    def rejoin(self) -> None:
+        """Start again: say hello, but not more than once a second."""
+        self._reset()
+        self._wants_hello = True
+        self.tick()
+
+    def tick(self) -> None:
+        """Do what waits for time to pass; called about once a second."""
+        now = self._now()
+        if not self.host_present:
+            return
+        stuck = self.state in ("joining", "loading") and now - self._heard_at > ANSWER_SECONDS
+        if stuck and not self._wants_hello:
+            self._reset()
+            self._wants_hello = True
+        if self._wants_hello and now - self._hello_at >= HELLO_SECONDS:
+            self._hello()
+
+    def _reset(self) -> None:
+        self.state = "away"
+        self._nonce, self._epoch, self.peer = "", NO_EPOCH, 0
+        self._assembler = None
+        self._held.clear()
+        self._early.clear()
+        self.outgoing.clear()
+
+    def _hello(self) -> None:
+        self._wants_hello, self._hello_at = False, self._now()
+        self._heard_at = self._hello_at
+        self._nonce = base64url(self._random(16))
+        self.state = "joining"
+        frame: Json = {"t": "hello", "v": VERSION, "name": self.name, "nonce": self._nonce}
+        if self.have is not None:
+            frame["have"] = self.have
+        sealed = self._sealer.seal(
+            encode(frame), direction=FROM_GUEST, peer=EVERYONE, epoch=NO_EPOCH, counter=0
+        )
+        self.outgoing.append(sealed)
+
+    # Frames of the host ---------------------------------------------------------------------------
+
+    def receive(self, data: bytes) -> list[Update]:
+        """Take a frame; returns what it brings. Nothing that is invalid raises."""
+        try:
+            return self._receive(data)
+        except BadFrame:
+            self.rejected += 1
+        except BadContent:  # sealed with the key, by a host of another make
+            self.rejected += 1
+            self.rejoin()
+        return []
+
+    def _receive(self, data: bytes) -> list[Update]:
+        opened = self._sealer.open(data, direction=FROM_HOST)
+        if opened.proved or opened.epoch == NO_EPOCH:
+            raise BadFrame("not a frame of a host")
+        if self.state == "away":
+            return []
+        if self.state == "joining":
+            return self._before_welcome(opened)
+        if opened.epoch != self._epoch:
+            self.rejoin()  # the host has begun a new epoch; or it is an old frame, which harms none
+            return []
+        return self._follow(opened)
+
+    def _follow(self, opened: Opened) -> list[Update]:
+        if opened.peer not in (EVERYONE, self.peer):
+            raise BadFrame("it is for another guest")
+        sequence = self._broadcasts if opened.peer == EVERYONE else self._own
+        if sequence.accept(opened.counter):
+            self.rejoin()
+            return []
+        self._heard_at = self._now()
+        frame, rest = decode(opened.plaintext)
+        return self._apply(frame, rest, is_broadcast=opened.peer == EVERYONE)
+
+    def _before_welcome(self, opened: Opened) -> list[Update]:
+        if opened.peer != EVERYONE:
+            self._welcome(opened)
+            early, self._early = self._early, []
+            for each in early:  # no snapshot yet: these are held until it is complete
+                if each.epoch == self._epoch and each.counter > self._broadcasts.last:
+                    self._follow(each)
+        elif len(self._early) < MAX_HELD:
+            self._early.append(opened)
+        return []
+
+    def _welcome(self, opened: Opened) -> None:
+        frame, _ = decode(opened.plaintext)
+        if frame["t"] == "error" and frame.get("re") == self._nonce:
+            raise VersionRefused(text_field(frame, "message", 1000))
+        if frame["t"] != "welcome" or frame.get("nonce") != self._nonce:
+            raise BadFrame("a welcome that was not asked for")
+        if (
+            frame.get("v") != VERSION
+            or frame.get("peer") != opened.peer
+            or frame.get("epoch") != base64url(opened.epoch)
+        ):
+            raise BadFrame("the welcome contradicts itself")
+        self._assembler = Assembler(
+            "snapshot", int_field(frame, "chunks"), int_field(frame, "bytes")
+        )
+        self._epoch, self.peer, self._nonce = opened.epoch, opened.peer, ""
+        self._own = Sequence(opened.counter)
+        self._broadcasts = Sequence(int_field(frame, "broadcast"))
+        self._counter = int_field(frame, "counter", 2**62)
+        self._session = text_field(frame, "session", 100)
+        self._left_out = int_field(frame, "from")
+        self._heard_at = self._now()
+        self.state = "loading"
+        self._send({"t": "hello", "v": VERSION, "name": self.name}, prove=self.keys.can_write)
+        self._fetch()
+
+    def _fetch(self) -> None:
+        assert self._assembler is not None
+        about = {"t": "fetch-chunk", "of": self._assembler.of, "index": self._assembler.next}
+        self._send(about, prove=False)
+
+    def _apply(self, frame: Json, rest: bytes, *, is_broadcast: bool) -> list[Update]:
+        kind = frame["t"]
+        if kind == "snapshot-chunk":
+            return self._add_chunk(frame, rest)
+        of = None if self._assembler is None else self._assembler.of
+        if kind == "error" and frame.get("code") == "gone" and frame.get("re") in (None, of):
+            self.rejoin()
+            return []
+        if is_broadcast and self._assembler is not None and kind not in ("bye", "resync"):
+            self._held.append(frame)
+            if len(self._held) > MAX_HELD:
+                self.rejoin()
+            return []
+        if kind == "resync":
+            self.rejoin()
+            return []
+        return self._pass_on(frame)
+
+    def _pass_on(self, frame: Json) -> list[Update]:
+        if frame["t"] == "deferred":
+            self._assembler = Assembler(
+                text_field(frame, "of", 64),
+                int_field(frame, "count"),
+                int_field(frame, "bytes"),
+                limit=MAX_ENTRY * 3,
+            )
+            self._fetch()
+            return []
+        return [FrameReceived(frame=frame)]
+
+    def _add_chunk(self, frame: Json, data: bytes) -> list[Update]:
+        assembler = self._assembler
+        if assembler is None:
+            return []
+        before = assembler.next
+        body = assembler.add(frame, data)
+        if body is None:
+            if assembler.next != before:
+                self._fetch()
+            return []
+        self._assembler = None
+        found: list[Update] = []
+        if assembler.of == "snapshot":
+            self.state = "live"
+            found.append(
+                SnapshotReceived(
+                    session=self._session, left_out=self._left_out, snapshot=parse_snapshot(body)
+                )
+            )
+        else:
+            found += self._pass_on(decode(body)[0])
+        while self._held and self._assembler is None:
+            found += self._pass_on(self._held.popleft())
+        return found
+
+    # Writing --------------------------------------------------------------------------------------
+
+    def write(self, frame: Json) -> None:
+        """Send a frame that needs the write right; raises ``CannotWrite``."""
+        if not self.keys.can_write:
+            raise CannotWrite(
+                "This link is read-only.", hint="Ask the host for a full link to send prompts."
+            )
+        if len(encode(frame)) > MAX_PROMPT - OVERHEAD:
+            raise CannotWrite(
+                "The prompt is too large to send to the host.", hint="Leave out images."
+            )
+        if self.state not in ("loading", "live"):
+            raise CannotWrite("The host is not connected.", hint="Try again in a moment.")
+        self._send(frame, prove=True)
+
+    def leave(self) -> None:
+        """Say goodbye, if the host is there."""
+        if self.state in ("loading", "live"):
+            self._send({"t": "bye"}, prove=False)
+
+    def _send(self, frame: Json, *, prove: bool) -> None:
+        self._counter += 1
+        sealed = self._sealer.seal(
+            encode(frame),
+            direction=FROM_GUEST,
+            peer=self.peer,
+            epoch=self._epoch,
+            counter=self._counter,
+            prove=prove,
+            sent_peer=EVERYONE,
+        )
+        self.outgoing.append(sealed)
+
+
+class VersionRefused(PiError):
+    """The host speaks another version of the protocol."""

@@ -1,0 +1,509 @@
+"""The host: shares the session that runs here. It outlives sessions, as ``pi.shared`` has it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from pi.batteries.collab.connection import RelayClient, RoomEnded
+from pi.batteries.collab.host_room import GuestPeer, HostRoom, Participant, Request
+from pi.batteries.collab.links import Link
+from pi.batteries.collab.links import encode as base64url
+from pi.batteries.collab.merging import MERGE_SECONDS, Merger, RunView
+from pi.batteries.collab.outbox import ADVISORY, KEEP, MESSAGE_UPDATE, TOOL_UPDATE
+from pi.batteries.collab.sealing import takeover_hash
+from pi.batteries.collab.wire import (
+    MAX_ENTRY,
+    BadContent,
+    depth_exceeds,
+    entry_line,
+    json_line,
+    omitted,
+    snapshot_body,
+    text_field,
+)
+from pi.extension import (
+    ExtensionAPI,
+    Feed,
+    FeedItem,
+    Image,
+    Json,
+    PiError,
+    Scope,
+    Text,
+    UiPromptEndEvent,
+    UiPromptStartEvent,
+)
+
+FEED_SIZE: Final = 20_000
+STATE_SECONDS: Final = 0.25
+SLICE: Final = 100
+AGENTS_SECONDS: Final = 0.3
+"""Entries that are encoded before others get a turn."""
+GOODBYE_SECONDS: Final = 2.0
+MAX_TEXT: Final = 400_000
+_LEVELS: Mapping[str, int] = {
+    "message_update": MESSAGE_UPDATE,
+    "tool_execution_update": TOOL_UPDATE,
+}
+_PRIVATE = frozenset({"ui_prompt_start", "ui_prompt_end"})
+_ANSWERABLE = frozenset({"select", "confirm", "input", "editor"})
+
+
+class Host:
+    """A shared session."""
+
+    def __init__(self, scope: Scope, link: Link, name: str, *, local: bool) -> None:
+        self.link = link
+        self.local = local
+        """Whether the relay runs in this process, for this machine only."""
+        self.ended: str = ""
+        """Why sharing has ended; empty while it goes on."""
+        self.follow = False
+        """Whether the session that replaces this one is to be shared as well."""
+        self.on_ended: Callable[[str], None] = lambda reason: None
+        self._scope = scope
+        self._takeover = os.urandom(32)
+        clock = scope.clock
+        self.room = HostRoom(link.keys, name=name, now=clock.monotonic)
+        self.room.on_hello = self._hello
+        self.room.on_change = self._participant
+        url = f"{link.relay}/r/{link.room}?role=host"
+        self.client = RelayClient(url, self, clock, self._headers)
+        self._pi: ExtensionAPI | None = None
+        self._feed: Feed | None = None
+        self._session = ""
+        self._last_state: Json = {}
+        self._merger = Merger(self._redacted)
+        self._run = RunView()
+        self._waiting: dict[int, GuestPeer] = {}
+        self._dialogs: dict[str, Json] = {}
+        self.hides_dialogs = False
+        """Whether a dialog of this extension is open, which guests do not see."""
+        self._timers: set[str] = set()
+        self._watched: Any = None
+        """The service of sub-agents whose changes are sent to guests."""
+        self._closing = False
+        self._open = asyncio.Event()
+        self._task = scope.spawn(self._run_client(), name="relay")
+
+    # The connection -------------------------------------------------------------------------------
+
+    def _headers(self) -> Mapping[str, str]:
+        headers = {"Pi-Takeover-Hash": base64url(takeover_hash(self._takeover))}
+        if self.client.ever_open:
+            headers["Pi-Takeover"] = base64url(self._takeover)
+        return headers
+
+    async def _run_client(self) -> None:
+        try:
+            await self.client.run()
+        except RoomEnded as error:
+            self._end(error.explain())
+
+    async def connected(self) -> None:
+        """Wait for the relay; raises ``PiError`` if it cannot be reached."""
+        opened = asyncio.ensure_future(self._open.wait())
+        try:
+            await asyncio.wait({opened, self._task}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            opened.cancel()
+        if self.ended:
+            raise PiError(self.ended, hint="Sharing was not started.")
+
+    def on_open(self) -> None:
+        """A new connection: guests have to say hello again."""
+        self.room.connected()
+        self._waiting.clear()
+        self._open.set()
+        self._show()
+
+    def on_lost(self) -> None:
+        """The relay is away; the session goes on here."""
+        self.room.connected()
+        self._waiting.clear()
+        self._show()
+
+    def on_text(self, text: str) -> None:
+        """A message of the relay."""
+        self.room.relay_text(text)
+
+    def on_frame(self, data: bytes) -> None:
+        """A frame of a guest."""
+        request = self.room.receive(data)
+        if request is not None and self._pi is not None:
+            self._pi.scope.spawn(self._serve(request), name=f"{request.kind} of a guest")
+
+    def next_frame(self) -> bytes | str | None:
+        """What to send next; at the end, that the room is closed."""
+        frame = self.room.next_frame()
+        if frame is None and self._closing:
+            self._closing = False
+            return '{"type":"close"}'
+        return frame
+
+    async def stop(self, reason: str = "stopped") -> None:
+        """End sharing, and say so to the guests."""
+        if self.ended:
+            return
+        self.ended = reason
+        self.room.broadcast({"t": "bye", "reason": reason})
+        if self.client.is_open:
+            self._closing = True
+            self.client.wake()
+            await asyncio.wait({self._task}, timeout=GOODBYE_SECONDS)
+        self._task.cancel()
+
+    def _end(self, reason: str) -> None:
+        if not self.ended:
+            self.ended = reason
+            self.on_ended(reason)
+
+    # The session ----------------------------------------------------------------------------------
+
+    def attach(self, pi: ExtensionAPI) -> None:
+        """Share the session of ``pi`` from now on."""
+        session = pi.context.session_manager.get_session_id()
+        self._pi, self.follow = pi, False
+        self._merger, self._run = Merger(self._redacted), RunView()
+        self._dialogs.clear()
+        self._feed = pi.feed(size=FEED_SIZE)
+        if self._session and self.room.peers:
+            self.room.renew("session" if session != self._session else "reload")
+        self._session = session
+        pi.scope.spawn(self._read(self._feed), name="feed")
+        pi.scope.on_close(self._detach)
+        self.client.wake()
+        self._show()
+
+    def _detach(self) -> None:
+        self._pi = self._feed = None
+
+    async def _read(self, feed: Feed) -> None:
+        # The snapshot of the beginning: guests get one when they join.
+        first = (await anext(feed)).data
+        self._last_state = first["state"]
+        self._run.begin(self._redacted(first["partial"]))
+        self._greet_all()
+        async for item in feed:
+            self._take(item)
+            if not feed.pending:
+                self._greet_all()
+            self.client.wake()
+            if self.room.outbox.overloaded:
+                await self._overload()
+                return
+
+    async def _overload(self) -> None:
+        if self._pi is not None:
+            self._pi.warn("Sharing has ended: the connection to the relay is too slow.")
+        await self.stop("overload")
+        self.on_ended("")
+
+    def _take(self, item: FeedItem) -> None:
+        data = item.data
+        if item.kind == "event":
+            self._event(data)
+            return
+        self._send_events(self._merger.flush(all=True))
+        if item.kind == "snapshot":  # we were too slow to read: so are our guests
+            self._last_state = data["state"]
+            self.room.renew("lag")
+        elif item.kind == "state":
+            self._last_state = data
+        elif item.kind == "entry":
+            self.room.broadcast({"t": "entry", "entry": self._safe(data)})
+        elif item.kind == "leaf":
+            self.room.broadcast({"t": "leaf", "leafId": data})
+        self._soon("state", STATE_SECONDS, self._send_state)
+
+    def _safe(self, entry: Json) -> Json:
+        if depth_exceeds(entry, 100):
+            return omitted(entry, "nesting")
+        redacted: Json = self._redacted(entry)
+        size = len(json_line(redacted))
+        return omitted(entry, f"{size} bytes") if size > MAX_ENTRY else redacted
+
+    def _event(self, event: Json) -> None:
+        kind = str(event.get("type"))
+        if kind in _PRIVATE:
+            return
+        if kind == "extension_event":
+            about = {"name": event.get("name"), "data": self._redacted(event.get("data"))}
+            if not depth_exceeds(about, 90):
+                self.room.broadcast({"t": "bus", **about}, ADVISORY)
+            return
+        self._send_events(self._merger.add(event))
+        if self._merger.waiting and self.room.peers:
+            self._soon("merge", MERGE_SECONDS, self._flush)
+        if kind in ("agent_start", "agent_settled", "message_end", "compaction_end"):
+            self._soon("state", STATE_SECONDS, self._send_state)
+
+    def _send_events(self, events: list[Json]) -> None:
+        for event in events:
+            self._run.see(event)
+            if depth_exceeds(event, 100):
+                continue
+            level = _LEVELS.get(str(event.get("type")), KEEP)
+            self.room.broadcast({"t": "event", "event": event}, level)
+
+    def _flush(self) -> None:
+        self._send_events(self._merger.flush())
+        if self._merger.waiting:
+            self._soon("merge", MERGE_SECONDS, self._flush)
+
+    def _soon(self, name: str, seconds: float, act: Callable[[], None]) -> None:
+        """Call ``act`` in a while, once for all calls until then."""
+        if name in self._timers or self._pi is None:
+            return
+        self._timers.add(name)
+
+        async def later() -> None:
+            try:
+                await self._scope.clock.sleep(seconds)
+            finally:
+                self._timers.discard(name)
+            if self._pi is not None:
+                act()
+                self.client.wake()
+
+        self._scope.spawn(later(), name=name)
+
+    def _redacted(self, value: Any) -> Any:
+        return value if self._pi is None else self._pi.redact(value, "collab")
+
+    # Joining --------------------------------------------------------------------------------------
+
+    def _hello(self, peer: GuestPeer) -> None:
+        self._waiting[peer.id] = peer
+        if self._feed is not None and not self._feed.pending:
+            self._greet_all()
+
+    def _greet_all(self) -> None:
+        waiting, self._waiting = self._waiting, {}
+        if self._pi is not None:
+            for peer in waiting.values():
+                self._pi.scope.spawn(self._greet(self._pi, peer), name="snapshot")
+
+    async def _greet(self, pi: ExtensionAPI, peer: GuestPeer) -> None:
+        """Send a peer the whole session. All data is taken in one step, in order with the feed."""
+        feed = self._feed
+        if feed is None or feed.pending:
+            self._waiting[peer.id] = peer
+            return
+        nonce, epoch = peer.nonce, self.room.epoch
+        now = pi.feed(size=1)
+        taken = (await anext(now)).data  # does not wait: it is there
+        now.close()
+        self._send_events(self._merger.flush())
+        mark = self.room.mark()
+        entries, left_out = taken["entries"], 0
+        have, session = peer.have, str(taken["header"].get("id"))
+        if have is not None and have.session == session and have.count <= len(entries):
+            left_out = have.count if entries[have.count - 1].get("id") == have.last else 0
+        about = {
+            "header": taken["header"],
+            "leafId": taken["leafId"],
+            "partial": self._run.partial,
+            "tools": self._run.tools(),
+            "state": self._state(taken["state"]),
+            "agents": self._agents(),
+        }
+        lines: list[bytes] = []
+        for start in range(left_out, len(entries), SLICE):
+            # Many at once: each call looks up the known secrets, which takes half of the time.
+            shown = self._redacted(list(entries[start : start + SLICE]))
+            lines += map(entry_line, shown)
+            await asyncio.sleep(0)
+        if self.room.epoch != epoch or self._pi is not pi:
+            return
+        body = snapshot_body(about, lines)
+        self.room.welcome(peer, body, mark, nonce=nonce, session=session, left_out=left_out)
+        self.client.wake()
+
+    def _participant(self, peer: GuestPeer, change: str) -> None:
+        if self._pi is not None and change in ("joined", "left"):
+            right = "" if change == "left" else " (can write)" if peer.can_write else " (view only)"
+            self._pi.context.ui.notify(f"{peer.name} has {change}{right}", "info")
+        if change != "left" and peer.can_write:
+            for request in self._dialogs.values():
+                self.room.send(peer.id, request)
+        self._soon("state", STATE_SECONDS, self._send_state)
+        self._show()
+
+    # State ----------------------------------------------------------------------------------------
+
+    @property
+    def participants(self) -> list[Participant]:
+        """The host and all guests."""
+        return self.room.participants
+
+    def _state(self, state: Json) -> Json:
+        assert self._pi is not None
+        context = self._pi.context
+        usage = context.get_context_usage()
+        stats = context.get_session_stats()
+        return {
+            "state": {name: value for name, value in state.items() if name != "sessionFile"},
+            "cwd": str(context.cwd),
+            "usage": None
+            if usage is None
+            else {
+                "tokens": usage.tokens,
+                "contextWindow": usage.context_window,
+                "percent": usage.percent,
+            },
+            "cost": stats.cost,
+            "participants": [
+                {"peer": each.peer, "name": each.name, "role": each.role}
+                for each in self.room.participants
+            ],
+        }
+
+    def _send_state(self) -> None:
+        if (hub := self._hub()) is not self._watched:
+            self._watch(hub)
+            self._agents_changed()
+        if self._pi is not None and self.room.peers:
+            state = {**self._last_state, "isStreaming": not self._pi.context.is_idle()}
+            self.room.broadcast({"t": "state", "state": self._state(state)})
+
+    def _show(self) -> None:
+        """Say in the status line that this session is shared, and with how many."""
+        if self._pi is None:
+            return
+        guests = len(self.room.participants) - 1
+        text = f"shared with {guests}" if guests else "shared"
+        if not self.client.is_open:
+            text = "shared (reconnecting)"
+        self._pi.context.ui.set_status("collab", None if self.ended else text)
+
+    # Sub-agents -----------------------------------------------------------------------------------
+
+    def _hub(self) -> Any:
+        """The service of sub-agents, if an extension provides one; see the how-to page."""
+        return None if self._pi is None else self._pi.service("agent_hub")
+
+    def _agents(self) -> list[Json]:
+        hub = self._hub()
+        self._watch(hub)
+        return [] if hub is None else list(self._redacted(list(hub.agents())))
+
+    def _watch(self, hub: Any) -> None:
+        """Follow the changes of sub-agents; the extension that has them may start late."""
+        if hub is self._watched or self._pi is None:
+            return
+        self._watched = hub
+        if (subscribe := getattr(hub, "on_change", None)) is not None:
+            self._pi.scope.on_close(subscribe(self._agents_changed))
+
+    def _agents_changed(self) -> None:
+        if self.room.peers:
+            self._soon("agents", AGENTS_SECONDS, self.send_agents)
+
+    def send_agents(self) -> None:
+        """Send the sub-agents to all guests."""
+        self.room.broadcast({"t": "agents", "agents": self._agents()}, ADVISORY)
+        self.client.wake()
+
+    # Requests of guests ---------------------------------------------------------------------------
+
+    async def _serve(self, request: Request) -> None:
+        id = str(request.frame["id"])
+        try:
+            await self._do(request, id)
+        except BadContent as error:
+            self.room.refuse(request.peer, id, "bad-frame", str(error))
+        except PiError as error:
+            self.room.refuse(request.peer, id, "refused", error.explain())
+        self.client.wake()
+
+    async def _do(self, request: Request, id: str) -> None:
+        pi, frame = self._pi, request.frame
+        if pi is None:
+            self.room.refuse(request.peer, id, "busy", "The host is changing the session.")
+            return
+        if request.kind == "prompt":
+            await self._prompt(pi, request)
+            self.room.accept(request.peer, id)
+        elif request.kind == "abort":
+            pi.context.abort()
+            self.room.accept(request.peer, id)
+        elif request.kind == "ui-response":
+            if id not in self._dialogs or not pi.context.ui.answer(id, frame.get("value")):
+                self.room.refuse(request.peer, id, "refused", "The question is answered already.")
+            else:
+                self.room.accept(request.peer, id)
+        elif (hub := self._hub()) is None:
+            self.room.refuse(request.peer, id, "refused", "The host has no sub-agents.")
+        elif request.kind == "agent-cmd":
+            action = text_field(frame, "action", 20)
+            if action not in ("chat", "kill", "revive"):
+                raise BadContent("action is invalid")
+            text = text_field(frame, "text", MAX_TEXT, "")
+            await hub.command(text_field(frame, "agent", 200), action, text)
+            self.room.accept(request.peer, id)
+        else:
+            agent, offset = text_field(frame, "agent", 200), frame.get("offset")
+            if type(offset) is not int or offset < 0:
+                raise BadContent("offset is invalid")
+            text, following = await hub.transcript(agent, offset, limit=300_000)
+            answer = {"t": "transcript", "re": id, "agent": agent, "offset": offset}
+            self.room.send(
+                request.peer, {**answer, "text": self._redacted(text), "next": following}
+            )
+
+    async def _prompt(self, pi: ExtensionAPI, request: Request) -> None:
+        """Send a prompt of a guest, as text: commands, templates and ``!`` are the host's own."""
+        frame = request.frame
+        text = text_field(frame, "text", MAX_TEXT)
+        images = frame.get("images") or []
+        if not isinstance(images, list) or len(images) > 20:
+            raise BadContent("images are invalid")
+        content: list[Any] = [Text(text=text)] if text else []
+        for each in images:
+            match each:
+                case {"data": str(data), "mimeType": str(mime)} if mime.startswith("image/"):
+                    content.append(Image(data=data, mime_type=mime))
+                case _:
+                    raise BadContent("images are invalid")
+        if not content:
+            raise BadContent("the prompt is empty")
+        follow_up = frame.get("streaming") == "followUp"
+        await pi.send_user_message(
+            content,
+            deliver_as=None if pi.context.is_idle() else "follow_up" if follow_up else "steer",
+            meta={"author": request.name},
+        )
+
+    # Dialogs --------------------------------------------------------------------------------------
+
+    def dialog_opened(self, event: UiPromptStartEvent) -> None:
+        """Let guests who may write answer a question of the host; never one for a secret."""
+        if event.secret or event.kind not in _ANSWERABLE or self.hides_dialogs or not event.id:
+            return
+        request: Json = self._redacted(
+            {
+                "kind": event.kind,
+                "title": event.title,
+                "message": event.message,
+                "options": [
+                    {"label": each.label, "description": each.description} for each in event.options
+                ],
+                "multi": event.multi,
+                "initial": list(event.initial),
+                "placeholder": event.placeholder,
+                "prefill": event.prefill,
+            }
+        )
+        self._dialogs[event.id] = {"t": "ui-request", "id": event.id, **request}
+        self.room.send_all(self.room.writers, self._dialogs[event.id])
+        self.client.wake()
+
+    def dialog_closed(self, event: UiPromptEndEvent) -> None:
+        """Close a question for the guests, too."""
+        if self._dialogs.pop(event.id, None) is not None:
+            self.room.send_all(self.room.writers, {"t": "ui-request-end", "id": event.id})
+            self.client.wake()

@@ -1,0 +1,91 @@
+"""``/web``: the running session in a browser of this machine."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from pi.extension import CommandContext, ExtensionContext, PiError, one_line
+
+if TYPE_CHECKING:
+    from pi.batteries.collab.host import Host
+    from pi.batteries.collab.sharing import Sharing
+
+
+class SharedSession(Protocol):
+    """What the commands of this module need of the session."""
+
+    async def sharing(self) -> Sharing:
+        """What outlives the session."""
+        ...
+
+    async def start_host(self, sharing: Sharing, relay: str) -> Host:
+        """Share the session; without a relay, with this machine only."""
+        ...
+
+    @property
+    def web_url(self) -> str:
+        """The address of the browser client; empty if it is the relay."""
+        ...
+
+
+_ID = re.compile(r"[0-9A-Za-z-]{4,64}")
+
+
+async def web_command(collab: SharedSession, arguments: str, ctx: CommandContext) -> None:
+    """``/web [ID]``: show this session, or another one, in the browser."""
+    if ctx.mode not in ("tui", "rpc"):
+        raise PiError("/web needs a session that stays open.", hint="Run `pi web` in a terminal.")
+    sharing = await collab.sharing()
+    if sharing.is_guest:
+        raise PiError("This is the session of another user.", hint="Use /leave first.")
+    if not (session_id := arguments.strip()):
+        await show_page(collab, ctx)
+        return
+    file = find_session(ctx, session_id)
+    if file == _own_file(ctx):
+        await show_page(collab, ctx)
+        return
+    # The command ends with its session: the next one opens the page when it starts.
+    sharing.opens_page = True
+    try:
+        done = await ctx.switch_session(file)
+    except BaseException:
+        sharing.opens_page = False
+        raise
+    if done.cancelled:
+        sharing.opens_page = False
+
+
+async def show_page(collab: SharedSession, ctx: ExtensionContext) -> None:
+    """Share the session with this machine only, and open its page.
+
+    The link is the access token: its secret is in the fragment, and the relay listens on the
+    loopback. A session that is shared already keeps its relay.
+    """
+    sharing = await collab.sharing()
+    sharing.opens_page = False
+    host = await collab.start_host(sharing, "")
+    page = host.link.page(collab.web_url if not host.local else "")
+    ctx.ui.write(f"This session in the browser: {page}\n/collab stop ends it.")
+    ctx.ui.open_url(page)
+
+
+def _own_file(ctx: CommandContext) -> Path | None:
+    own = ctx.session_manager.get_session_file()
+    return None if own is None else Path(own)
+
+
+def find_session(ctx: ExtensionContext, session_id: str) -> Path:
+    """The file of a session of this folder, by the beginning of its id."""
+    shown = one_line(session_id)[:80]
+    folder = ctx.session_manager.get_session_dir()
+    if not _ID.fullmatch(session_id) or folder is None:
+        raise PiError(f"{shown} is not the id of a session.", hint="See `pi sessions`.")
+    found = sorted(Path(folder).glob(f"*_{session_id}*.jsonl"))
+    if not found:
+        raise PiError(f"There is no session {shown} in this folder.", hint="See `pi sessions`.")
+    if len(found) > 1:
+        raise PiError(f"{len(found)} sessions begin with {shown}.", hint="Use a longer id.")
+    return found[0]

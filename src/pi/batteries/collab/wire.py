@@ -1,0 +1,184 @@
+"""The JSON inside frames: encoding, strict decoding, names, snapshots and chunks. Pure."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+
+from pi.extension import Json, Record, one_line
+
+CHUNK: Final = 524_288
+MAX_PLAIN: Final = 720_000
+"""Larger broadcasts are deferred: guests fetch them in chunks."""
+MAX_ENTRY: Final = 16 * 1024 * 1024
+MAX_DEPTH: Final = 100
+MAX_SNAPSHOT: Final = 512 * 1024 * 1024
+"""What a guest accepts."""
+NAME_LENGTH: Final = 32
+ID_LENGTH: Final = 64
+
+GUEST_WRITES: Final = frozenset({"prompt", "abort", "agent-cmd", "fetch-transcript", "ui-response"})
+"""Frames that need the write right."""
+GUEST_READS: Final = frozenset({"hello", "fetch-chunk", "bye"})
+
+
+class BadContent(ValueError):
+    """A plaintext that is not a frame of the protocol."""
+
+
+def encode(frame: Json) -> bytes:
+    """The plaintext of a frame."""
+    return msgspec.json.encode(frame)
+
+
+def decode(plaintext: bytes) -> tuple[Json, bytes]:
+    """The JSON object of a plaintext, and the raw bytes after it; raises ``BadContent``."""
+    line, _, rest = plaintext.partition(b"\n")
+    try:
+        frame = msgspec.json.decode(line)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise BadContent("not JSON") from error
+    if not isinstance(frame, dict) or not isinstance(frame.get("t"), str):
+        raise BadContent("not a frame")
+    return frame, rest
+
+
+def text_field(frame: Json, name: str, limit: int, default: str | None = None) -> str:
+    """A text of a frame; raises ``BadContent`` if it is missing, too long or something else."""
+    value = frame.get(name, default)
+    if not isinstance(value, str) or len(value) > limit:
+        raise BadContent(f"{name} is invalid")
+    return value
+
+
+def int_field(frame: Json, name: str, highest: int = 2**53) -> int:
+    """A number of a frame that is not negative; raises ``BadContent``."""
+    value = frame.get(name)
+    if type(value) is not int or not 0 <= value <= highest:
+        raise BadContent(f"{name} is invalid")
+    return value
+
+
+def clean_name(text: object) -> str:
+    """A display name: one line, without characters that hide or reorder others."""
+    if not isinstance(text, str):
+        return "guest"
+    shown = one_line(unicodedata.normalize("NFKC", text[:1000]))
+    kept = "".join(each for each in shown if unicodedata.category(each) not in _HIDDEN)
+    return " ".join(kept.split())[:NAME_LENGTH].strip() or "guest"
+
+
+_HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Mn", "Me"}
+
+
+# Entries ------------------------------------------------------------------------------------------
+
+
+def depth_exceeds(value: Any, limit: int) -> bool:
+    """Whether JSON is nested deeper than ``limit``; never recurses deeper than that."""
+    if isinstance(value, dict):
+        return limit <= 0 or any(depth_exceeds(each, limit - 1) for each in value.values())
+    if isinstance(value, list | tuple):
+        return limit <= 0 or any(depth_exceeds(each, limit - 1) for each in value)
+    return False
+
+
+def entry_line(entry: Json) -> bytes:
+    """An entry as a line of the snapshot; a stand-in if it is too large or too deep."""
+    too_deep = depth_exceeds(entry, MAX_DEPTH)
+    line = b"" if too_deep else json_line(entry)
+    if too_deep or len(line) > MAX_ENTRY:
+        line = json_line(omitted(entry, "nesting" if too_deep else f"{len(line)} bytes"))
+    return line
+
+
+def omitted(entry: Json, why: str) -> Json:
+    """What guests get instead of an entry."""
+    known = {name: entry.get(name) for name in ("id", "parentId", "timestamp")}
+    data = {"type": str(entry.get("type")), "reason": why}
+    return {"type": "custom", **known, "customType": "collab-omitted", "data": data}
+
+
+def json_line(value: Json) -> bytes:
+    """A line as session files have it."""
+    return msgspec.json.encode(value)
+
+
+# Snapshots ----------------------------------------------------------------------------------------
+
+
+class Body:
+    """Bytes that a peer fetches in chunks."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = memoryview(data)
+
+    @property
+    def size(self) -> int:
+        """Bytes in all."""
+        return len(self._data)
+
+    @property
+    def count(self) -> int:
+        """The number of chunks, at least one."""
+        return max(1, -(-len(self._data) // CHUNK))
+
+    def chunk(self, index: int) -> bytes:
+        """One chunk."""
+        return bytes(self._data[index * CHUNK : (index + 1) * CHUNK])
+
+
+def snapshot_body(about: Json, lines: Iterable[bytes]) -> Body:
+    """The body of a snapshot: what is known besides entries, then the entries."""
+    return Body(b"\n".join((encode(about), *lines)))
+
+
+class Snapshot(Record):
+    """A snapshot as a guest got it."""
+
+    about: Json
+    entries: tuple[bytes, ...]
+    """The lines of the entries, as the host sent them."""
+
+
+def parse_snapshot(data: bytes) -> Snapshot:
+    """The snapshot in a body; raises ``BadContent``."""
+    first, *lines = data.split(b"\n")
+    try:
+        about = msgspec.json.decode(first)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise BadContent("the snapshot is damaged") from error
+    if not isinstance(about, dict) or not isinstance(about.get("header"), dict):
+        raise BadContent("the snapshot is damaged")
+    return Snapshot(about=about, entries=tuple(lines))
+
+
+class Assembler:
+    """Collects the chunks of a body, in order."""
+
+    def __init__(self, of: str, count: int, size: int, *, limit: int = MAX_SNAPSHOT) -> None:
+        if not 1 <= count <= 2**20 or not 0 <= size <= limit:
+            raise BadContent("the size of a body is invalid")
+        self.of = of
+        self.next = 0
+        self._count = count
+        self._size = size
+        self._parts: list[bytes] = []
+
+    def add(self, frame: Json, data: bytes) -> bytes | None:
+        """Add a chunk; returns the body with the last one. Others than the next are ignored."""
+        if frame.get("of") != self.of or frame.get("index") != self.next:
+            return None
+        if len(data) > CHUNK:
+            raise BadContent("the chunk is too large")
+        self._parts.append(data)
+        self.next += 1
+        if self.next < self._count:
+            return None
+        body = b"".join(self._parts)
+        if len(body) != self._size:
+            raise BadContent("the body is incomplete")
+        return body

@@ -1,0 +1,1 @@
+"""Context promotion: a model with a larger window takes over before a compaction."""

@@ -1,0 +1,125 @@
+"""The strategy ``handoff`` and the command ``/handoff``."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pi.batteries.handoff.document import (
+    LEAD,
+    LEAST_MESSAGES,
+    document_of,
+    request_for,
+    why_none,
+)
+from pi.extension import (
+    AssistantMessage,
+    CommandContext,
+    CompactionResult,
+    Declined,
+    ExtensionAPI,
+    HandOff,
+    SystemMessage,
+    Work,
+)
+
+SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
+    ("handoff.place", str, "ask", "where the document goes: ask, session or here"),
+)
+PLACES = ("session", "here")
+NEW, HERE, CANCEL = "Start a new session with it", "Compact this session with it", "Cancel"
+
+
+def extension(pi: ExtensionAPI) -> None:
+    """Add the strategy and the command."""
+    for name, kind, default, help in SETTINGS:
+        pi.settings.declare(name, kind, default, help)
+    strategy = HandOffStrategy(pi)
+    pi.add_compaction("handoff", strategy)
+    pi.register_command(
+        "handoff",
+        strategy.command,
+        description="write a hand-off document and continue with it: /handoff [focus]",
+    )
+
+
+class HandOffStrategy:
+    """Lets the model write a document; a new session begins with it, or it replaces the history."""
+
+    keeps: Literal["nothing"] = "nothing"
+
+    def __init__(self, pi: ExtensionAPI) -> None:
+        self._pi = pi
+        self._place = ""
+        """The place that the user chose for the compaction that ``/handoff`` starts."""
+
+    async def compact(self, work: Work) -> CompactionResult | HandOff | Declined:
+        """Return the document, or decline."""
+        place, self._place = self._place or self._configured(), ""
+        if work.reason == "overflow":
+            return Declined(why="A hand-off would send the conversation that does not fit again.")
+        said = [item for item in work.items if item.role in ("user", "assistant", "custom")]
+        if len(said) < LEAST_MESSAGES:
+            return Declined(why="There is nothing to hand off yet.")
+        if place == "here" and work.preparation is None:
+            return Declined(why=work.why_not)
+        answer = await self._ask(work.instructions)
+        document = document_of(answer)
+        if not document:
+            return Declined(why=f"There is no hand-off document: {why_none(answer)}.")
+        # In place the newest part stays, so that its facts need not be repeated.
+        facts = work.kept_facts if place == "here" else work.all_facts()
+        # The document is stored, shown and perhaps shared: secrets do not belong there.
+        text = self._pi.redact("\n\n".join(filter(None, (document, facts.text))), "export")
+        details = self._pi.redact(facts.details, "export")
+        if place == "here" and work.preparation is not None:
+            return CompactionResult(
+                summary=text,
+                first_kept_id=work.preparation.first_kept_id,
+                tokens_before=work.preparation.tokens_before,
+                usage=answer.usage,
+                details=details,
+            )
+        return HandOff(
+            document=f"{LEAD}\n\n{text}",
+            go_on=work.options.auto_continue and work.reason != "manual",
+            details=details,
+        )
+
+    def _configured(self) -> str:
+        place = self._pi.settings.get("handoff.place")
+        return place if place in PLACES else "session"
+
+    async def _ask(self, focus: str) -> AssistantMessage:
+        """Ask the model of the session, without tools if the provider allows that."""
+        request, now_ms = self._pi.context.next_request(), self._pi.scope.clock.now_ms()
+        answer = AssistantMessage()
+        for choice in ("none", "auto"):
+            asked = request_for(request, focus, tool_choice=choice, now_ms=now_ms)
+            answer = await self._pi.models.complete(asked)
+            if document_of(answer) or answer.stop_reason == "aborted":
+                break
+        return answer
+
+    # ``/handoff`` ---------------------------------------------------------------------------------
+
+    async def command(self, arguments: str, ctx: CommandContext) -> None:
+        """Ask where the document goes, then let the compaction write and store it."""
+        if not _has_messages(ctx):
+            ctx.ui.notify("There is nothing to hand off yet.", "warning")
+            return
+        place = str(self._pi.settings.get("handoff.place"))
+        if place not in PLACES and ctx.has_ui:
+            chosen = await ctx.ui.select("Hand off: what happens with the document?", _OPTIONS)
+            if chosen is None or chosen == CANCEL:
+                return
+            place = "here" if chosen == HERE else "session"
+        self._place = place if place in PLACES else "session"
+        ctx.compact(arguments.strip(), strategy="handoff")
+
+
+_OPTIONS = [NEW, HERE, CANCEL]
+
+
+def _has_messages(ctx: CommandContext) -> bool:
+    shown = [m for m in ctx.next_request().messages if not isinstance(m, SystemMessage)]
+    return len(shown) >= LEAST_MESSAGES

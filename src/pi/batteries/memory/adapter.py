@@ -1,0 +1,258 @@
+"""Memory in a session: the tools, the index in the prompt, ``/remember`` and ``/memory``."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Literal
+
+from pi.batteries.memory.notes import MAX_NOTES, Note, Notes, Scope, content_of, note_folders
+from pi.batteries.memory.search import search
+from pi.extension import (
+    CheckResult,
+    CommandContext,
+    CompactingAnswer,
+    ExtensionAPI,
+    ExtensionContext,
+    Meta,
+    Option,
+    PiError,
+    Record,
+    SessionCompactingEvent,
+    SessionStartEvent,
+    ToolContext,
+    ToolFailed,
+    ToolResult,
+    make_tool,
+)
+
+SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
+    ("memories.enabled", bool, False, "give models the tools remember and recall"),
+)
+REMEMBER = """\
+Write a note that later sessions can recall: a decision, a convention, a fact that was hard to \
+find, a wish of the user that holds for ever. Only what stays true and cannot be read from the \
+project. Never secrets, never what the user did not want to be kept. The user sees every note."""
+RECALL = """\
+Search the notes of earlier sessions by words. Use it when a task may have been discussed before: \
+conventions, decisions, commands, preferences. Notes may be out of date: check what you rely on."""
+TOOLS = ("remember", "recall")
+MAX_LISTED = 40
+"""Titles in the prompt."""
+MAX_RECALLED = 10
+
+
+class RememberParams(Record):
+    """Arguments of ``remember``."""
+
+    note: Annotated[str, Meta(min_length=1, description="The note, in Markdown")]
+    title: Annotated[str, Meta(description="A short title; the first line by default")] = ""
+    scope: Annotated[
+        Literal["project", "user"],
+        Meta(description="For this project, or for the user in all projects"),
+    ] = "project"
+    replace: Annotated[bool, Meta(description="Replace the note with this title")] = False
+
+
+class RecallParams(Record):
+    """Arguments of ``recall``."""
+
+    query: Annotated[str, Meta(min_length=1, description="Words to search for")]
+    limit: Annotated[
+        int, Meta(ge=1, le=MAX_RECALLED, description="How many notes to return at most")
+    ] = 5
+
+
+def extension(pi: ExtensionAPI) -> None:
+    """Register tools, commands and the index."""
+    for name, kind, default, help in SETTINGS:
+        pi.settings.declare(name, kind, default, help)
+    memory = SessionMemory(pi)
+    memory.add_tools()
+    pi.register_command(
+        "remember",
+        memory.remember_command,
+        description="write a note for later sessions: /remember [--user] <text>",
+    )
+    pi.register_command("memory", memory.screen, description="show, edit or forget notes")
+    pi.on("session_start", memory.start)
+    pi.on("session_compacting", memory.compacting)
+    pi.add_doctor_check("memory", memory.check)
+
+
+class SessionMemory:
+    """The notes that one session uses."""
+
+    def __init__(self, pi: ExtensionAPI) -> None:
+        self._pi = pi
+        self._notes: Notes | None = None
+        self._index: str | None = None
+        """Made once: a section that changes would invalidate the provider's cache."""
+
+    @property
+    def notes(self) -> Notes:
+        """The notes of the current project and of the user."""
+        if self._notes is None:
+            self._notes = Notes(note_folders(self._pi.data_directory(), self._pi.context.cwd))
+        return self._notes
+
+    # Tools ----------------------------------------------------------------------------------------
+
+    def add_tools(self) -> None:
+        """Add the tools; they are active if memory is on, or if they are selected by name."""
+        self._pi.add_tool(
+            make_tool(
+                name="remember",
+                label="remember",
+                description=REMEMBER,
+                params=RememberParams,
+                run=self._remember,
+                execution_mode="sequential",
+            ),
+            exposure="on_demand",
+        )
+        self._pi.add_tool(
+            make_tool(
+                name="recall",
+                label="recall",
+                description=RECALL,
+                params=RecallParams,
+                run=self._recall,
+            ),
+            exposure="on_demand",
+        )
+
+    def start(self, event: SessionStartEvent, ctx: ExtensionContext) -> None:
+        """Activate the tools and the index, if memory is on; settings are known from now on."""
+        if self._pi.settings.get("memories.enabled") is True:
+            self._pi.enable_tools(TOOLS)
+            self._pi.add_section("memory", self.index)
+
+    async def _remember(self, params: RememberParams, ctx: ToolContext) -> ToolResult:
+        try:
+            note = await self._write(
+                params.scope, params.note, params.title, replace=params.replace
+            )
+        except PiError as error:
+            raise ToolFailed(error.explain()) from error
+        self._pi.context.ui.notify(f"Remembered: {note.title} (/memory)")
+        details = {"title": note.title, "scope": note.scope, "path": str(note.path)}
+        return ToolResult.of(f"Remembered for this {note.scope}: {note.title}", details=details)
+
+    async def _recall(self, params: RecallParams, ctx: ToolContext) -> ToolResult:
+        found = await asyncio.to_thread(self._found, params.query, params.limit)
+        if not found:
+            return ToolResult.of("No note matches.", useless=True)
+        texts = (f"## {note.title} ({note.scope})\n\n{note.text}" for note in found)
+        titles = [note.title for note in found]
+        return ToolResult.of("\n\n".join(texts), details={"titles": titles})
+
+    def _found(self, query: str, most: int) -> list[Note]:
+        return search(self.notes.all(), query, most)
+
+    async def _write(self, scope: Scope, text: str, title: str, *, replace: bool = False) -> Note:
+        """Write a note without secrets."""
+        clean, name = self._pi.redact(text, "export"), self._pi.redact(title, "export")
+        return await asyncio.to_thread(self.notes.write, scope, clean, name, replace=replace)
+
+    # The prompt -----------------------------------------------------------------------------------
+
+    def index(self) -> str:
+        """Return the section of the prompt: the titles of the notes."""
+        if self._index is None:
+            self._index = listed(self.notes.all())
+        return self._index
+
+    def compacting(
+        self, event: SessionCompactingEvent, ctx: ExtensionContext
+    ) -> CompactingAnswer | None:
+        """Add the titles of the notes to the summary request: these facts are kept already."""
+        if self._pi.settings.get("memories.enabled") is not True:
+            return None
+        titles = [note.title for note in self.notes.all()[:MAX_LISTED]]
+        if not titles:
+            return None
+        lines = "\n".join(f"- {title}" for title in titles)
+        return CompactingAnswer(context=(f"Noted in the memory of the agent:\n{lines}",))
+
+    # Commands -------------------------------------------------------------------------------------
+
+    async def remember_command(self, arguments: str, ctx: CommandContext) -> None:
+        """Write a note of the user."""
+        scope: Scope = "project"
+        text = arguments.strip()
+        if text == "--user" or text.startswith("--user "):
+            scope, text = "user", text.removeprefix("--user").strip()
+        if not text and ctx.has_ui:
+            text = await ctx.ui.editor("What is to be remembered?", "") or ""
+        if not text:
+            ctx.ui.notify("Usage: /remember [--user] <text>", "warning")
+            return
+        note = await self._write(scope, text, "")
+        ctx.ui.notify(f"Remembered for this {scope}: {note.title}")
+
+    async def screen(self, arguments: str, ctx: CommandContext) -> None:
+        """List the notes; each can be shown, edited and forgotten."""
+        if not ctx.has_ui:
+            ctx.write(f"{overview(self.notes)}\n")
+            return
+        while True:
+            notes = await asyncio.to_thread(self.notes.all)
+            if not notes:
+                ctx.ui.notify("There are no notes yet. /remember writes one.")
+                return
+            labels = {f"{note.scope}: {note.title}": note for note in reversed(notes)}
+            options = [
+                Option(label=label, description=_begin(note)) for label, note in labels.items()
+            ]
+            chosen = await ctx.ui.select("Notes", options[::-1])
+            if chosen is None:
+                return
+            await self._act(labels[str(chosen)], ctx)
+
+    async def _act(self, note: Note, ctx: CommandContext) -> None:
+        what = await ctx.ui.select(note.title, ["Edit", "Forget", "Show the file", "Back"])
+        if what == "Edit":
+            text = await ctx.ui.editor(str(note.path), content_of(note), style="hook")
+            if text is not None and text.strip() and text.strip() != content_of(note).strip():
+                clean = self._pi.redact(text, "export")
+                await asyncio.to_thread(self.notes.edit, note, clean)
+        elif what == "Forget":
+            question = f"Delete {note.path}? It cannot be undone."
+            if await ctx.ui.confirm("Forget this note?", question):
+                await asyncio.to_thread(self.notes.forget, note)
+                ctx.ui.notify(f"Forgotten: {note.title}")
+        elif what == "Show the file":
+            ctx.write(f"{note.path}\n\n{content_of(note)}")
+
+    def check(self, ctx: ExtensionContext) -> Iterator[CheckResult]:
+        """Report how many notes there are, and where."""
+        for scope, folder in self.notes.folders.items():
+            count = sum(note.scope == scope for note in self.notes.all())
+            level: Literal["note", "missing"] = "missing" if count >= MAX_NOTES else "note"
+            text = f"{count} notes of the {scope} in {folder}"
+            yield CheckResult(level=level, topic="memory", text=text)
+
+
+def listed(notes: Sequence[Note]) -> str:
+    """Return the index for the prompt; empty without notes."""
+    if not notes:
+        return ""
+    lines = [f"- {note.title} ({note.scope})" for note in notes[:MAX_LISTED]]
+    if more := len(notes) - len(lines):
+        lines.append(f"- and {more} more")
+    return "\n".join(
+        ("# Memory", "", "Notes of earlier sessions; `recall` returns their text:", *lines)
+    )
+
+
+def overview(notes: Notes) -> str:
+    """Return all notes with their files."""
+    found = notes.all()
+    lines = [f"{note.scope}: {note.title}\n  {note.path}" for note in found]
+    return "\n".join(lines) or "There are no notes yet."
+
+
+def _begin(note: Note) -> str:
+    text = " ".join(note.text.split())
+    return text if len(text) <= 80 else f"{text[:79]}…"

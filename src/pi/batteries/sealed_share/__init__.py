@@ -1,0 +1,1 @@
+"""Encrypted shares of sessions, which a relay stores and a browser opens."""

@@ -1,0 +1,99 @@
+"""The text of old messages: dense, shortened, with tool output apart. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+
+from pi.batteries.snapcompact.font import NEW_LINE
+from pi.extension import (
+    AssistantMessage,
+    CompactionItem,
+    Image,
+    Json,
+    Record,
+    Text,
+    ToolCall,
+    ToolResultMessage,
+    UserMessage,
+    exchanges,
+)
+
+MAX_RESULT = 2_000
+MAX_ARGUMENT = 500
+MAX_CALL = 2_000
+HEAD = 0.6
+"""Share of the beginning of a shortened text."""
+
+
+class Piece(Record):
+    """A part of the text."""
+
+    text: str
+    is_output: bool = False
+    """Tool output, printed in grey, so that the conversation stands out."""
+
+
+def pieces(items: Sequence[CompactionItem], redact: Callable[[str], str]) -> list[Piece]:
+    """Return the text of messages; calls with a useless result are left out with it.
+
+    ``redact`` removes secrets. It gets whole texts, before anything is shortened: half of a secret
+    is not recognised.
+    """
+    useless_calls, useless_results = set(), set()
+    for exchange in exchanges(items):
+        if exchange.answered_at is not None and items[exchange.answered_at].useless:
+            useless_calls.add((exchange.called_at, exchange.call.id))
+            useless_results.add(exchange.answered_at)
+    found: list[Piece] = []
+    for at, item in enumerate(items):
+        match item.message:
+            case UserMessage(content=content):
+                tag = "user" if item.role == "user" else "note"
+                found.append(Piece(text=f"[{tag}] {_dense(redact(_plain(content)))}"))
+            case AssistantMessage(content=blocks):
+                for block in blocks:
+                    if isinstance(block, Text) and block.text.strip():
+                        found.append(Piece(text=f"[assistant] {_dense(redact(block.text))}"))
+                    elif isinstance(block, ToolCall) and (at, block.id) not in useless_calls:
+                        words = _arguments(block.arguments, redact)
+                        found.append(Piece(text=f"[call {block.name}] {words}"))
+            case ToolResultMessage() as result if at not in useless_results:
+                tag = "error" if result.is_error else "result"
+                words = _dense(shortened(redact(_plain(result.content)), MAX_RESULT))
+                found.append(Piece(text=f"[{tag}] {words}", is_output=True))
+            case _:
+                pass
+    return found
+
+
+def shortened(text: str, most: int) -> str:
+    """Return the beginning and the end of a long text, and how much is left out."""
+    if len(text) <= most:
+        return text
+    mark = f" [... {len(text) - most} characters left out ...] "
+    head = int(most * HEAD)
+    return f"{text[:head]}{mark}{text[len(text) - (most - head) :]}"
+
+
+def _dense(text: str) -> str:
+    """Return ``text`` with runs of blanks collapsed, and a sign for each line break."""
+    lines = (" ".join(line.split()) for line in text.strip().splitlines())
+    return NEW_LINE.join(line for line in lines if line)
+
+
+def _plain(content: str | tuple[Text | Image, ...]) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n".join(
+        block.text if isinstance(block, Text) else f"[picture, {block.mime_type}]"
+        for block in content
+    )
+
+
+def _arguments(arguments: Json, redact: Callable[[str], str]) -> str:
+    words = []
+    for name, value in arguments.items():
+        shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        words.append(f"{name}={shortened(redact(shown), MAX_ARGUMENT)}")
+    return _dense(shortened("; ".join(words), MAX_CALL))

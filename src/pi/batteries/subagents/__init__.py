@@ -1,0 +1,7 @@
+"""Sub-agents: the ``task`` tool, the agents that work for it, and ``/agents``.
+
+``definitions``, ``requests`` and ``results`` are pure. ``nodes`` holds the state of the agents,
+``work`` runs one with ``runners``, ``submitting`` is the child's side, ``isolation`` its
+working copy. ``calls``, ``hub`` and ``commands`` are the doors for the model and the user;
+``adapter`` connects all of it to a session, ``views`` draws.
+"""

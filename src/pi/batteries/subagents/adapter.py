@@ -1,0 +1,260 @@
+"""Connects sub-agents to a session: tools, commands, reports, and the end of everything."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import Any, Literal
+
+from pi.batteries.subagents.calls import TaskCalls
+from pi.batteries.subagents.commands import AgentCommands
+from pi.batteries.subagents.history import Histories
+from pi.batteries.subagents.hub import Hub
+from pi.batteries.subagents.launching import HUB, TASK, AgentCatalog
+from pi.batteries.subagents.nodes import ENTRY, AgentNode, AgentTree
+from pi.batteries.subagents.service import SERVICE, AgentHub
+from pi.batteries.subagents.submitting import YIELD, SubmitPolicy, TaskSubmission
+from pi.batteries.subagents.work import AgentWork
+from pi.extension import (
+    BeforeAgentStartEvent,
+    Boundary,
+    Custom,
+    ExtensionAPI,
+    ExtensionContext,
+    Next,
+    Policy,
+    SessionShutdownEvent,
+    SessionStartEvent,
+    replace,
+)
+
+REPORT = "agent_result"
+"""Custom type of messages about background agents that have ended."""
+WAITING_MODES = ("print", "json")
+"""Modes that end with the last answer: they wait for agents first."""
+SWEEP_SECONDS = 20.0
+ESCAPE = ("\x1b", "\x1b[27u", "\x1b[27;1u")
+"""The key as terminals send it."""
+
+SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
+    ("task.enabled", bool, False, "let the model give tasks to sub-agents"),
+    ("task.batch", bool, True, "several tasks in one call"),
+    ("task.maxConcurrency", int, 8, "agents that work at the same time; 0 for no limit"),
+    ("task.maxRecursionDepth", int, 2, "how deep agents may give tasks to others"),
+    ("task.maxRuntimeMs", int, 0, "milliseconds after which an agent is ended; 0 for no limit"),
+    ("task.softRequestBudget", int, 200, "requests after which an agent is asked to finish"),
+    ("task.agentIdleTtlMs", int, 600_000, "milliseconds that the session of an agent stays open"),
+    ("task.agentModelOverrides", dict, {}, "models by agent"),
+    ("task.disabledAgents", tuple[str, ...], (), "agents that are not offered"),
+    ("task.isolation.enabled", bool, True, "let agents work in copies of the project"),
+    ("task.isolation.merge", Literal["patch", "branch"], "patch", "how changes come back"),
+    ("task.isolation.apply", bool, True, "merge changes back"),
+    ("task.isolation.commits", Literal["generic", "ai"], "generic", "who writes commit messages"),
+    (
+        "isolation.backend",
+        Literal["auto", "worktree", "copy", "overlay"],
+        "auto",
+        "how copies of the project are made",
+    ),
+    ("modelRoles", dict, {}, "models by role"),
+)
+
+
+def extension(pi: ExtensionAPI) -> None:
+    """Register settings and commands; the tools follow when the session starts."""
+    for name, kind, default, help in SETTINGS:
+        pi.settings.declare(name, kind, default, help)
+    pi.add_view("tool", TASK, "pi.batteries.subagents.views:task")
+    pi.add_view("tool", HUB, "pi.batteries.subagents.views:task")
+    pi.add_view("message", REPORT, "pi.batteries.subagents.views:report")
+    agents = SubAgents(pi)
+    pi.on("session_start", agents.session_start)
+    pi.on("session_shutdown", agents.session_shutdown)
+    pi.on("before_agent_start", agents.prompted)
+
+
+class SubAgents:
+    """The sub-agents of one session."""
+
+    def __init__(self, pi: ExtensionAPI) -> None:
+        self._pi = pi
+        self.tree = AgentTree(lambda: int(pi.settings.get("task.maxConcurrency")))
+        self.catalog = AgentCatalog(pi)
+        self.work = AgentWork(pi, self.tree, self.catalog)
+        self.histories = Histories(self.tree)
+        self._is_quiet = False
+        """Whether the user has stopped everything: reports must not start a run."""
+        self._reported = asyncio.Event()
+        self._sweeping: asyncio.Task[Any] | None = None
+        self._count = 0
+        """How many agents the status line shows."""
+        self.calls = TaskCalls(pi, self.work, self._unmerged)
+        self.work.task_tool = self.calls.tool
+        self._reporting: set[str] = set()
+        """Agents whose reports are on their way to the model."""
+        self._commands = commands = AgentCommands(pi, self.work, self.histories)
+        pi.register_command("agents", commands.agents, description="watch and end sub-agents")
+        pi.register_command("open", commands.open, description="read a reference")
+        self.tree.on_change(self._changed)
+
+    # The session ----------------------------------------------------------------------------------
+
+    def session_start(self, event: SessionStartEvent, ctx: ExtensionContext) -> None:
+        """Offer the tools, list the agents of an earlier process, tidy up after killed ones."""
+        pi = self._pi
+        self.tree.earlier = partial(_remembered, ctx)  # a long session is not read for nothing
+        pi.add_scheme("history", self.histories)
+        pi.provide(SERVICE, AgentHub(self.work, self.histories))
+        enabled = pi.settings.get("task.enabled") is True
+        exposure: Literal["active", "on_demand"] = "active" if enabled else "on_demand"
+        pi.add_tool(self.calls.tool(None, None), exposure=exposure)
+        pi.add_tool(Hub(self.work).tool(), exposure=exposure)
+        self._offer_yield(ctx)
+        pi.add_policy(AgentPolicy(self))
+        ctx.ui.on_terminal_input(self._key)
+        self._sweeping = pi.scope.spawn(self._sweep(), name="working copies")
+
+    def _offer_yield(self, ctx: ExtensionContext) -> None:
+        """The tool with which this session itself returns a result, if its opener asks for one.
+
+        Otherwise it is only known, so that guards see what calls of agents may do.
+        """
+        submission = TaskSubmission(ctx.task.output_schema, "strict")
+        requires = ctx.task.requires_result
+        self._pi.add_tool(submission.tool, exposure="unlisted" if requires else "hidden")
+        if requires:
+            budget = int(self._pi.settings.get("task.softRequestBudget"))
+            self._pi.add_policy(SubmitPolicy(submission, soft_budget=budget))
+            self._pi.enable_tools([YIELD])
+
+    async def session_shutdown(self, event: SessionShutdownEvent, ctx: ExtensionContext) -> None:
+        """End everything; nothing works on without its session."""
+        await self.work.close()
+        if self._sweeping is not None:  # a short run must not leave a copy closed by halves
+            await asyncio.wait({self._sweeping}, timeout=SWEEP_SECONDS)
+
+    def prompted(self, event: BeforeAgentStartEvent, ctx: ExtensionContext) -> None:
+        """The user goes on."""
+        self._is_quiet = False
+
+    async def _sweep(self) -> None:
+        for left in await self.work.copies.sweep():
+            where = left.branch or str(left.path)
+            self._show(f"Unmerged work of an agent was kept: {where}")
+
+    def _show(self, text: str) -> None:
+        """Show a notice, also where there is no screen."""
+        if self._pi.context.has_ui:
+            self._pi.context.ui.notify(text, "warning")
+        else:
+            self._pi.warn(text)
+
+    # Background agents ----------------------------------------------------------------------------
+
+    @property
+    def mode(self) -> str:
+        """The mode that pi runs in."""
+        return self._pi.context.mode
+
+    @property
+    def running(self) -> list[AgentNode]:
+        """Background agents that work, or whose results were not delivered."""
+        return [
+            node
+            for node in self.tree.roots
+            if node.background and (node.is_active or node.id in self._reporting)
+        ]
+
+    def _changed(self) -> None:
+        for node in self.tree.roots:
+            ended = node.background and not node.is_active and node.id not in self._reporting
+            if ended and not node.is_reported and not node.awaited:
+                self._reporting.add(node.id)
+                self._pi.scope.spawn(self._report(node), name=f"report of {node.id}")
+        count = len(self.tree.active())
+        if count != self._count:  # RPC clients get every call
+            self._count = count
+            noun = "agent" if count == 1 else "agents"
+            self._pi.context.ui.set_status("agents", f"{count} {noun}" if count else None)
+
+    async def _report(self, node: AgentNode) -> None:
+        try:
+            await node.wait()
+            wakes = not node.is_cancelled and not self._is_quiet
+            await self._pi.send_message(
+                {
+                    "custom_type": REPORT,
+                    "content": self.work.report(node),
+                    "details": {"agents": [node.row()]},
+                },
+                deliver_as="steer",
+                trigger_turn=wakes and self.mode not in WAITING_MODES,
+            )
+        finally:
+            node.is_reported = True
+            self._reporting.discard(node.id)
+            self._reported.set()
+
+    def _unmerged(self, node: AgentNode) -> None:
+        """Report what an aborted call has left: now to the user, later to the model."""
+        where = node.branch or node.path
+        self._show(f"Unmerged work of {node.id} was kept: {where}")
+        message = {"custom_type": REPORT, "content": self.work.report(node)}
+        sending = self._pi.send_message(
+            {**message, "details": {"agents": [node.row()]}}, deliver_as="next_turn"
+        )
+        self._pi.scope.spawn(sending, name=f"report of {node.id}")
+
+    async def wait_for_one(self) -> None:
+        """Wait until the report of a background agent is in the queue."""
+        self._reported.clear()
+        if self.running:
+            await self._reported.wait()
+
+    # Escape ---------------------------------------------------------------------------------------
+
+    async def stop_all(self) -> None:
+        """Cancel every agent: the user has stopped the run."""
+        self._is_quiet = True
+        await self.work.cancel(self.tree.active())
+
+    async def stopped(self) -> None:
+        """Cancel every agent, and wait for it as long as the run may take to end."""
+        await asyncio.shield(self._pi.scope.spawn(self.stop_all(), name="stop all agents"))
+
+    def _key(self, key: str) -> Any:
+        """Escape at rest ends the agents that work in the background."""
+        ctx = self._pi.context
+        if key not in ESCAPE or self._commands.is_showing or not self.tree.active():
+            return None
+        if not ctx.is_idle() or ctx.ui.get_editor_text():
+            return None  # Escape stops the run, and its agents with it
+        self._pi.scope.spawn(self.stop_all(), name="stop all agents")
+        return {"consume": True}
+
+
+def _remembered(ctx: ExtensionContext) -> list[dict[str, Any]]:
+    """What the session remembers of agents, in the order of its file."""
+    entries = (each for each in ctx.session_manager.get_entries() if isinstance(each, Custom))
+    return [
+        each.data for each in entries if each.custom_type == ENTRY and isinstance(each.data, dict)
+    ]
+
+
+class AgentPolicy(Policy):
+    """Ends the agents with an aborted run; keeps ``-p`` open until its agents have ended."""
+
+    def __init__(self, agents: SubAgents) -> None:
+        self._agents = agents
+
+    async def at_boundary(self, at: Boundary) -> Next:
+        """At the end of a run, wait for an agent and continue with its report."""
+        agents = self._agents
+        if at.kind != "settle":
+            return at.next
+        if at.outcome == "aborted" and agents.tree.active():
+            await agents.stopped()
+        waits = agents.mode in WAITING_MODES and at.outcome == "completed"
+        if not waits or at.next.claimed or not agents.running:
+            return at.next
+        return replace(at.next, action="again", prepare=agents.wait_for_one)

@@ -1,0 +1,230 @@
+"""Definitions of agents: what their files say, and where they are searched.
+
+Files of pi, Claude Code, Codex and Gemini CLI have the same form, Markdown with front matter, but
+other names for some of its keys; Codex also has TOML files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pi.extension import (
+    BadFormat,
+    BadResource,
+    Json,
+    Record,
+    ThinkingLevel,
+    Where,
+    parse_front_matter,
+    parse_toml,
+)
+
+KIND = "agents"
+BUNDLED = Path(__file__).parent / "bundled"
+FOLDERS = (("claude", ".claude"), ("codex", ".codex"), ("gemini", ".gemini"))
+"""Other agents in order of precedence, with their folders in a project and at home."""
+EVERY = "*"
+INHERIT = ("inherit", "default", "")
+LEVELS: dict[str, ThinkingLevel] = {
+    "off": "off", "none": "off", "minimal": "minimal", "low": "low", "medium": "medium",
+    "med": "medium", "high": "high", "xhigh": "xhigh", "max": "max",
+}  # fmt: skip
+"""Words for thinking levels, also those of other agents."""
+_NAMES = {
+    "Bash": "bash", "Read": "read", "Write": "write", "Edit": "edit", "MultiEdit": "edit",
+    "Grep": "grep", "Glob": "find", "LS": "ls", "Task": "task", "Agent": "task",
+    "WebSearch": "web_search", "WebFetch": "fetch", "TodoWrite": "todo",
+    "read_file": "read", "read_many_files": "read", "write_file": "write", "replace": "edit",
+    "run_shell_command": "bash", "shell": "bash", "search_file_content": "grep", "glob": "find",
+    "list_directory": "ls", "google_web_search": "web_search", "web_fetch": "fetch",
+}  # fmt: skip
+"""Tools of Claude Code, Gemini CLI and Codex, with their names in pi."""
+_COMMA = re.compile(r",(?![^()]*\))")
+_TRUE = (True, "true", "yes", "on", 1)
+_NO_TOOLS = ("none", "[]")
+
+
+class AgentDefinition(Record):
+    """An agent that tasks can be given to."""
+
+    name: str
+    description: str
+    prompt: str
+    """Added to its system prompt."""
+    tools: tuple[str, ...] | None = None
+    """Names in pi; ``None`` means all tools of the caller."""
+    without: tuple[str, ...] = ()
+    """``disallowedTools``."""
+    models: tuple[str, ...] = ()
+    """Patterns in order of preference; empty means the usual model."""
+    thinking: ThinkingLevel | None = None
+    max_turns: int | None = None
+    skills: tuple[str, ...] = ()
+    """Skills whose text it starts with."""
+    background: bool = False
+    blocking: bool = False
+    """Whether the caller always waits for it, even if it asks for a background task."""
+    isolated: bool = False
+    spawns: tuple[str, ...] = ()
+    """Agents that it may give tasks to; ``*`` means all."""
+    output: Json | None = None
+    """JSON Schema of its result, unless the task has one."""
+    path: str = ""
+    source: str = "pi"
+
+
+def parse_agent(text: str, path: Path) -> AgentDefinition | None:
+    """Parse a file; ``None`` if it is not the definition of an agent.
+
+    Raises ``BadResource`` if it is one with an error.
+    """
+    if path.suffix == ".toml":
+        return _from_toml(text, path)
+    try:
+        document = parse_front_matter(text)
+    except BadFormat as error:
+        raise BadResource(error.reason) from error
+    if not document.has_meta:
+        return None  # a README beside the agents
+    return _definition(document.meta, document.body, path)
+
+
+def _from_toml(text: str, path: Path) -> AgentDefinition:
+    try:
+        table = parse_toml(text)
+    except BadFormat as error:
+        raise BadResource(error.reason) from error
+    meta = {"thinking-level": table.get("model_reasoning_effort"), **table}
+    return _definition(meta, str(table.get("developer_instructions") or ""), path)
+
+
+def _definition(meta: Mapping[str, Any], body: str, path: Path) -> AgentDefinition:
+    named = {_plain(key): value for key, value in meta.items()}
+    name = str(named.get("name") or path.stem).strip()
+    description = " ".join(str(named.get("description") or "").split())
+    if not description:
+        raise BadResource("it has no description")
+    tools = named.get("tools")
+    return AgentDefinition(
+        name=name,
+        description=description,
+        prompt=body.strip(),
+        tools=None if _means_every(tools) else tool_names(_words(tools)),
+        without=tool_names(_words(named.get("disallowedtools"))),
+        models=tuple(each for each in _words(named.get("model")) if each not in INHERIT),
+        thinking=_level(named, path),
+        max_turns=_number(named.get("maxturns"), path),
+        skills=_words(named.get("skills")),
+        background=named.get("background") in _TRUE,
+        blocking=named.get("blocking") in _TRUE,
+        isolated=_is_isolated(named.get("isolation")),
+        spawns=_spawns(named),
+        output=_schema(named.get("output"), path),
+        path=str(path),
+    )
+
+
+def _plain(key: str) -> str:
+    """One spelling of ``maxTurns``, ``max_turns`` and ``max-turns``."""
+    return key.replace("-", "").replace("_", "").lower()
+
+
+def _words(value: Any) -> tuple[str, ...]:
+    """A list, or a text with commas between the words; those in parentheses do not count."""
+    parts = _COMMA.split(value) if isinstance(value, str) else value or ()
+    if not isinstance(parts, list | tuple):
+        return ()
+    return tuple(str(part).strip() for part in parts if str(part).strip())
+
+
+def _means_every(tools: Any) -> bool:
+    return tools is None or tools == "" or EVERY in _words(tools)
+
+
+def tool_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Names of tools as pi has them, without tools that are granted for some arguments only.
+
+    ``Bash(git:*)`` is less than ``bash``: the whole tool would be more than the author meant.
+    """
+    plain = (name for name in names if name not in _NO_TOOLS and "(" not in name)
+    return tuple(dict.fromkeys(_NAMES.get(name, name) for name in plain))
+
+
+def _level(named: Mapping[str, Any], path: Path) -> ThinkingLevel | None:
+    value = next(
+        (named[key] for key in ("thinkinglevel", "thinking", "effort") if named.get(key)), None
+    )
+    if value is None or str(value) in INHERIT:
+        return None
+    if (level := LEVELS.get(str(value).lower())) is None:
+        raise BadResource(f"unknown thinking level {value!r}")
+    return level
+
+
+def _number(value: Any, path: Path) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not str(value).isdecimal() or int(value) < 1:
+        raise BadResource(f"maxTurns must be a positive number, not {value!r}")
+    return int(value)
+
+
+def _is_isolated(value: Any) -> bool:
+    return value in _TRUE or value in ("worktree", "copy", "overlay", "isolated")
+
+
+def _spawns(named: Mapping[str, Any]) -> tuple[str, ...]:
+    value = named.get("spawns")
+    if value is None:  # Claude Code: the tool itself, for all agents or for some
+        words = [word for word in _words(named.get("tools")) if word.startswith(("Agent", "Task"))]
+        return tuple(
+            each for word in words for each in (_words(word.partition("(")[2][:-1]) or (EVERY,))
+        )
+    if value in _TRUE:
+        return (EVERY,)
+    return _words(value) if isinstance(value, str | list) else ()
+
+
+def _schema(value: Any, path: Path) -> Json | None:
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        raise BadResource("output must be a JSON Schema")
+    return value
+
+
+# Where agents are searched --------------------------------------------------------------------
+
+
+def find_agents(where: Where) -> Iterator[Path]:
+    """Yield the files: of the project, of the user, then those that come with pi."""
+    yield from _files(where, where.cwd / ".pi/agents", "pi")
+    for agent, folder in FOLDERS:
+        yield from _files(where, where.cwd / folder / "agents", agent)
+    yield from _files(where, where.agent_dir / "agents", "pi")
+    if where.cwd != where.home:
+        for agent, folder in FOLDERS:
+            yield from _files(where, where.home / folder / "agents", agent)
+
+
+def _files(where: Where, folder: Path, agent: str) -> list[Path]:
+    # The names in an untrusted folder are not read either.
+    if not where.allows(folder) or not where.uses(agent, folder):
+        return []
+    try:
+        found = sorted(folder.iterdir())
+    except OSError:
+        return []
+    return [path for path in found if path.suffix in (".md", ".toml")]
+
+
+@cache
+def bundled_agents() -> tuple[AgentDefinition, ...]:
+    """The agents that come with pi."""
+    files = sorted(BUNDLED.glob("*.md"))
+    found = (parse_agent(file.read_text(encoding="utf-8"), file) for file in files)
+    return tuple(each for each in found if each is not None)

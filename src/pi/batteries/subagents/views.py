@@ -1,0 +1,367 @@
+"""Agents on the screen: under a call of ``task``, and the screens of ``/agents`` and ``/open``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
+
+from pi.batteries.subagents.history import Histories
+from pi.batteries.subagents.nodes import SIGNS, AgentNode
+from pi.batteries.subagents.work import AgentWork
+from pi.extension import (
+    CustomMessage,
+    Json,
+    Theme,
+    ToolFailed,
+    ToolView,
+    ViewOptions,
+    one_line,
+    sanitise_keeping_style,
+)
+from pi.tui.input.keys import matches_key
+from pi.tui.text.width import truncate_to_width, visible_width
+from pi.tui.widgets.input import Input
+from pi.tui.widgets.markdown.widget import Markdown
+
+COLOURS = {
+    "queued": "dim", "running": "accent", "merging": "accent", "completed": "success",
+    "failed": "error", "cancelled": "warning",
+}  # fmt: skip
+COLLAPSED_ROWS = 12
+HINT = "↑↓ select · Enter transcript · s message · c cancel · Esc closes"
+PAGE_HINT = "↑↓ PgUp PgDn scroll · Esc closes"
+TRANSCRIPT_HINT = "↑↓ PgUp PgDn scroll · s message · c cancel · Esc back"
+SPARE_ROWS = 8
+MIN_ROWS = 4
+
+
+# Tool calls and reports ---------------------------------------------------------------------------
+
+
+def task(call: ToolView, options: ViewOptions, theme: Theme) -> list[str]:
+    """The agents of a call, each with what it is doing; the results when expanded."""
+    details = call.details if isinstance(call.details, dict) else {}
+    rows = details.get("agents")
+    if not isinstance(rows, list) or not rows:
+        said = sanitise_keeping_style(call.text).strip("\n").split("\n") if call.text else []
+        return [theme.fg("muted", _called(call)), *said]
+    lines = [line for row in rows for line in agent_rows(row, theme)]
+    head = theme.fg("muted", _called(call))
+    if options.expanded and call.text:
+        body = sanitise_keeping_style(call.text).strip("\n").split("\n")
+        return [head, *lines, "", *body]
+    if len(lines) > COLLAPSED_ROWS and not options.expanded:
+        hidden = len(lines) - COLLAPSED_ROWS
+        lines = [*lines[:COLLAPSED_ROWS], theme.fg("dim", f"… {hidden} more")]
+    return [head, *lines]
+
+
+def _called(call: ToolView) -> str:
+    given = call.arguments
+    if action := given.get("action"):
+        return one_line(f"{action} {given.get('agent', '')}".strip())
+    tasks = given.get("tasks")
+    count = len(tasks) if isinstance(tasks, list) else 1
+    return "1 task" if count == 1 else f"{count} tasks"
+
+
+def agent_rows(row: Json, theme: Theme, indent: str = "") -> list[str]:
+    """An agent and those below it, one row each."""
+    state = str(row.get("state", ""))
+    sign = theme.fg(COLOURS.get(state, "dim"), SIGNS.get(state, "?"))
+    name = one_line(f"{row.get('id', '')}")
+    line = f"{indent}{sign} {theme.bold(name)} {one_line(str(row.get('title', '')))}"
+    facts = [*_facts(row, state)]
+    rows = [f"{line}  {theme.fg('dim', ' · '.join(facts))}" if facts else line]
+    if kept := row.get("branch") or row.get("path"):
+        rows.append(f"{indent}  {theme.fg('warning', f'! unmerged work: {one_line(str(kept))}')}")
+    children = row.get("children")
+    for child in children if isinstance(children, list) else ():
+        rows += agent_rows(child, theme, indent + "  ")
+    return rows
+
+
+def _facts(row: Json, state: str) -> Sequence[str]:
+    facts = []
+    if row.get("background") and state in ("queued", "running"):
+        facts.append("in the background")
+    elif state in ("queued", "merging", "cancelled"):
+        facts.append(state)
+    elif row.get("merged"):
+        facts.append("merged")
+    if activity := row.get("activity"):
+        facts.append(one_line(str(activity)))
+    if tokens := row.get("tokens"):
+        facts.append(f"{short_count(int(tokens))} tokens")
+    if cost := row.get("cost"):
+        facts.append(f"${float(cost):.3f}")
+    if (reason := row.get("reason")) and state == "failed":
+        facts.append(one_line(str(reason)))
+    return facts
+
+
+def short_count(number: int) -> str:
+    """``950``, ``12.3k``, ``1.2M``."""
+    if number < 1000:
+        return str(number)
+    return f"{number / 1000:.1f}k" if number < 1_000_000 else f"{number / 1_000_000:.1f}M"
+
+
+def report(message: CustomMessage, options: ViewOptions, theme: Theme) -> list[str]:
+    """How a background agent ended; its result when expanded."""
+    details = message.details if isinstance(message.details, dict) else {}
+    rows = [line for row in details.get("agents", ()) for line in agent_rows(row, theme)]
+    if not options.expanded:
+        return rows
+    return [*rows, "", *sanitise_keeping_style(str(message.content)).strip("\n").split("\n")]
+
+
+# Screens ------------------------------------------------------------------------------------------
+
+
+class TextScreen:
+    """A text to scroll through."""
+
+    def __init__(
+        self, title: str, text: str, tui: Any, theme: Theme, done: Callable[[Any], None]
+    ) -> None:
+        self._title = title
+        self._body = Markdown(text, pad_x=1, pad_y=0)
+        self._tui = tui
+        self._theme = theme
+        self._done = done
+        self._first = 0
+        self._count = 0
+
+    def invalidate(self) -> None:
+        """Draw everything again."""
+        self._body.invalidate()
+
+    def render(self, width: int) -> list[str]:
+        """The title, a page of the text, where it is, and the keys."""
+        lines = self._body.render(width)
+        room = _room(self._tui)
+        self._count = max(0, len(lines) - room)
+        self._first = min(self._first, self._count)
+        shown = lines[self._first : self._first + room]
+        last = self._first + len(shown)
+        where = f"{self._first + 1}-{last} of {len(lines)}"
+        rows = [
+            " " + self._theme.bold(self._theme.fg("accent", one_line(self._title))),
+            "",
+            *shown,
+            "",
+            " " + self._theme.fg("dim", f"{where} · {PAGE_HINT}"),
+        ]
+        return [truncate_to_width(row, width, "…") for row in rows]
+
+    def handle_input(self, data: str) -> None:
+        """Scroll or close."""
+        if _closes(data):
+            self._done(None)
+        else:
+            self._first = _scrolled(data, self._first, self._count, _room(self._tui))
+
+
+class AgentsScreen:
+    """The tree of agents; the transcript of one; a line to write to it."""
+
+    def __init__(
+        self,
+        work: AgentWork,
+        histories: Histories,
+        tui: Any,
+        theme: Theme,
+        done: Callable[[Any], None],
+        *,
+        run: Callable[[Coroutine[Any, Any, Any]], None],
+    ) -> None:
+        self._work = work
+        self._histories = histories
+        self._tui = tui
+        self._theme = theme
+        self._done = done
+        self._run = run
+        self._selected = ""
+        self._is_open = False
+        """Whether the transcript of the selected agent is shown."""
+        self._first: int | None = None
+        """The first row of the transcript; ``None`` follows its end."""
+        self._count = 0
+        self._field: Input | None = None
+        self._body: tuple[str, Markdown] = ("", Markdown(""))
+        self._on_close: Callable[[], None] = lambda: None
+
+    def on_close(self, listener: Callable[[], None]) -> None:
+        """Call ``listener`` when the screen is closed."""
+        self._on_close = listener
+
+    def invalidate(self) -> None:
+        """Draw everything again."""
+        self._body[1].invalidate()
+
+    @property
+    def _node(self) -> AgentNode | None:
+        nodes = self._work.tree.all()
+        found = next((node for node in nodes if node.id == self._selected), None)
+        return found or (nodes[-1] if nodes else None)
+
+    def render(self, width: int) -> list[str]:
+        """The tree with the selected agent, or its transcript."""
+        node = self._node
+        if node is not None:
+            self._selected = node.id
+        rows = self._transcript(node, width) if self._is_open and node else self._tree(node, width)
+        if self._field is not None:
+            self._field.focused = True
+            rows += ["", *self._field.render(width)]
+        return [truncate_to_width(row, width, "…") for row in rows]
+
+    # The tree -------------------------------------------------------------------------------------
+
+    def _tree(self, selected: AgentNode | None, width: int) -> list[str]:
+        tree, theme = self._work.tree, self._theme
+        nodes = tree.all()
+        active = len(tree.active())
+        title = theme.bold(theme.fg("accent", "Agents"))
+        rows = [f" {title}  {theme.fg('dim', f'{active} working · {len(nodes)} in all')}", ""]
+        if not nodes:
+            rows += [f" {theme.fg('muted', 'No agent has been started.')}", ""]
+            rows += self._definitions(width)
+            return [*rows, "", f" {theme.fg('dim', 'Esc closes')}"]
+        room = max(MIN_ROWS, _room(self._tui) - 5)
+        at = nodes.index(selected) if selected in nodes else 0
+        first = max(0, min(at - room // 2, len(nodes) - room))
+        rows += [
+            self._row(node, width, is_selected=node is selected)
+            for node in nodes[first : first + room]
+        ]
+        if selected is not None:
+            rows += ["", *self._facts(selected)]
+        return [*rows, "", f" {theme.fg('dim', HINT)}"]
+
+    def _row(self, node: AgentNode, width: int, *, is_selected: bool) -> str:
+        theme = self._theme
+        sign = theme.fg(COLOURS[node.state], SIGNS[node.state])
+        arrow = theme.fg("accent", "→") if is_selected else " "
+        name = theme.bold(node.id) if is_selected else node.id
+        left = f" {arrow} {'  ' * _depth(node)}{sign} {name}  {node.activity or node.title}"
+        tokens, cost = node.total()
+        right = f"{node.state}  {short_count(tokens):>6}  ${cost:.3f}"
+        space = width - visible_width(right) - 2
+        if space < 24:  # a narrow screen loses the facts
+            return left
+        return truncate_to_width(left, space, "…", pad=True) + "  " + theme.fg("dim", right)
+
+    def _facts(self, node: AgentNode) -> list[str]:
+        theme = self._theme
+        noun = "request" if node.requests == 1 else "requests"
+        facts = [node.agent, node.model, f"{node.requests} {noun}"]
+        if self._work.can_continue(node):
+            facts.append("parked: takes messages")
+        rows = [f"   {one_line(node.title)}", f"   {' · '.join(each for each in facts if each)}"]
+        rows += [f"   {one_line(note)}" for note in node.notes]
+        rows += [f"   {one_line(node.reason)}"] if node.reason else []
+        return [theme.fg("muted", row) for row in rows]
+
+    def _definitions(self, width: int) -> list[str]:
+        theme = self._theme
+        found = [*self._work.catalog.usable().values()]
+        column = max((len(each.name) for each in found), default=0) + 2
+        return [f"   {each.name:<{column}}{theme.fg('muted', each.description)}" for each in found]
+
+    # The transcript -------------------------------------------------------------------------------
+
+    def _transcript(self, node: AgentNode, width: int) -> list[str]:
+        try:
+            text = self._histories.text(node)
+        except (ToolFailed, OSError) as error:
+            text = str(error)
+        if self._body[0] != text:
+            self._body = (text, Markdown(text, pad_x=1, pad_y=0))
+        lines = self._body[1].render(width)
+        room = _room(self._tui) - (2 if self._field is not None else 0)
+        self._count = max(0, len(lines) - room)
+        first = self._count if self._first is None else min(self._first, self._count)
+        last = first + len(lines[first : first + room])
+        hint = f"{first + 1}-{last} of {len(lines)} · {TRANSCRIPT_HINT}"
+        return [*lines[first : first + room], "", f" {self._theme.fg('dim', hint)}"]
+
+    # Keys -----------------------------------------------------------------------------------------
+
+    def handle_input(self, data: str) -> None:
+        """Select, open, write, cancel or close."""
+        if self._field is not None:
+            self._field.handle_input(data)
+        elif _closes(data):
+            self._close()
+        elif matches_key(data, "s"):
+            self._write()
+        elif matches_key(data, "c"):
+            if (node := self._node) is not None:
+                self._run(self._work.cancel([node]))
+        elif self._is_open:
+            first = self._count if self._first is None else self._first
+            moved = _scrolled(data, first, self._count, _room(self._tui))
+            self._first = None if moved >= self._count else moved
+        elif matches_key(data, "enter"):
+            self._is_open, self._first = self._node is not None, None
+        else:
+            self._select(data)
+
+    def _select(self, data: str) -> None:
+        nodes = [node.id for node in self._work.tree.all()]
+        if not nodes:
+            return
+        at = nodes.index(self._selected) if self._selected in nodes else 0
+        self._selected = nodes[_scrolled(data, at, len(nodes) - 1, MIN_ROWS)]
+
+    def _close(self) -> None:
+        if self._is_open:
+            self._is_open = False
+            return
+        self._on_close()
+        self._done(None)
+
+    def _write(self) -> None:
+        node = self._node
+        if node is None:
+            return
+
+        def submit(text: str) -> None:
+            self._field = None
+            if text.strip():
+                self._run(self._work.send(node, text))
+
+        def leave() -> None:
+            self._field = None
+
+        placeholder = f"Write to {node.id}"
+        self._field = Input(
+            prompt=" > ",
+            placeholder=placeholder,
+            placeholder_paint=lambda text: self._theme.fg("dim", text),
+            on_submit=submit,
+            on_cancel=leave,
+        )
+
+
+def _room(tui: Any) -> int:
+    rows: int = tui.terminal.size.rows
+    return max(MIN_ROWS, rows - SPARE_ROWS)
+
+
+def _depth(node: AgentNode) -> int:
+    return 0 if node.parent is None else 1 + _depth(node.parent)
+
+
+def _closes(data: str) -> bool:
+    return any(matches_key(data, key) for key in ("escape", "ctrl+c", "q"))
+
+
+def _scrolled(data: str, at: int, last: int, page: int) -> int:
+    steps = {"up": -1, "down": 1, "pageUp": -page, "pageDown": page, "home": -at, "end": last}
+    for key, step in steps.items():
+        if matches_key(data, key):
+            return min(max(at + step, 0), last)
+    return at

@@ -1,0 +1,316 @@
+"""``pi batch``: runs many tasks, each in a session of its own; resumes, reports, views."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+from pi import __version__
+from pi.ai.models.model import ThinkingLevel
+from pi.base.files import replace_file
+from pi.base.terminal_text import one_line, sanitise
+from pi.cli.arguments import Arguments, UsageError, parse_arguments
+from pi.cli.options import LEVELS
+from pi.cli.process import print_error, rewrite_line, run_until_signal
+from pi.cli.session_setup import approval
+from pi.coding.batch.driver import BatchOptions, BatchRun, Redo
+from pi.coding.batch.execution import Isolation, TaskLimits
+from pi.coding.batch.report import report_page, report_table
+from pi.coding.batch.results import BatchFolder, BatchManifest, BatchResult, latest, predictions
+from pi.coding.batch.tasks import BatchTask, UnreadableTask, file_names, read_tasks, select_tasks
+from pi.coding.runtime.embedding import AgentSessionOptions
+
+DEFAULT_OUTPUT = "batch"
+REPORT = "report.html"
+FAILED, OVER_BUDGET = 1, 3
+"""Exit codes; 3 also if tasks failed before the budget was spent."""
+UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
+    """Run ``pi batch`` and return the exit code."""
+    output = Path(arguments.text("output") or DEFAULT_OUTPUT)
+    match arguments.messages:
+        case ("report",):
+            return _report(output)
+        case ("report", folder):
+            return _report(Path(folder))
+        case ("view", id):
+            return _view(id, output, environ)
+        case ("resume",):
+            return _resume(output, arguments)
+        case ("resume", folder):
+            return _resume(Path(folder), arguments)
+        case ("run", file) | (file,) if file != "run":
+            return _run(Path(file), output, arguments)
+    raise UsageError(
+        "`pi batch` needs a file with tasks.",
+        hint="`pi batch tasks.jsonl -o dir`; `pi batch --help` shows all forms.",
+    )
+
+
+def _run(file: Path, output: Path, arguments: Arguments) -> int:
+    found = read_tasks(file)
+    for line in found.unreadable:
+        print_error(f"{file}:{line.line}: not run: {line.reason}")
+    return _start(found.tasks, output, _given(arguments), arguments, unreadable=found.unreadable)
+
+
+def _resume(output: Path, arguments: Arguments) -> int:
+    folder = BatchFolder(output.absolute())
+    before = folder.read_manifest().options
+    return _start(folder.read_tasks(), output, {**before, **_given(arguments)}, arguments)
+
+
+def _given(arguments: Arguments) -> dict[str, Any]:
+    """Return the options that a resumed batch uses again."""
+    once = {"help", "output", "dry_run", "redo", "filter", "slice", "shuffle", "predictions"}
+    given: dict[str, Any] = {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in arguments.options.items()
+        if name not in once
+    }
+    if "extension" in given:  # it may be resumed from elsewhere
+        given["extension"] = [str(Path(path).absolute()) for path in given["extension"]]
+    return given
+
+
+def _start(
+    tasks: Sequence[BatchTask],
+    output: Path,
+    given: dict[str, Any],
+    arguments: Arguments,
+    *,
+    unreadable: Sequence[UnreadableTask] = (),
+) -> int:
+    batch = _batch_options(given, arguments)
+    shuffle = arguments.text("shuffle")
+    chosen = select_tasks(
+        tasks,
+        matching=arguments.text("filter"),
+        part=arguments.text("slice"),
+        shuffle=None if shuffle is None else _whole(shuffle, "--shuffle"),
+    )
+    folder = BatchFolder(output.absolute())
+    options = _session_options(given)
+    names = file_names(task.id for task in tasks)
+    work = folder.path / "work"
+    if "dry_run" in arguments.options:
+        planned = BatchRun(chosen, folder, batch, options, work=work, names=names)
+        for task in planned.tasks:
+            sys.stdout.write(f"{one_line(task.id)}\t{one_line(task.prompt)[:70]}\n")
+        print_error(f"{len(planned.tasks)} tasks would run, {planned.skipped} are settled.")
+        return 0
+    with folder:
+        started = datetime.now(UTC).isoformat(timespec="seconds")
+        folder.write_request(BatchManifest(pi=__version__, options=given, started=started), tasks)
+        planned = BatchRun(chosen, folder, batch, options, work=work, names=names)
+        try:
+            code = run_until_signal(_watched(planned))
+        finally:
+            rows = latest(folder.results())
+            if (file := arguments.text("predictions")) is not None:
+                name = str(given.get("model") or "pi")
+                replace_file(Path(file), predictions(rows, folder.path, name), mode=None)
+    return code or _summary(chosen, rows, planned, output, unreadable=len(unreadable))
+
+
+async def _watched(planned: BatchRun) -> int:
+    """Run the tasks and show their progress."""
+    progress = _Progress(len(planned.tasks), live=sys.stderr.isatty())
+    if planned.skipped:
+        print_error(f"{planned.skipped} tasks have a result already; --redo runs them again.")
+    try:
+        async with aclosing(planned.results()) as results:
+            async for result in results:
+                progress.show(result, planned.budget.spent)
+    finally:
+        progress.end()
+    return 0
+
+
+class _Progress:
+    """A bar on a terminal, a line per attempt elsewhere."""
+
+    def __init__(self, total: int, *, live: bool) -> None:
+        self._total = total
+        self._live = live
+        self._statuses: dict[str, str] = {}
+        self._began = time.monotonic()
+        self._next = 0.0
+
+    def show(self, result: BatchResult, spent: float) -> None:
+        """Show one more result."""
+        self._statuses[result.id] = result.status
+        counts = Counter(self._statuses.values())
+        if not self._live:
+            error = f": {one_line(result.error)}" if result.error else ""
+            print_error(
+                f"{len(self._statuses)}/{self._total} {one_line(result.id)} {result.status}"
+                f" (attempt {result.attempt}, {result.seconds:.1f} s, ${result.cost:.4f}){error}"
+            )
+            return
+        now = time.monotonic()
+        if now < self._next and len(self._statuses) < self._total:
+            return
+        self._next = now + 0.1
+        share = len(self._statuses) / self._total if self._total else 1.0
+        rest = (now - self._began) / share * (1 - share)
+        bar = "█" * round(share * 20)
+        not_done = len(self._statuses) - counts["done"]
+        rewrite_line(
+            f"{bar:20} {len(self._statuses)}/{self._total}  {counts['done']} done,"
+            f" {not_done} not  ${spent:.2f}  {_clock(rest)} left\x1b[K"
+        )
+
+    def end(self) -> None:
+        """End the line of the bar."""
+        if self._live:
+            print_error("")
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
+
+
+def _summary(
+    chosen: Sequence[BatchTask],
+    rows: Mapping[str, BatchResult],
+    planned: BatchRun,
+    output: Path,
+    *,
+    unreadable: int,
+) -> int:
+    counts = Counter(rows[task.id].status if task.id in rows else "not run" for task in chosen)
+    counts["unreadable"] = unreadable
+    parts = [f"{count} {status}" for status, count in counts.items() if count]
+    spent = planned.budget.spent
+    print_error(
+        f"{', '.join(parts) or 'no tasks'}; ${spent:.4f}. Results: {output / 'results.jsonl'}"
+    )
+    if planned.was_stopped:
+        print_error(
+            f"The budget of ${planned.budget.limit:g} is spent."
+            f" `pi batch resume {output} --budget MORE` runs the rest."
+        )
+        return OVER_BUDGET
+    if counts["done"] == len(chosen) and not unreadable:
+        return 0
+    print_error(f"`pi batch report {output}` shows why; `pi batch resume {output}` tries again.")
+    return FAILED
+
+
+def _report(output: Path) -> int:
+    folder = BatchFolder(output.absolute())
+    tasks, rows = folder.read_tasks(), folder.results()
+    sys.stdout.write(sanitise(report_table(tasks, rows)))
+    page = folder.path / REPORT
+    replace_file(page, report_page(tasks, rows, folder.read_manifest()).encode(), mode=None)
+    print_error(f"Charts: {output / REPORT}")
+    return 0
+
+
+def _view(id: str, output: Path, environ: Mapping[str, str]) -> int:
+    folder = BatchFolder(output.absolute())
+    row = latest(folder.results()).get(id)
+    if row is None or row.session is None or not (folder.path / row.session).is_file():
+        raise UsageError(
+            f"There is no session of task {id!r} in {output}.",
+            hint="`pi batch report` lists the tasks; -o names the folder of the batch.",
+        )
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError(
+            "`pi batch view` needs a terminal.",
+            hint=f"The session is {folder.path / row.session}; `pi --export` writes it as a page.",
+        )
+    from pi.cli.interactive import run as run_on_screen  # deferred: draws
+
+    words = parse_arguments(["--session", str(folder.path / row.session)])
+    return run_on_screen(words, environ)
+
+
+def _batch_options(given: Mapping[str, Any], arguments: Arguments) -> BatchOptions:
+    def number(name: str) -> int | None:
+        text = given.get(name)
+        return None if text is None else _whole(text, f"--{name.replace('_', '-')}")
+
+    def dollars(name: str) -> float | None:
+        text = given.get(name)
+        return None if text is None else _dollars(text, f"--{name.replace('_', '-')}")
+
+    timeout = given.get("task_timeout")
+    retries, per_worker = number("retries"), number("per_worker")
+    if per_worker == 0:
+        raise UsageError("--per-worker must be at least 1.")
+    return BatchOptions(
+        workers=number("workers"),
+        per_worker=BatchOptions().per_worker if per_worker is None else per_worker,
+        retries=BatchOptions().retries if retries is None else retries,
+        limits=TaskLimits(
+            seconds=None if timeout is None else _seconds(timeout),
+            budget=dollars("task_budget"),
+            turns=number("turns"),
+        ),
+        budget=dollars("budget"),
+        isolation=cast(Isolation, given.get("isolation", "auto")),
+        redo=cast("Redo | None", arguments.text("redo")),
+        ray=given.get("ray"),
+    )
+
+
+def _session_options(given: Mapping[str, Any]) -> AgentSessionOptions:
+    options = AgentSessionOptions(report=print_error)
+    if (level := given.get("thinking")) in LEVELS:
+        options["thinking_level"] = cast(ThinkingLevel, level)
+    if "model" in given:
+        options["model"] = given["model"]
+    if "tools" in given:
+        options["tools"] = given["tools"]
+    if "system_prompt" in given:
+        options["system_prompt"] = given["system_prompt"]
+    if "append_system_prompt" in given:
+        options["append_system_prompt"] = "\n\n".join(given["append_system_prompt"])
+    if "no_context_files" in given:
+        options["context_files"] = []
+    if "extension" in given:
+        options["additional_extension_paths"] = given["extension"]
+    if "no_extensions" in given:
+        options["disable_extension_discovery"] = True
+    options["trust"] = approval(Arguments(options=dict(given)))
+    return options
+
+
+def _whole(text: str, option: str) -> int:
+    if not text.isdecimal():
+        raise UsageError(f"{option} {one_line(text)!r} is not a whole number.")
+    return int(text)
+
+
+def _dollars(text: str, option: str) -> float:
+    try:
+        value = float(text.removeprefix("$"))
+    except ValueError:
+        value = -1.0
+    if not 0 < value < float("inf"):
+        raise UsageError(f"{option} {one_line(text)!r} is not an amount.", hint="For example 2.50.")
+    return value
+
+
+def _seconds(text: str) -> float:
+    unit = text[-1:] if text[-1:] in UNITS else ""
+    try:
+        value = float(text.removesuffix(unit)) * UNITS[unit]
+    except ValueError:
+        value = -1.0
+    if not 0 < value < float("inf"):
+        raise UsageError(
+            f"--task-timeout {one_line(text)!r} is not a time.", hint="For example 90s, 10m, 1h."
+        )
+    return value

@@ -1,0 +1,269 @@
+"""Runs a batch: a queue of tasks, retries, the budget, and one row per attempt on the disk."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sys
+import tempfile
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import ExitStack, aclosing, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeAlias, Unpack
+
+from pi import __version__
+from pi.base.records import Record
+from pi.base.tasks import finish_despite_cancel
+from pi.coding.batch.budget import Budget, LocalGate
+from pi.coding.batch.execution import Isolation, TaskLimits, TaskRunner, WorkerSettings
+from pi.coding.batch.results import (
+    BatchFolder,
+    BatchManifest,
+    BatchResult,
+    attempts,
+    latest,
+)
+from pi.coding.batch.tasks import BatchTask, checked_tasks, file_names
+from pi.coding.batch.workers import WorkerLost, WorkerPool
+from pi.coding.files.working_copies import REPOSITORIES, sweep_working_copies
+from pi.coding.runtime.embedding import AgentSessionOptions
+
+Redo: TypeAlias = Literal["failed", "all"]
+RETRIED = frozenset({"error", "timeout"})
+"""Statuses that another attempt may change. A check that failed is a result."""
+PER_WORKER = 8
+
+
+class BatchOptions(Record):
+    """How a batch is run."""
+
+    workers: int | None = None
+    """Worker processes: by default one per processor; 0 runs all sessions in this process."""
+    per_worker: int = PER_WORKER
+    """Sessions at a time in each worker."""
+    retries: int = 2
+    """Further attempts after an error, a timeout or a lost worker."""
+    limits: TaskLimits = TaskLimits()
+    budget: float | None = None
+    """The most that all tasks may cost together, in US dollars, with what was spent before."""
+    isolation: Isolation = "auto"
+    redo: Redo | None = None
+    """Which settled tasks of an earlier run are run again."""
+    ray: str | None = None
+    """The address of a Ray cluster, or ``local``."""
+
+
+DEFAULTS = BatchOptions()
+
+
+class Engine(Protocol):
+    """Runs attempts somewhere."""
+
+    capacity: int
+
+    async def run(self, task: BatchTask, attempt: int) -> BatchResult:
+        """Run an attempt; raises ``WorkerLost``."""
+
+    async def close(self) -> None:
+        """End everything that runs."""
+
+
+class _OwnProcess:
+    """Runs the sessions in this process."""
+
+    def __init__(self, settings: WorkerSettings, budget: Budget, per_worker: int) -> None:
+        self.capacity = per_worker
+        self._runner = TaskRunner(settings, dict(os.environ))
+        self._gate = LocalGate(budget)
+
+    async def run(self, task: BatchTask, attempt: int) -> BatchResult:
+        """Run an attempt."""
+        return await self._runner.run(task, attempt, self._gate)
+
+    async def close(self) -> None:
+        """Nothing is left: cancelled sessions close themselves."""
+
+
+async def run_batch(
+    tasks: Iterable[BatchTask | Mapping[str, Any]],
+    *,
+    output: Path | str | None = None,
+    batch: BatchOptions = DEFAULTS,
+    **options: Unpack[AgentSessionOptions],
+) -> AsyncIterator[BatchResult]:
+    """Run tasks, each in a session of its own; yields every attempt that has ended.
+
+    With ``output`` all results are kept in that folder, and tasks that it has a result of are not
+    run again. ``options`` are those of ``create_agent_session``; worker processes need options that
+    can be pickled, ``BatchOptions(workers=0)`` takes any.
+
+    >>> async for result in run_batch([{"id": "a", "prompt": "Fix the test", "cwd": "repo"}]):
+    ...     print(result.id, result.status, result.cost)
+    """
+    given = checked_tasks(tasks)
+    folder = None if output is None else BatchFolder(Path(output).absolute())
+    with ExitStack() as stack:
+        if folder is not None:
+            stack.enter_context(folder)
+            stamp = datetime.now(UTC).isoformat(timespec="seconds")
+            folder.write_request(BatchManifest(pi=__version__, started=stamp), given)
+            work = folder.path / "work"
+        else:
+            work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pi-batch-")))
+        run = BatchRun(given, folder, batch, options, work=work)
+        async with aclosing(run.results()) as results:
+            async for result in results:
+                yield result
+
+
+class BatchRun:
+    """One run of a batch, in a folder that is open, or without one."""
+
+    def __init__(
+        self,
+        tasks: Sequence[BatchTask],
+        folder: BatchFolder | None,
+        batch: BatchOptions,
+        options: AgentSessionOptions,
+        *,
+        work: Path,
+        names: Mapping[str, str] | None = None,
+    ) -> None:
+        """``names`` are file names of ids; by default those of ``file_names``."""
+        self._folder = folder
+        self._batch = batch
+        before = [] if folder is None else folder.results()
+        self._attempts = attempts(before)
+        done = latest(before)
+        self.tasks = [task for task in tasks if self._is_open(done.get(task.id))]
+        self.skipped = len(tasks) - len(self.tasks)
+        self.budget = Budget(
+            batch.budget,
+            spent=0.0 if folder is None else folder.spent(),
+            record=None if folder is None else folder.note_spent,
+        )
+        self.was_stopped = False
+        """Whether the budget ended the run before all tasks had their attempts."""
+        self._settings = WorkerSettings(
+            options=options,
+            folder=None if folder is None else folder.path,
+            work=work,
+            isolation=batch.isolation,
+            limits=batch.limits,
+            names=file_names(task.id for task in tasks) if names is None else names,
+        )
+
+    def _is_open(self, row: BatchResult | None) -> bool:
+        """Whether a task is to be run."""
+        if row is None or self._batch.redo == "all":
+            return True
+        if self._batch.redo == "failed":
+            return row.status != "done"
+        return not row.is_settled
+
+    async def results(self) -> AsyncGenerator[BatchResult, None]:
+        """Run the tasks; yields each attempt after its row is on the disk."""
+        await self._sweep()
+        queue = deque((task, 1) for task in self.tasks)
+        ended: asyncio.Queue[BatchResult | BaseException] = asyncio.Queue()
+        engine = self._engine()
+        running: set[asyncio.Task[None]] = set()
+        awaited = 0
+        try:
+            while queue or awaited:
+                while queue and awaited < engine.capacity and not self.budget.is_spent:
+                    task, number = queue.popleft()
+                    work = self._attempt(engine, task, number, queue, ended)
+                    started = asyncio.create_task(work, name=f"batch task {task.id}")
+                    running.add(started)
+                    started.add_done_callback(running.discard)
+                    awaited += 1
+                if not awaited:
+                    break  # the budget is spent
+                for result in await self._saved([await ended.get()], ended):
+                    awaited -= 1
+                    self.was_stopped |= result.status == "stopped"
+                    yield result
+            self.was_stopped |= bool(queue)
+        finally:
+            for started in running:
+                started.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+            await engine.close()
+            with suppress(Exception):  # the first error is the one to report
+                await self._saved([], ended)
+
+    async def _sweep(self) -> None:
+        """Remove the folders that a killed run has left; this run has the lock of the batch."""
+        work = self._settings.work
+        if not work.is_dir():
+            return
+        await sweep_working_copies(work, environ=os.environ, discard=True)
+        for left in work.iterdir():
+            if left.name != REPOSITORIES:
+                await asyncio.to_thread(shutil.rmtree, left, ignore_errors=True)
+
+    async def _attempt(
+        self,
+        engine: Engine,
+        task: BatchTask,
+        number: int,
+        queue: deque[tuple[BatchTask, int]],
+        ended: asyncio.Queue[BatchResult | BaseException],
+    ) -> None:
+        """Run one attempt; one that may succeed later is queued again."""
+        attempt = self._attempts[task.id] = self._attempts.get(task.id, 0) + 1
+        try:
+            result = await engine.run(task, attempt)
+        except WorkerLost as lost:
+            result = BatchResult(
+                id=task.id, status="error", attempt=attempt, error=str(lost), cost=lost.cost
+            )
+        except Exception as error:  # the batch cannot go on: the driver raises it
+            ended.put_nowait(error)
+            return
+        if result.status in RETRIED and not result.is_final and number <= self._batch.retries:
+            # Not at once, as the cause may last, nor after the whole set.
+            queue.insert(engine.capacity, (task, number + 1))
+        ended.put_nowait(result)
+
+    async def _saved(
+        self,
+        arrived: list[BatchResult | BaseException],
+        ended: asyncio.Queue[BatchResult | BaseException],
+    ) -> list[BatchResult]:
+        """Save these results, and all others that have arrived, with one flush."""
+        while not ended.empty():
+            arrived.append(ended.get_nowait())
+        rows = [each for each in arrived if isinstance(each, BatchResult)]
+        if rows and self._folder is not None:
+            # To its end also when cancelled: the folder is closed then.
+            await finish_despite_cancel(asyncio.to_thread(self._folder.append, rows))
+        for each in arrived:
+            if isinstance(each, BaseException):
+                raise each
+        return rows
+
+    def _engine(self) -> Engine:
+        batch, environ = self._batch, dict(os.environ)
+        workers = batch.workers
+        if batch.ray is not None:
+            from pi.coding.batch.ray_engine import RayEngine  # deferred: an optional dependency
+
+            return RayEngine(
+                self._settings, self.budget, workers=workers, per_worker=batch.per_worker,
+                address=batch.ray, environ=environ,
+            )  # fmt: skip
+        if workers is None:  # Windows has no pipes that an event loop of a worker can read
+            workers = 0 if sys.platform == "win32" else os.cpu_count() or 1
+        if workers == 0:
+            return _OwnProcess(self._settings, self.budget, batch.per_worker)
+        size = max(1, len(self.tasks))
+        per_worker = min(batch.per_worker, size)
+        return WorkerPool(
+            self._settings, self.budget, workers=min(workers, size), per_worker=per_worker,
+            cwd=Path.cwd(), environ=environ,
+        )  # fmt: skip

@@ -1,0 +1,182 @@
+"""The tasks of a batch: one JSON object per line."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import field
+
+from pi.base.errors import PiError
+from pi.base.files import read_regular
+from pi.base.json_lines import BadLine, decode_line
+from pi.base.records import Record
+
+MAX_BYTES = 1024**3
+MAX_ID = 200
+
+
+class BatchProblem(PiError):
+    """A batch cannot be run as asked; the message says why."""
+
+
+class BatchTask(Record):
+    """One task. Without ``cwd`` and ``repo`` it runs in an empty folder of its own."""
+
+    id: str
+    prompt: str
+    cwd: str | None = None
+    """The folder to work in; a relative one begins at that of the task file."""
+    repo: str | None = None
+    """A git repository, as a path or URL, that is cloned instead of ``cwd``."""
+    base_commit: str | None = field(default=None, name="base_commit")
+    """The commit of ``repo`` to begin with; by default its HEAD."""
+    model: str | None = None
+    tools: tuple[str, ...] | None = None
+    budget: float | None = None
+    """The most that this task may cost, in US dollars."""
+    setup: str | None = None
+    """A shell command that prepares the folder."""
+    check: str | None = None
+    """A shell command whose exit code decides whether the task succeeded."""
+
+
+class UnreadableTask(Record):
+    """A line that is no task; the other lines are run."""
+
+    line: int
+    reason: str
+
+
+class TaskList(Record):
+    """The tasks of a file, and its lines that are none."""
+
+    tasks: tuple[BatchTask, ...]
+    unreadable: tuple[UnreadableTask, ...] = ()
+
+
+def read_tasks(path: Path) -> TaskList:
+    """Read a task file; raises ``FileAccessError``, and ``BatchProblem`` if it is empty."""
+    found = parse_tasks(read_regular(path, max_bytes=MAX_BYTES), path.absolute().parent)
+    if not found.tasks and not found.unreadable:
+        raise BatchProblem(f"{path} has no tasks.", hint='A task is {"id": "a", "prompt": "…"}.')
+    return found
+
+
+def parse_tasks(data: bytes, folder: Path) -> TaskList:
+    """Parse the lines of a task file that is in ``folder``."""
+    tasks: dict[str, BatchTask] = {}
+    lines: dict[str, int] = {}
+    unreadable: list[UnreadableTask] = []
+    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            task = _task(line, folder)
+            if task.id in tasks:
+                raise ValueError(f"the id {task.id!r} is that of line {lines[task.id]} already")
+        except ValueError as error:
+            unreadable.append(UnreadableTask(line=number, reason=str(error)))
+            continue
+        tasks[task.id], lines[task.id] = task, number
+    return TaskList(tasks=tuple(tasks.values()), unreadable=tuple(unreadable))
+
+
+def _task(line: bytes, folder: Path) -> BatchTask:
+    try:
+        value = decode_line(line)
+    except BadLine as error:
+        raise ValueError(error.reason) from error
+    try:
+        task = msgspec.convert(value, BatchTask)
+    except msgspec.ValidationError as error:
+        raise ValueError(str(error)) from error
+    check_task(task)
+    return _resolved(task, folder)
+
+
+def check_task(task: BatchTask) -> None:
+    """Raise ``ValueError`` for a task that cannot be run."""
+    if not task.id or len(task.id) > MAX_ID:
+        raise ValueError(f"the id must have 1 to {MAX_ID} characters")
+    if task.cwd is not None and task.repo is not None:
+        raise ValueError("a task has either cwd or repo")
+    if task.base_commit is not None and task.repo is None:
+        raise ValueError("base_commit needs repo")
+    if task.base_commit is not None and task.base_commit.startswith("-"):
+        raise ValueError("base_commit is not a commit")
+    if task.budget is not None and not 0 < task.budget < float("inf"):
+        raise ValueError("budget is not an amount")
+
+
+def checked_tasks(given: Iterable[BatchTask | Mapping[str, Any]]) -> list[BatchTask]:
+    """Return the tasks of a program; raises ``BatchProblem`` for the first that cannot be run."""
+    tasks: dict[str, BatchTask] = {}
+    for each in given:
+        try:
+            task = each if isinstance(each, BatchTask) else msgspec.convert(each, BatchTask)
+            check_task(task)
+            if task.id in tasks:
+                raise ValueError(f"the id {task.id!r} is that of another task already")
+        except ValueError as error:  # also of msgspec
+            raise BatchProblem(f"Not a task: {error}.") from error
+        tasks[task.id] = _resolved(task, Path.cwd())
+    return list(tasks.values())
+
+
+def _resolved(task: BatchTask, folder: Path) -> BatchTask:
+    """Return the task with absolute paths; relative ones begin at ``folder``."""
+    cwd = None if task.cwd is None else str(folder / task.cwd)
+    repo = task.repo
+    if repo is not None and not is_url(repo):
+        repo = str(folder / repo)
+    return msgspec.structs.replace(task, cwd=cwd, repo=repo)
+
+
+def is_url(repo: str) -> bool:
+    """Whether git takes ``repo`` for an address: ``https://host/x`` or ``host:x``, not a path."""
+    return re.match(r"[A-Za-z][\w+.-]*://|[\w][\w.@-]+:", repo) is not None
+
+
+def select_tasks(
+    tasks: Sequence[BatchTask],
+    *,
+    matching: str | None = None,
+    part: str | None = None,
+    shuffle: int | None = None,
+) -> list[BatchTask]:
+    """Select tasks by a regular expression of their id, then shuffle, then take ``a:b`` of them."""
+    chosen = list(tasks)
+    if matching is not None:
+        try:
+            pattern = re.compile(matching)
+        except re.error as error:
+            raise BatchProblem(f"--filter {matching!r} is not a pattern: {error}") from error
+        chosen = [task for task in chosen if pattern.search(task.id)]
+    if shuffle is not None:
+        random.Random(shuffle).shuffle(chosen)
+    if part is not None:
+        if not (match := re.fullmatch(r"(-?\d+)?:(-?\d+)?", part)):
+            raise BatchProblem(f"--slice {part!r} is not a range.", hint="For example 0:50.")
+        first, last = (int(number) if number else None for number in match.groups())
+        chosen = chosen[first:last]
+    return chosen
+
+
+def file_names(ids: Iterable[str]) -> dict[str, str]:
+    """Return a file name for each id: the id itself where it is one, else similar and unique."""
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    for id in ids:
+        name = plain = re.sub(r"[^A-Za-z0-9._-]+", "-", id).strip(".-") or "task"
+        number = 1
+        while name.lower() in taken:  # some file systems ignore case
+            number += 1
+            name = f"{plain}-{number}"
+        taken.add(name.lower())
+        names[id] = name
+    return names

@@ -1,0 +1,1 @@
+"""The relay of shared sessions: forwards sealed frames, keeps sealed shares, reads neither."""

@@ -1,0 +1,377 @@
+"""The relay as a web server."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import mimetypes
+import re
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from aiohttp import WSMsgType, web
+
+from pi.base.errors import PiError
+from pi.base.records import Record
+from pi.base.tasks import TaskScope
+from pi.relay.bind import Bind
+from pi.relay.limits import AddressLimits, Limits
+from pi.relay.metrics import Metrics
+from pi.relay.rooms import FULL, RESTARTING, Refused, Rooms
+from pi.relay.shares import Shares, StoreFull
+from pi.relay.sockets import SocketConnection
+
+ROOM_ID: Final = re.compile(r"[A-Za-z0-9_-]{22}")
+HEARTBEAT_SECONDS: Final = 20.0
+"""A connection that does not answer a ping for half as long is dead."""
+DRAIN_SECONDS: Final = 5.0
+CLOSE_SECONDS: Final = 5.0
+TIDY_SECONDS: Final = 5.0
+WEB: Final = Path(__file__).parent / "web"
+"""The browser client: files that are served as they are."""
+NO_WEB = """\
+This is a relay of pi. It forwards sealed frames of shared sessions and cannot read them.
+Join a session from a terminal: pi join LINK
+"""
+HEADERS: Final = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:;"
+        " connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none';"
+        " frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+    ),
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+class RelayOptions(Record):
+    """How a relay runs."""
+
+    bind: Bind
+    limits: Limits = Limits()
+    store: Path | None = None
+    """The folder for shares; ``None`` keeps them in memory."""
+    cluster: str = ""
+    """Address of NATS, if several processes are one relay."""
+    trust_proxy: bool = False
+    """Whether ``X-Forwarded-For`` is believed."""
+
+
+class Relay:
+    """One process of a relay."""
+
+    def __init__(
+        self,
+        options: RelayOptions,
+        *,
+        report: Callable[[str], None],
+        now: Callable[[], float] = time.monotonic,
+        now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+    ) -> None:
+        self.options = options
+        self.metrics = Metrics()
+        self.rooms = Rooms(options.limits, self.metrics, now)
+        self.shares = Shares(options.limits, now_ms, options.store)
+        self.addresses = AddressLimits(options.limits, now)
+        self.address = ""
+        """Where it listens, once started."""
+        self._report = report
+        self._tasks = TaskScope(report=lambda what, error: report(f"{what} failed: {error!r}"))
+        self._runner: web.AppRunner | None = None
+        self._sockets: set[SocketConnection] = set()
+        self._draining = False
+        self._cluster: Any = None
+        self._files = _web_files()
+
+    # Life -----------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Listen; raises ``PiError`` if that is not possible."""
+        if self.options.cluster:
+            from pi.relay.cluster import Cluster  # lazy: needs the extra ``cluster``
+
+            self._cluster = Cluster(self.rooms, self._tasks, self._report)
+            await self._cluster.connect(self.options.cluster)
+        app = web.Application(client_max_size=self.options.limits.share_bytes + 1024)
+        app.add_routes(
+            [
+                web.get("/", self._page),
+                web.get("/healthz", self._health),
+                web.get("/metrics", self._metrics_page),
+                web.get("/r/{room}", self._socket),
+                web.post("/s", self._share),
+                web.get("/s/{id}", self._share_page),
+                web.get("/s/{id}/raw", self._share_raw),
+                web.delete("/s/{id}", self._revoke),
+                web.get("/{file}", self._file),
+            ]
+        )
+        self._runner = web.AppRunner(
+            app, access_log=None, handle_signals=False, shutdown_timeout=DRAIN_SECONDS
+        )
+        await self._runner.setup()
+        bind = self.options.bind
+        site: web.BaseSite
+        if bind.path:
+            Path(bind.path).unlink(missing_ok=True)
+            site = web.UnixSite(self._runner, bind.path)
+        else:
+            site = web.TCPSite(self._runner, bind.host, bind.port, backlog=1024)
+        try:
+            await site.start()
+        except OSError as error:
+            await self.close()
+            where = bind.path or f"{bind.host}:{bind.port}"
+            raise PiError(
+                f"The relay cannot listen on {where}: {error.strerror}",
+                hint="Choose another place with RELAY_BIND or --bind.",
+            ) from error
+        self.address = _address(self._runner, bind)
+        self._tasks.start(self._tidy(), name="tidy")
+
+    async def close(self) -> None:
+        """Stop accepting, close all sockets with a code that means "connect again", and end."""
+        self._draining = True
+        for connection in list(self._sockets):
+            connection.close(RESTARTING, "the relay restarts")
+        if self._runner is not None:
+            await self._runner.cleanup()
+        if self._cluster is not None:
+            await self._cluster.close()
+        await self._tasks.close()
+        if self.options.bind.path:
+            Path(self.options.bind.path).unlink(missing_ok=True)
+
+    async def _tidy(self) -> None:
+        while True:
+            await asyncio.sleep(TIDY_SECONDS)
+            self.rooms.expire()
+            self.shares.expire()
+            self.addresses.forget_idle()
+
+    # WebSockets -----------------------------------------------------------------------------------
+
+    async def _socket(self, request: web.Request) -> web.StreamResponse:
+        limits = self.options.limits
+        room_id, role = request.match_info["room"], request.query.get("role", "guest")
+        if not ROOM_ID.fullmatch(room_id) or role not in ("host", "guest"):
+            raise web.HTTPBadRequest(text="Use /r/ROOM?role=host or /r/ROOM?role=guest.\n")
+        if self._draining:
+            raise web.HTTPServiceUnavailable(text="The relay restarts.\n")
+        socket = web.WebSocketResponse(
+            heartbeat=HEARTBEAT_SECONDS,
+            compress=False,  # sealed frames do not compress, and a context costs 40 KB
+            max_msg_size=limits.frame_bytes,
+            timeout=CLOSE_SECONDS,
+        )
+        if not socket.can_prepare(request):
+            raise web.HTTPUpgradeRequired(text="This is for WebSockets.\n")
+        await socket.prepare(request)
+        transport = request.transport
+        if transport is None:
+            return socket
+        connection = SocketConnection(socket, transport, self._tasks)
+        address = self._address_of(request)
+        if not self.addresses.connect(address):
+            self.metrics.refused("address")
+            await socket.close(code=FULL, message=b"too many connections from this address")
+            return socket
+        self._sockets.add(connection)
+        try:
+            if role == "host":
+                await self._serve_host(request, socket, connection, room_id, address)
+            else:
+                await self._serve_guest(socket, connection, room_id)
+        except Refused as refusal:
+            self.metrics.refused(str(refusal.code))
+            await socket.close(code=refusal.code, message=refusal.reason.encode())
+        finally:
+            self._sockets.discard(connection)
+            self.addresses.disconnect(address)
+        return socket
+
+    async def _serve_host(
+        self,
+        request: web.Request,
+        socket: web.WebSocketResponse,
+        connection: SocketConnection,
+        room_id: str,
+        address: str,
+    ) -> None:
+        hash_, secret = (
+            _decoded(request.headers.get(name, "")) for name in ("Pi-Takeover-Hash", "Pi-Takeover")
+        )
+        if self._cluster is not None:
+            if self.rooms.find(room_id) is None:
+                await self._cluster.claim(room_id, secret)
+            await self._cluster.serve(room_id)
+        room = self.rooms.open(
+            room_id, connection, takeover_hash=hash_, takeover=secret, address=address
+        )
+        try:
+            async for message in socket:
+                if message.type is WSMsgType.BINARY:
+                    self.rooms.from_host(room, connection, message.data)
+                elif message.type is WSMsgType.TEXT:
+                    self.rooms.host_text(room, connection, message.data)
+        finally:
+            self.rooms.host_left(room, connection)
+
+    async def _serve_guest(
+        self, socket: web.WebSocketResponse, connection: SocketConnection, room_id: str
+    ) -> None:
+        visit = None
+        if self.rooms.find(room_id) is None and self._cluster is not None:
+            visit = await self._cluster.visit(room_id, connection)
+        if visit is not None:
+            try:
+                async for message in socket:
+                    if message.type is WSMsgType.BINARY:
+                        visit.send(message.data)
+            finally:
+                visit.leave()
+            return
+        room, guest = self.rooms.join(room_id, connection)
+        try:
+            async for message in socket:
+                if message.type is WSMsgType.BINARY:
+                    self.rooms.from_guest(room, guest, message.data)
+        finally:
+            self.rooms.guest_left(room, guest)
+
+    def _address_of(self, request: web.Request) -> str:
+        if self.options.trust_proxy or self.options.bind.path:
+            sent = request.headers.get("X-Forwarded-For", "")
+            if last := sent.rpartition(",")[2].strip():  # the one that our own proxy has added
+                return last
+        return request.remote or ""
+
+    # Pages ----------------------------------------------------------------------------------------
+
+    async def _page(self, request: web.Request) -> web.Response:
+        return self._served("index.html") or web.Response(text=NO_WEB, headers=HEADERS)
+
+    async def _file(self, request: web.Request) -> web.Response:
+        if (found := self._served(request.match_info["file"])) is None:
+            raise web.HTTPNotFound(text="Not found.\n")
+        return found
+
+    def _served(self, name: str) -> web.Response | None:
+        if (found := self._files.get(name)) is None:
+            return None
+        body, kind = found
+        return web.Response(body=body, content_type=kind, charset="utf-8", headers=HEADERS)
+
+    async def _health(self, request: web.Request) -> web.Response:
+        if self._draining:
+            return web.Response(status=503, text="draining\n")
+        if self._cluster is not None and not self._cluster.connected:
+            return web.Response(status=503, text="NATS is not connected\n")
+        return web.Response(text="ok\n")
+
+    async def _metrics_page(self, request: web.Request) -> web.Response:
+        guests = sum(len(room.guests) for room in self.rooms)
+        hosts = sum(room.host is not None for room in self.rooms)
+        gauges = {
+            "rooms": len(self.rooms),
+            "hosts": hosts,
+            "guests": guests,
+            "connections": len(self._sockets),
+            "shares": len(self.shares),
+            "share_bytes": self.shares.size,
+        }
+        return web.Response(text=self.metrics.text(gauges))
+
+    # Shares ---------------------------------------------------------------------------------------
+
+    async def _share(self, request: web.Request) -> web.Response:
+        if not self.addresses.share(self._address_of(request)):
+            raise web.HTTPTooManyRequests(text="Too many shares from this address.\n")
+        sent = request.headers.get("Pi-Expires", "")
+        if sent and not sent.isdecimal():
+            raise web.HTTPBadRequest(text="Pi-Expires is a number of seconds.\n")
+        data = await request.read()  # aiohttp answers 413 above ``client_max_size``
+        if len(data) > self.options.limits.share_bytes:
+            raise web.HTTPRequestEntityTooLarge(self.options.limits.share_bytes, len(data))
+        if len(data) < 30 or data[0] != 1:
+            raise web.HTTPBadRequest(text="This is not a sealed share of version 1.\n")
+        try:
+            new = await self.shares.add(data, int(sent[:9]) if sent else None)
+        except StoreFull:
+            raise web.HTTPInsufficientStorage(text="The relay has no space left.\n") from None
+        about = {"id": new.id, "revoke": new.revoke, "expires": new.expires}
+        return web.json_response(about, status=201, headers={"Cache-Control": "no-store"})
+
+    async def _share_page(self, request: web.Request) -> web.Response:
+        if not self.shares.exists(request.match_info["id"]):
+            raise web.HTTPNotFound(text="This share does not exist, or not any more.\n")
+        return self._served("share.html") or web.Response(
+            text="The link opens in the browser client, which this relay does not have.\n",
+            headers=HEADERS,
+        )
+
+    async def _share_raw(self, request: web.Request) -> web.Response:
+        data = await self.shares.read(request.match_info["id"])
+        if data is None:
+            raise web.HTTPNotFound(text="This share does not exist, or not any more.\n")
+        return web.Response(body=data, content_type="application/octet-stream", headers=HEADERS)
+
+    async def _revoke(self, request: web.Request) -> web.Response:
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        known = scheme == "Bearer" and await self.shares.revoke(request.match_info["id"], token)
+        if not known:
+            raise web.HTTPNotFound(text="No such share, or the token is wrong.\n")
+        return web.Response(status=204)
+
+
+async def serve(
+    options: RelayOptions,
+    *,
+    report: Callable[[str], None],
+    ready: Callable[[str], None],
+) -> None:
+    """Run a relay until SIGTERM or SIGINT; ``ready`` is called with its address."""
+    relay = Relay(options, report=report)
+    await relay.start()
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with suppress(NotImplementedError):  # on Windows: there Ctrl-C ends ``asyncio.run``
+            loop.add_signal_handler(number, ended.set)
+    try:
+        ready(relay.address)
+        await ended.wait()
+    finally:
+        await relay.close()
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)) if text else b""
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def _address(runner: web.AppRunner, bind: Bind) -> str:
+    if bind.path:
+        return f"unix:{bind.path}"
+    host, port = runner.addresses[0][:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _web_files() -> dict[str, tuple[bytes, str]]:
+    """The files of the browser client; none if it was not built in."""
+    if not WEB.is_dir():
+        return {}
+    return {
+        path.name: (path.read_bytes(), mimetypes.guess_type(path.name)[0] or "text/plain")
+        for path in sorted(WEB.iterdir())
+        if path.is_file() and path.suffix != ".py"
+    }

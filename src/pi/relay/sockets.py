@@ -1,0 +1,77 @@
+"""A WebSocket of aiohttp as a ``Connection`` of a room."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, Final
+
+from aiohttp import web
+
+from pi.base.tasks import TaskScope
+
+HIGH_WATER: Final = 64 * 1024 * 1024
+"""Never reached: rooms disconnect a receiver long before."""
+CLOSE_SECONDS: Final = 5.0
+_ABORT_ABOVE: Final = 256 * 1024
+
+
+class SocketConnection:
+    """Sends without waiting, so that no receiver delays another one."""
+
+    def __init__(
+        self, socket: web.WebSocketResponse, transport: asyncio.Transport, tasks: TaskScope
+    ) -> None:
+        self._socket = socket
+        self._transport = transport
+        self._tasks = tasks
+        self._closing = False
+        # aiohttp waits in ``send_bytes`` above this mark, and only there. With a mark that is never
+        # reached it writes at once; how much is unsent is what ``unsent`` is for.
+        transport.set_write_buffer_limits(high=HIGH_WATER)
+
+    @property
+    def unsent(self) -> int:
+        """Bytes in the buffer of the transport."""
+        return self._transport.get_write_buffer_size()
+
+    def send(self, data: bytes) -> None:
+        """Send a binary message, if the socket is open."""
+        if not self._closing:
+            self._now(self._socket.send_bytes(data))
+
+    def send_text(self, text: str) -> None:
+        """Send a text message, if the socket is open."""
+        if not self._closing:
+            self._now(self._socket.send_str(text))
+
+    def close(self, code: int, reason: str) -> None:
+        """Close the socket; at once if its other side does not read."""
+        if self._closing:
+            return
+        self._closing = True
+        if self.unsent > _ABORT_ABOVE:
+            self._transport.abort()
+            return
+        self._tasks.start(self._close(code, reason), name="close a socket")
+
+    async def _close(self, code: int, reason: str) -> None:
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self._socket.close(code=code, message=reason.encode())
+        except (TimeoutError, ConnectionError):
+            # Only then: a reset would take the close code from a client that has not read it yet.
+            self._transport.abort()
+
+    def _now(self, sending: Coroutine[Any, Any, None]) -> None:
+        """Run a coroutine that does not wait: a task for each message costs more than the send."""
+        try:
+            sending.send(None)
+        except StopIteration:
+            return
+        except (ConnectionError, RuntimeError):  # it was closed by the other side
+            self._closing = True
+            return
+        sending.close()
+        self._closing = True
+        self._transport.abort()

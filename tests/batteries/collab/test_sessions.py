@@ -1,0 +1,484 @@
+"""Whole sessions: a host and guests over a real relay."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pi.base.errors import PiError
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.testing import calls, says
+from tests.batteries.collab.sessions import Gate, Person, person, relay_running, until
+
+LONG = " ".join(f"word{number}" for number in range(200))
+
+
+def texts(who: Person) -> list[str]:
+    """The texts of all messages, with their authors."""
+    found = []
+    for line in who.lines:
+        entry = json.loads(line)
+        message = entry.get("message") or {}
+        author = (message.get("meta") or entry.get("meta") or {}).get("author", "")
+        content = message.get("content")
+        if message.get("role") in ("user", "assistant") and isinstance(content, list):
+            shown = "".join(block.get("text", "") for block in content)
+            found.append(f"{author}:{shown}" if author else shown)
+    return found
+
+
+async def test_a_guest_has_the_log_of_the_host_byte_for_byte(tmp_path: Path) -> None:
+    steps = (says("Hello there."), calls("bash", command="echo out"), says("Done."), says("Yes."))
+    async with (
+        relay_running() as relay,
+        person(tmp_path, "hanna", *steps) as hanna,
+        person(tmp_path, "gus") as gus,
+    ):
+        await hanna.session.prompts.prompt("First.")
+        await hanna.run(f"/collab {relay.address}")
+        assert "pi join" in hanna.ui.texts[-1]
+        await gus.join(hanna.link())
+        assert gus.lines == hanna.lines
+        await hanna.session.prompts.prompt("Run it.")
+        await gus.session.prompts.prompt("And then?")
+        await until(lambda: texts(hanna)[-1] == "Yes.")
+        assert texts(hanna)[-2:] == ["gus:And then?", "Yes."]
+        await until(lambda: gus.file == hanna.file)
+        assert gus.lines == hanna.lines
+        assert not gus.session.info.runs_here
+        path = gus.session.entries.log.file
+        assert path is not None
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        guest = gus.sharing.guest
+        assert guest is not None
+        await until(lambda: [p["name"] for p in guest.participants] == ["hanna", "gus"])
+        assert "can write" in hanna.ui.notices[-1]
+
+
+@pytest.mark.behaviour("view-only-guests-cannot-act")
+async def test_a_view_only_guest_reads_and_cannot_write(tmp_path: Path) -> None:
+    async with (
+        relay_running() as relay,
+        person(tmp_path, "hanna", says("One."), says("Two.")) as hanna,
+        person(tmp_path, "vic") as vic,
+    ):
+        await hanna.session.prompts.prompt("First.")
+        await hanna.run(f"/collab view {relay.address}")
+        assert hanna.link() not in hanna.ui.texts[-1]
+        await vic.join(hanna.link(view=True))
+        with pytest.raises(PiError, match="read-only"):
+            await vic.session.prompts.prompt("Let me.")
+        vic.session.runs.abort()
+        guest = vic.sharing.guest
+        assert guest is not None
+        # A client that ignores its link is refused by the host.
+        guest.room._send({"t": "prompt", "id": "1", "text": "Let me!"}, prove=False)
+        guest.client.wake()
+        host = hanna.sharing.host
+        assert host is not None
+        await until(lambda: host.room.rejected)
+        await hanna.session.prompts.prompt("Second.")
+        await until(lambda: vic.lines == hanna.lines)
+        assert texts(hanna) == ["First.", "One.", "Second.", "Two."]
+        assert "view only" in str(vic.ui.status["collab"])
+
+
+@pytest.mark.behaviour("guests-join-in-the-middle-of-an-answer")
+async def test_a_guest_who_joins_in_the_middle_of_an_answer_sees_it_at_once(
+    tmp_path: Path,
+) -> None:
+    gate = Gate()
+    async with (
+        relay_running() as relay,
+        person(tmp_path, "hanna", says(LONG), more=(gate.extension,)) as hanna,
+        person(tmp_path, "early") as early,
+        person(tmp_path, "late") as late,
+    ):
+        await hanna.run(f"/collab {relay.address}")
+        await early.join(hanna.link())
+        seen: dict[str, list[Any]] = {"early": [], "late": []}
+        early.session.subscribe(seen["early"].append)
+        late.session.subscribe(seen["late"].append)
+        gate.close(after=100)
+        running = asyncio.create_task(hanna.session.prompts.prompt("Go."))
+        await gate.reached.wait()
+        await late.join(hanna.link(view=True))
+
+        def partial() -> str:
+            starts = [e.message for e in seen["late"] if type(e).__name__ == "MessageStart"]
+            found = [each for each in starts if type(each).__name__ == "AssistantMessage"]
+            return "".join(b.text for b in found[-1].content) if found else ""
+
+        await until(lambda: "word50" in partial())
+        at_join = partial()
+        assert LONG.startswith(at_join.rstrip())
+        gate.open.set()
+        await running
+        await until(lambda: late.lines == hanna.lines == early.lines)
+
+        def streamed(events: list[Any]) -> str:
+            found = [e for e in events if type(e).__name__ == "MessageUpdate"]
+            inner = [e.assistant_message_event for e in found]
+            return "".join(e.delta for e in inner if type(e).__name__ == "TextDelta")
+
+        assert streamed(seen["early"]) == LONG
+        assert at_join + streamed(seen["late"]) == LONG, "nothing twice, nothing missing"
+        updates = [e for e in seen["early"] if type(e).__name__ == "MessageUpdate"]
+        assert len(updates) < 100, "growing texts are merged"
+
+
+async def test_guests_steer_and_abort(tmp_path: Path) -> None:
+    gate = Gate()
+    steps = (says(LONG), says("Steered."), says(LONG), says("Later."))
+    async with (
+        relay_running() as relay,
+        person(tmp_path, "hanna", *steps, more=(gate.extension,)) as hanna,
+        person(tmp_path, "gus") as gus,
+    ):
+        await hanna.run(f"/collab {relay.address}")
+        await gus.join(hanna.link())
+        gate.close(after=20)
+        running = asyncio.create_task(hanna.session.prompts.prompt("Go."))
+        await gate.reached.wait()
+        await until(lambda: not gus.session.runs.idle)
+        await gus.session.prompts.steer("Left!")
+        gate.open.set()
+        await running
+        await until(lambda: gus.session.runs.idle)
+        assert texts(hanna)[-2:] == ["gus:Left!", "Steered."]
+        gate.close(after=20)
+        running = asyncio.create_task(hanna.session.prompts.prompt("Again."))
+        await gate.reached.wait()
+        await until(lambda: not gus.session.runs.idle)
+        gus.session.runs.abort()
+        await until(lambda: hanna.session.runs.idle)
+        gate.open.set()
+        await running
+        await until(lambda: gus.session.runs.idle and gus.lines == hanna.lines)
+        assert json.loads(hanna.lines[-1])["message"]["stopReason"] == "aborted"
+
+
+async def test_compaction_and_moves_in_the_tree_keep_guests_in_step(tmp_path: Path) -> None:
+    steps = (
+        *(says(f"Answer {n}. {LONG}") for n in range(4)),
+        says("## Summary\nAll."),
+        says("All."),
+    )
+    async with (
+        relay_running() as relay,
+        person(tmp_path, "hanna", *steps) as hanna,
+        person(tmp_path, "gus") as gus,
+    ):
+        for number in range(4):
+            await hanna.session.prompts.prompt(f"Question {number}. {LONG}")
+        await hanna.run(f"/collab {relay.address}")
+        await gus.join(hanna.link())
+        first = json.loads(hanna.lines[-3])["id"]
+        await hanna.session.tree.go_to(first)
+        log = gus.session.entries.log
+        await until(lambda: log.leaf_id == hanna.session.entries.log.leaf_id)
+        hanna.session.settings.override({"compaction.keepRecentTokens": 50})
+        await hanna.session.compaction.compact()
+        await until(lambda: gus.file == hanna.file)
+        assert json.loads(gus.lines[-1])["type"] == "compaction"
+        assert log.leaf_id == hanna.session.entries.log.leaf_id
+
+
+@pytest.mark.behaviour("an-old-link-never-shows-another-session")
+async def test_another_session_is_shared_only_if_the_host_wants_that(tmp_path: Path) -> None:
+    async with (
+        relay_running() as relay,
+        person(tmp_path, "hanna", says("One."), says("Two.")) as hanna,
+        person(tmp_path, "gus") as gus,
+    ):
+        await hanna.session.prompts.prompt("First.")
+        await hanna.run(f"/collab {relay.address}")
+        await gus.join(hanna.link())
+        hanna.ui.choice = "Stay in this session"
+        assert (await hanna.session.sessions.new()).cancelled
+        assert "shared with 1 guest" in hanna.ui.questions[-1]
+        hanna.ui.choice = "Share the other session, too"
+        user = json.loads(hanna.lines[-2])["id"]
+        assert not (await hanna.session.sessions.fork(user)).cancelled
+        header = hanna.session.entries.log.header
+        await until(lambda: gus.session.entries.log.header.id == header.id)
+        await hanna.session.prompts.prompt("Again.")
+        await until(lambda: gus.file == hanna.file)
+        assert texts(gus) == ["Again.", "Two."]
+        hanna.ui.choice = "Stop sharing"
+        await hanna.session.sessions.new()
+        assert hanna.sharing.host is None
+        await until(lambda: gus.session.info.runs_here)
+        assert any("another session" in each for each in gus.ui.notices)
+
+
+@pytest.mark.behaviour("short-network-changes-do-not-end-rooms")
+async def test_the_relay_is_killed_in_the_middle_of_a_stream_and_both_resume(
+    tmp_path: Path,
+) -> None:
+    gate = Gate()
+    async with (
+        relay_running() as relay,
+        person(tmp_path, "hanna", says(LONG), says("End."), more=(gate.extension,)) as hanna,
+        person(tmp_path, "gus") as gus,
+    ):
+        await hanna.run(f"/collab {relay.address}")
+        await gus.join(hanna.link())
+        gate.close(after=100)
+        running = asyncio.create_task(hanna.session.prompts.prompt("Go."))
+        await gate.reached.wait()
+        await until(lambda: not gus.session.runs.idle)
+        await relay.stop()
+        host, guest = hanna.sharing.host, gus.sharing.guest
+        assert host is not None
+        assert guest is not None
+        await until(lambda: not host.client.is_open and not guest.client.is_open)
+        epoch = host.room.epoch
+        gate.open.set()
+        await running  # the host goes on alone
+        assert "reconnecting" in str(gus.ui.status["collab"])
+        sending = asyncio.create_task(gus.session.prompts.prompt("Typed meanwhile."))
+        await relay.start()
+        await until(lambda: guest.room.state == "live")
+        await sending
+        await until(lambda: texts(hanna)[-1] == "End.")
+        await until(lambda: gus.file == hanna.file)
+        assert host.room.epoch != epoch
+        assert texts(hanna).count("gus:Typed meanwhile.") == 1
+        assert gus.session.runs.idle
+
+
+async def test_the_host_stops_and_the_guest_is_back_in_its_own_session(tmp_path: Path) -> None:
+    async with (
+        relay_running() as relay,
+        person(tmp_path, "hanna", says("One.")) as hanna,
+        person(tmp_path, "gus", says("Mine.")) as gus,
+    ):
+        await gus.session.prompts.prompt("My own.")
+        own = gus.lines
+        await hanna.session.prompts.prompt("First.")
+        await hanna.run(f"/collab {relay.address}")
+        link = hanna.link()
+        await gus.join(link)
+        await hanna.run("/collab stop")
+        await until(lambda: gus.session.info.runs_here)
+        assert gus.lines == own
+        assert any("stopped sharing" in each for each in gus.ui.notices)
+        assert relay.relay is not None
+        assert len(relay.relay.rooms) == 0
+        await gus.run(f"/join {link}")
+        assert gus.session.info.runs_here
+        await hanna.run("/collab status")
+        assert "not shared" in hanna.ui.texts[-1]
+
+
+async def test_a_guest_leaves_and_opens_other_sessions(tmp_path: Path) -> None:
+    async with (
+        relay_running() as relay,
+        person(tmp_path, "hanna", says("One.")) as hanna,
+        person(tmp_path, "gus", says("Mine.")) as gus,
+    ):
+        await hanna.session.prompts.prompt("First.")
+        await hanna.run(f"/collab {relay.address}")
+        host = hanna.sharing.host
+        assert host is not None
+        await gus.join(hanna.link())
+        await gus.run("/leave")
+        assert gus.session.info.runs_here
+        await until(lambda: len(host.participants) == 1)
+        await gus.join(hanna.link())
+        await gus.session.sessions.new()
+        await until(lambda: len(host.participants) == 1)
+        assert gus.sharing.guest is None
+        await gus.session.prompts.prompt("Here.")
+        assert texts(hanna) == ["First.", "One."]
+
+
+@pytest.mark.behaviour("guest-dialog-resolves")
+async def test_guests_who_may_write_answer_dialogs(tmp_path: Path) -> None:
+    state: dict[str, ExtensionAPI] = {}
+    async with (
+        relay_running() as relay,
+        person(tmp_path, "hanna", says("x"), more=(lambda pi: state.update(pi=pi),)) as hanna,
+        person(tmp_path, "gus") as gus,
+        person(tmp_path, "vic") as vic,
+    ):
+        await hanna.session.prompts.prompt("First.")
+        await hanna.run(f"/collab {relay.address}")
+        await gus.join(hanna.link())
+        await vic.join(hanna.link(view=True))
+        host = hanna.sharing.host
+        assert host is not None
+        await until(lambda: len(host.room.writers) == 1 and len(host.participants) == 3)
+        hanna.ui.waits = asyncio.get_running_loop().create_future()
+        gus.ui.choice = "Blue"
+        answer = await state["pi"].context.ui.select("Which colour?", ["Red", "Blue"])
+        assert answer == "Blue"
+        assert "Which colour?" in gus.ui.questions[0]
+        assert vic.ui.questions == []
+        # The host answers: the dialog of the guest closes.
+        gus.ui.waits = asyncio.get_running_loop().create_future()
+        hanna.ui.waits = asyncio.get_running_loop().create_future()
+        asked = asyncio.create_task(state["pi"].context.ui.select("Again?", ["Red", "Blue"]))
+        await until(lambda: len(gus.ui.questions) == 2)
+        hanna.ui.waits.set_result("Red")
+        assert await asked == "Red"
+        guest = gus.sharing.guest
+        assert guest is not None
+        await until(lambda: not guest._dialogs)
+
+
+async def test_two_starts_at_once_make_one_room(tmp_path: Path) -> None:
+    async with relay_running() as relay, person(tmp_path, "hanna") as hanna:
+        await asyncio.gather(*(hanna.run(f"/collab {relay.address}") for _ in range(3)))
+        assert relay.relay is not None
+        assert len(relay.relay.rooms) == 1
+
+
+async def test_without_a_relay_the_host_starts_one_here(tmp_path: Path) -> None:
+    async with (
+        person(tmp_path, "hanna", says("One.")) as hanna,
+        person(tmp_path, "gus") as gus,
+    ):
+        await hanna.session.prompts.prompt("First.")
+        await hanna.run("/collab")
+        assert "Only this machine" in hanna.ui.texts[-1]
+        assert hanna.link().startswith("ws://127.0.0.1:")
+        await gus.join(hanna.link())
+        assert gus.lines == hanna.lines
+        await hanna.run("/collab status")
+        assert "gus (can write)" in hanna.ui.texts[-1]
+
+
+@pytest.mark.parametrize(
+    ("command", "problem"),
+    [
+        ("/collab nonsense", "Unknown action nonsense"),
+        ("/collab ws://relay.example.com", "without TLS"),
+        ("/collab 127.0.0.1:9", "cannot be reached"),
+        ("/collab stop", "not shared"),
+        ("/leave", "not in a shared session"),
+        ("/join", "needs a link"),
+        ("/join relay.example.com/r/x", "not a link"),
+        ("/join ROOM#KEY", "names no relay"),
+    ],
+)
+async def test_errors_are_one_line(tmp_path: Path, command: str, problem: str) -> None:
+    failures: list[str] = []
+    async with person(tmp_path, "hanna") as hanna:
+
+        def note(event: Any) -> None:
+            if type(event).__name__ == "ExtensionFailed":
+                failures.append(event.error)
+
+        hanna.session.subscribe(note)
+        await hanna.run(command)
+        shown = " ".join([*failures, *hanna.ui.notices])
+        assert problem in shown
+
+
+async def test_a_prompt_that_is_typed_while_joining_does_not_run_here(tmp_path: Path) -> None:
+    async with (
+        relay_running() as relay,
+        person(tmp_path, "hanna", says("One.")) as hanna,
+        person(tmp_path, "gus", says("Never.")) as gus,
+    ):
+        await hanna.session.prompts.prompt("First.")
+        await hanna.run(f"/collab {relay.address}")
+        host = hanna.sharing.host
+        assert host is not None
+        greet, waiting = host.room.on_hello, asyncio.Event()
+        host.room.on_hello = lambda peer: waiting.set()  # the host takes its time
+        joining = asyncio.create_task(gus.join(hanna.link()))
+        await waiting.wait()
+        await gus.session.prompts.prompt("For the host.")
+        assert gus.ui.editor_text == "For the host."
+        host.room.on_hello = greet
+        for peer in host.room.peers.values():
+            greet(peer)
+        await joining
+        assert texts(gus) == ["First.", "One."]
+
+
+async def test_secrets_are_redacted_also_when_they_are_streamed_in_pieces(tmp_path: Path) -> None:
+    secret = "sk-" + "ab1" * 16
+
+    def redactor(pi: ExtensionAPI) -> None:
+        pi.add_redactor(lambda text, sink: text.replace(secret, "[hidden]"))
+
+    words = f"The key is {secret[:9]}"
+    async with (
+        relay_running() as relay,
+        person(tmp_path, "hanna", says(f"{words}{secret[9:]} indeed."), more=(redactor,)) as hanna,
+        person(tmp_path, "gus") as gus,
+    ):
+        await hanna.run(f"/collab {relay.address}")
+        await gus.join(hanna.link())
+        events: list[str] = []
+        gus.session.subscribe(lambda event: events.append(repr(event)))
+        await hanna.session.prompts.prompt("Go.")
+        await until(lambda: len(gus.lines) == len(hanna.lines))
+        assert secret not in b"".join(gus.lines).decode()
+        assert secret in b"".join(hanna.lines).decode()
+        assert all(secret[:9] not in each for each in events)
+
+
+@pytest.mark.behaviour("the-relay-sees-no-plaintext")
+async def test_nothing_that_a_real_relay_gets_contains_plaintext_or_keys(tmp_path: Path) -> None:
+    async with (
+        relay_running() as relay,
+        person(tmp_path, "hanna", says("The answer is forty-two.")) as hanna,
+        person(tmp_path, "gus") as gus,
+    ):
+        assert relay.relay is not None
+        rooms, seen = relay.relay.rooms, []
+        for name in ("from_host", "from_guest", "host_text", "open", "join"):
+            forward = getattr(rooms, name)
+
+            def record(*given: Any, forward: Any = forward, **more: Any) -> Any:
+                seen.append(repr((given, more)).encode() + b"".join(_bytes(given)))
+                return forward(*given, **more)
+
+            monkey = pytest.MonkeyPatch()
+            monkey.setattr(rooms, name, record)
+        await hanna.run(f"/collab {relay.address}")
+        await gus.join(hanna.link())
+        await gus.session.prompts.prompt("What is the question?")
+        await until(lambda: len(gus.lines) == len(hanna.lines) and hanna.session.runs.idle)
+        host = hanna.sharing.host
+        assert host is not None
+        everything = b"".join(seen)
+        keys = host.link.keys
+        assert len(everything) > 5000
+        for needle in (b"forty-two", b"question", b"hanna", b"gus", keys.key, keys.token):
+            assert needle not in everything
+        assert host.link.code.rpartition(".")[2].encode() not in everything
+
+
+def _bytes(values: Any) -> list[bytes]:
+    return [value for value in values if isinstance(value, bytes)]
+
+
+@pytest.mark.parametrize("how", ["view", "control", "off"])
+async def test_sessions_are_shared_automatically_if_the_settings_ask_for_it(
+    tmp_path: Path, how: str
+) -> None:
+    async with relay_running() as relay:
+        agent_dir = tmp_path / "hanna" / "home" / ".pi" / "agent"
+        agent_dir.mkdir(parents=True)
+        settings = {"collab": {"autoStart": how, "relayUrl": relay.address}}
+        (agent_dir / "settings.json").write_text(json.dumps(settings))
+        async with person(tmp_path, "hanna") as hanna:
+            shown = "".join(hanna.ui.texts)
+            if how == "off":
+                assert not hanna.sharing.is_hosting
+                return
+            await until(lambda: hanna.sharing.is_hosting)
+            shown = "".join(hanna.ui.texts)
+            assert (hanna.link() in shown) == (how == "control")
+            assert hanna.link(view=True) in shown or how == "control"

@@ -1,0 +1,204 @@
+"""Two real programs in two terminals, through a real relay in a third process."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.programs.relay_load import RelayProcess
+
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux"),
+]
+
+SECONDS = 60.0
+MODEL = """\
+import asyncio
+from pi.testing import ScriptedProvider, calls, says
+
+LONG = " ".join(f"word{n}" for n in range(150))
+
+def extension(pi):
+    def step(call):
+        said = [m for m in call.messages if type(m).__name__ == "UserMessage"][-1]
+        text = "".join(getattr(block, "text", "") for block in said.content)
+        if type(call.messages[-1]).__name__ == "ToolResultMessage":
+            return says("The tool has run.")
+        if "tool" in text:
+            return calls("bash", command="echo from-the-tool")
+        if "long" in text:
+            return says(f"{LONG} finis")
+        return says(f"Answer to: {text[-40:]}")
+
+    async def slow(request, ask):
+        async for event in ask(request):
+            yield event
+            await asyncio.sleep(0.01)
+
+    pi.register_provider(ScriptedProvider(step))
+    pi.wrap_model(slow)
+"""
+
+
+def until(condition: Callable[[], Any], what: str) -> Any:
+    end = time.monotonic() + SECONDS
+    while not (found := condition()):
+        if time.monotonic() > end:
+            pytest.fail(what)
+        time.sleep(0.05)  # other processes need the processor
+    return found
+
+
+class Terminal:
+    """A pi in a pane of tmux."""
+
+    def __init__(self, folder: Path, name: str, model: Path) -> None:
+        self.home = folder / name
+        self.agent_dir = self.home / ".pi" / "agent"
+        self._name = f"pi-collab-{os.getpid()}-{name}"
+        (self.home / "project").mkdir(parents=True)
+        self.agent_dir.mkdir(parents=True)
+        settings = {"compaction": {"keepRecentTokens": 20}}
+        (self.agent_dir / "settings.json").write_text(json.dumps(settings))
+        self.environ = {
+            **os.environ,
+            "HOME": str(self.home),
+            "USER": name,
+            "PI_CODING_AGENT_DIR": str(self.agent_dir),
+        }
+        self._tmux(
+            *("new-session", "-d", "-x", "100", "-y", "40", "-c", str(self.home / "project")),
+            *(sys.executable, "-m", "pi", "-e", str(model), "--model", "faux/faux"),
+        )
+        self.wait("Ask anything")
+
+    def _tmux(self, *words: str) -> str:
+        # A server of its own: its environment is the one of the first command.
+        done = subprocess.run(
+            ["tmux", "-L", self._name, *words], env=self.environ, capture_output=True, check=False
+        )
+        return done.stdout.decode()
+
+    def screen(self) -> str:
+        return self._tmux("capture-pane", "-p", "-J", "-S", "-500")
+
+    def wait(self, text: str) -> None:
+        until(lambda: text in self.screen(), f"{text!r} is not on the screen")
+
+    def type(self, text: str) -> None:
+        self._tmux("send-keys", "-l", text)
+        self.keys("Enter")
+
+    def keys(self, *keys: str) -> None:
+        self._tmux("send-keys", *keys)
+
+    def pi(self, *words: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "pi", *words], env=self.environ, capture_output=True, check=True
+        )
+        return done.stdout.decode().strip()
+
+    def close(self) -> None:
+        self._tmux("kill-server")
+
+    def log(self) -> bytes:
+        """The newest session file, or the copy of a guest."""
+        places = (self.agent_dir / "sessions", self.agent_dir / "extension-data")
+        files = [each for place in places for each in place.rglob("*.jsonl")]
+        return max(files, key=lambda each: each.stat().st_mtime_ns).read_bytes() if files else b""
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Iterator[tuple[Terminal, Terminal]]:
+    model = tmp_path / "model.py"
+    model.write_text(MODEL)
+    host = Terminal(tmp_path, "hanna", model)
+    guest = Terminal(tmp_path, "gus", model)
+    yield host, guest
+    guest.close()
+    host.close()
+
+
+def in_step(host: Terminal, guest: Terminal) -> None:
+    until(lambda: host.log() and host.log() == guest.log(), "the logs differ")
+
+
+def test_two_terminals_in_step(pair: tuple[Terminal, Terminal]) -> None:
+    host, guest = pair
+    relay = RelayProcess()
+    try:
+        host.type("hello there")
+        host.wait("Answer to: hello there")
+        host.type(f"/collab ws://127.0.0.1:{relay.port}")
+        host.wait("This session is shared")
+        link = host.pi("collab", "link")
+        assert json.loads(host.pi("collab", "list", "--json"))["cwd"].endswith("project")
+        guest.type(f"/join {link}")
+        guest.wait("Answer to: hello there")
+        in_step(host, guest)
+
+        guest.type("run the tool")  # tools, with the badge of the guest
+        for each in pair:
+            each.wait("The tool has run.")
+            assert "gus" in each.screen()
+        in_step(host, guest)
+
+        host.type("a long one")  # steering by the guest
+        guest.wait("word30")
+        guest.type("to the left")
+        for each in pair:
+            each.wait("Answer to: to the left")
+        in_step(host, guest)
+
+        host.type("another long one")  # abort by the guest
+        until(lambda: guest.screen().count("word30") > 1, "the second answer")
+        guest.keys("Escape")
+        for each in pair:
+            each.wait("Interrupted")
+        in_step(host, guest)
+
+        guest.type("!echo no")  # what is the host's alone
+        guest.wait("Cannot run commands")
+        guest.type("/compact in a few words")
+        guest.wait("Cannot compact")
+
+        port = relay.port
+        host.type("a third long one")  # the relay is killed in the middle
+        until(lambda: guest.screen().count("word30") > 2, "the third answer")
+        relay.stop(9)
+        guest.wait("reconnecting")
+        host.wait("finis")
+        relay = RelayProcess(str(port))
+        guest.wait("2 here")
+        in_step(host, guest)
+
+        host.type("/compact in a few words")  # compaction
+        until(lambda: b'"type":"compaction"' in host.log(), "no compaction")
+        in_step(host, guest)
+
+        host.type("/fork")  # another session under the same link
+        host.wait("Escape cancel")
+        host.keys("Enter")
+        host.wait("Share the other session")
+        host.keys("Down", "Enter")
+        host.wait("shared with 1")
+        host.keys("C-u")
+        host.type("in the fork")
+        for each in pair:
+            each.wait("Answer to: in the fork")
+        in_step(host, guest)
+
+        host.type("/collab stop")
+        guest.wait("New session")
+    finally:
+        relay.stop()

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pi.coding.batch.ray_engine import check_address, check_reachable
+from pi.coding.batch.tasks import BatchProblem
+from tests.coding.batch.scripts import rows, write_model
+from tests.conftest import ROOT
+
+ORACLE = ROOT / ".oracles/python/bin/python"
+TOKEN = "0123456789abcdef0123456789abcdef"
+
+
+@pytest.mark.parametrize(
+    "address", ["local", "auto", "127.0.0.1:6379", "localhost:1", "ray://[::1]:10001"]
+)
+def test_a_cluster_on_the_loopback_interface_needs_no_authentication(address: str) -> None:
+    check_address(address, {})
+
+
+@pytest.mark.parametrize("address", ["10.0.0.1:6379", "ray://head:10001", "head", "192.0.2.1"])
+def test_a_cluster_on_another_address_needs_tokens(address: str) -> None:
+    with pytest.raises(BatchProblem, match="no authentication"):
+        check_address(address, {"RAY_AUTH_MODE": "disabled"})
+    check_address(address, {"RAY_AUTH_MODE": "token"})
+
+
+def test_a_cluster_that_does_not_listen_is_reported_at_once() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+        with pytest.raises(BatchProblem, match=f"Cannot reach the Ray cluster {address}"):
+            check_reachable(address)
+    with pytest.raises(BatchProblem, match="Cannot reach"):
+        check_reachable("127.0.0.1:notaport")
+
+
+def run_on_ray(tmp_path: Path, count: int, kill_at: int, *budget: str) -> dict[str, Any]:
+    """Run the program with the interpreter that has Ray; returns its line of JSON."""
+    home = tmp_path / "home"
+    home.mkdir()
+    site = next(path for path in sys.path if path.endswith("site-packages"))
+    model = write_model(tmp_path, price=1.0)
+    words = [str(count), str(tmp_path / "out"), str(model), str(kill_at), *budget]
+    finished = subprocess.run(
+        [ORACLE, ROOT / "tests/coding/batch/ray_program.py", *words],
+        env={
+            "PATH": os.environ["PATH"],
+            "HOME": str(home),
+            "PYTHONPATH": f"{ROOT / 'src'}:{site}",
+            "PI_NO_LOCAL": "1",
+            "RAY_AUTH_MODE": "token",
+            "RAY_AUTH_TOKEN": TOKEN,
+        },
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=800,
+    )
+    assert finished.returncode == 0, finished.stderr[-2000:]
+    found: dict[str, Any] = json.loads(finished.stdout.splitlines()[-1])
+    return found
+
+
+@pytest.mark.full
+@pytest.mark.timeout(900)
+@pytest.mark.skipif(not ORACLE.exists(), reason="scripts/oracles installs Ray")
+def test_a_thousand_tasks_survive_the_loss_of_a_node(tmp_path: Path) -> None:
+    found = run_on_ray(tmp_path, 1000, 300)
+
+    assert found["done"] == 1000
+    assert found["unique"]
+    assert set(found["statuses"]) <= {"done", "error"}
+    assert found["statuses"]["done"] == 1000
+    saved = rows(tmp_path / "out")
+    assert len(saved) == sum(found["statuses"].values())
+    assert {row["id"]: row["status"] for row in saved} == {f"t{n}": "done" for n in range(1000)}
+
+
+@pytest.mark.full
+@pytest.mark.timeout(300)
+@pytest.mark.skipif(not ORACLE.exists(), reason="scripts/oracles installs Ray")
+def test_the_budget_holds_on_ray(tmp_path: Path) -> None:
+    found = run_on_ray(tmp_path, 60, 1000, "0.0205")
+
+    assert 0.0205 <= found["spent"] < 0.0205 + 2 * 0.001
+    assert set(found["statuses"]) <= {"done", "stopped"}
