@@ -285,7 +285,7 @@ async def test_model_thinking_and_mode_are_chosen(tmp_path: Path) -> None:
 async def test_the_task_list_is_the_plan(tmp_path: Path) -> None:
     tasks = [{"op": "init", "list": [{"phase": "Work", "items": ["read", "write"]}]}]
     async with editing(tmp_path, calls("todo", ops=tasks), says("ok")) as editor:
-        editor.peer.replay_home.write_settings({"todo": {"enabled": True}})
+        editor.peer.replay_home.write_settings({"todo": {"enabled": True, "reminders": 0}})
         await editor.prompt(await editor.open(), "Plan")
 
         entries = (await editor.update("plan"))["entries"]
