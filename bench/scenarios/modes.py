@@ -36,6 +36,12 @@ def client(*command: str) -> Command:
     return Command(words=python("modes.rpc_client", *command))
 
 
+def editor(mode: str) -> Command:
+    """A client that sends one prompt with 2,000 deltas to a server."""
+    command = pi("--mode", mode, "--model", "mock/echo-2000")
+    return Command(words=python("modes.acp_client", mode, *command))
+
+
 def linear(deltas: int) -> Command:
     """JSON mode with that many deltas; reports what the last thousand cost."""
     return Command(words=python("modes.json_deltas", deltas))
@@ -121,6 +127,17 @@ SCENARIOS = (
             figure(1, "cpu until then", "ms", Target(at_most=150)),
             figure(2, "prompt round trip", "ms", Target(at_most=4)),
             figure(3, "idle memory", "MB", Target(at_most=55)),
+        ),
+    ),
+    Scenario(
+        name="acp",
+        about="an editor starts pi acp and hears 2,000 deltas; the floor is pi --mode rpc",
+        measured=editor("acp"),
+        floor=editor("rpc"),
+        metrics=(
+            figure(0, "start → first delta", "ms", Target(times_floor=1.1)),
+            figure(1, "cpu until then", "ms", Target(times_floor=1.1)),
+            figure(2, "cpu of 2,000 deltas", "ms", Target(times_floor=1.5)),
         ),
     ),
 )

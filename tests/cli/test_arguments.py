@@ -104,7 +104,7 @@ def test_behind_two_dashes_are_messages_and_files() -> None:
         ),
         (["--name="], "--name requires a non-empty value", ""),
         (["--model"], "--model requires a value", "--model <pattern>"),
-        (["--mode", "x"], 'Invalid mode "x". Valid values: text, json, rpc', ""),
+        (["--mode", "x"], 'Invalid mode "x". Valid values: text, json, rpc, acp', ""),
         (["--tui-mode", "x"], 'Invalid TUI mode "x". Valid values: regular, fullscreen', ""),
         (["--name", " "], "--name requires a non-empty value", ""),
         (["--fork", "x", "-c"], "--fork cannot be combined with --continue", ""),

@@ -133,7 +133,7 @@ def test_the_traceback_is_shown_to_who_asks_for_it(tmp_path: Path) -> None:
     plain = Program.below(tmp_path).run("--mode", "x")
     debug = Program(tmp_path / "home", tmp_path, {"PI_DEBUG": "1"}).run("--mode", "x")
 
-    assert plain == (1, "", 'Error: Invalid mode "x". Valid values: text, json, rpc\n')
+    assert plain == (1, "", 'Error: Invalid mode "x". Valid values: text, json, rpc, acp\n')
     assert (debug.code, debug.err.splitlines()[0]) == (1, "Traceback (most recent call last):")
 
 

@@ -262,13 +262,13 @@ def _spelled(field: str) -> str:
 # Selects the mode of a command line and checks that it is possible. Pure.
 
 
-Mode: TypeAlias = Literal["print", "json", "rpc", "interactive"]
+Mode: TypeAlias = Literal["print", "json", "rpc", "acp", "interactive"]
 
 
 def chosen_mode(arguments: Arguments, *, terminal: bool) -> Mode:
     """Returns the requested mode; otherwise interactive if both ends are a terminal."""
     named = arguments.text("mode")
-    if named in ("json", "rpc"):
+    if named in ("json", "rpc", "acp"):
         return cast("Mode", named)
     return "interactive" if terminal and "print" not in arguments.options else "print"
 
@@ -284,3 +284,13 @@ def check_mode(arguments: Arguments, mode: Mode) -> None:
         )
     if mode == "rpc" and arguments.files:
         raise UsageError("@file arguments are not supported in RPC mode")
+    if mode == "acp":
+        refused = [
+            f"--{name.replace('_', '-')}" for name in OPENS_STORED if name in arguments.options
+        ]
+        if refused or arguments.files or arguments.messages:
+            raise UsageError(
+                f"{(*refused, 'A prompt')[0]} is not supported in ACP mode: the editor opens"
+                " sessions and sends prompts.",
+                hint="Configure the editor to run `pi acp`; see docs/guide/editors.md.",
+            )

@@ -23,6 +23,8 @@ _NAME = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 
 def dispatch(words: Sequence[str], environ: Mapping[str, str]) -> int:
     """Runs a command line and returns its exit code. Imports only what the command needs."""
+    if words[:1] == ["acp"] and not {"-h", "--help"}.intersection(words):
+        words = ["--mode", "acp", *words[1:]]  # it takes the options of a session
     if words and (command := find_command(words[0])) is not None:
         return _run_command(command, words[1:], environ)
     arguments = _arguments(words, environ)
@@ -120,6 +122,11 @@ def _run_session(arguments: Arguments, environ: Mapping[str, str]) -> int:
             from pi.cli.interactive import run as run_on_screen
 
         return run_on_screen(arguments, environ, when_ready=_ready_on_screen)
+    if mode == "acp":
+        with phase("cli:load:acp"):
+            from pi.cli.subcommands.acp import run as run_acp
+
+        return run_acp(arguments, environ, when_ready=_collect_garbage)
     with phase(f"cli:load:{mode}"):
         from pi.cli.headless import run
 

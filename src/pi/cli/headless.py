@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pi.ai.models.model import Model
 from pi.cli.arguments import Arguments, Mode, UsageError
@@ -42,6 +42,10 @@ from pi.modes.stdio import Output, read_chunks
 
 if TYPE_CHECKING:  # deferred until the first extension is loaded
     from pi.coding.extension_host.watchdog import Stalled
+
+
+_EXTENSION_MODES: Mapping[Mode, Literal["json", "rpc"]] = {"json": "json", "rpc": "rpc"}
+"""What extensions see of the modes that are not print mode."""
 
 
 def run(
@@ -90,7 +94,7 @@ async def _run(
         open_log=choice.open,
         session_dir=named_session_dir(host, cwd, arguments.options.get("session_dir")),
         persistent="no_session" not in arguments.options,
-        mode="tui" if mode == "interactive" else mode,
+        mode=_EXTENSION_MODES.get(mode, "print"),
         last_resort=partial(_embedded_model, host) if mode == "print" and needs_session else None,
         reports_skipped=needs_session,
         on_stall=_name_stalled,

@@ -47,7 +47,7 @@ MODE, MODEL, SESSION, TOOLS, RESOURCES, OTHER = (
 )
 """Group titles of the help page, in order."""
 LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
-MODES = ("text", "json", "rpc")
+MODES = ("text", "json", "rpc", "acp")
 TUI_MODES = ("regular", "fullscreen")
 BATTERIES = ("recommended", "none")
 
@@ -332,6 +332,7 @@ COMMANDS: tuple[SubcommandRow, ...] = (
         ),
     ),
     _command("doctor", ("doctor", "check the installation")),
+    _command("acp", ("acp [options]", "serve an editor over the Agent Client Protocol")),
     _command(
         "batch",
         ("batch <tasks.jsonl>", "run many tasks, each in a session of its own"),

@@ -41,7 +41,7 @@ def test_the_shell_must_be_one_that_is_known(words: list[str], capsys: Captured)
     [
         ("--mo", {"--mode", "--model", "--models"}),
         ("se", {"sessions"}),
-        ("--mode ''", {"text", "json", "rpc"}),
+        ("--mode ''", {"text", "json", "rpc", "acp"}),
         ("-p --thinking x", {"xhigh"}),
         ("auth l", {"login", "logout"}),
         ("completion ''", {"bash", "zsh", "fish"}),
@@ -89,7 +89,7 @@ OFFERED = [
     ("--mo", {"--mode", "--model", "--models"}),
     ("se", {"sessions"}),
     ("-n", {"-n", "-na", "-nbt", "-nc", "-ne", "-np", "-ns", "-nt"}),
-    ("--mode ", {"text", "json", "rpc"}),
+    ("--mode ", {"text", "json", "rpc", "acp"}),
     ("-p --thinking x", {"xhigh"}),
     ("--model m --th", {"--theme", "--thinking"}),
     ("auth l", {"login", "logout"}),

@@ -235,3 +235,20 @@ def current_umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+async def test_the_text_of_a_file_open_in_an_editor_wins_over_the_disk(
+    tmp_path: Path,
+) -> None:
+    texts = {"open.txt": "unsaved"}
+
+    async def read(path: Path) -> str | None:
+        return texts.get(path.name)
+
+    (tmp_path / "open.txt").write_text("saved")
+    (tmp_path / "other.txt").write_text("other")
+    files = LocalFiles(lambda: tmp_path, home=str(tmp_path), reads=lambda: [read])
+
+    assert await files.read_file("open.txt") == b"unsaved"
+    assert await files.read_file("other.txt") == b"other"
+    assert await files.read_open("other.txt") is None

@@ -17,7 +17,7 @@ from pi.coding.extension_host.discovery.manifest import (
     is_triggered,
     supports_mode,
 )
-from pi.coding.files.layers import FileLayer
+from pi.coding.files.layers import FileLayer, FileRead
 
 if TYPE_CHECKING:
     from pi.coding.bus import NamedRegistry, Owner
@@ -176,6 +176,10 @@ class ExtensionContributions:
     def file_layers(self) -> tuple[FileLayer, ...]:
         """File layers around every write."""
         return () if self.host is None else self.host.contributed.file_layers()
+
+    def file_reads(self) -> tuple[FileRead, ...]:
+        """What knows files with unsaved changes."""
+        return () if self.host is None else self.host.contributed.file_reads()
 
     def sections(self) -> dict[str, str]:
         """Sections of the system prompt, by name."""

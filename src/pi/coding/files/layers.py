@@ -50,10 +50,16 @@ FileLayer: TypeAlias = Callable[[FileChange, FileWrite], Awaitable[FileWritten]]
 """May replace the content, raise to prevent the write, and add notes to the result."""
 
 
+FileRead: TypeAlias = Callable[[Path], Awaitable[str | None]]
+"""Returns the text of a file that is open elsewhere; ``None`` reads the disk."""
+
+
 class WrappedFiles(Record):
     """A layer of an extension."""
 
     layer: FileLayer
+    read: FileRead | None = None
+    """For files with unsaved changes, such as those that an editor has open."""
     nested: bool = True
     """Whether it is also around the writes of nested sessions."""
 

@@ -19,7 +19,14 @@ from pi.base.tasks import finish_despite_cancel
 from pi.coding.files import disk
 from pi.coding.files.disk import FileStamp
 from pi.coding.files.errors import find_os_error
-from pi.coding.files.layers import FileChange, FileLayer, FileWritten, through, write_through
+from pi.coding.files.layers import (
+    FileChange,
+    FileLayer,
+    FileRead,
+    FileWritten,
+    through,
+    write_through,
+)
 
 if TYPE_CHECKING:
     from pi.agent.env import FileError, FileErrorCode, FileInfo
@@ -140,8 +147,11 @@ class LocalFiles:
         home: str,
         system: System = "posix",
         layers: Callable[[], Sequence[FileLayer]] = tuple,
+        reads: Callable[[], Sequence[FileRead]] = tuple,
     ) -> None:
         self._cwd = cwd
+        self._reads = reads
+        """Returns what knows files with unsaved changes."""
         self._layers = layers
         """Returns the current hooks around writes."""
         self._home = home
@@ -180,7 +190,19 @@ class LocalFiles:
         Raises ``FileFailed`` for pipes and devices, which may never end, and for files of more
         than ``most`` bytes.
         """
+        if (text := await self.read_open(path)) is not None:
+            return text
         return await _on_disk(path, "read", lambda: disk.read_whole(self.resolve(path), most=most))
+
+    async def read_open(self, path: str) -> bytes | None:
+        """Return the text of a file that is open elsewhere, unsaved changes included.
+
+        ``None`` if extensions know no such file: the disk has its content.
+        """
+        for read in self._reads():
+            if (text := await read(self.resolve(path))) is not None:
+                return text.encode("utf-8", "replace")
+        return None
 
     async def read_many(
         self, paths: Iterable[str], *, most: int | None = None

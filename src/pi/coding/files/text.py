@@ -101,16 +101,21 @@ def read_window(
     regular file: a pipe or a device may never end.
     """
     with open_regular(path) as file:
-        scan = _Scan(skip, limit, keep)
-        scanned = 0
-        for chunk in _utf8_chunks(file):
-            scan.take(chunk)
-            scanned += len(chunk)
-            if stop.is_set() or scanned > MAX_SCANNED_BYTES:
-                break
-        else:
-            return scan.window(exact=True)
-    return scan.window(exact=False)
+        return window_of(file, skip=skip, limit=limit, keep=keep, stop=stop)
+
+
+def window_of(
+    file: BinaryIO, *, skip: int, limit: int | None, keep: int, stop: threading.Event
+) -> Window:
+    """Return the window of an open file, as ``read_window`` does."""
+    scan = _Scan(skip, limit, keep)
+    scanned = 0
+    for chunk in _utf8_chunks(file):
+        scan.take(chunk)
+        scanned += len(chunk)
+        if stop.is_set() or scanned > MAX_SCANNED_BYTES:
+            return scan.window(exact=False)
+    return scan.window(exact=True)
 
 
 def read_lines(path: Path, ranges: Sequence[range], *, longest: int) -> dict[int, bytes]:

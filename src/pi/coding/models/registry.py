@@ -181,7 +181,10 @@ class ModelRegistry:
 
         Models bundled with pi are included only if there are no others.
         """
-        usable = [model for model in self.get_all() if self.is_usable(model.provider)]
+        known = self.get_all()
+        # Each provider once: there are thousands of models.
+        providers = {name for name in {model.provider for model in known} if self.is_usable(name)}
+        usable = [model for model in known if model.provider in providers]
         fallbacks = self._fallbacks()
         others = tuple(model for model in usable if model.provider not in fallbacks)
         return others or tuple(usable)

@@ -98,6 +98,11 @@ class ExtensionsPort(Protocol):
         """Connect the user interface. To be called before the session is started."""
         ...
 
+    @property
+    def facts(self) -> Mapping[str, str]:
+        """Facts about the session that extensions have published, such as ``approval``."""
+        ...
+
     def infos(self) -> Sequence[ExtensionInfo]:
         """Every extension that was found."""
         ...

@@ -19,7 +19,7 @@ from pi.base.errors import PiError
 from pi.coding.blobs.artifacts import Artifact, Artifacts, TextFolder, artifact_directory
 from pi.coding.bus import EventBus
 from pi.coding.extension_host.dormant import ExtensionContributions
-from pi.coding.files.layers import FileLayer
+from pi.coding.files.layers import FileLayer, FileRead
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.port.results import Streaming
 from pi.coding.runtime.machine import CurrentVariables, Machine
@@ -249,6 +249,10 @@ class SessionToolSupport(ToolSupport):
     def file_layers(self) -> Sequence[FileLayer]:
         """Return the file layers of extensions."""
         return self._extensions.file_layers()
+
+    def file_reads(self) -> Sequence[FileRead]:
+        """Return what extensions know of files with unsaved changes."""
+        return self._extensions.file_reads()
 
     def spawn_wraps(self, kind: str) -> Sequence[SpawnWrap]:
         """Return the wraps of extensions around processes of a kind."""

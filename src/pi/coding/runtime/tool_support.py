@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from pi.base.records import Record
 from pi.coding.blobs.artifacts import Artifact
-from pi.coding.files.layers import FileLayer
+from pi.coding.files.layers import FileLayer, FileRead
 from pi.coding.runtime.secrets import KnownSecrets
 from pi.coding.tools.images import ImageLimits
 
@@ -38,6 +38,10 @@ class ToolSupport:
 
     def file_layers(self) -> Sequence[FileLayer]:
         """Return the file layers around every write."""
+        return ()
+
+    def file_reads(self) -> Sequence[FileRead]:
+        """Return what knows files with unsaved changes."""
         return ()
 
     def spawn_wraps(self, kind: str) -> Sequence[SpawnWrap]:

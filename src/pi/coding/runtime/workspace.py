@@ -205,7 +205,12 @@ async def open_workspace(
     if (here := _packages_here(cwd, machine, settings, options)) is not None:
         await here.fetch()
     packages, resources = discover_resources(cwd, machine, options, trust, settings)
-    files = LocalFiles(lambda: cwd, home=str(machine.home), layers=session.file_layers)
+    files = LocalFiles(
+        lambda: cwd,
+        home=str(machine.home),
+        layers=session.file_layers,
+        reads=session.file_reads,
+    )
 
     def rules() -> EnvironmentRules:
         return environment_rules(settings, environment, session.secrets)

@@ -187,7 +187,7 @@ class LocalShell:
         variables = {**self._environ(), **(env or {})}
         options = self._options()
         shell = find_shell(options.path, environ=variables, platform=self._platform)
-        line = _line(command, options, shell)
+        line = shell_line(command, options, shell)
         limit = MAX_LINE_BYTES_ON_WINDOWS if self._platform == "win32" else MAX_LINE_BYTES
         if len(line.encode("utf-8", "surrogateescape")) > limit:
             line = self._line_in_file(line, options, shell, scripts)
@@ -272,7 +272,7 @@ async def _listen(
     return await child.wait()
 
 
-def _line(command: str, options: ShellOptions, shell: str) -> str:
+def shell_line(command: str, options: ShellOptions, shell: str) -> str:
     """Return the command line with prefix and wrapper; the wrapper runs the whole of it."""
     line = command
     if options.unset and Path(shell).stem in POSIX_SHELLS:

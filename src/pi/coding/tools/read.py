@@ -6,6 +6,7 @@ import asyncio
 import errno
 import threading
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +18,7 @@ from pi.ai.messages import Json, Text
 from pi.base.records import Record
 from pi.coding.files.errors import node_text
 from pi.coding.files.local import LocalFiles
-from pi.coding.files.text import Window, read_window
+from pi.coding.files.text import Window, read_window, window_of
 from pi.coding.shell.output import MAX_BYTES, Size, keep_head
 from pi.coding.shell.spill import size_text
 from pi.coding.tools.declarations import PREFER_STRICT, approval_details, description
@@ -53,7 +54,8 @@ def read_tool(
         path = files.resolve(params.path)
         stop = threading.Event()
         try:
-            found = await asyncio.to_thread(_look, path, params, skip, image_limits(), stop)
+            text = await files.read_open(params.path)
+            found = await asyncio.to_thread(_look, path, text, params, skip, image_limits(), stop)
         except (OSError, ValueError) as error:
             raise ToolFailed(_failure(error, path)) from error
         finally:
@@ -85,8 +87,17 @@ def _limit(params: ReadParams) -> int | None:
 
 
 def _look(
-    path: Path, params: ReadParams, skip: int, limits: ImageLimits, stop: threading.Event
+    path: Path,
+    text: bytes | None,
+    params: ReadParams,
+    skip: int,
+    limits: ImageLimits,
+    stop: threading.Event,
 ) -> Window | PreparedImage:
+    if text is not None:  # open in an editor: what the user sees, saved or not
+        return window_of(
+            BytesIO(text), skip=skip, limit=_limit(params), keep=MAX_BYTES + 4, stop=stop
+        )
     kind = _image_type(path)
     if kind is not None:
         return prepare_image(path.read_bytes(), kind, limits)

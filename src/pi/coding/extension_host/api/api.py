@@ -88,7 +88,7 @@ from pi.coding.extension_host.control import SessionControl
 from pi.coding.extension_host.errors import check_value
 from pi.coding.extension_host.events.handlers import Handler
 from pi.coding.extension_host.scope import Registration, Scope
-from pi.coding.files.layers import FileLayer, WrappedFiles
+from pi.coding.files.layers import FileLayer, FileRead, WrappedFiles
 from pi.coding.port.extensions import InputMode, Sink, ViewKind
 from pi.coding.port.results import SubSession
 from pi.coding.session.entries import CustomMessage
@@ -342,14 +342,22 @@ class ExtensionAPI:
         return self._instance.add_row(self._registries.model_wraps, wrapped, at)
 
     def wrap_files(
-        self, layer: FileLayer, *, at: At = "normal", nested: bool = True
+        self,
+        layer: FileLayer,
+        *,
+        read: FileRead | None = None,
+        at: At = "normal",
+        nested: bool = True,
     ) -> Registration:
         """Wrap every file write of a tool: observe, change or forbid it, and add notes.
 
         Writes of nested sessions are included, unless ``nested`` is False: for an extension that
         is loaded in nested sessions, too, and wraps their writes there.
+
+        ``await read(path)`` returns the text of a file that is open elsewhere with unsaved
+        changes, as in an editor; ``None`` reads the disk. Tools that read single files use it.
         """
-        wrapped = WrappedFiles(layer=layer, nested=nested)
+        wrapped = WrappedFiles(layer=layer, read=read, nested=nested)
         return self._instance.add_row(self._registries.file_layers, wrapped, at)
 
     def wrap_spawn(

@@ -23,7 +23,7 @@ from pi.coding.extension_host.contributions.tools import with_file_notes, wrap_t
 from pi.coding.extension_host.errors import contained
 from pi.coding.extension_host.events.handlers import ReportHandlerFailure
 from pi.coding.extension_host.events.policy import ExtensionPolicy
-from pi.coding.files.layers import FileLayer
+from pi.coding.files.layers import FileLayer, FileRead
 from pi.coding.prompt import tagged
 from pi.coding.shell.spawns import SpawnRequest, SpawnWrap
 
@@ -105,6 +105,12 @@ class SessionWraps:
         inherited = () if self._inherited is None else self._inherited.nested_file_layers()
         own = self._registries.file_layers.values
         return inherited + tuple(each.layer for each in own if each.nested)
+
+    def file_reads(self) -> tuple[FileRead, ...]:
+        """What knows files with unsaved changes, own ones first."""
+        inherited = () if self._inherited is None else self._inherited.file_reads()
+        own = (each.read for each in self._registries.file_layers.values)
+        return (*(read for read in own if read is not None), *inherited)
 
     def spawn_wraps(self, kind: str) -> tuple[SpawnWrap, ...]:
         """Wraps around processes of a kind, inherited ones first."""

@@ -49,6 +49,12 @@ class SessionExtensions:
         self.exit_code: int | None = None
         """The exit code that a command requested."""
 
+    @property
+    def facts(self) -> Mapping[str, str]:
+        """Return the facts that extensions have published."""
+        host = self._contributions.host
+        return {} if host is None else host.registries.facts.texts
+
     # Commands, shortcuts and input modes ----------------------------------------------------------
 
     def find(self, text: str) -> str | None:

@@ -1,0 +1,145 @@
+"""``pi acp``: opens and lists sessions for the ACP server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pi.base.records import replace
+from pi.cli.arguments import Arguments
+from pi.cli.process import print_error, protocol_output, redact_crash, run_until_signal
+from pi.cli.session_setup import session_options, warnings
+from pi.coding.runtime.assemble import assemble
+from pi.coding.runtime.machine import Machine, settings_here
+from pi.coding.runtime.options import SessionOptions, SessionOverrides
+from pi.coding.runtime.session_places import listed_session_dir, named_session_dir
+from pi.coding.session.errors import NoMatchingSession
+from pi.coding.session.log import SessionLog
+from pi.coding.session.opening import SessionLocation, open_session
+from pi.modes.acp.server import AcpServer, OpenRequest, ReadySession
+from pi.modes.stdio import Output, read_chunks
+
+if TYPE_CHECKING:
+    from pi.coding.session.catalog import ListedSession, SessionCatalog
+
+
+def run(
+    arguments: Arguments,
+    environ: Mapping[str, str],
+    *,
+    when_ready: Callable[[], None] = lambda: None,
+) -> int:
+    """Serves one client over standard input and output; returns the exit code."""
+    with protocol_output() as stdout:
+        return run_until_signal(_run(arguments, environ, stdout, when_ready))
+
+
+async def _run(
+    arguments: Arguments, environ: Mapping[str, str], stdout: int, when_ready: Callable[[], None]
+) -> int:
+    machine = Machine.from_environ(environ, report=print_error)
+    for warning in warnings(arguments):
+        print_error(warning)
+    sessions = AcpSessions(machine, arguments)
+    output = Output(stdout)
+    when_ready()
+    serving = asyncio.ensure_future(AcpServer(sessions, output).run(read_chunks(0)))
+    broken = asyncio.ensure_future(output.broken.wait())
+    try:
+        await asyncio.wait({serving, broken}, return_when=asyncio.FIRST_COMPLETED)
+        if serving.done():
+            serving.result()
+    finally:
+        serving.cancel()
+        broken.cancel()
+        await asyncio.gather(serving, broken, return_exceptions=True)
+        await output.close()
+    return 0
+
+
+class AcpSessions:
+    """Sessions for one client, with the options of the command line. A ``SessionSource``."""
+
+    def __init__(self, machine: Machine, arguments: Arguments) -> None:
+        self._machine = machine
+        self._options: SessionOptions = session_options(arguments)
+        self._session_dir = arguments.text("session_dir")
+        self._persistent = "no_session" not in arguments.options
+
+    async def open(self, request: OpenRequest) -> ReadySession:
+        """Open a new or stored session."""
+        given = self._options
+        options = replace(
+            given,
+            settings={**given.settings, **request.settings},
+            extensions=replace(
+                given.extensions, inline=(*given.extensions.inline, *request.extensions)
+            ),
+        )
+        overrides = SessionOverrides(
+            session_dir=named_session_dir(self._machine, request.cwd, self._session_dir),
+            persistent=self._persistent,
+            policies=request.policies,
+            stays_if_gone=True,
+        )
+        if request.session_id is not None:
+            found = await self._find(request.session_id)
+            overrides = replace(overrides, open_log=partial(_open, found.path))
+        built = await assemble(request.cwd, self._machine, options, overrides)
+        if built.note:
+            print_error(built.note)
+        session = built.session
+        redact_crash(partial(session.extensions.redacted, sink="log"))
+        return ReadySession(id=session.entries.log.header.id, port=session, start=session.start)
+
+    async def listed(self, cwd: Path | None) -> Sequence[ListedSession]:
+        """Return the sessions of a working directory, or all."""
+        if not self._persistent:
+            return ()
+        catalog = self._catalog(cwd)
+        if cwd is None:
+            return await asyncio.to_thread(catalog.in_all_directories)
+        return await asyncio.to_thread(catalog.in_directory, str(cwd))
+
+    async def delete(self, session_id: str) -> bool:
+        """Move a session to the trash."""
+        from pi.coding.session.trash import Trash  # lazy: few clients delete sessions
+
+        try:
+            found = await self._find(session_id)
+        except NoMatchingSession:
+            return False
+        machine = self._machine
+        await Trash(machine.agent_dir, machine.environ, machine.clock).delete(found.path)
+        return True
+
+    async def has_credentials(self) -> bool:
+        """Return whether a model can be used now."""
+        overrides = SessionOverrides(persistent=False)
+        options = replace(self._options, model=None, provider=None, models=None)
+        built = await assemble(Path.cwd(), self._machine, options, overrides)
+        try:
+            return built.session.models.current is not None
+        finally:
+            await built.session.close()
+
+    async def _find(self, session_id: str) -> ListedSession:
+        for each in await self.listed(None):
+            if each.summary.id == session_id:
+                return each
+        raise NoMatchingSession(session_id)
+
+    def _catalog(self, cwd: Path | None) -> SessionCatalog:
+        from pi.coding.session.catalog import SessionCatalog  # lazy: not needed for new sessions
+
+        place = cwd or Path.cwd()
+        custom = named_session_dir(self._machine, place, self._session_dir)
+        custom = custom or listed_session_dir(settings_here(self._machine, place), place)
+        return SessionCatalog(self._machine.agent_dir, custom=custom)
+
+
+def _open(path: Path, location: SessionLocation) -> SessionLog:
+    return open_session(path, location)

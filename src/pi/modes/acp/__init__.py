@@ -1,0 +1,1 @@
+"""``--mode acp``: the agent side of the Agent Client Protocol, for editors."""

@@ -1,0 +1,245 @@
+"""The UI of extensions over ACP: questions become permission requests or forms."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from pi.agent.policy import Policy
+from pi.ai.messages import Json, ToolCall
+from pi.coding.extension_host.errors import ExtensionError
+from pi.coding.extension_host.open_dialogs import as_options
+from pi.coding.port.ui import EditorStyle, ExtensionUI, NotifyKind, Option, ThemeChange
+from pi.modes.acp.connection import RequestFailed
+from pi.modes.acp.updates import text_block
+
+if TYPE_CHECKING:
+    from pi.modes.acp.connection import Connection
+    from pi.modes.acp.params import Client
+
+YES, NO = "Yes", "No"
+REFUSING = ("deny", "no", "cancel", "decline", "reject", "refuse")
+"""First words of options that refuse."""
+LASTING = ("always", "session", "project")
+"""Words of options that also allow what comes later."""
+
+
+class OpenCalls(Policy):
+    """The tool calls that have started and not ended: a dialog belongs to one of them."""
+
+    def __init__(self) -> None:
+        self._deciding: ToolCall | None = None
+        self._running: dict[str, ToolCall] = {}
+
+    def start(self, call: ToolCall) -> None:
+        """Policies decide about a call now, one call at a time."""
+        self._deciding = self._running[call.id] = call
+
+    async def before_tool(self, call: ToolCall) -> ToolCall:
+        """The policies of extensions have agreed; the call is not changed."""
+        self._deciding = None
+        return call
+
+    def end(self, id: str) -> None:
+        """A call has ended."""
+        self._running.pop(id, None)
+        if self._deciding is not None and self._deciding.id == id:
+            self._deciding = None
+
+    @property
+    def current(self) -> ToolCall | None:
+        """The call that is being decided about, or the only one that is running."""
+        if self._deciding is not None or len(self._running) != 1:
+            return self._deciding
+        return next(iter(self._running.values()))
+
+
+class AcpUI(ExtensionUI):
+    """Asks the user through the client; what the protocol cannot show does nothing.
+
+    A selection and a yes-no question are permission requests, which every client shows. Other
+    questions need forms (``elicitation``); without them they are cancelled.
+    """
+
+    has_ui = True
+
+    def __init__(
+        self,
+        session_id: str,
+        connection: Connection,
+        client: Client,
+        calls: OpenCalls,
+        *,
+        shown_call: Callable[[ToolCall], Json],
+        notify: Callable[[str, NotifyKind], None],
+        write: Callable[[str], None],
+    ) -> None:
+        self._session_id = session_id
+        self._connection = connection
+        self._client = client
+        self._calls = calls
+        self._shown_call = shown_call
+        self._notify = notify
+        self._write = write
+        self._numbers = count(1)
+
+    # Dialogs --------------------------------------------------------------------------------------
+
+    async def select(
+        self,
+        title: str,
+        options: Sequence[str | Option],
+        *,
+        multi: bool = False,
+        initial: str | Sequence[str] | None = None,
+        timeout: float | None = None,
+        on_timeout: Any = None,
+    ) -> Any:
+        """Asks for one of ``options``, or for several with a form."""
+        listed = as_options(options)
+        is_permission = any(option_kind(each.label) == "reject_once" for each in listed)
+        if self._client.forms and (multi or not is_permission):
+            field = _choices(listed, multi=multi)
+            return await self._within(timeout, on_timeout, self._form(title, field))
+        if multi:
+            return None
+        return await self._within(timeout, on_timeout, self._permission(title, listed))
+
+    async def confirm(
+        self, title: str, message: str, *, timeout: float | None = None, on_timeout: Any = False
+    ) -> Any:
+        """Asks a yes-or-no question."""
+        asked = self._permission(f"{title}\n{message}", as_options((YES, NO)))
+        answer = await self._within(timeout, on_timeout, asked)
+        return answer == YES if isinstance(answer, str) or answer is None else answer
+
+    async def input(
+        self,
+        title: str,
+        placeholder: str = "",
+        *,
+        secret: bool = False,
+        timeout: float | None = None,
+        on_timeout: Any = None,
+    ) -> Any:
+        """Asks for a line of text; raises for a secret, which clients show and log."""
+        if secret:
+            raise ExtensionError(
+                f"“{title}” asks for a secret, which is not sent to an editor.",
+                hint="Log in with `pi auth login` in a terminal, or set it in the environment.",
+            )
+        field = {"type": "string"} | ({"description": placeholder} if placeholder else {})
+        return await self._within(timeout, on_timeout, self._form(title, field))
+
+    async def editor(
+        self,
+        title: str,
+        prefill: str = "",
+        *,
+        style: EditorStyle = "prompt",
+        timeout: float | None = None,
+        on_timeout: Any = None,
+    ) -> Any:
+        """Asks for a longer text."""
+        field = {"type": "string"} | ({"default": prefill} if prefill else {})
+        return await self._within(timeout, on_timeout, self._form(title, field))
+
+    # Without an answer ----------------------------------------------------------------------------
+
+    def notify(self, message: str, kind: NotifyKind | None = None) -> None:
+        """Shows a notice."""
+        self._notify(message, kind or "info")
+
+    def write(self, text: str) -> None:
+        """Shows the output of a command in the conversation."""
+        self._write(text)
+
+    def set_theme(self, theme: str) -> ThemeChange:
+        """Not supported: the client has its own theme."""
+        return ThemeChange(success=False, error="The editor has its own theme.")
+
+    # ----------------------------------------------------------------------------------------------
+
+    async def _within(self, timeout: float | None, on_timeout: Any, asked: Any) -> Any:
+        try:
+            async with asyncio.timeout(timeout):
+                return await asked
+        except TimeoutError:
+            return on_timeout
+        except RequestFailed:  # refused by the client, or it has gone
+            return None
+
+    async def _permission(self, question: str, options: Sequence[Option]) -> str | None:
+        """Returns the label of the option that the user selects; ``None`` if they cancel."""
+        params = {
+            "sessionId": self._session_id,
+            "toolCall": self._subject(question),
+            "options": [
+                {
+                    "optionId": str(number),
+                    "name": _name(option),
+                    "kind": option_kind(option.label),
+                }
+                for number, option in enumerate(options)
+            ],
+        }
+        match await self._connection.request("session/request_permission", params):
+            case {"outcome": {"outcome": "selected", "optionId": str(id)}}:
+                labels = {str(number): option.label for number, option in enumerate(options)}
+                return labels.get(id)
+            case _:
+                return None
+
+    def _subject(self, question: str) -> Json:
+        """Returns the call that a question is about, or one that only shows the question."""
+        first, _, rest = question.partition("\n")
+        if (call := self._calls.current) is not None:
+            shown = self._shown_call(call)
+        else:
+            shown = {"toolCallId": f"question-{next(self._numbers)}", "kind": "other"}
+            shown |= {"title": first, "status": "pending"}
+        text = {"type": "content", "content": text_block(question if call else rest or question)}
+        return shown | {"content": [*shown.get("content", ()), text]}
+
+    async def _form(self, message: str, field: Json) -> Any:
+        """Returns the value of the only field of a form; ``None`` without forms or an answer."""
+        if not self._client.forms:
+            return None
+        params: Json = {
+            "sessionId": self._session_id,
+            "mode": "form",
+            "message": message,
+            "requestedSchema": {
+                "type": "object",
+                "properties": {"answer": field},
+                "required": ["answer"],
+            },
+        }
+        if (call := self._calls.current) is not None:
+            params["toolCallId"] = call.id
+        match await self._connection.request("elicitation/create", params):
+            case {"action": "accept", "content": {"answer": answer}}:
+                return answer
+            case _:
+                return None
+
+
+def option_kind(label: str) -> str:
+    """Returns the kind of an option, for its icon and key."""
+    words = label.lower().replace(",", " ").split()
+    if words and words[0] in REFUSING:
+        return "reject_once"
+    return "allow_always" if any(word in LASTING for word in words) else "allow_once"
+
+
+def _name(option: Option) -> str:
+    return f"{option.label} ({option.description})" if option.description else option.label
+
+
+def _choices(options: Sequence[Option], *, multi: bool) -> Json:
+    rows = [{"const": option.label, "title": _name(option)} for option in options]
+    if multi:
+        return {"type": "array", "items": {"anyOf": rows}}
+    return {"type": "string", "oneOf": rows}

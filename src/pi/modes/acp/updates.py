@@ -1,0 +1,223 @@
+"""Translates events and messages to session updates. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from msgspec import UNSET, UnsetType
+
+from pi.ai.messages import (
+    AssistantMessage,
+    Image,
+    Json,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResultMessage,
+    UserMessage,
+)
+from pi.base.terminal_text import one_line
+from pi.coding.session.entries import (
+    BashExecution,
+    BranchSummaryMessage,
+    CompactionSummaryMessage,
+    CustomMessage,
+)
+
+Chunk: TypeAlias = Literal["user_message_chunk", "agent_message_chunk", "agent_thought_chunk"]
+
+MAX_TITLE = 120
+"""Characters of the title of a tool call."""
+MAX_DIFF = 1_000_000
+"""Characters of a file above which a change is described by the tool's own text."""
+KINDS: Mapping[str, str] = {
+    "read": "read",
+    "ls": "read",
+    "edit": "edit",
+    "write": "edit",
+    "grep": "search",
+    "find": "search",
+    "bash": "execute",
+    "web_search": "fetch",
+    "web_fetch": "fetch",
+    "todo": "think",
+}
+"""The kind of a tool, for its icon; others by what they declare to do."""
+_TIER_KINDS = {"read": "read", "write": "edit", "exec": "execute"}
+_PLAN_STATUS = {"pending": "pending", "in_progress": "in_progress"}
+
+
+# Content ------------------------------------------------------------------------------------------
+
+
+def text_block(text: str) -> Json:
+    """Return a text as a content block."""
+    return {"type": "text", "text": text}
+
+
+def chunk(kind: Chunk, block: Json) -> Json:
+    """Return the update with a part of a message."""
+    return {"sessionUpdate": kind, "content": block}
+
+
+def content_block(block: Text | Image) -> Json:
+    """Return a text or an image as a content block."""
+    if isinstance(block, Image):
+        return {"type": "image", "data": block.data, "mimeType": block.mime_type}
+    return text_block(block.text)
+
+
+def tool_content(blocks: Iterable[Text | Image]) -> list[Json]:
+    """Return the output of a tool; empty texts are left out."""
+    return [
+        {"type": "content", "content": content_block(block)}
+        for block in blocks
+        if not isinstance(block, Text) or block.text
+    ]
+
+
+# Tool calls ---------------------------------------------------------------------------------------
+
+
+def tool_kind(name: str, tier: str) -> str:
+    """Return the kind of a tool."""
+    return KINDS.get(name) or _TIER_KINDS.get(tier, "other")
+
+
+def tool_title(name: str, arguments: Json) -> str:
+    """Return the title of a call: what it does, on one line."""
+    for key in ("command", "path", "pattern", "query", "url"):
+        value = arguments.get(key)
+        if isinstance(value, str) and value.strip():
+            shown = one_line(value)
+            shown = shown if len(shown) <= MAX_TITLE else f"{shown[: MAX_TITLE - 1]}…"
+            return f"`{shown}`" if key == "command" else f"{name} {shown}"
+    return name
+
+
+def locations(arguments: Json, cwd: Path, details: object = UNSET) -> list[Json]:
+    """Return the files that a call concerns, so that an editor can follow it."""
+    path = arguments.get("path")
+    if not isinstance(path, str) or not path or "://" in path:
+        return []
+    place: Json = {"path": str(cwd / path.removeprefix("@"))}
+    line = details.get("firstChangedLine") if isinstance(details, Mapping) else None
+    if line is None:
+        line = arguments.get("offset")
+    if isinstance(line, int | float) and line >= 1:
+        place["line"] = int(line)
+    return [place]
+
+
+def started_call(call: ToolCall, tier: str, cwd: Path, status: str) -> Json:
+    """Return the update that shows a call with its arguments."""
+    return {
+        "sessionUpdate": "tool_call",
+        "toolCallId": call.id,
+        "title": tool_title(call.name, call.arguments),
+        "name": call.name,
+        "kind": tool_kind(call.name, tier),
+        "status": status,
+        "content": proposed_changes(call.arguments, cwd),
+        "locations": locations(call.arguments, cwd),
+        "rawInput": call.arguments,
+    }
+
+
+def ended_call(id: str, blocks: Iterable[Text | Image], details: object, *, failed: bool) -> Json:
+    """Return the update with the result of a call."""
+    update: Json = {
+        "sessionUpdate": "tool_call_update",
+        "toolCallId": id,
+        "status": "failed" if failed else "completed",
+    }
+    if content := tool_content(blocks):
+        update["content"] = content
+    if isinstance(details, Mapping):
+        update["rawOutput"] = details
+    return update
+
+
+def proposed_changes(arguments: Json, cwd: Path) -> list[Json]:
+    """Return the passages that the arguments of an edit replace, before it runs."""
+    path, edits = arguments.get("path"), arguments.get("edits")
+    if not isinstance(path, str) or not isinstance(edits, list):
+        return []
+    return [
+        {"type": "diff", "path": str(cwd / path), "oldText": old, "newText": new}
+        for edit in edits
+        if isinstance(edit, dict)
+        and isinstance(old := edit.get("oldText"), str)
+        and isinstance(new := edit.get("newText"), str)
+    ]
+
+
+def file_change(path: Path, before: str | None, after: str) -> Json:
+    """Return the content of a call that has changed a file."""
+    return {"type": "diff", "path": str(path), "oldText": before, "newText": after}
+
+
+def plan_entries(details: object) -> list[Json] | None:
+    """Return the plan in the details of a task list; ``None`` if they are something else."""
+    phases = details.get("phases") if isinstance(details, Mapping) else None
+    if not isinstance(phases, list | tuple):
+        return None
+    return [
+        {
+            "content": task["content"],
+            "priority": "medium",
+            "status": _PLAN_STATUS.get(str(task.get("status")), "completed"),
+        }
+        for phase in phases
+        if isinstance(phase, Mapping)
+        for task in phase.get("tasks") or ()
+        if isinstance(task, Mapping) and isinstance(task.get("content"), str)
+    ]
+
+
+# A whole conversation -----------------------------------------------------------------------------
+
+
+def replayed(messages: Sequence[Any], cwd: Path) -> Iterator[Json]:
+    """Yield the updates that show a stored conversation."""
+    for message in messages:
+        match message:
+            case UserMessage(content=content):
+                yield from _chunks("user_message_chunk", content)
+            case AssistantMessage():
+                yield from _replayed_answer(message, cwd)
+            case ToolResultMessage():
+                yield from _replayed_result(message)
+            case CustomMessage(display=True, content=content):
+                yield from _chunks("agent_message_chunk", content)
+            case BashExecution():
+                text = f"```console\n$ {message.command}\n{message.output}\n```\n"
+                yield chunk("user_message_chunk", text_block(text))
+            case BranchSummaryMessage() | CompactionSummaryMessage():
+                yield chunk("agent_thought_chunk", text_block(message.summary))
+
+
+def _chunks(kind: Chunk, content: str | Sequence[Text | Image]) -> Iterator[Json]:
+    blocks = (Text(text=content),) if isinstance(content, str) else content
+    return (chunk(kind, content_block(block)) for block in blocks)
+
+
+def _replayed_result(message: ToolResultMessage) -> Iterator[Json]:
+    details = None if isinstance(message.details, UnsetType) else message.details
+    yield ended_call(message.tool_call_id, message.content, details, failed=message.is_error)
+    entries = plan_entries(details) if message.tool_name == "todo" else None
+    if entries is not None:
+        yield {"sessionUpdate": "plan", "entries": entries}
+
+
+def _replayed_answer(message: AssistantMessage, cwd: Path) -> Iterator[Json]:
+    for block in message.content:
+        match block:
+            case Text(text=text) if text:
+                yield chunk("agent_message_chunk", text_block(text))
+            case Thinking(thinking=text) if text:
+                yield chunk("agent_thought_chunk", text_block(text))
+            case ToolCall():
+                yield started_call(block, "", cwd, "pending")

@@ -1,0 +1,136 @@
+"""Checks messages against the published schema of the protocol; enough of JSON Schema for it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+Json = dict[str, Any]
+
+FILE = Path(__file__).with_name("schema.json")
+_TYPES: dict[str, Any] = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "boolean": bool,
+    "integer": int,
+    "number": (int, float),
+    "null": type(None),
+}
+
+
+@cache
+def schema() -> Json:
+    """The schema."""
+    return dict(json.loads(FILE.read_text("utf-8")))
+
+
+@cache
+def by_method(part: str) -> dict[str, str]:
+    """The definition of each method, for ``Request``, ``Notification`` or ``Response``."""
+    return {
+        each["x-method"]: name
+        for name, each in schema()["$defs"].items()
+        if "x-method" in each and name.endswith(part)
+    }
+
+
+def check(message: Json, asked: dict[Any, str]) -> None:
+    """Fails if a message of the agent is not valid; ``asked`` has the methods of our requests."""
+    assert message["jsonrpc"] == "2.0"
+    if "method" in message:
+        part = "Request" if "id" in message else "Notification"
+        name = by_method(part)[message["method"]]
+        value = message["params"]
+    elif "error" in message:
+        name, value = "Error", message["error"]
+    else:
+        name, value = by_method("Response")[asked[message["id"]]], message["result"]
+    problems = list(problems_of(value, {"$ref": f"#/$defs/{name}"}, name))
+    assert not problems, (problems, message)
+
+
+def problems_of(value: Any, rule: Any, where: str) -> Iterator[str]:
+    """What is wrong with a value; unknown fields are, too."""
+    yield from _violations(value, rule, where)
+    known = _known(rule, value)
+    if isinstance(value, dict) and known is not None:
+        yield from (f"{where}: unknown field {name}" for name in value if name not in known)
+
+
+def _violations(value: Any, rule: Any, where: str) -> Iterator[str]:
+    if rule is True or rule == {}:
+        return
+    if "$ref" in rule:
+        yield from _violations(value, _target(rule["$ref"]), where)
+    if "type" in rule and not _has_type(value, rule["type"]):
+        yield f"{where}: {value!r} is no {rule['type']}"
+        return
+    yield from _wrong_values(value, rule, where)
+    for each in rule.get("allOf", ()):
+        yield from _violations(value, each, where)
+    for kind in ("anyOf", "oneOf"):
+        if kind in rule and not any(_fits(value, each, where) for each in rule[kind]):
+            yield f"{where}: {value!r} fits no alternative"
+    if isinstance(value, dict):
+        yield from _wrong_fields(value, rule, where)
+    if isinstance(value, list) and "items" in rule:
+        for number, item in enumerate(value):
+            yield from problems_of(item, rule["items"], f"{where}[{number}]")
+
+
+def _wrong_values(value: Any, rule: Json, where: str) -> Iterator[str]:
+    if "const" in rule and value != rule["const"]:
+        yield f"{where}: {value!r} is not {rule['const']!r}"
+    if "enum" in rule and value not in rule["enum"]:
+        yield f"{where}: {value!r} is not one of {rule['enum']}"
+    if "minimum" in rule and isinstance(value, int | float) and value < rule["minimum"]:
+        yield f"{where}: {value!r} is too small"
+
+
+def _wrong_fields(value: Json, rule: Json, where: str) -> Iterator[str]:
+    for name in rule.get("required", ()):
+        if name not in value:
+            yield f"{where}: {name} is missing"
+    for name, inner in rule.get("properties", {}).items():
+        if name in value:
+            yield from problems_of(value[name], inner, f"{where}.{name}")
+
+
+def _fits(value: Any, rule: Any, where: str) -> bool:
+    return not any(_violations(value, rule, where))
+
+
+def _has_type(value: Any, kinds: str | list[str]) -> bool:
+    for kind in [kinds] if isinstance(kinds, str) else kinds:
+        if isinstance(value, bool) and kind in ("integer", "number"):
+            continue
+        if isinstance(value, _TYPES[kind]):
+            return True
+    return False
+
+
+def _known(rule: Any, value: Any) -> set[str] | None:
+    """The fields that a rule knows; ``None`` if it allows any."""
+    if not isinstance(rule, dict):
+        return None
+    if "$ref" in rule:
+        return _known(_target(rule["$ref"]), value)
+    names = set(rule.get("properties", ()))
+    parts = [_known(each, value) for each in rule.get("allOf", ())]
+    for kind in ("anyOf", "oneOf"):
+        parts += [
+            _known(each, value)
+            for each in rule.get(kind, ())
+            if not any(_violations(value, each, ""))
+        ]
+    for part in parts:
+        names |= part or set()
+    return names or None
+
+
+def _target(reference: str) -> Json:
+    return dict(schema()["$defs"][reference.rpartition("/")[2]])

@@ -1,0 +1,305 @@
+"""What the agent asks of the editor: files, terminals, permissions, forms."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pi.base.records import replace
+from tests.modes.acp.editor import EVERYTHING, Editor, Refused, editing, words
+from tests.modes.acp.schema import Json
+from tests.modes.acp.test_sessions import calls
+from tests.modes.rpc.peer import calls_bash, says
+
+FILES = {"fs": {"readTextFile": True, "writeTextFile": True}}
+BETA = [{"oldText": "beta", "newText": "BETA"}]
+
+
+def buffers(editor: Editor, texts: dict[str, str]) -> None:
+    """Let the editor have files open, by name in the project."""
+
+    def read(params: Json) -> Json:
+        path = Path(params["path"])
+        if path.name not in texts:
+            raise Refused("not open")
+        return {"content": texts[path.name]}
+
+    def write(params: Json) -> Json:
+        texts[Path(params["path"]).name] = params["content"]
+        return {}
+
+    editor.handlers |= {"fs/read_text_file": read, "fs/write_text_file": write}
+
+
+async def test_unsaved_buffers_win_over_the_disk(tmp_path: Path) -> None:
+    answers = (calls("read", path="a.txt"), calls("edit", path="a.txt", edits=BETA), says("ok"))
+    async with editing(tmp_path, *answers) as editor:
+        texts = {"a.txt": "unsaved\nbeta\n"}
+        buffers(editor, texts)
+        await editor.prompt(await editor.open(**FILES), "Edit")
+
+        read = [each for each in editor.updates if each.get("toolCallId") == "call_read"][-1]
+        edited = [each for each in editor.updates if each.get("toolCallId") == "call_edit"][-1]
+        assert read["content"][0]["content"]["text"] == "unsaved\nbeta\n"
+        assert texts == {"a.txt": "unsaved\nBETA\n"}
+        assert edited["content"][0]["newText"] == "unsaved\nBETA\n"
+        assert (editor.project / "a.txt").read_text() == "alpha\nbeta\ngamma\n"
+
+
+async def test_files_that_are_not_open_are_read_from_the_disk(tmp_path: Path) -> None:
+    (tmp_path / "outside.txt").write_text("far")
+    answers = (
+        calls("read", path="a.txt"),
+        calls("write", path=str(tmp_path / "new.txt"), content="new"),
+        says("ok"),
+    )
+    async with editing(tmp_path, *answers) as editor:
+        (editor.project / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n\0")
+        editor.handlers["fs/write_text_file"] = refuse
+        await editor.prompt(await editor.open(**FILES), "Read")
+
+        read = [each for each in editor.updates if each.get("toolCallId") == "call_read"][-1]
+        assert read["content"][0]["content"]["text"] == "alpha\nbeta\ngamma\n"
+        assert (tmp_path / "new.txt").read_text() == "new"  # outside of the project
+
+
+def refuse(params: Json) -> Json:
+    raise Refused("read-only buffer")
+
+
+async def test_a_write_that_the_editor_refuses_in_its_project_fails(tmp_path: Path) -> None:
+    async with editing(tmp_path, calls("edit", path="a.txt", edits=BETA), says("ok")) as editor:
+        editor.handlers["fs/write_text_file"] = refuse
+        await editor.prompt(await editor.open(**FILES), "Edit")
+
+        ended = [each for each in editor.updates if each.get("toolCallId") == "call_edit"][-1]
+        assert ended["status"] == "failed"
+        assert "read-only buffer" in ended["content"][0]["content"]["text"]
+        assert (editor.project / "a.txt").read_text() == "alpha\nbeta\ngamma\n"
+
+
+class Terminals:
+    """Terminals of an editor that run nothing."""
+
+    def __init__(self, editor: Editor, *, output: str = "", **status: Any) -> None:
+        self.created: list[Json] = []
+        self.done: list[str] = []
+        ends = status or {"exitCode": 0}
+        editor.handlers |= {
+            "terminal/create": self._create,
+            "terminal/wait_for_exit": lambda params: None if status.get("hangs") else ends,
+            "terminal/output": lambda params: {"output": output, "truncated": False},
+            "terminal/kill": lambda params: self._note("kill"),
+            "terminal/release": lambda params: self._note("release"),
+        }
+
+    def _create(self, params: Json) -> Json:
+        self.created.append(params)
+        return {"terminalId": "t1"}
+
+    def _note(self, what: str) -> Json:
+        self.done.append(what)
+        return {}
+
+
+async def test_commands_run_in_a_terminal_of_the_editor(tmp_path: Path) -> None:
+    secret = {"ANTHROPIC_API_KEY": "hidden", "PLAIN": "seen"}
+    async with editing(tmp_path, calls_bash("make test"), says("ok"), environ=secret) as editor:
+        terminals = Terminals(editor, output="2 passed\n", exitCode=0)
+        await editor.prompt(await editor.open(terminal=True), "Run")
+
+        created = terminals.created[0]
+        shown = [each for each in editor.updates if each.get("toolCallId") == "call_1"]
+        assert created["cwd"] == str(editor.project)
+        assert created["args"][-2:] == ["-c", "make test"]
+        assert {"name": "PLAIN", "value": "seen"} in created["env"]
+        assert "hidden" not in str(created)
+        assert "ANTHROPIC_API_KEY" in created["args"]  # unset: the editor's own variables have it
+        assert shown[-1]["content"] == [{"type": "terminal", "terminalId": "t1"}]
+        assert shown[-1]["status"] == "completed"
+        assert terminals.done == ["release"]
+
+
+async def test_a_command_that_fails_in_the_terminal_is_a_failed_call(tmp_path: Path) -> None:
+    async with editing(tmp_path, calls_bash("false"), says("ok")) as editor:
+        Terminals(editor, output="broken\n", exitCode=3)
+        session = await editor.open(terminal=True)
+        await editor.prompt(session, "Run")
+        await editor.result("session/close", sessionId=session)
+        editor.updates.clear()
+        place = {"sessionId": session, "cwd": str(editor.project), "mcpServers": []}
+        await editor.result("session/load", **place)
+
+        ended = next(each for each in editor.updates if each["sessionUpdate"] == "tool_call_update")
+        assert ended["status"] == "failed"
+        assert ended["content"][0]["content"]["text"] == "broken\n\n\nCommand exited with code 3"
+
+
+async def test_cancel_kills_the_terminal(tmp_path: Path) -> None:
+    async with editing(tmp_path, calls_bash("sleep 60")) as editor:
+        terminals = Terminals(editor, hangs=True)
+        session = await editor.open(terminal=True)
+        prompt = await editor.start("session/prompt", sessionId=session, prompt=words("Run"))
+        await editor.until(
+            lambda: "terminal/wait_for_exit" in [each["method"] for each in editor.requests]
+        )
+        await editor.notify("session/cancel", sessionId=session)
+
+        assert (await editor.answer(prompt))["result"] == {"stopReason": "cancelled"}
+        assert terminals.done == ["kill", "release"]
+
+
+async def test_an_editor_without_a_terminal_for_it_leaves_the_command_to_the_agent(
+    tmp_path: Path,
+) -> None:
+    async with editing(tmp_path, calls_bash("echo here"), says("ok")) as editor:
+        await editor.prompt(await editor.open(terminal=True), "Run")
+
+        ended = [each for each in editor.updates if each.get("toolCallId") == "call_1"][-1]
+        assert ended["content"][0]["content"]["text"].strip() == "here"
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+async def test_permissions_are_asked_of_the_user(tmp_path: Path, allowed: bool) -> None:
+    answers = (calls("write", path="new.txt", content="new"), says("ok"))
+    async with editing(tmp_path, *answers) as editor:
+        asked: list[Json] = []
+
+        def permit(params: Json) -> Json:
+            asked.append(params)
+            kind = "allow_once" if allowed else "reject_once"
+            option = next(each for each in params["options"] if each["kind"] == kind)
+            return {"outcome": {"outcome": "selected", "optionId": option["optionId"]}}
+
+        editor.handlers["session/request_permission"] = permit
+        session = await editor.open()
+        await editor.result("session/set_mode", sessionId=session, modeId="ask")
+        await editor.prompt(session, "Write")
+
+        ended = [each for each in editor.updates if each.get("toolCallId") == "call_write"][-1]
+        assert asked[0]["toolCall"]["toolCallId"] == "call_write"
+        assert "Allow write?" in asked[0]["toolCall"]["content"][-1]["content"]["text"]
+        assert {"allow_once", "allow_always", "reject_once"} == {
+            each["kind"] for each in asked[0]["options"]
+        }
+        assert ended["status"] == ("completed" if allowed else "failed")
+        assert (editor.project / "new.txt").exists() == allowed
+
+
+async def test_cancel_while_the_user_is_asked(tmp_path: Path) -> None:
+    async with editing(tmp_path, calls("write", path="new.txt", content="new")) as editor:
+        editor.handlers["session/request_permission"] = lambda params: None
+        session = await editor.open()
+        await editor.result("session/set_mode", sessionId=session, modeId="ask")
+        prompt = await editor.start("session/prompt", sessionId=session, prompt=words("Write"))
+        await editor.until(lambda: editor.requests)
+        await editor.notify("session/cancel", sessionId=session)
+
+        assert (await editor.answer(prompt))["result"] == {"stopReason": "cancelled"}
+        assert editor.notifications == ["$/cancel_request"]
+        assert not (editor.project / "new.txt").exists()
+
+
+DIALOGS = """
+from pi.extension import ExtensionAPI, Option
+
+def extension(pi: ExtensionAPI) -> None:
+    @pi.command("questions", description="ask everything")
+    async def questions(args, ctx):
+        ui = ctx.ui
+        said = [
+            await ui.select("Which?", [Option(label="one", description="1"), "two"]),
+            await ui.select("Several?", ["a", "b"], multi=True),
+            await ui.confirm("Sure?", "Really."),
+            await ui.input("Name?", "your name"),
+            await ui.editor("Text?", "begin"),
+            await ui.select("Late?", ["x", "y"], timeout=0.01, on_timeout="late"),
+        ]
+        ui.notify("noted", "warning")
+        ctx.write(repr(said))
+"""
+
+
+@pytest.mark.parametrize("forms", [True, False])
+async def test_dialogs_of_extensions(tmp_path: Path, forms: bool) -> None:
+    file = tmp_path / "dialogs.py"
+    file.write_text(DIALOGS)
+    async with editing(tmp_path, arguments=("-e", str(file))) as editor:
+        given = iter(["two", ["b"], "Ada", "begin more"])
+
+        def fill(params: Json) -> Json | None:
+            if params["message"] == "Late?":
+                return None
+            return {"action": "accept", "content": {"answer": next(given)}}
+
+        def permit(params: Json) -> Json | None:
+            if "Late?" in str(params):
+                return None
+            return {"outcome": {"outcome": "selected", "optionId": "0"}}
+
+        editor.handlers |= {"elicitation/create": fill, "session/request_permission": permit}
+        session = await editor.open(**(EVERYTHING if forms else {}))
+        commands = (await editor.update("available_commands_update"))["availableCommands"]
+        answer = await editor.prompt(session, "/questions")
+
+        assert {"name": "questions", "description": "ask everything"}.items() <= next(
+            each for each in commands if each["name"] == "questions"
+        ).items()
+        assert answer["result"] == {"stopReason": "end_turn"}
+        if forms:
+            assert editor.text() == "['two', ['b'], True, 'Ada', 'begin more', 'late']"
+            notice = await editor.update("notice")
+            assert (notice["severity"], notice["title"]) == ("warning", "noted")
+        else:
+            assert editor.text() == "noted\n['one', None, True, None, None, 'late']"
+
+
+MCP_SERVER = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" not in asked:
+        continue
+    if asked["method"] == "initialize":
+        version = asked["params"]["protocolVersion"]
+        result = {"protocolVersion": version, "capabilities": {"tools": {}},
+                  "serverInfo": {"name": "x", "version": "1"}}
+    elif asked["method"] == "tools/list":
+        result = {"tools": [{"name": "greet", "description": "greets",
+                             "inputSchema": {"type": "object", "properties": {}}}]}
+    else:
+        result = {"content": [{"type": "text", "text": "hello from mcp"}]}
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
+"""
+
+
+async def test_mcp_servers_of_the_editor_are_connected(tmp_path: Path) -> None:
+    server = tmp_path / "server.py"
+    server.write_text(MCP_SERVER)
+    async with editing(tmp_path, says("ok")) as editor:
+        await editor.result("initialize", protocolVersion=1)
+        row = {"name": "mine", "command": sys.executable, "args": [str(server)], "env": []}
+        session = (await editor.new(mcpServers=[row]))["sessionId"]
+        await editor.prompt(session, "/mcp list")
+
+        assert "mine" in editor.text()
+        assert not editor.requests  # no consent is asked for: the user's editor named it
+
+
+async def test_compaction_is_a_command(tmp_path: Path) -> None:
+    long, summary = "word " * 30_000, replace(says("the summary"), summary=True)
+    async with editing(tmp_path, says("one"), says("two"), summary) as editor:
+        settings = {"compaction": {"enabled": False, "keepRecentTokens": 10}}
+        editor.peer.replay_home.write_settings(settings)
+        session = await editor.open(**EVERYTHING)
+        await editor.prompt(session, long[:20_000])
+        await editor.prompt(session, "And?")
+        answer = await editor.prompt(session, "/compact")
+
+        states = [each["status"] for each in editor.updates if "compactionId" in each]
+        assert answer["result"] == {"stopReason": "end_turn"}, answer
+        assert states == ["in_progress", "completed"]
+        assert "Compacted" in editor.text()
