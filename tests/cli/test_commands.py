@@ -30,6 +30,7 @@ def test_the_words_that_can_follow_are_known() -> None:
         "completion": ("bash", "zsh", "fish"),
         "import": ("claude", "codex"),
         "relay": ("serve",),
+        "batch": ("run", "resume", "report", "view"),
     }
 
 
