@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -166,7 +167,7 @@ async def test_an_agent_in_another_process_is_not_started(
             says("done"),
         ]
     )
-    environ = {"PI_SUBPROCESS_CMD": f"{sys.executable} {program}"}
+    environ = {"PI_SUBPROCESS_CMD": shlex.join([sys.executable, str(program)])}
     async with planning_agents(tmp_path, script, environ=environ) as (hosted, agents):
         await hosted.session.prompt("go")
         await agents.tree.get("d").wait()  # type: ignore[union-attr]
@@ -192,7 +193,7 @@ async def test_plan_mode_ends_agents_that_run_in_other_processes(
             calls("hub", action="send", agent="parked", message="more"),
         ]
     )
-    environ = {"PI_SUBPROCESS_CMD": f"{sys.executable} {program}"}
+    environ = {"PI_SUBPROCESS_CMD": shlex.join([sys.executable, str(program)])}
     async with planning_agents(tmp_path, script, plans=False, environ=environ) as (hosted, agents):
         await hosted.session.prompt("go")
         assert (project / "made.txt").read_text() == "x"  # as it should, without plan mode

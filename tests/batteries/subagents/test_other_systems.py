@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -228,7 +229,7 @@ async def test_agents_run_in_the_program_that_the_variable_names(tmp_path: Path)
         {"task": "die", "name": "c"},
     ]
     script = Script(main=[calls("task", tasks=tasks)])
-    environ = {"PI_SUBPROCESS_CMD": f"{sys.executable} {program}"}
+    environ = {"PI_SUBPROCESS_CMD": shlex.join([sys.executable, str(program)])}
     async with agent_session(tmp_path, script, environ=environ) as (hosted, agents):
         await hosted.session.prompt("go")
         a, b, c = agents.tree.all()

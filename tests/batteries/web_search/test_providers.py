@@ -44,7 +44,9 @@ each_provider = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sa
 async def chain(seconds: float = 5.0) -> AsyncIterator[Chain]:
     """The chain with the HTTP client of pi, without a session."""
     async with HttpClient(environ={}) as client:
-        session: Any = SimpleNamespace(session=SimpleNamespace(http=lambda: client))
+        session: Any = SimpleNamespace(
+            session=SimpleNamespace(http=lambda: client), is_loading=False
+        )
         pi: Any = SimpleNamespace(http=ExtensionHttp(session), version="1.0")
         yield Chain(pi, Accounts(pi), seconds=seconds, clock=SystemClock())
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from pi.batteries.auth_broker.commands import WORDS, BrokerCommands
 from pi.batteries.auth_broker.configuration import BrokerConfig, broker_config
-from pi.extension import AuthUnavailable, ExtensionAPI, PiError
+from pi.extension import AuthUnavailable, ExtensionAPI, ExtensionError, PiError
 
 SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
     ("auth.broker.url", str, "", "address of the auth broker; PI_AUTH_BROKER_URL comes first"),
@@ -18,13 +18,17 @@ async def extension(pi: ExtensionAPI) -> None:
     """Register the commands and, if a broker is configured, the source of credentials."""
     for name, kind, default, help in SETTINGS:
         pi.settings.declare(name, kind, default, help)
+    try:
+        environ = pi.context.environ
+    except ExtensionError:
+        return  # a packed copy without manifests loads it before the project; no trigger occurred
     folder = pi.data_directory()
     config: BrokerConfig | None = None
     problem: PiError | None = None
     try:
         # A project's file never counts: it could send the token elsewhere.
         config = broker_config(
-            pi.context.environ, lambda key: pi.settings.get(key, with_project=False), folder
+            environ, lambda key: pi.settings.get(key, with_project=False), folder
         )
     except PiError as error:
         problem = error
