@@ -171,7 +171,10 @@ def printed(place: Place, lines: Iterable[tuple[str, ...]], *, terminal: bool) -
     return shown
 
 
-@pytest.mark.parametrize("terminal", [False, True], ids=["pipe", "terminal"])
+@pytest.mark.parametrize(
+    "terminal",
+    [pytest.param(False, id="pipe", marks=pytest.mark.full), pytest.param(True, id="terminal")],
+)
 def test_no_command_prints_more_than_text(place: Place, *, terminal: bool) -> None:
     assert printed(place, of_commands(), terminal=terminal) > 20
 
