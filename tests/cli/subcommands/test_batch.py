@@ -122,7 +122,7 @@ def test_a_batch_is_resumed_with_more_tasks(batch: Batch) -> None:
     [
         (("batch",), "needs a file with tasks"),
         (("batch", "run"), "needs a file with tasks"),
-        (("batch", "missing.jsonl"), "missing.jsonl"),
+        (("batch", "missing.jsonl"), "There is no file missing.jsonl."),
         (("batch", "resume", "nowhere"), "not the folder of a batch"),
         (("batch", "report", "nowhere"), "not the folder of a batch"),
         (("batch", "tasks.jsonl", "--workers", "many"), "not a whole number"),
@@ -145,6 +145,7 @@ def test_what_cannot_be_run_is_refused_with_one_line(
     assert ended.code == 1
     assert message in ended.err
     assert "Traceback" not in ended.err
+    assert "Logged in" not in ended.err  # an error of the user is no crash
 
 
 def test_the_budget_ends_a_batch_with_3(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import field
 
 from pi.base.errors import PiError
-from pi.base.files import read_regular
+from pi.base.files import read_if_exists
 from pi.base.json_lines import BadLine, decode_line
 from pi.base.records import Record
 
@@ -60,8 +60,10 @@ class TaskList(Record):
 
 
 def read_tasks(path: Path) -> TaskList:
-    """Read a task file; raises ``FileAccessError``, and ``BatchProblem`` if it is empty."""
-    found = parse_tasks(read_regular(path, max_bytes=MAX_BYTES), path.absolute().parent)
+    """Read a task file; raises ``FileAccessError``, ``BatchProblem`` if it is missing or empty."""
+    if (data := read_if_exists(path, max_bytes=MAX_BYTES)) is None:
+        raise BatchProblem(f"There is no file {path}.", hint="Name a file with one task per line.")
+    found = parse_tasks(data, path.absolute().parent)
     if not found.tasks and not found.unreadable:
         raise BatchProblem(f"{path} has no tasks.", hint='A task is {"id": "a", "prompt": "…"}.')
     return found
