@@ -77,7 +77,7 @@ def test_an_empty_file_and_a_missing_file_are_refused(tmp_path: Path) -> None:
 
     with pytest.raises(BatchProblem, match="has no tasks"):
         read_tasks(tmp_path / "empty")
-    with pytest.raises(OSError, match="missing"):
+    with pytest.raises(BatchProblem, match="There is no file"):
         read_tasks(tmp_path / "missing")
 
 
