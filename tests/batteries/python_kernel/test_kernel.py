@@ -51,6 +51,20 @@ async def test_state_survives_between_calls_and_an_error_names_its_cell(tmp_path
         assert statuses == ["ok", "error", "pending"]
 
 
+@pytest.mark.behaviour("tracebacks-start-at-user-code")
+async def test_a_traceback_begins_with_the_code_of_the_cell(tmp_path: Path) -> None:
+    steps = (cells("def half(n):\n    return n / 0\nhalf(4)"), says("."))
+    async with session_of(tmp_path, *steps) as session:
+        await session.prompt("go")
+
+        (text,) = texts(session)
+        places = [line for line in text.splitlines() if line.lstrip().startswith("File ")]
+        assert len(places) == 2
+        assert "line 3" in places[0]
+        assert "line 2, in half" in places[1]
+
+
+@pytest.mark.behaviour("tracebacks-start-at-user-code")
 async def test_output_of_3_mb_is_complete_when_the_result_is_reported(tmp_path: Path) -> None:
     code = "import os\nfor n in range(30_000): print(f'{n:<99}')\nos.system('echo last')"
     async with session_of(tmp_path, cells(code), says(".")) as session:

@@ -108,6 +108,7 @@ def test_a_failure_leaves_no_half_written_blob(tmp_path: Path) -> None:
     assert store.get(PREFIX + "0" * 64) is None
 
 
+@pytest.mark.behaviour("blobs-in-use-are-kept")
 def test_a_counted_blob_is_removed_with_its_last_owner(tmp_path: Path) -> None:
     store = BlobStore(tmp_path / "blobs")
     one, two = store.owned_by("session one"), store.owned_by("../two")
@@ -128,6 +129,7 @@ def test_a_counted_blob_is_removed_with_its_last_owner(tmp_path: Path) -> None:
     assert store.owned_by("nothing yet").release() == 0
 
 
+@pytest.mark.behaviour("blobs-in-use-are-kept")
 def test_nothing_is_removed_while_an_owner_cannot_be_read(tmp_path: Path) -> None:
     store = BlobStore(tmp_path)
     store.owned_by("a").put(b"1")

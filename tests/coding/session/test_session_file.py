@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import os
 import stat
 import sys
@@ -7,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.session.entries import ModelChange, SessionInfo
+from pi.ai.messages import AssistantMessage, Image, Text, Thinking, UserMessage
+from pi.coding.session.entries import MessageEntry, ModelChange, SessionInfo
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import new_session, open_session
 from pi.coding.session.writing import SessionWriter
@@ -261,3 +263,29 @@ def test_a_session_that_cannot_be_migrated_on_disk_goes_on_in_memory(tmp_path: P
         log = open_session(path, make_location(tmp_path, reports))
 
     assert (len(reports), len(log.tree), path.read_bytes()) == (1, 1, old)
+
+
+@pytest.mark.behaviour("base64-is-never-cut")
+def test_pictures_and_signatures_of_any_size_are_stored_whole(tmp_path: Path) -> None:
+    data = base64.b64encode(os.urandom(3_000_000)).decode()
+    picture = UserMessage(content=(Image(data=data, mime_type="image/png"),))
+    thought = AssistantMessage(
+        content=(Thinking(thinking="…", thinking_signature=data), Text(text="x" * 2_000_000)),
+        api="faux",
+        provider="faux",
+        model="faux",
+    )
+    log = new_session(make_location(tmp_path))
+    for message in (picture, thought):
+        log.append(MessageEntry(message=message))
+    path = log.file
+    log.close()
+    assert path is not None
+
+    opened = open_session(path, make_location(tmp_path))
+
+    assert [entry.message for entry in opened.entries() if isinstance(entry, MessageEntry)] == [
+        picture,
+        thought,
+    ]
+    opened.close()

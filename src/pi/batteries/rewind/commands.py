@@ -258,7 +258,8 @@ class RewindCommands:
         data = {"action": kind, "to": plan.point.id, "session": history.session.id, "scope": scope}
         # An entry at the new place: without one, the session would open at its old end again.
         await self._pi.append_entry(ENTRY, data)
-        done = f"{len(steps)} files restored" if scope != "conversation" else ""
+        count = "1 file" if len(steps) == 1 else f"{len(steps)} files"
+        done = f"{count} restored" if scope != "conversation" else ""
         stayed = f"{kept} left as they are" if kept else ""
         undo = "/redo takes it back." if kind == "rewind" else ""
         parts = [part for part in (done, stayed, moved) if part]
