@@ -237,7 +237,7 @@ def _print_mode(home: TemporaryHome, *arguments: str) -> Executed:
     """Run the command twice and return the calls of the second run.
 
     The first start in a home also reads the manifest of every bundled extension and writes an
-    index of them, so its calls grow with the number of batteries. Every later start reads the index.
+    index of them: its calls grow with the number of batteries. Every later start reads the index.
     """
     command = home.command("whole", *arguments)
     for _ in range(2):
