@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import gc
 import inspect
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import suppress
+from types import CoroutineType
 from typing import Any
 
 import pytest
@@ -68,7 +69,7 @@ def test_a_loop_whose_tasks_were_closed_ends(
 
 def close_all(name: str) -> None:
     """Close the suspended coroutines of that name, as code of an extension can."""
-    found: list[Coroutine[Any, Any, Any]] = [
+    found: list[CoroutineType[Any, Any, Any]] = [
         each
         for each in gc.get_objects()
         if inspect.iscoroutine(each) and each.__name__ == name and each.cr_frame is not None
