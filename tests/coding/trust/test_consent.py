@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import functools
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
