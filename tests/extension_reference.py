@@ -201,6 +201,7 @@ def _exports() -> Iterator[str]:
         for field in value.__struct_fields__:
             if said := texts.get(field, ""):
                 yield f"| `{name}.{field}` | {_one_line(said.partition(chr(10) * 2)[0])} |"
+        yield from _member_rows(value, name)
     rest = [
         name
         for name, value in names.items()
@@ -231,7 +232,8 @@ def _arguments(function: Any) -> str:
             star = True
             shown.append("*")
         if each.kind is each.VAR_KEYWORD:
-            shown += _options(function, str(each.annotation)) or [f"**{name}"]
+            options = _options(function, str(each.annotation))
+            shown = [*shown, *options] if options else [*shown[:-1], f"**{name}"]
         else:
             shown.append(name if each.default is each.empty else f"{name}={_default(each.default)}")
     return f"({', '.join(shown)})"

@@ -70,11 +70,14 @@ class ToolManifest(Record, rename=None):
     parameters: dict[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
     """JSON Schema of its arguments."""
     snippet: str = ""
+    """One line for the system prompt."""
     guidelines: tuple[str, ...] = ()
+    """Lines of the system prompt about its use."""
     exposure: Literal["active", "on_demand", "hidden", "unlisted", "resolver"] = "active"
     approval: Literal["read", "write", "exec"] = "exec"
     """What a call may do, for permission guards, until the extension is loaded."""
     strict: bool | None = None
+    """Whether providers should hold the model to the schema, where they can."""
     deferrable: bool = False
     """Whether calls may leave pending actions."""
 
@@ -108,10 +111,13 @@ class Manifest(Record, rename=None):
     commands: dict[str, str] = field(default_factory=dict)
     """Names with their descriptions."""
     flags: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Options of the command line: ``type``, ``default`` and ``description`` by name."""
     subcommands: dict[str, Subcommand] = field(default_factory=dict)
+    """Words of the command line, ``pi name …``, by name."""
     needs_run_here: tuple[str, ...] = ()
     """Commands that need a session that runs in this process, not one that is only shown."""
     tools: dict[str, ToolManifest] = field(default_factory=dict)
+    """Tools by name, as they are declared to models before the extension is loaded."""
     shortcuts: dict[str, str] = field(default_factory=dict)
     """Keys with their descriptions."""
     prefixes: dict[str, str] = field(default_factory=dict)
