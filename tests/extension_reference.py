@@ -82,10 +82,6 @@ PARTS: dict[str, type] = {
     "ctx.jobs": ExtensionJobs,
 }
 """What else an extension is given, by where it is found."""
-REST = """\
-Also `pi.context` (the context that handlers get), `pi.log` (a logger), `pi.name` and `pi.version`
-(that of pi).
-"""
 MANIFEST = """\
 ## The manifest
 
@@ -106,7 +102,6 @@ def page() -> str:
             *(f"`{alias}` is another name of `{name}`." for alias, name in ALIASES.items()),
             "",
             *_members("`ExtensionAPI`", ExtensionAPI, "pi"),
-            REST,
             *_members("`ExtensionContext`", ExtensionContext, "ctx"),
             *_members("`CommandContext`: also", CommandContext, "ctx", beside=ExtensionContext),
             *(line for name, part in PARTS.items() for line in _members(_title(name), part, name)),
@@ -144,13 +139,36 @@ def _title(name: str) -> str:
 def _member_rows(owner: type, name: str, beside: type = object) -> Iterator[str]:
     kinds = [kind for kind in owner.__mro__ if kind not in beside.__mro__]
     kinds = [kind for kind in kinds if kind.__module__.startswith("pi.")]
+    for kind in kinds:
+        for attribute, text in _attributes(kind):
+            part = PARTS.get(f"{name}.{attribute}")
+            said = _said(part) if part and not text else _one_line(text.partition("\n\n")[0])
+            yield f"| `{name}.{attribute}` | {said} |"
     for member, value in (each for kind in kinds for each in vars(kind).items()):
         if member.startswith("_") or isinstance(value, type):
             continue
         if isinstance(value, property):
             yield f"| `{name}.{member}` | {_said(value)} |"
         elif callable(function := getattr(value, "__func__", value)):
-            yield f"| `{name}.{member}{_arguments(function)}` | {_said(function)} |"
+            wait = "await " if inspect.iscoroutinefunction(function) else ""
+            yield f"| `{wait}{name}.{member}{_arguments(function)}` | {_said(function)} |"
+
+
+def _attributes(kind: type) -> Iterator[tuple[str, str]]:
+    """The public attributes that ``__init__`` sets, with the strings below them."""
+    if "__init__" not in vars(kind) or issubclass(kind, msgspec.Struct | BaseException):
+        return
+    made = ast.parse(textwrap.dedent(inspect.getsource(vars(kind)["__init__"]))).body[0]
+    assert isinstance(made, ast.FunctionDef)
+    for each, after in zip(made.body, (*made.body[1:], None), strict=True):
+        if not isinstance(each, ast.Assign | ast.AnnAssign):
+            continue
+        below = after.value if isinstance(after, ast.Expr) else None
+        text = str(below.value) if isinstance(below, ast.Constant) else ""
+        targets = [each.target] if isinstance(each, ast.AnnAssign) else each.targets
+        for target in (node for one in targets for node in ast.walk(one)):
+            if isinstance(target, ast.Attribute) and not target.attr.startswith("_"):
+                yield target.attr, inspect.cleandoc(text)
 
 
 def _manifest() -> Iterator[str]:
@@ -183,7 +201,8 @@ def _exports() -> Iterator[str]:
     yield from ("## Functions", "", "| | |", "|---|---|")
     for name, value in names.items():
         if inspect.isfunction(value):
-            yield f"| `{name}{_arguments(value)}` | {_said(value)} |"
+            wait = "await " if inspect.iscoroutinefunction(value) else ""
+            yield f"| `{wait}{name}{_arguments(value)}` | {_said(value)} |"
     yield from ("", "## Modules", "", "| | |", "|---|---|")
     for name, value in names.items():
         if isinstance(value, ModuleType):
@@ -199,8 +218,8 @@ def _exports() -> Iterator[str]:
         yield f"| **`{name}`**`({_fields(value)})` | {_said(value)} |"
         texts = _field_texts(value)
         for field in value.__struct_fields__:
-            if said := texts.get(field, ""):
-                yield f"| `{name}.{field}` | {_one_line(said.partition(chr(10) * 2)[0])} |"
+            if said := texts.get(field, "").partition("\n\n")[0]:
+                yield f"| `{name}.{field}` | {_one_line(said)} |"
         yield from _member_rows(value, name)
     rest = [
         name

@@ -104,7 +104,7 @@ def test_the_reference_is_made_from_the_code() -> None:
 def test_the_reference_contains_every_public_name() -> None:
     text = page()
 
-    missing = [name for name in pi.extension.__all__ if not re.search(rf"`{name}\b", text)]
+    missing = [name for name in pi.extension.__all__ if not re.search(rf"`(await )?{name}\b", text)]
     assert missing == []
 
 
@@ -120,8 +120,8 @@ def test_the_reference_describes_every_method() -> None:
         "redirects=…, timeouts=…, limit=…, allow_address=…",
         "`Child.interrupt()`",
         "`ctx.jobs.cancel(",
-        "`ctx.files.scan(",
-        "`SessionHandle.steer(",
+        "`await ctx.files.scan(",
+        "`await SessionHandle.steer(",
         "`FilePreview.added`",
         "`HandOff.go_on`",
         "| `gates` |",

@@ -117,6 +117,7 @@ class ExtensionAPI:
         self._sender = MessageSender(instance.link, instance.state.next_turn)
         self._processes = Processes(instance.link, instance.state.spawn_wraps, instance.state.bus)
         self.name = instance.owner.name
+        """The name of the extension."""
         self.version = __version__
         """The version of pi, e.g. for a user agent."""
         self.scope: Scope = instance.scope
@@ -134,7 +135,8 @@ class ExtensionAPI:
         """Whether definitions of a project or of another agent may run."""
         self.pending_actions = instance.state.pending_actions
         """The previewed changes of all tools, for the extension that resolves them."""
-        self.log = logging.getLogger(f"pi.extensions.{instance.owner.name}")
+        self.log: logging.Logger = logging.getLogger(f"pi.extensions.{instance.owner.name}")
+        """A logger; ``pi.warn`` is for what the user should see."""
 
     @overload
     def on(self, event: str, handler: None = None, *, at: At = "normal") -> Callable[[H], H]: ...
@@ -154,7 +156,10 @@ class ExtensionAPI:
     def register_tool(
         self, tool: AgentTool, **how: Unpack[ToolRegistrationOptions]
     ) -> Registration:
-        """Add a tool, or replace the one of that name; at any time."""
+        """Add a tool, or replace the one of that name; at any time. ``exposure`` is ``active``
+        unless given; ``on_demand`` tools are inactive until selected, ``hidden`` ones are not
+        listed either, ``unlisted`` ones are declared to the model and absent from lists.
+        """
         return loaded_extension.add_tool(self._instance, check_tool(tool), **how)
 
     add_tool = register_tool

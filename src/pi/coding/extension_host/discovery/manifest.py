@@ -67,6 +67,7 @@ class ToolManifest(Record, rename=None):
     """A tool that is declared to models before the extension is loaded."""
 
     description: str
+    """For the model."""
     parameters: dict[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
     """JSON Schema of its arguments."""
     snippet: str = ""
@@ -74,6 +75,7 @@ class ToolManifest(Record, rename=None):
     guidelines: tuple[str, ...] = ()
     """Lines of the system prompt about its use."""
     exposure: Literal["active", "on_demand", "hidden", "unlisted", "resolver"] = "active"
+    """As ``exposure`` of ``pi.add_tool``."""
     approval: Literal["read", "write", "exec"] = "exec"
     """What a call may do, for permission guards, until the extension is loaded."""
     strict: bool | None = None
@@ -86,6 +88,7 @@ class Subcommand(Record, rename=None):
     """``pi name …``: starts a session and runs the command ``/name …`` in it."""
 
     help: str = ""
+    """What it does, in one line."""
     usage: str = ""
     """Its arguments, e.g. ``<link>``, for help pages."""
     mode: Literal["", "print"] = ""
@@ -161,10 +164,7 @@ class Manifest(Record, rename=None):
     While one is not installed, its ``recommended`` settings and ``views`` are left out.
     """
     secrets: tuple[str, ...] = ()
-    """Environment variables with credentials that it uses.
-
-    Commands and other programs do not see them; exports and logs hide their values.
-    """
+    """Environment variables with credentials: commands do not see them, exports hide them."""
     doctor: bool = False
     """Whether ``pi doctor`` loads it, for the checks that it adds, if it is enabled."""
     redacts: bool = False
