@@ -244,7 +244,7 @@ async def test_a_question_that_is_sent_again_keeps_the_draft(chromium: Any, tmp_
             return await never
 
         hanna.ui.input = ask  # type: ignore[method-assign]
-        asked = asyncio.create_task(hanna.pi.context.ui.input("Your colour?", "red"))
+        asked = asyncio.create_task(hanna.pi.context.ui.with_guests.input("Your colour?", "red"))
         try:
             field = page.get_by_role("textbox", name="Your colour?")
             await field.wait_for(timeout=WAIT_MS)
