@@ -435,7 +435,7 @@ class Host:
                     request.peer,
                     id,
                     "refused",
-                    "The question is not open any more, or is for the host only.",
+                    "The question is not open any more.",
                 )
             else:
                 self.room.accept(request.peer, id)
