@@ -249,7 +249,8 @@ class BrokerCommands:
         for each in accounts:
             left = _left(usage.get(each.id))
             level: Literal["broken", "good"] = "broken" if each.disabled else "good"
-            rows.append(CheckResult(level=level, text=_row(each, now) + left))
+            advice = f"Run pi auth-broker login {each.provider}." if each.disabled else ""
+            rows.append(CheckResult(level=level, text=_row(each, now) + left, advice=advice))
         return rows
 
 
