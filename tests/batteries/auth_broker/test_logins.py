@@ -130,7 +130,7 @@ class SshServer:
         if os.geteuid() == 0:  # it refuses to start without the folder of its unprivileged half
             Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
         assert SSHD is not None
-        words = [SSHD, "-D", "-E", self.folder / "log", "-f", self.folder / "sshd_config"]
+        words = [SSHD, "-D", "-E", f"{self.folder}/log", "-f", f"{self.folder}/sshd_config"]
         (self.folder / "log").touch()
         child = subprocess.Popen(words, stdin=subprocess.DEVNULL)
         try:

@@ -65,6 +65,9 @@ def test_a_gateway_answers_with_a_key_that_only_the_broker_has(tmp_path: Path) -
             checked = other.run("auth-gateway", "check", "--strict")
         finally:
             messages += ended(broker)
+        down = other.run("auth-broker", "status")
+    assert down.code == 1
+    assert down.out.startswith(f"The auth broker {url} cannot be reached")
     assert "choices" in answer, answer
     assert answer["choices"][0]["message"]["content"]
     assert answer["model"] == "mock/echo-3"
