@@ -473,6 +473,20 @@ _TOOLS = group(
         text("searxng.categories", "SearXNG categories", "Categories to search, separated by commas."),
         text("searxng.language", "SearXNG language", "Language of the results."),
     ),
+    *applied("reload", switch("github.enabled", "GitHub", "Give models the gh tool: issues, pull requests, checks and workflow runs. Writes ask each time.", on=False)),
+    *needing(
+        ("github.enabled",),
+        text("github.apiUrl", "GitHub API", "Address of the API, such as a gateway. Empty: that of github.com, or of GH_HOST.", ""),
+    ),
+    *applied(
+        "reload",
+        words("ssh.hosts", "SSH hosts", "Hosts of ~/.ssh/config on which models may run commands, and read and write files."),
+    ),
+    *needing(
+        ("ssh.hosts",),
+        text("ssh.configFile", "SSH configuration", "Another file than ~/.ssh/config.", ""),
+        number("ssh.connectSeconds", "SSH connection", "Seconds after which connecting is given up.", 15, least=1),
+    ),
     words("web.allowHosts", "Allowed hosts", "Hosts that read and browser may open although they are on this machine or in a private network: localhost:3000."),
     switch("web.allowPrivate", "Private networks", "Let read and browser open pages of private networks.", on=False),
     *applied(
