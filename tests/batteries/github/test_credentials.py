@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from pi.ai.messages import Text
 from pi.batteries.github import client
 from pi.batteries.github.client import Query, Reply, explain, parse_included
 from pi.batteries.github.places import (
@@ -215,7 +216,7 @@ async def test_commands_get_the_token_only_if_the_user_allows_it(tmp_path: Path)
             result = await hosted.session.tools.call(
                 "bash", {"command": "echo ${GH_TOKEN-nothing}"}, caller="test"
             )
-        assert result.content[0].text.strip() == expected
+        assert result.content == (Text(text=f"{expected}\n"),)
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,7 @@ def _comments(rows: Sequence[Json], *, more: bool) -> Iterable[str]:
 
 def pull(row: Json, comments: Sequence[Json], *, more: bool) -> str:
     """A pull request with the comments below it."""
-    merge = {True: "yes", False: "no, it has conflicts"}.get(row.get("mergeable"), "not known yet")
+    merge = {"True": "yes", "False": "no, it has conflicts"}.get(str(row.get("mergeable")), "")
     facts = [
         f"# {line(row.get('title'))} (#{row.get('number')})",
         f"Pull request, {_state(row)}, opened by {author(row)}",
@@ -135,7 +135,7 @@ def pull(row: Json, comments: Sequence[Json], *, more: bool) -> str:
         f" +{row.get('additions', '?')} -{row.get('deletions', '?')}",
         ""
         if row.get("merged_at")
-        else f"Can be merged: {merge} ({line(row.get('mergeable_state'))})",
+        else f"Can be merged: {merge or 'not known yet'} ({line(row.get('mergeable_state'))})",
     ]
     return "\n\n".join(
         ("\n".join(filter(None, facts)), body(row.get("body")), *_comments(comments, more=more))

@@ -533,7 +533,7 @@ _TOOLS = group(
             ("sandbox.enabled",),
             switch("sandbox.network", "Network in the sandbox", "Let sandboxed commands use the network.", on=False),
             words("sandbox.writable", "Writable paths", "Further folders that sandboxed commands may change."),
-            words("sandbox.exclude", "Programs outside", "Kinds of programs that run outside of the sandbox.", "user", "extension", "mcp", "lsp", "browser", "matcher"),
+            words("sandbox.exclude", "Programs outside", "Kinds of programs that run outside of the sandbox.", "user", "extension", "mcp", "lsp", "browser", "matcher", "ssh"),
         ),
         switch("titles.enabled", "Titles", "Name sessions after their first message, with the model of the role tiny.", on=False),
     ),
