@@ -136,12 +136,12 @@ class Chooser(FakeUI):
 
     def __init__(self, answer: str = "Allow for this session") -> None:
         super().__init__()
-        self.answer = answer
+        self.choice = answer
         self.questions: list[str] = []
 
     async def select(self, title: str, options: Any, **more: Any) -> Any:
         self.questions.append(title)
-        return self.answer
+        return self.choice
 
 
 @asynccontextmanager

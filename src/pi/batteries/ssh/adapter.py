@@ -249,14 +249,14 @@ class RemoteHosts:
         await self._write(connection, path, text)
         return FileWritten(text=f"Wrote {len(text.encode()):,} bytes to {host}:{path}")
 
-    async def list(self, ref: ResourceRef) -> list[str]:
+    async def list(self, ref: ResourceRef) -> tuple[str, ...]:
         """The names in ``ssh://host/folder``."""
         host, path = parse_rest(ref.rest)
         return await self._list(await self._connection(host), path)
 
-    def complete(self, prefix: str) -> list[str]:
+    def complete(self, prefix: str) -> tuple[str, ...]:
         """Complete the host."""
-        return [f"{host}/" for host in self.hosts if host.startswith(prefix)]
+        return tuple(f"{host}/" for host in self.hosts if host.startswith(prefix))
 
     # Files ----------------------------------------------------------------------------------------
 
@@ -274,9 +274,9 @@ class RemoteHosts:
         data = content.encode("utf-8", "surrogateescape")
         await self._file(connection, path, write_script(path, len(data)), content=data)
 
-    async def _list(self, connection: HostConnection, path: str) -> list[str]:
+    async def _list(self, connection: HostConnection, path: str) -> tuple[str, ...]:
         result = await self._file(connection, path, list_script(path))
-        return sanitise(result.output.decode("utf-8", "replace")).splitlines()
+        return tuple(sanitise(result.output.decode("utf-8", "replace")).splitlines())
 
     async def _file(
         self,
@@ -325,7 +325,7 @@ class RemoteHosts:
         elif answer != ONCE:
             raise ToolFailed("The user did not allow it. Nothing was done.")
 
-    async def doctor(self, ctx: ExtensionContext) -> list[CheckResult]:
+    async def doctor(self, ctx: ExtensionContext) -> tuple[CheckResult, ...]:
         """Whether ssh is installed, and what is wrong with the settings."""
         found = [
             CheckResult(level="broken", text=f"ssh.hosts: {name!r} is not the name of a host")
@@ -334,10 +334,10 @@ class RemoteHosts:
         try:
             done = await self._pi.exec(["ssh", "-V"], timeout=10)
         except PiError:
-            return [*found, CheckResult(level="missing", text="the program ssh is not installed")]
+            return (*found, CheckResult(level="missing", text="the program ssh is not installed"))
         version = one_line(done.stderr or done.stdout).strip()[:80]
         hosts = ", ".join(self.hosts) or "none"
-        return [*found, CheckResult(level="good", text=f"{version}; hosts: {hosts}")]
+        return (*found, CheckResult(level="good", text=f"{version}; hosts: {hosts}"))
 
 
 def parse_rest(rest: str) -> tuple[str, str]:
