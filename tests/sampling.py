@@ -1,0 +1,15 @@
+"""Parameters of which ``./test`` runs the first few, and ``./test --full`` all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+
+def sampled(values: Iterable[Any], keep: int) -> list[Any]:
+    """The values for ``parametrize``; those after the first ``keep`` are marked ``full``."""
+    chosen = list(values)
+    rest = [pytest.param(value, marks=pytest.mark.full) for value in chosen[keep:]]
+    return chosen[:keep] + rest
