@@ -9,7 +9,10 @@ import pytest
 
 
 def sampled(values: Iterable[Any], keep: int) -> list[Any]:
-    """The values for ``parametrize``; those after the first ``keep`` are marked ``full``."""
+    """The values for ``parametrize``; those after the first ``keep`` are marked ``full``.
+
+    A tuple is one set of arguments.
+    """
     chosen = list(values)
-    rest = [pytest.param(value, marks=pytest.mark.full) for value in chosen[keep:]]
-    return chosen[:keep] + rest
+    sets = (value if isinstance(value, tuple) else (value,) for value in chosen[keep:])
+    return [*chosen[:keep], *(pytest.param(*each, marks=pytest.mark.full) for each in sets)]
