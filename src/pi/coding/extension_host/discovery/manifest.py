@@ -428,7 +428,7 @@ def is_triggered(manifest: Manifest, state: ActivationState) -> bool:
     """Whether the state contains a trigger of the extension."""
     return (
         _is_set(state.settings, manifest)
-        or _uses_strategy(state.settings, manifest.triggers("strategy"))
+        or any(own == value_at(state.settings, _STRATEGY) for own in manifest.triggers("strategy"))
         or any(state.environ.get(name) for name in manifest.triggers("env"))
         or not state.shared.isdisjoint(manifest.triggers("shared"))
         or not state.selected.isdisjoint(manifest.triggers("selected"))
@@ -474,10 +474,6 @@ def _api_modes(modes: Iterable[str]) -> list[str]:
 def _is_set(settings: Mapping[str, Any], manifest: Manifest) -> bool:
     values = (value_at(settings, name.split(".")) for name in manifest.triggers("setting"))
     return any(value is not None and value is not False for value in values)
-
-
-def _uses_strategy(settings: Mapping[str, Any], names: tuple[str, ...]) -> bool:
-    return bool(names) and value_at(settings, _STRATEGY) in names
 
 
 _AGENT_DIR = "~/.pi/agent/"
