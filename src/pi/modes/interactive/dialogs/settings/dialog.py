@@ -27,7 +27,7 @@ from pi.modes.interactive.dialogs.settings.values import (
 )
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_file import InvalidTheme
-from pi.modes.interactive.ui import Ui
+from pi.modes.interactive.ui import Ui, report_errors
 from pi.tui.component import Component
 from pi.tui.text.width import pad_to_width, truncate_to_width
 from pi.tui.widgets.settings_list import Done, SettingItem, SettingsList
@@ -336,7 +336,5 @@ def _called(theme: PickedTheme) -> str:
 
 
 def _preview(ui: Ui, name: str | None) -> None:
-    try:
+    with report_errors(ui):
         ui.themes.use(name)
-    except PiError as error:
-        ui.notify(error.explain(), "error")
