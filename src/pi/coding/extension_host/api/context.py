@@ -119,6 +119,11 @@ class ExtensionContext:
         return MappingProxyType(self._link.workspace.environ)
 
     @property
+    def user_environ(self) -> Mapping[str, str]:
+        """``environ`` without ``.env`` of the project: for values that say who gets a token."""
+        return MappingProxyType(self._link.workspace.user_environ)
+
+    @property
     def files(self) -> LocalFiles:
         """File access as tools use it."""
         return self._link.session.workspace.files
