@@ -161,7 +161,7 @@ class RoleCommands:
         roles = self._pi.models.roles
         purpose = roles.tags.get(role) or PURPOSES.get(role, "")
         if not roles.patterns(role):
-            return f"– {purpose}".rstrip(" –") or "–"
+            return " · ".join(filter(None, ("not set", purpose)))
         found = resolve_role(role, roles, ctx.model_registry.resolve)
         value = ", ".join(roles.patterns(role))
         if found.models:

@@ -346,10 +346,10 @@ def coverage_text(found: Coverage) -> str:
         *_counted(found.too_large, "file larger than rewind.maxFileBytes"),
         *_counted(found.over_budget, "file beyond rewind.maxBytes or rewind.storeBytes"),
         *_counted(found.unreadable, "folder that cannot be read", "folders that cannot be read"),
-        *([f"{found.special} pipes and devices"] if found.special else []),
-        *([f"{found.ignored} ignored files and folders"] if found.ignored else []),
+        *([f"pipes and devices: {found.special}"] if found.special else []),
+        *([f"ignored files and folders: {found.ignored}"] if found.ignored else []),
     ]
-    text = f"Covers {found.files:,} files, {size_text(found.bytes)}"
+    text = f"Covers {found.files:,} file{'s' * (found.files != 1)}, {size_text(found.bytes)}"
     return f"{text}. Not covered: {'; '.join(missing)}." if missing else f"{text}."
 
 
