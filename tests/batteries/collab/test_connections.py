@@ -183,10 +183,11 @@ async def test_guests_use_the_sub_agents_of_the_host(tmp_path: Path) -> None:
         sent: list[Any] = []
         host.room.send = lambda peer, frame: sent.append(frame)  # type: ignore[method-assign]
         ask = {"id": "1", "agent": "a1", "offset": 14}
-        await host._serve(Request(peer=1, name="x", kind="fetch-transcript", frame=ask))
+        assert host.services is not None
+        await host.services.serve(Request(peer=1, name="x", kind="fetch-transcript", frame=ask))
         assert (sent[0]["text"], sent[0]["next"]) == ("a1", None)
         bad = {"id": "2", "agent": "a1", "action": "sing"}
-        await host._serve(Request(peer=1, name="x", kind="agent-cmd", frame=bad))
+        await host.services.serve(Request(peer=1, name="x", kind="agent-cmd", frame=bad))
         assert sent[1]["code"] == "bad-frame"
 
 
