@@ -198,6 +198,7 @@ async def test_one_of_two_processes_is_killed_and_all_resume(nats: Nats) -> None
 
 
 @pytest.mark.full
+@pytest.mark.timeout(1200)
 async def test_soak() -> None:
     """Ten minutes of traffic, with guests that come and go: memory does not grow."""
     relay = RelayProcess()

@@ -20,6 +20,7 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 pytestmark = [
     pytest.mark.full,
+    pytest.mark.timeout(600),
     pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux"),
     pytest.mark.skipif(BROWSER is None, reason="needs chromium"),
 ]

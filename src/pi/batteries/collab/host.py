@@ -314,8 +314,8 @@ class Host:
             shown = self._redacted(list(entries[start : start + SLICE]))
             lines += map(entry_line, shown)
             await asyncio.sleep(0)
-        if self.room.epoch != epoch or self._pi is not pi:
-            return
+            if peer.nonce != nonce or self.room.epoch != epoch or self._pi is not pi:
+                return  # it has said hello again, or everything has begun again
         body = snapshot_body(about, lines)
         self.room.welcome(peer, body, mark, nonce=nonce, session=session, left_out=left_out)
         self.client.wake()
