@@ -1,8 +1,8 @@
-"""Runs a batch on a Ray of this machine: ``on_ray TASKS AT_A_TIME``, in two actors.
+"""Runs a batch on a Ray of this machine: ``on_ray TASKS``, all at a time in two actors.
 
 Prints the CPU time per task in ms, of the driver and the actors together; the peak memory of the
 larger actor in MB; tasks per second, from the first task to the last result; the memory of all
-processes of Ray in MB; and the CPU time per task without the start of the actors, in ms.
+processes of Ray in MB; the CPU time per task after the first result, in ms; and the tasks.
 
 Ray is started before, and is not part of the figures. Where it is installed by ``scripts/oracles``
 only, the program starts itself again with that interpreter.
@@ -79,47 +79,57 @@ def actors() -> list[int]:
     return found
 
 
-async def main(count: int, at_a_time: int) -> None:
-    """Run ``count`` tasks with stored sessions and results."""
+def start_ray() -> None:
+    """Start Ray on this machine, with a small object store: a batch sends records only."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     import ray
 
+    ray.init(
+        num_cpus=WORKERS,
+        include_dashboard=False,
+        object_store_memory=100_000_000,
+        log_to_driver=False,
+        logging_level="ERROR",
+    )
+
+
+async def measured(count: int, output: Path) -> tuple[float, ...]:
+    """Run ``count`` tasks, all at a time, with stored sessions and results."""
     tasks = [{"id": f"t{number}", "prompt": "say a word"} for number in range(count)]
+    batch = BatchOptions(
+        ray="local", workers=min(WORKERS, count), per_worker=-(-count // WORKERS), retries=0
+    )
+    driver, began = time.process_time(), time.monotonic()
+    first = cpu = peak = everything = seconds = 0.0
+    done = 0
+    async for result in run_batch(
+        tasks, output=output, batch=batch, model="faux/faux", extensions=[extension]
+    ):
+        if not done:
+            began = time.monotonic() - result.seconds
+            first = time.process_time() - driver + sum(map(cpu_seconds, actors()))
+        done += result.status == "done"
+        if done == count:  # the actors end with the batch
+            seconds, running = time.monotonic() - began, actors()
+            cpu = time.process_time() - driver + sum(map(cpu_seconds, running))
+            peak = max(memory_mb(pid, "status", "VmHWM") for pid in running)
+            everything = sum(memory_mb(pid, "smaps_rollup", "Pss:") for pid in tree(os.getpid()))
+    if done != count:
+        sys.exit(f"{done} of {count} tasks are done")
+    rest = (cpu - first) / max(count - 1, 1) * 1e3
+    return cpu / count * 1e3, peak, count / seconds, everything, rest, count
+
+
+def main(count: int) -> None:
+    """Print the figures of one batch."""
+    import ray
+
     with home() as folder:
-        ray.init(
-            num_cpus=WORKERS,
-            include_dashboard=False,
-            object_store_memory=100_000_000,
-            log_to_driver=False,
-            logging_level="ERROR",
-        )
-        batch = BatchOptions(
-            ray="local", workers=min(WORKERS, count), per_worker=-(-at_a_time // WORKERS)
-        )
-        driver, first, done = time.process_time(), 0.0, 0
-        started = before = time.monotonic()
-        async for result in run_batch(
-            tasks, output=folder / "out", batch=batch, model="faux/faux", extensions=[extension]
-        ):
-            if not done:
-                started = time.monotonic() - result.seconds
-                first = time.process_time() - driver + sum(map(cpu_seconds, actors()))
-            done += result.status == "done"
-            if done == count:  # the actors end with the batch
-                seconds = time.monotonic() - started
-                running = actors()
-                cpu = time.process_time() - driver + sum(map(cpu_seconds, running))
-                peak = max(memory_mb(pid, "status", "VmHWM") for pid in running)
-                everything = sum(
-                    memory_mb(pid, "smaps_rollup", "Pss:") for pid in tree(os.getpid())
-                )
-        if done != count:
-            sys.exit(f"{done} of {count} tasks are done")
+        start_ray()
+        print(*asyncio.run(measured(count, folder / "out")))
         ray.shutdown()
-        rest = (cpu - first) / max(count - 1, 1) * 1e3
-        print(cpu / count * 1e3, peak, count / seconds, everything, rest, started - before)
 
 
 if __name__ == "__main__":
     with_ray()
-    asyncio.run(main(*map(int, sys.argv[1:3])))
+    main(int(sys.argv[1]))
