@@ -29,7 +29,7 @@ from pi.extension import (
     sandboxed,
 )
 
-OUTSIDE = ("user", "extension", "mcp", "lsp", "browser", "matcher")
+OUTSIDE = ("user", "extension", "mcp", "lsp", "browser", "matcher", "ssh")
 """Kinds of programs that run outside: of the user, of pi, and servers that need the network."""
 SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
     ("sandbox.enabled", bool, False, "run commands in a sandbox"),

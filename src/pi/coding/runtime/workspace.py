@@ -169,6 +169,11 @@ class Workspace(Record):
         """The environment variables of pi."""
         return self.environment.values
 
+    @property
+    def user_environ(self) -> Mapping[str, str]:
+        """``environ`` without the ``.env`` file of the project."""
+        return self.machine.environ
+
     async def close(self) -> None:
         """Kill background jobs."""
         await self.jobs.close()

@@ -473,6 +473,20 @@ _TOOLS = group(
         text("searxng.categories", "SearXNG categories", "Categories to search, separated by commas."),
         text("searxng.language", "SearXNG language", "Language of the results."),
     ),
+    *applied("reload", switch("github.enabled", "GitHub", "Give models the gh tool: issues, pull requests, checks and workflow runs. Writes ask each time.", on=False)),
+    *needing(
+        ("github.enabled",),
+        text("github.apiUrl", "GitHub API", "Address of the API, such as a gateway. Empty: that of github.com, or of GH_HOST.", ""),
+    ),
+    *applied(
+        "reload",
+        words("ssh.hosts", "SSH hosts", "Hosts of ~/.ssh/config on which models may run commands, and read and write files."),
+    ),
+    *needing(
+        ("ssh.hosts",),
+        text("ssh.configFile", "SSH configuration", "Another file than ~/.ssh/config.", ""),
+        number("ssh.connectSeconds", "SSH connection", "Seconds after which connecting is given up.", 15, least=1),
+    ),
     words("web.allowHosts", "Allowed hosts", "Hosts that read and browser may open although they are on this machine or in a private network: localhost:3000."),
     switch("web.allowPrivate", "Private networks", "Let read and browser open pages of private networks.", on=False),
     *applied(
@@ -519,7 +533,7 @@ _TOOLS = group(
             ("sandbox.enabled",),
             switch("sandbox.network", "Network in the sandbox", "Let sandboxed commands use the network.", on=False),
             words("sandbox.writable", "Writable paths", "Further folders that sandboxed commands may change."),
-            words("sandbox.exclude", "Programs outside", "Kinds of programs that run outside of the sandbox.", "user", "extension", "mcp", "lsp", "browser", "matcher"),
+            words("sandbox.exclude", "Programs outside", "Kinds of programs that run outside of the sandbox.", "user", "extension", "mcp", "lsp", "browser", "matcher", "ssh"),
         ),
         switch("titles.enabled", "Titles", "Name sessions after their first message, with the model of the role tiny.", on=False),
     ),
