@@ -33,7 +33,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 
 def wait_until(check: Callable[[], object], seconds: float = 20.0) -> None:
-    """Wait for another process; it cannot tell us."""
+    """Wait for another process; there is no event to wait for."""
     end = time.monotonic() + seconds
     while not check():
         assert time.monotonic() < end, "it did not happen"
