@@ -187,7 +187,7 @@ def test_the_editor_stays_in_a_window_that_gets_narrower_again_and_again(
 
 
 @pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
-@pytest.mark.parametrize(("columns", "rows"), [(50, 20), (75, 20), (60, 14)])
+@pytest.mark.parametrize(("columns", "rows"), [(50, 20), (60, 14)])
 def test_a_resize_in_a_long_answer_keeps_history_as_it_was(
     open_pane: OpenPane, tmp_path: Path, columns: int, rows: int
 ) -> None:

@@ -157,18 +157,24 @@ class Consent:
         """Answers for this session only, including dismissed dialogs and missing users."""
         self._lock = asyncio.Lock()
         """One dialog at a time, so that a second request for a definition sees the first answer."""
+        self._has_warned = False
 
     async def allowed(
         self, requests: Iterable[ConsentRequest], ui: ExtensionUI
     ) -> list[ConsentRequest]:
         """Return the requests that may run. Without a user, undecided ones are skipped.
 
-        Skipped requests are reported once per session, one line for each file.
+        Skipped requests are reported once per session, one line for each file. If the stored
+        decisions cannot be read, nothing may run, and that is reported once.
         """
         if not ui.has_ui and self._user is not None:
             ui = self._user()
         async with self._lock:
-            stored = self._store.decisions()
+            try:
+                stored = self._store.decisions()
+            except PiError as error:
+                self._warn_of_file(error)
+                return []
             allowed: list[ConsentRequest] = []
             skipped: dict[str, list[ConsentRequest]] = {}
             for request in requests:
@@ -200,6 +206,13 @@ class Consent:
         """Forget the answers that were given for one session."""
         self._session.clear()
 
+    def _warn_of_file(self, error: PiError) -> None:
+        """Report a file that cannot be used, once: hooks ask with every event."""
+        if not self._has_warned:
+            self._has_warned = True
+            what = "Hooks, servers and commands that need consent do not run until then."
+            self._warn(one_line(f"{error.message} {error.hint} {what}".replace("  ", " ")))
+
     async def _ask(self, request: ConsentRequest, ui: ExtensionUI) -> bool:
         question = request.describe()
         if whole := request.whole():
@@ -208,7 +221,11 @@ class Consent:
             question = "\n".join((head, source, _LONG, *rest))
         answer = await ui.select(question, [ALLOW, ALLOW_ONCE, DENY])
         if answer in (ALLOW.label, DENY.label):
-            self._store.decide(request, allowed=answer == ALLOW.label)
+            try:
+                self._store.decide(request, allowed=answer == ALLOW.label)
+            except PiError as error:  # the answer holds for this session
+                self._session[request.digest] = answer == ALLOW.label
+                self._warn_of_file(error)
             return answer == ALLOW.label
         self._session[request.digest] = answer == ALLOW_ONCE.label
         return answer == ALLOW_ONCE.label

@@ -184,9 +184,9 @@ def test_rewind_and_redo_restore_the_tree(tmp_path: Path, seed: int) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("first", range(0, MANY_SEQUENCES, 100))
+@pytest.mark.parametrize("first", range(0, MANY_SEQUENCES, 50))
 def test_a_thousand_longer_sequences(tmp_path: Path, first: int) -> None:
-    for seed in range(first, first + 100):
+    for seed in range(first, first + 50):
         RandomSession(tmp_path / str(seed), seed + 10_000).run(30)
         shutil.rmtree(tmp_path / str(seed))
 

@@ -146,13 +146,9 @@ class Collab:
             return None
         guests = len(host.participants) - 1
         noun = "guest" if guests == 1 else "guests"
-        host.hides_dialogs = True
-        try:
-            choice = await ctx.ui.select(
-                f"This session is shared with {guests} {noun}.", [STOP, FOLLOW, STAY]
-            )
-        finally:
-            host.hides_dialogs = False
+        choice = await ctx.ui.select(
+            f"This session is shared with {guests} {noun}.", [STOP, FOLLOW, STAY]
+        )
         if choice == STAY or (choice is None and ctx.has_ui):
             return Cancel(cancel=True)
         host.follow = choice == FOLLOW
@@ -174,7 +170,7 @@ class Collab:
         return InputAnswer(action="handled")
 
     def dialog_opened(self, event: UiPromptStartEvent, ctx: ExtensionContext) -> None:
-        """Guests may answer dialogs of the host."""
+        """Guests may answer some dialogs of the host."""
         if self._found is not None and self._found.host is not None:
             self._found.host.dialog_opened(event)
 

@@ -80,8 +80,6 @@ class Host:
         self._run = RunView()
         self._waiting: dict[int, GuestPeer] = {}
         self._dialogs: dict[str, Json] = {}
-        self.hides_dialogs = False
-        """Whether a dialog of this extension is open, which guests do not see."""
         self._timers: set[str] = set()
         self._watched: Any = None
         """The service of sub-agents whose changes are sent to guests."""
@@ -433,7 +431,12 @@ class Host:
             self.room.accept(request.peer, id)
         elif request.kind == "ui-response":
             if id not in self._dialogs or not pi.context.ui.answer(id, frame.get("value")):
-                self.room.refuse(request.peer, id, "refused", "The question is answered already.")
+                self.room.refuse(
+                    request.peer,
+                    id,
+                    "refused",
+                    "The question is not open any more.",
+                )
             else:
                 self.room.accept(request.peer, id)
         elif (hub := self._hub()) is None:
@@ -481,8 +484,12 @@ class Host:
     # Dialogs --------------------------------------------------------------------------------------
 
     def dialog_opened(self, event: UiPromptStartEvent) -> None:
-        """Let guests who may write answer a question of the host; never one for a secret."""
-        if event.secret or event.kind not in _ANSWERABLE or self.hides_dialogs or not event.id:
+        """Let guests who may write answer a question about the work.
+
+        Others, such as trust, consent, logins, shares and approvals of tools, are the host's: an
+        extension must open a dialog ``with_guests``, so that one it forgot is not shown to them.
+        """
+        if not event.with_guests or event.secret or event.kind not in _ANSWERABLE or not event.id:
             return
         request: Json = self._redacted(
             {

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -50,6 +51,8 @@ FRESH_SECONDS = 0.25
 
 So a series of commands takes one scan each, and not two.
 """
+OTHER_WORK = ("user ", "work ")
+"""Begin the names of what runs beside the tool calls."""
 UNTRUSTED = "the project is not trusted"
 T = TypeVar("T")
 
@@ -161,7 +164,7 @@ class Recorder:
         async def capture() -> None:
             if earlier is not None:
                 await asyncio.wait({earlier})
-            await self._capture("outside")
+            await self._capture(self._author())
             history = await self.opened()
             await self.run(history.add_point, id, prompt)
             await self._report_coverage(history)
@@ -177,8 +180,7 @@ class Recorder:
         await self.settled()
         age = self._pi.scope.clock.monotonic() - self._captured_at
         if not self._running and age > FRESH_SECONDS:
-            by: Author = "command" if self._has_jobs() else "outside"
-            await self._guarded(self._capture(by))
+            await self._guarded(self._capture(self._author()))
         self._running[id] = what
 
     def after_command(self, id: str, by: Author = "command") -> None:
@@ -189,10 +191,22 @@ class Recorder:
             self._captures.add(task)
             task.add_done_callback(self._captures.discard)
 
-    def settle(self) -> None:
-        """Calls that were aborted have no end of their own."""
-        for id in tuple(self._running):
+    @asynccontextmanager
+    async def around(self, what: str) -> AsyncIterator[None]:
+        """Capture around work of another extension that may change any file: a merge by git."""
+        id = f"work {os.urandom(4).hex()}"
+        await self.before_command(id, what)
+        try:
+            yield
+        finally:
             self.after_command(id)
+            await self.commands_captured()
+
+    def settle(self) -> None:
+        """Calls that were aborted have no end of their own; commands of the user have one."""
+        for id in tuple(self._running):
+            if not id.startswith(OTHER_WORK):
+                self.after_command(id)
 
     async def _capture(self, by: Author, what: str = "") -> None:
         history = await self.opened()
@@ -210,9 +224,11 @@ class Recorder:
         if tasks:
             await asyncio.wait(tasks)
 
-    def _has_jobs(self) -> bool:
-        """Whether commands run in the background."""
-        return any(job.state == "running" for job in self._pi.context.jobs.list())
+    def _author(self) -> Author:
+        """Whose the changes since the last capture are: of what still runs, or of others."""
+        jobs = self._pi.context.jobs.list()
+        is_busy = bool(self._running) or any(job.state == "running" for job in jobs)
+        return "command" if is_busy else "outside"
 
     async def _guarded(self, work: Any) -> None:
         """A failure ends the recording, not the session."""
