@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import pytest
 
 from pi.base import tasks
+from pi.base.guarded_loop import run_guarded
 from pi.base.tasks import Notifier, TaskScope, finish_despite_cancel, maybe_await
 
 T = TypeVar("T")
@@ -181,7 +182,7 @@ def test_code_outside_of_pi_cancels_its_own_tasks_only() -> None:
                 result = await work
             return result, refused, await own(scope)
 
-    result, refused, own_cancelled = tasks.run_guarded(main())
+    result, refused, own_cancelled = run_guarded(main())
 
     assert (result, set(refused), own_cancelled) == ("done", {False}, [True, True])
 
@@ -207,7 +208,7 @@ def test_a_callback_of_the_loop_does_not_cancel_a_task_of_pi(gathered: bool) -> 
         async with asyncio.timeout(60):
             return await work
 
-    assert tasks.run_guarded(main()) == "done"
+    assert run_guarded(main()) == "done"
 
 
 async def waiting_for(end: asyncio.Future[str]) -> str:
@@ -235,7 +236,7 @@ def test_timeouts_and_gathered_tasks_of_pi_are_cancelled_as_ever() -> None:
             await asyncio.wait({inner})
         return limited.exception(), inner.cancelled()
 
-    error, was_cancelled = tasks.run_guarded(main())
+    error, was_cancelled = run_guarded(main())
 
     assert isinstance(error, TimeoutError)
     assert was_cancelled
@@ -259,4 +260,4 @@ def test_work_that_a_thread_submits_is_cancelled_by_its_future() -> None:
         async with asyncio.timeout(60):
             await ended.wait()
 
-    tasks.run_guarded(main())
+    run_guarded(main())

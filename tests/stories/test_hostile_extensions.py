@@ -266,6 +266,8 @@ SERVED = [{"type": "prompt", "message": "hello", "id": "1"}, {"type": "get_state
         "task._coro.throw(SystemExit(4))",
         "getattr(task.get_coro().cr_await, 'close', str)()",
         "asyncio.get_running_loop().call_soon(__import__('sys').exit)",
+        "asyncio.get_running_loop().call_soon(__import__('builtins').exit)",  # closes stdin too
+        "asyncio.get_running_loop().call_soon(task.cancel)",
     ],
 )
 def test_an_extension_that_closes_coroutines_of_pi_does_not_end_rpc(
@@ -282,6 +284,7 @@ def test_an_extension_that_closes_coroutines_of_pi_does_not_end_rpc(
     assert "agent_settled" in [each["type"] for each in records]
     (line,) = ended.err.splitlines()
     assert line.endswith("; pi goes on.")
+    assert "closes.py" in line or "exit" not in code
 
 
 def test_coroutines_that_are_closed_by_force_end_pi_with_one_clear_error(cli: Program) -> None:
@@ -294,8 +297,36 @@ def test_coroutines_that_are_closed_by_force_end_pi_with_one_clear_error(cli: Pr
 
     assert ended.code == 1
     assert ended.err.splitlines()[0] == (
-        "Error: pi was ended: code of an extension closed its main task."
+        "Error: pi was ended: code of an extension closed its coroutines."
     )
+
+
+@pytest.mark.parametrize("end", ["close()", "throw(SystemExit(4))"])
+def test_coroutines_that_the_garbage_collector_lists_are_closed_and_pi_does_not_hang(
+    cli: Program, end: str
+) -> None:
+    cli.write(
+        "extensions/closes.py",
+        f"""\
+import contextlib, gc, inspect
+
+def extension(pi):
+    @pi.on("turn_end")
+    async def close(event, ctx):
+        for each in gc.get_objects():
+            if inspect.iscoroutine(each):
+                with contextlib.suppress(BaseException):
+                    each.{end}
+""",
+    )
+
+    ended = cli.run("-p", "--model", "mock/echo-3", "hello")
+
+    assert ended.code == 1
+    assert ended.err.splitlines() == [
+        "Error: pi was ended: code of an extension closed its coroutines.",
+        "Use -ne to start without extensions.",
+    ]
 
 
 @pytest.mark.slow

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import sys
-import warnings
 from collections.abc import Awaitable, Callable, Coroutine
-from inspect import isawaitable, iscoroutine
-from types import FrameType, TracebackType
+from contextvars import ContextVar
+from functools import partial
+from inspect import isawaitable
+from types import CodeType, TracebackType
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -93,94 +92,8 @@ async def _without_exit(work: Coroutine[Any, Any, T]) -> T:
         raise TaskEscaped(error) from error
 
 
-_ASYNCIO = f"{os.path.dirname(asyncio.__file__)}{os.sep}"  # noqa: PTH120 - imported at every start
-_RUN_CALLBACK = asyncio.Handle._run.__code__
-_CANCEL_GATHERED = asyncio.tasks._GatheringFuture.cancel.__code__  # type: ignore[attr-defined]
-_FROM_A_THREAD = "run_coroutine_threadsafe.<locals>.callback"
-_OWN = f"{os.path.dirname(os.path.dirname(__file__))}{os.sep}"  # noqa: PTH120
-
-
-class GuardedTask(asyncio.Task[Any]):
-    """A task that only its owner can cancel: pi's own tasks do not obey code of extensions.
-
-    The task factory of the ``pi`` command. A handler that cancels ``asyncio.all_tasks()`` would
-    otherwise end the program. The owner of a task is the code that created it. A task that cancels
-    itself may do so.
-    """
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        frame = sys._getframe(1)
-        while frame.f_back and frame.f_code.co_filename.startswith((_ASYNCIO, __file__)):
-            if frame.f_code.co_qualname == _FROM_A_THREAD:
-                break
-            frame = frame.f_back
-        # Work of another thread is not pi's, and its future cancels it by a bare callback.
-        is_from_a_thread = frame.f_code.co_qualname == _FROM_A_THREAD
-        file = frame.f_code.co_filename
-        self._is_own = not is_from_a_thread and file.startswith((_ASYNCIO, _OWN))
-
-    def cancel(self, msg: Any | None = None) -> bool:
-        """Request the cancellation; False if the caller may not, or the task has ended."""
-        is_itself = asyncio.current_task(self.get_loop()) is self
-        if self._is_own and not is_itself and (caller := _foreign_caller(sys._getframe(1))):
-            _report_once(f"{caller} tried to cancel a task of pi; pi goes on.")
-            return False
-        return super().cancel(msg)
-
-    def get_coro(self) -> Any:
-        """Return the coroutine; extensions get a view of pi's, which they cannot close."""
-        return self._visible(super().get_coro(), sys._getframe(1))
-
-    @property
-    def _coro(self) -> Any:
-        """Like ``get_coro``, for code that uses the private name; asyncio itself does."""
-        return self._visible(super().get_coro(), sys._getframe(1))
-
-    def _visible(self, coroutine: Any, frame: FrameType) -> Any:
-        return _CoroutineView(coroutine) if self._is_own and _foreign_caller(frame) else coroutine
-
-
-class _CoroutineView:
-    """A coroutine of pi as code of extensions sees it: to inspect, not to run or to end.
-
-    A task whose coroutine was closed never ends: what it waited for does not wake it any more.
-    """
-
-    def __init__(self, coroutine: Any) -> None:
-        self._coroutine = coroutine
-
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(self._coroutine, name)
-        return _CoroutineView(value) if iscoroutine(value) else value
-
-    def _refuse(self, *arguments: Any) -> None:
-        _report_once("Code of an extension tried to run or close a coroutine of pi; pi goes on.")
-
-    close = send = throw = _refuse
-
-
-def _foreign_caller(frame: FrameType) -> str:
-    """Return what calls from ``frame`` if that is neither pi nor asyncio; else nothing.
-
-    ``loop.call_soon(task.cancel)`` leaves no frame of the code that scheduled it: the event loop
-    itself calls ``cancel``. pi never does that.
-    """
-    at: FrameType | None = frame
-    while at is not None and at.f_code is _CANCEL_GATHERED:
-        at = at.f_back  # the code that cancels the gathered tasks decides
-    if at is None or at.f_code is _RUN_CALLBACK:
-        return "A callback of the event loop"
-    file = at.f_code.co_filename
-    return "" if file.startswith((_ASYNCIO, _OWN)) else file
-
-
 class UserInterrupt(KeyboardInterrupt):
     """Ctrl+C of the user, raised by the signal handler of the ``pi`` command."""
-
-
-class MainTaskClosed(Exception):
-    """The coroutine of the main task was closed by force; its work cannot go on."""
 
 
 class TaskEscaped(Exception):
@@ -194,9 +107,20 @@ class TaskEscaped(Exception):
         super().__init__(f"It raised {type(error).__name__}{text and f': {text}'}.")
 
 
-_guarded_loops = 0
-_reported: set[str] = set()
-"""Lines that were reported: rude code often repeats itself."""
+guarded_loops: list[asyncio.AbstractEventLoop] = []
+"""The event loops of ``run_guarded`` that run in this process."""
+
+
+EXTENSION_CODE: ContextVar[Callable[..., Any] | None] = ContextVar("extension_code", default=None)
+"""The function of an extension that pi called; tasks and callbacks that it starts inherit it."""
+
+
+def code_of(function: Any) -> CodeType | None:
+    """The code of a function, also behind ``functools.partial``."""
+    while isinstance(function, partial):
+        function = function.func
+    code = getattr(function, "__code__", None)
+    return code if isinstance(code, CodeType) else None
 
 
 def passed_on() -> tuple[type[BaseException], ...]:
@@ -205,134 +129,8 @@ def passed_on() -> tuple[type[BaseException], ...]:
     In the ``pi`` command Ctrl+C is a ``UserInterrupt``: any other ``KeyboardInterrupt`` was raised
     by the extension itself. In a program that embeds pi, Ctrl+C is a plain ``KeyboardInterrupt``.
     """
-    interrupt = UserInterrupt if _guarded_loops else KeyboardInterrupt
+    interrupt = UserInterrupt if guarded_loops else KeyboardInterrupt
     return (interrupt, asyncio.CancelledError)
-
-
-def run_guarded(work: Coroutine[Any, Any, T], *, grace: float = 5.0) -> T:
-    """Run ``work`` like ``asyncio.run``, in a loop that code of extensions cannot end.
-
-    It can neither stop the loop nor cancel or close pi's tasks, and ``SystemExit`` or
-    ``KeyboardInterrupt`` in its tasks and callbacks is reported in one line; the loop goes on.
-    Tasks that are left at the end have ``grace`` seconds to stop, then they are abandoned.
-    Raises ``MainTaskClosed`` if the coroutine of ``work`` was closed by force.
-    """
-
-    def make(loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any) -> GuardedTask:
-        return GuardedTask(coroutine, loop=loop, **options)
-
-    global _guarded_loops
-    _guarded_loops += 1
-    loop = asyncio.new_event_loop()
-    stop, closed = loop.stop, list[bool]()
-
-    def stop_for_pi() -> None:
-        if caller := _foreign_caller(sys._getframe(1)):
-            _report_once(f"{caller} tried to stop the event loop of pi; pi goes on.")
-        else:
-            stop()
-
-    async def main() -> T:
-        try:
-            return await work
-        except GeneratorExit:
-            closed.append(True)
-            stop()
-            raise
-
-    try:
-        asyncio.set_event_loop(loop)
-        loop.stop = stop_for_pi  # type: ignore[method-assign]
-        loop.set_task_factory(make)
-        loop.set_exception_handler(_report_callback)
-        try:
-            return _run_on(loop, loop.create_task(main()))
-        except RuntimeError:
-            if not closed:
-                raise
-            # More is broken now, and what is said about it explains nothing.
-            loop.set_exception_handler(lambda loop, context: None)
-            warnings.simplefilter("ignore")
-            raise MainTaskClosed from None
-        finally:
-            _run_on(loop, loop.create_task(_stop_all(grace)))
-            _run_on(loop, loop.create_task(loop.shutdown_asyncgens()))
-            _run_on(loop, loop.create_task(loop.shutdown_default_executor()))
-            loop.set_exception_handler(lambda loop, context: None)  # about abandoned tasks
-    finally:
-        _guarded_loops -= 1
-        _reported.clear()
-        asyncio.set_event_loop(None)
-        loop.close()
-
-
-def _run_on(loop: asyncio.AbstractEventLoop, task: asyncio.Task[T]) -> T:
-    """Run ``task`` to its end, however often other tasks and callbacks raise ``SystemExit``.
-
-    asyncio leaves the loop when one of them does; what was ready to run then is still queued.
-    """
-    while not task.done():
-        try:
-            return loop.run_until_complete(task)
-        except (SystemExit, KeyboardInterrupt) as error:
-            if _is_of_user(error):
-                raise
-            if task.done():
-                break
-            error.is_reported = True  # type: ignore[union-attr] # for _report_callback
-            what = f"raised {type(error).__name__} in a task or callback{_where(error)}"
-            _report_once(f"Code of an extension {what}; pi goes on.", error)
-    return task.result()
-
-
-def _is_of_user(error: BaseException) -> bool:
-    """Whether Ctrl+C raised the exception."""
-    if isinstance(error, UserInterrupt) or not isinstance(error, KeyboardInterrupt):
-        return isinstance(error, UserInterrupt)
-    import signal  # deferred: rarely needed
-
-    # Before and after the work, the handler of Python is the one that is installed.
-    return signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-def _where(error: BaseException) -> str:
-    """The place in code outside of pi and asyncio that raised ``error``, if it is known."""
-    trace, found = error.__traceback__, ""
-    while trace is not None:
-        file = trace.tb_frame.f_code.co_filename
-        if not file.startswith((_ASYNCIO, _OWN)):
-            found = f" ({file}, line {trace.tb_lineno})"
-        trace = trace.tb_next
-    return found
-
-
-async def _stop_all(grace: float) -> None:
-    """Cancel all other tasks; those that do not stop are reported and abandoned."""
-    stubborn = await stop_tasks(asyncio.all_tasks() - {asyncio.current_task()}, grace=grace)
-    if stubborn:
-        names = ", ".join(sorted(task.get_name() for task in stubborn))
-        _report_once(f"Tasks did not stop within {grace:g} seconds and were abandoned: {names}.")
-
-
-def _report_callback(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Report an exception that is left to the event loop, as callbacks of extensions raise it."""
-    error = context.get("exception")
-    if not hasattr(error, "is_reported"):
-        _report_once(f"{context['message']}: {error!r}", error)
-
-
-def _report_once(line: str, error: BaseException | None = None) -> None:
-    """Report a problem of extension code: to the log, whose errors the screen shows, or to stderr.
-
-    The traceback goes to a log only.
-    """
-    if line in _reported:
-        return
-    _reported.add(line)
-    if logging.getLogger().handlers:
-        log.error("%s", line, exc_info=error)
-    else:
-        sys.stderr.write(f"Error: {line}\n")
 
 
 class Notifier:

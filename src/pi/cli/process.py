@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pi.base.errors import PiError
 from pi.base.files import agent_directory, open_private
+from pi.base.guarded_loop import TasksClosed, run_guarded
 from pi.base.json_lines import encode_line
-from pi.base.tasks import MainTaskClosed, UserInterrupt, run_guarded
+from pi.base.tasks import UserInterrupt
 from pi.base.terminal_text import SanitisedStream, escape_controls, sanitise
 
 if TYPE_CHECKING:
@@ -83,12 +84,15 @@ def run_main(work: Coroutine[Any, Any, T]) -> T:
     Raises ``TerminatedBySignal`` after a signal and ``EndedByExtension`` if code of an extension
     ended the main task by force.
     """
+    if sys.stdin is not None:
+        # ``exit()`` closes it before it raises: the terminal, or the input of RPC, would be gone.
+        sys.stdin.close = lambda: None  # type: ignore[method-assign]
     try:
         return run_guarded(until_signal(_closing_shared(work)))
     except asyncio.CancelledError:
         what = "cancelled its main task"
-    except MainTaskClosed:
-        what = "closed its main task"
+    except TasksClosed:
+        what = "closed its coroutines"
     except SystemExit:
         what = "raised SystemExit in its main task"
     raise EndedByExtension(

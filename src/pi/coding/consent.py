@@ -139,6 +139,19 @@ class ConsentStore:
             replace_file(self._path, msgspec.json.format(data, indent=2) + b"\n")
 
 
+_reported: set[str] = set()
+"""Problems with a file that were reported. All sessions of a process use the same file."""
+
+
+def warn_of_file(error: PiError, warn: Callable[[str], None]) -> None:
+    """Report a file of decisions that cannot be used, once: hooks ask with every event."""
+    if error.message not in _reported:
+        _reported.add(error.message)
+        hint = error.hint or "Repair it, or remove it to be asked again."
+        what = "Hooks, servers and commands that need consent do not run until then."
+        warn(one_line(f"{error.message.rstrip('.')}. {hint} {what}"))
+
+
 class Consent:
     """The decisions of one session. Asks the user about definitions that are not decided."""
 
@@ -163,12 +176,17 @@ class Consent:
     ) -> list[ConsentRequest]:
         """Return the requests that may run. Without a user, undecided ones are skipped.
 
-        Skipped requests are reported once per session, one line for each file.
+        Skipped requests are reported once per session, one line for each file. If the stored
+        decisions cannot be read, nothing may run, and that is reported once.
         """
         if not ui.has_ui and self._user is not None:
             ui = self._user()
         async with self._lock:
-            stored = self._store.decisions()
+            try:
+                stored = self._store.decisions()
+            except PiError as error:
+                warn_of_file(error, self._warn)
+                return []
             allowed: list[ConsentRequest] = []
             skipped: dict[str, list[ConsentRequest]] = {}
             for request in requests:
@@ -208,7 +226,11 @@ class Consent:
             question = "\n".join((head, source, _LONG, *rest))
         answer = await ui.select(question, [ALLOW, ALLOW_ONCE, DENY])
         if answer in (ALLOW.label, DENY.label):
-            self._store.decide(request, allowed=answer == ALLOW.label)
+            try:
+                self._store.decide(request, allowed=answer == ALLOW.label)
+            except PiError as error:  # the answer holds for this session
+                self._session[request.digest] = answer == ALLOW.label
+                warn_of_file(error, self._warn)
             return answer == ALLOW.label
         self._session[request.digest] = answer == ALLOW_ONCE.label
         return answer == ALLOW_ONCE.label

@@ -198,6 +198,51 @@ print(open("{tmp_path}/pid").read(), end="")
     eventually(lambda: not alive(pid))
 
 
+STOPS_BOTH = "reaper=$PPID; read -r _ _ _ supervisor _ < /proc/$reaper/stat; "
+"""The name of a reaper has no space, so its parent is the fourth field."""
+
+
+@pytest.mark.parametrize("again", ["", "while :; do kill -STOP $reaper $supervisor; done"])
+async def test_a_command_that_has_stopped_its_reaper_and_the_supervisor_is_killed(
+    fresh: supervised.SupervisorClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, again: str
+) -> None:
+    monkeypatch.setattr(supervised, "_GRACE_SECONDS", 1.0)
+    pids = tmp_path / "pids"
+    stop = f"sleep 300 & echo $$ $! > {pids}.new; kill -STOP $reaper $supervisor; "
+    command = f"{STOPS_BOTH}{stop}mv {pids}.new {pids}; {again or 'sleep 300; true'}"
+    running = asyncio.ensure_future(bash_to_end(command))
+    await asyncio.to_thread(eventually, pids.exists)
+    found = [int(word) for word in pids.read_text().split()]
+
+    running.cancel()
+    async with asyncio.timeout(60):
+        await asyncio.wait({running})
+
+    eventually(lambda: not any(map(alive, found)))
+
+
+def test_what_has_stopped_reaper_and_supervisor_ends_when_we_are_killed(tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    wait = "sleep 0.2"  # until the next reaper is there: it is the one that notices our end
+    stop = f"sleep 300 & echo $$ $! > {pids}.new; {wait}; kill -STOP $reaper $supervisor; "
+    command = f"{STOPS_BOTH}{stop}mv {pids}.new {pids}; sleep 300; true"
+    program = f"""
+import asyncio, os, signal
+from tests.base.processes.children import bash_to_end
+async def main():
+    asyncio.ensure_future(bash_to_end({command!r}))
+    while not os.path.exists({str(pids)!r}):
+        await asyncio.sleep(0.01)
+    print(open({str(pids)!r}).read(), end="", flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+asyncio.run(main())
+"""
+    found = [int(word) for word in output_of(program).split()]
+
+    assert len(found) == 2
+    eventually(lambda: not any(map(alive, found)))
+
+
 async def test_a_supervisor_that_a_command_has_stopped_goes_on(
     fresh: supervised.SupervisorClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -223,6 +224,28 @@ def test_an_invalid_file_allows_nothing(store: ConsentStore, tmp_path: Path) -> 
 
     with pytest.raises(BadConsentFile, match="Cannot read the consent file"):
         store.decisions()
+
+
+@pytest.mark.parametrize("content", ['{"decisions": 1}', None])
+async def test_a_file_that_cannot_be_read_is_reported_once(
+    store: ConsentStore, tmp_path: Path, content: str | None
+) -> None:
+    store.decide(HOOK, allowed=True)
+    file = tmp_path / "agent" / "consent.json"
+    file.unlink()
+    if content is None:
+        os.mkfifo(file)
+    else:
+        file.write_text(content)
+    warnings: list[str] = []
+    session = consent(store, warnings)
+
+    allowed = [await session.allowed([HOOK], Answers()) for _ in range(3)]
+
+    assert allowed == [[], [], []]
+    (line,) = warnings
+    assert str(file) in line
+    assert line.endswith("do not run until then.")
 
 
 def test_a_decision_can_be_removed(store: ConsentStore) -> None:

@@ -40,6 +40,8 @@ _GRACE_SECONDS = 2.0
 """Seconds for a reaper to acknowledge a kill request, and then to finish it."""
 
 
+_KILL_ROUNDS = 3
+"""How often everything below a reaper is killed that does not answer."""
 _RESUME_SECONDS = 1.0
 """Seconds without an answer after which the supervisor may be stopped."""
 
@@ -203,6 +205,7 @@ class SupervisedProcess:
     async def terminate(self, grace: float) -> None:
         """Send SIGTERM to all and wait up to ``grace`` seconds until none is left."""
         self._order(ASK_TO_END)
+        self._resume()
         with suppress(TimeoutError):
             async with asyncio.timeout(grace):
                 await self._gone.wait()
@@ -216,15 +219,32 @@ class SupervisedProcess:
         if self.is_gone:
             return
         self._order(KILL)
+        self._resume()
         if not self.pid:  # the request may be incomplete: then this ends the reaper
             with suppress(OSError):
                 self._control.shutdown(socket.SHUT_WR)
         self._wait(lambda: self._is_killing)
-        if self._reaper and not self._is_killing:
-            # It was stopped, maybe by its command. The socket is open, so its id is its own.
+        if self._is_killing:
+            self._wait(lambda: False)
+        if self._reaper and not self.is_gone:
+            # Its command stops it again and again, and the supervisor too, which would end what a
+            # killed reaper leaves. The socket is open, so its id is its own.
+            from pi.base.processes import tree  # deferred: rarely needed
+
+            for _ in range(_KILL_ROUNDS):  # what is killed may have started more
+                below = tree.descendants(tree.processes(), (self._reaper,))
+                tree.signal_all(below, signal.SIGKILL)
             with suppress(ProcessLookupError):
                 os.kill(self._reaper, signal.SIGKILL)
-        self._wait(lambda: False)
+            SUPERVISOR.resume()
+            self._wait(lambda: False)
+
+    def _resume(self) -> None:
+        """Continue the reaper and the supervisor: the command may have stopped them."""
+        SUPERVISOR.resume()
+        if self._reaper:  # of an earlier supervisor, maybe
+            with suppress(ProcessLookupError):
+                os.kill(self._reaper, signal.SIGCONT)
 
     def _wait(self, is_done: Callable[[], bool]) -> None:
         deadline = time.monotonic() + _GRACE_SECONDS

@@ -183,6 +183,10 @@ class Supervisor:
                 os.close(taking)
                 self._requests.close()
                 reaper.run(socket.socket(fileno=descriptors[0]))
+            else:
+                # A command may have stopped the supervisor and its own reaper. They share our
+                # process group; commands have groups of their own.
+                os.killpg(0, signal.SIGCONT)
             code = 0 if descriptors else PI_IS_GONE
         finally:
             os._exit(code)

@@ -176,7 +176,7 @@ def search(notes: Sequence[Note], query: str, most: int) -> list[Note]:
     """Return the notes that contain words of ``query``, the best first.
 
     Word forms and the beginnings of words match, accents and case do not matter. The index is in
-    memory and made from the files, so that a note that is edited or deleted leaves no copy anywhere.
+    memory and made from the files, so that a note that was edited or deleted leaves no copy.
     """
     import sqlite3  # deferred: most sessions search nothing
 

@@ -28,8 +28,14 @@ class PointRow(Record):
 
 def row_text(row: PointRow) -> str:
     """A point in one line."""
-    changed = f"{files_text(row.files)}, {size_text(row.bytes)}" if row.files else "no changes"
-    return f"{clock_text(row.point.time_ms)}  {title(row.point):<50}  {changed}"
+    return f"{clock_text(row.point.time_ms)}  {title(row.point):<50}  {changed_text(row)}"
+
+
+def changed_text(row: PointRow) -> str:
+    """What has changed after a point."""
+    if not row.files:
+        return "no changes"
+    return f"{files_text(row.files)}, {size_text(row.bytes)}"
 
 
 def clock_text(time_ms: int) -> str:
@@ -159,8 +165,8 @@ def coverage_text(found: Coverage) -> str:
         *_counted(found.too_large, "file larger than rewind.maxFileBytes"),
         *_counted(found.over_budget, "file beyond rewind.maxBytes or rewind.storeBytes"),
         *_counted(found.unreadable, "folder that cannot be read", "folders that cannot be read"),
-        *([f"{found.special} pipes and devices"] if found.special else []),
-        *([f"{found.ignored} ignored files and folders"] if found.ignored else []),
+        *([f"pipes and devices: {found.special}"] if found.special else []),
+        *([f"ignored files and folders: {found.ignored}"] if found.ignored else []),
     ]
     text = f"Covers {files_text(found.files)}, {size_text(found.bytes)}"
     return f"{text}. Not covered: {'; '.join(missing)}." if missing else f"{text}."

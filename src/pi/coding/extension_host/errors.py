@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from pi.base.errors import PiError
 from pi.base.records import UNSET, Record, UnsetType
-from pi.base.tasks import TaskEscaped, passed_on
+from pi.base.tasks import EXTENSION_CODE, TaskEscaped, passed_on
 
 T = TypeVar("T")
 
@@ -90,6 +90,8 @@ async def contained(
     task = asyncio.current_task()
     assert task is not None
     before, own = task.cancelling(), _OwnCancellations(task)
+    caller = EXTENSION_CODE.get()
+    EXTENSION_CODE.set(call)
     try:
         result = own.counted(call)
         if inspect.isawaitable(result):
@@ -103,6 +105,9 @@ async def contained(
             raise
         await own.undo()
         raise HandlerCancelled from None
+    finally:
+        # Not ``reset``: it fails if the coroutine is closed in another context.
+        EXTENSION_CODE.set(caller)
     if own.count:
         await own.undo()
         raise HandlerCancelled
@@ -192,6 +197,12 @@ def check_fields(what: str, fields: Iterable[str], valid: Sequence[str]) -> None
     """Raise ``ExtensionError`` with a suggestion for a field that does not exist."""
     for field in fields:
         check_value(f"a field of {what}", field, valid)
+
+
+def check_options(what: str, given: Iterable[str], options: type) -> None:
+    """Raise ``ExtensionError`` with a suggestion for an option that a ``TypedDict`` has not."""
+    for name in given:
+        check_value(f"an option of {what}", name, tuple(options.__annotations__))
 
 
 def valid_values(value: Any, valid: Sequence[str], kind: str = "values") -> str:
