@@ -68,8 +68,11 @@ class Match(NamedTuple):
 
 def find(text: str, *, is_python: bool = False) -> list[Match]:
     """Every dialect word of ``text`` in order."""
-    code = _code_spans(text) if is_python else ()
-    found = [_match(text, *span) for span in _word_spans(text, code)]
+    found = []
+    lowered = text.lower()
+    if any(word in lowered for word in WORDS | NAMES):  # few files have one; the others are fast
+        code = _code_spans(text) if is_python else ()
+        found = [_match(text, *span) for span in _word_spans(text, code)]
     found += [_match(text, *phrase.span()) for phrase in _PHRASE.finditer(text)]
     return sorted(found, key=lambda match: match.start)
 

@@ -24,7 +24,7 @@ MEGABYTES = 300
 """Memory that pi may use whatever a project, a package or a server gives it."""
 LONGEST_BLOCK = 0.1
 """Seconds of CPU time that one callback may hold the event loop."""
-LONGEST_STEP_OF_A_START = 0.25
+LONGEST_STEP_OF_A_START = 0.5
 """The same for a whole process: its first callbacks import what they need and open the session."""
 TIMEOUT_SECONDS = 60.0
 """Seconds after which a child counts as hung."""

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+import re
+import textwrap
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import msgspec
 
 from pi import extension
+from pi.base.records import Record
+from pi.coding.blobs.artifacts import AgentOutputs
+from pi.coding.blobs.store import BlobStore, OwnedBlobs
 from pi.coding.extension_host.api.auth import ExtensionAuth
 from pi.coding.extension_host.api.consent import ExtensionConsent
 from pi.coding.extension_host.api.images import ExtensionImages
 from pi.coding.extension_host.api.loaded_extension import ScopedEvents
+from pi.coding.extension_host.api.processes import ExtensionJobs
 from pi.coding.extension_host.api.readers import ExtensionModelRegistry, SessionReader
 from pi.coding.extension_host.api.resources import ExtensionResources
 from pi.coding.extension_host.api.services import (
@@ -18,8 +30,10 @@ from pi.coding.extension_host.api.services import (
     ExtensionModels,
     ExtensionSettings,
 )
-from pi.coding.extension_host.api.storage import ExtensionArtifacts
+from pi.coding.extension_host.api.storage import ExtensionArtifacts, SessionStore
+from pi.coding.extension_host.discovery.manifest import Manifest, Subcommand, ToolManifest
 from pi.coding.extension_host.events.handlers import ALIASES, EVENTS
+from pi.coding.files.local import LocalFiles
 from pi.extension import (
     CommandContext,
     ExtensionAPI,
@@ -35,7 +49,8 @@ HEAD = """\
 # The extension API
 
 Made from the code by `python -m tests.extension_reference`. How to begin:
-[write an extension](../how-to/write-an-extension.md).
+[write an extension](../how-to/write-an-extension.md). Everything here is in `pi.extension`, or
+reached from `pi` and `ctx`. A default that is not shown is `…`.
 
 ## Events
 
@@ -54,19 +69,30 @@ PARTS: dict[str, type] = {
     "pi.http": ExtensionHttp,
     "pi.images": ExtensionImages,
     "pi.pending_actions": PendingActions,
+    "pi.store()": SessionStore,
     "ctx.consent": ExtensionConsent,
     "ctx.resources": ExtensionResources,
     "ctx.session_manager": SessionReader,
     "ctx.model_registry": ExtensionModelRegistry,
+    "ctx.files": LocalFiles,
     "ctx.artifacts": ExtensionArtifacts,
+    "ctx.artifacts.outputs": AgentOutputs,
+    "ctx.blobs": BlobStore,
+    "ctx.blobs.owned_by()": OwnedBlobs,
+    "ctx.jobs": ExtensionJobs,
 }
 """What else an extension is given, by where it is found."""
-REST = """\
-Also `pi.context` (the context that handlers get), `pi.log` (a logger), `pi.name` and `pi.version`
-(that of pi).
+MANIFEST = """\
+## The manifest
+
+`pi.toml`, `[tool.pi]` of `pyproject.toml`, or a comment `# /// pi` of a single file. It is read,
+never executed.
 """
+_FACADES = {ExtensionAPI, ExtensionContext, CommandContext, ExtensionUI, *PARTS.values()}
+_MSGSPEC = ("Meta", "UNSET", "field")
 
 
+@cache
 def page() -> str:
     """The whole text."""
     return "\n".join(
@@ -76,11 +102,12 @@ def page() -> str:
             *(f"`{alias}` is another name of `{name}`." for alias, name in ALIASES.items()),
             "",
             *_members("`ExtensionAPI`", ExtensionAPI, "pi"),
-            REST,
             *_members("`ExtensionContext`", ExtensionContext, "ctx"),
             *_members("`CommandContext`: also", CommandContext, "ctx", beside=ExtensionContext),
-            *(line for name, part in PARTS.items() for line in _members(f"`{name}`", part, name)),
-            *_members("`ctx.ui`", ExtensionUI, "ui"),
+            *(line for name, part in PARTS.items() for line in _members(_title(name), part, name)),
+            *_members("`ctx.ui`: `ExtensionUI`", ExtensionUI, "ui"),
+            *_manifest(),
+            *_exports(),
         )
     )
 
@@ -100,19 +127,185 @@ def _events() -> Iterator[str]:
 def _members(title: str, owner: type, name: str, beside: type = object) -> Iterator[str]:
     """What ``owner`` has and ``beside`` has not."""
     yield from (f"## {title}", "", "| | |", "|---|---|")
-    kinds = [kind for kind in owner.__mro__ if not issubclass(beside, kind)]
-    for member, value in (each for kind in kinds for each in vars(kind).items()):
-        if member.startswith("_"):
-            continue
-        if isinstance(value, property):
-            yield f"| `{name}.{member}` | {_said(value)} |"
-        elif callable(value):
-            yield f"| `{name}.{member}()` | {_said(value)} |"
+    yield from _member_rows(owner, name, beside)
     yield ""
 
 
+def _title(name: str) -> str:
+    public = PARTS[name].__name__
+    return f"`{name}`: `{public}`" if public in extension.__all__ else f"`{name}`"
+
+
+def _member_rows(owner: type, name: str, beside: type = object) -> Iterator[str]:
+    kinds = [kind for kind in owner.__mro__ if kind not in beside.__mro__]
+    kinds = [kind for kind in kinds if kind.__module__.startswith("pi.")]
+    for kind in kinds:
+        for attribute, text in _attributes(kind):
+            part = PARTS.get(f"{name}.{attribute}")
+            said = _said(part) if part and not text else _one_line(text.partition("\n\n")[0])
+            yield f"| `{name}.{attribute}` | {said} |"
+    for member, value in (each for kind in kinds for each in vars(kind).items()):
+        if member.startswith("_") or isinstance(value, type):
+            continue
+        if isinstance(value, property):
+            yield f"| `{name}.{member}` | {_said(value)} |"
+        elif callable(function := getattr(value, "__func__", value)):
+            wait = "await " if inspect.iscoroutinefunction(function) else ""
+            yield f"| `{wait}{name}.{member}{_arguments(function)}` | {_said(function)} |"
+
+
+def _attributes(kind: type) -> Iterator[tuple[str, str]]:
+    """The public attributes that ``__init__`` sets, with the strings below them."""
+    if "__init__" not in vars(kind) or issubclass(kind, msgspec.Struct | BaseException):
+        return
+    made = ast.parse(textwrap.dedent(inspect.getsource(vars(kind)["__init__"]))).body[0]
+    assert isinstance(made, ast.FunctionDef)
+    for each, after in zip(made.body, (*made.body[1:], None), strict=True):
+        if not isinstance(each, ast.Assign | ast.AnnAssign):
+            continue
+        below = after.value if isinstance(after, ast.Expr) else None
+        text = str(below.value) if isinstance(below, ast.Constant) else ""
+        targets = [each.target] if isinstance(each, ast.AnnAssign) else each.targets
+        for target in (node for one in targets for node in ast.walk(one)):
+            if isinstance(target, ast.Attribute) and not target.attr.startswith("_"):
+                yield target.attr, inspect.cleandoc(text)
+
+
+def _manifest() -> Iterator[str]:
+    yield MANIFEST
+    for title, record in (("key", Manifest), ("subcommand", Subcommand), ("tool", ToolManifest)):
+        words = _field_texts(record)
+        yield from (f"| {title} | |", "|---|---|")
+        for field in record.__struct_fields__:
+            text = words.get(field, "")
+            said = text if field == "activate" else text.partition("\n\n")[0]
+            yield f"| `{field}` | {_one_line(said)} |"
+        yield ""
+
+
+def _exports() -> Iterator[str]:
+    """The other names of ``pi.extension``: what is called, raised, passed and returned."""
+    names = {name: getattr(extension, name) for name in extension.__all__ if name not in _MSGSPEC}
+    classes = {name: value for name, value in names.items() if inspect.isclass(value)}
+    errors = {name: each for name, each in classes.items() if issubclass(each, BaseException)}
+    values = {
+        name: each
+        for name, each in classes.items()
+        if name not in errors and issubclass(each, msgspec.Struct)
+    }
+    objects = {
+        name: each
+        for name, each in classes.items()
+        if name not in errors and name not in values and each not in _FACADES
+    }
+    yield from ("## Functions", "", "| | |", "|---|---|")
+    for name, value in names.items():
+        if inspect.isfunction(value):
+            wait = "await " if inspect.iscoroutinefunction(value) else ""
+            yield f"| `{wait}{name}{_arguments(value)}` | {_said(value)} |"
+    yield from ("", "## Modules", "", "| | |", "|---|---|")
+    for name, value in names.items():
+        if isinstance(value, ModuleType):
+            yield f"| `{name}` | {_said(value)} |"
+    yield from ("", "## Errors", "", "| | |", "|---|---|")
+    yield from (f"| `{name}` | {_said(error)} |" for name, error in errors.items())
+    yield from ("", "## Objects", "", "| | |", "|---|---|")
+    for name, value in objects.items():
+        yield f"| **`{name}`** | {_said(value)} |"
+        yield from _member_rows(value, name)
+    yield from ("", "## Records", "", "Fields after `*` are optional.", "", "| | |", "|---|---|")
+    for name, value in values.items():
+        yield f"| **`{name}`**`({_fields(value)})` | {_said(value)} |"
+        texts = _field_texts(value)
+        for field in value.__struct_fields__:
+            if said := texts.get(field, "").partition("\n\n")[0]:
+                yield f"| `{name}.{field}` | {_one_line(said)} |"
+        yield from _member_rows(value, name)
+    rest = [
+        name
+        for name, value in names.items()
+        if not inspect.isclass(value)
+        and not inspect.isfunction(value)
+        and not isinstance(value, ModuleType)
+    ]
+    yield from ("", "## Types and constants", "", ", ".join(f"`{name}`" for name in rest) + ".")
+    yield f"Of msgspec: {', '.join(f'`{name}`' for name in _MSGSPEC)}.\n"
+
+
+def _arguments(function: Any) -> str:
+    """The parameters as they are called; options of a ``TypedDict`` by name."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return "()"
+    shown: list[str] = []
+    star = False
+    for name, each in signature.parameters.items():
+        if name == "self" or (name == "cls" and not shown):
+            continue
+        if each.kind is each.VAR_POSITIONAL:
+            star = True
+            shown.append(f"*{name}")
+            continue
+        if each.kind in (each.KEYWORD_ONLY, each.VAR_KEYWORD) and not star:
+            star = True
+            shown.append("*")
+        if each.kind is each.VAR_KEYWORD:
+            options = _options(function, str(each.annotation))
+            shown = [*shown, *options] if options else [*shown[:-1], f"**{name}"]
+        else:
+            shown.append(name if each.default is each.empty else f"{name}={_default(each.default)}")
+    return f"({', '.join(shown)})"
+
+
+def _options(function: Any, annotation: str) -> list[str]:
+    found = re.search(r"Unpack\[(\w+)\]", annotation)
+    options = function.__globals__.get(found[1]) if found else None
+    return [f"{name}=…" for name in getattr(options, "__annotations__", {})]
+
+
+def _default(value: object) -> str:
+    simple = value is None or isinstance(value, bool | int | float | str) or value == ()
+    return repr(value) if simple and len(repr(value)) < 20 else "…"
+
+
+def _fields(record: type[msgspec.Struct]) -> str:
+    names, defaults = record.__struct_fields__, record.__struct_defaults__
+    absent = (msgspec.NODEFAULT,) * (len(names) - len(defaults))
+    pairs = list(zip(names, (*absent, *defaults), strict=True))
+    needed = [name for name, default in pairs if default is msgspec.NODEFAULT]
+    optional = [name for name, default in pairs if default is not msgspec.NODEFAULT]
+    return ", ".join((*needed, *(("*", *optional) if optional else ())))
+
+
+def _field_texts(record: type) -> dict[str, str]:
+    """The strings below the fields of a class and of those it extends."""
+    found: dict[str, str] = {}
+    for kind in reversed(record.__mro__):
+        if kind in (object, Record, msgspec.Struct) or kind.__module__ == "builtins":
+            continue
+        try:
+            body = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
+        except (OSError, TypeError):
+            continue
+        assert isinstance(body, ast.ClassDef)
+        for field, text in zip(body.body, body.body[1:], strict=False):
+            if (
+                isinstance(field, ast.AnnAssign)
+                and isinstance(field.target, ast.Name)
+                and isinstance(text, ast.Expr)
+                and isinstance(text.value, ast.Constant)
+            ):
+                found[field.target.id] = inspect.cleandoc(str(text.value.value))
+    return found
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
 def _said(thing: object) -> str:
-    return (inspect.getdoc(thing) or "").partition("\n")[0]
+    return _one_line((inspect.getdoc(thing) or "").partition("\n\n")[0])
 
 
 if __name__ == "__main__":

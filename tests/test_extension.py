@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -98,6 +99,39 @@ def test_every_event_has_its_record_among_the_names() -> None:
 
 def test_the_reference_is_made_from_the_code() -> None:
     assert PAGE.read_text(encoding="utf-8") == page()
+
+
+def test_the_reference_contains_every_public_name() -> None:
+    text = page()
+
+    missing = [name for name in pi.extension.__all__ if not re.search(rf"`(await )?{name}\b", text)]
+    assert missing == []
+
+
+def test_the_reference_describes_every_method() -> None:
+    undescribed = re.findall(r"(?m)^\| `([^`]+\))` \|  \|$", page())
+
+    assert undescribed == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    (
+        "redirects=…, timeouts=…, limit=…, allow_address=…",
+        "`Child.interrupt()`",
+        "`ctx.jobs.cancel(",
+        "`await ctx.files.scan(",
+        "`await SessionHandle.steer(",
+        "`FilePreview.added`",
+        "`HandOff.go_on`",
+        "| `gates` |",
+        "| `needs_run_here` |",
+        "| `session` |",
+        "file:x",
+    ),
+)
+def test_the_reference_has_parameters_fields_and_manifest_keys(words: str) -> None:
+    assert words in page()
 
 
 def test_nothing_is_defined_here(root: Path) -> None:

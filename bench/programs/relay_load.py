@@ -20,13 +20,15 @@ import struct
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 NATS_PLACES = (ROOT / ".oracles" / "python" / "bin", ROOT / ".oracles" / "bin")
 STAMP = struct.Struct(">d")
 HEAD = 4 + 1 + 1 + 16 + 8 + 12
+PAUSE = 0.002
 SECRET = b"s" * 32
 HASH = base64.urlsafe_b64encode(hashlib.sha256(SECRET).digest()).decode().rstrip("=")
 
@@ -52,7 +54,7 @@ class Client(asyncio.Protocol):
             f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==\r\n"
             f"{headers}\r\n"
         )
-        self._latencies = latencies
+        self.latencies = latencies
         self._data = b""
         self._upgraded = False
         self.transport: Any = None
@@ -101,7 +103,7 @@ class Client(asyncio.Protocol):
         if opcode == 2:
             self.received += 1
             self.last_at = time.perf_counter()
-            self._latencies.append(self.last_at - STAMP.unpack_from(payload, HEAD)[0])
+            self.latencies.append(self.last_at - STAMP.unpack_from(payload, HEAD)[0])
         elif opcode == 9:
             self.transport.write(message(payload, 10))
         elif opcode == 8:
@@ -120,10 +122,10 @@ class Client(asyncio.Protocol):
 class RelayProcess:
     """A relay in a process of its own."""
 
-    def __init__(self, bind: str = "0", *more: str) -> None:
+    def __init__(self, bind: str = "0", *more: str, log: IO[bytes] | None = None) -> None:
         words = [sys.executable, "-m", "pi", "relay", "serve", "--max-connections", "100000", *more]
         environ = {**os.environ, "RELAY_BIND": bind}
-        self.process = subprocess.Popen(words, env=environ, stdout=subprocess.PIPE)
+        self.process = subprocess.Popen(words, env=environ, stdout=subprocess.PIPE, stderr=log)
         assert self.process.stdout is not None
         line = self.process.stdout.readline().decode()
         self.port = int(line.rpartition(":")[2])
@@ -215,10 +217,15 @@ def percentile(values: list[float], part: float) -> float:
 
 async def load(
     rooms: list[tuple[Client, list[Client]]], *, rate: float, seconds: float, size: int
-) -> None:
-    """Broadcast in all rooms in turn, so that ``rate`` deliveries a second are due."""
+) -> list[float]:
+    """Broadcast in all rooms in turn, so that ``rate`` deliveries a second are due.
+
+    Returns how much later than asked for this process was woken each time: what a busy machine adds
+    to every latency, and no relay can avoid.
+    """
     gc.collect()
     gc.disable()  # the clients have thousands of objects: their collection is not the relay's
+    late: list[float] = []
     guests = len(rooms[0][1])
     pause, began, sent = guests / rate, time.perf_counter(), 0
     while (now := time.perf_counter()) - began < seconds:
@@ -226,14 +233,181 @@ async def load(
         for number in range(sent, due):
             rooms[number * 7919 % len(rooms)][0].broadcast(size)
         sent = due
-        await asyncio.sleep(0.002)
+        slept = time.perf_counter()
+        await asyncio.sleep(PAUSE)
+        late.append(time.perf_counter() - slept - PAUSE)
     await asyncio.sleep(0.5)
     gc.enable()
+    return late
+
+
+async def reconnect(client: Client, port: int, path: str, header: str) -> Client:
+    """A connection instead of one that was lost; tries until there is one."""
+    while True:
+        try:
+            return await connect(port, path, header, client.latencies)
+        except ConnectionError:
+            await asyncio.sleep(0.2)
+
+
+async def move_to_relay(
+    rooms: list[tuple[Client, list[Client]]], port: int
+) -> list[tuple[Client, list[Client]]]:
+    """Wait until all have lost their connection, and connect them to another relay."""
+    await asyncio.gather(*(guest.lost.wait() for _, guests in rooms for guest in guests))
+
+    async def one(number: int) -> tuple[Client, list[Client]]:
+        host, guests = rooms[number]
+        path = f"/r/{room_name(number)}?role="
+        header = f"Pi-Takeover-Hash: {HASH}\r\n"
+        again = await reconnect(host, port, path + "host", header)
+        inside = (reconnect(guest, port, path + "guest", "") for guest in guests)
+        return again, list(await asyncio.gather(*inside))
+
+    return list(await asyncio.gather(*map(one, range(len(rooms)))))
+
+
+class Load(NamedTuple):
+    """What is measured."""
+
+    rooms: int = 500
+    guests: int = 3
+    rate: float = 4000
+    seconds: float = 15
+    size: int = 600
+    stalled: int = 0
+    """Guests that do not read."""
+
+
+class Figures(NamedTuple):
+    """What was found."""
+
+    per_second: float
+    p50: float
+    p99: float
+    late: float
+    """How late a sleeping process was woken, p99 in ms."""
+    cpu: float
+    """Microseconds a delivery, of all relays."""
+    connection: float
+    """KB."""
+    memory: float
+    """MB of the largest relay."""
+
+
+async def measure(relays: list[RelayProcess], given: Load) -> Figures:
+    """Open the rooms, send, and read what the relays have used."""
+    latencies: list[float] = []
+    empty = [relay.usage() for relay in relays]
+    rooms = await open_rooms([r.port for r in relays], given.rooms, given.guests, latencies)
+    for number in range(given.stalled):
+        path = f"/r/{room_name(number % given.rooms)}?role=guest"
+        stalled = await connect(relays[0].port, path, "", [])
+        stalled.transport.pause_reading()
+    connected = [relay.usage() for relay in relays]
+    connections = given.rooms * (given.guests + 1) + given.stalled
+    late = await load(rooms, rate=given.rate, seconds=given.seconds, size=given.size)
+    after = [relay.usage() for relay in relays]
+    cpu = sum(a[0] - b[0] for a, b in zip(after, connected, strict=True))
+    memory = sum(c[1] - e[1] for c, e in zip(connected, empty, strict=True))
+    for host, guests in rooms:
+        for client in (host, *guests):
+            client.transport.abort()
+    return Figures(
+        per_second=len(latencies) / given.seconds,
+        p50=percentile(latencies, 0.5),
+        p99=percentile(latencies, 0.99),
+        late=percentile(late, 0.99),
+        cpu=cpu / max(1, len(latencies)) * 1e6,
+        connection=memory * 1024 / connections,
+        memory=max(m for _, m in after),
+    )
+
+
+async def killed(relays: list[RelayProcess]) -> float:
+    """Seconds from the death of one of two relays until all are in their rooms again."""
+    rooms = await open_rooms([r.port for r in relays], 20, 4, [])
+    began = time.perf_counter()
+    relays[0].stop(signal.SIGKILL)
+    again = await move_to_relay(rooms, relays[1].port)
+    seconds = time.perf_counter() - began
+    for host, guests in again:
+        for client in (host, *guests):
+            client.transport.abort()
+    return seconds
+
+
+@contextlib.contextmanager
+def running(count: int, nats_port: int) -> Iterator[list[RelayProcess]]:
+    """Relays, with NATS if there are several."""
+    nats = None
+    more: tuple[str, ...] = ()
+    if count > 1:
+        if (program := nats_server()) is None:
+            raise SystemExit("nats-server was not found: run scripts/oracles, or install it.")
+        nats = Nats(program, nats_port)
+        time.sleep(0.5)
+        more = ("--cluster", nats.url)
+    relays = [RelayProcess("0", *more) for _ in range(count)]
+    try:
+        yield relays
+    finally:
+        for relay in relays:
+            relay.stop()
+        if nats is not None:
+            nats.stop()
+
+
+def show(title: str, found: Figures) -> None:
+    """Print the figures of one load."""
+    print(
+        f"{title}, load of the machine {os.getloadavg()[0]:.1f}\n"
+        f"  deliveries     {found.per_second:8.0f} /s\n"
+        f"  latency p50    {found.p50:8.2f} ms\n"
+        f"  latency p99    {found.p99:8.2f} ms\n"
+        f"  scheduler p99  {found.late:8.2f} ms (how late a sleeping process is woken here)\n"
+        f"  CPU            {found.cpu:8.1f} us a delivery\n"
+        f"  per connection {found.connection:8.1f} KB\n"
+        f"  memory         {found.memory:8.0f} MB",
+        flush=True,
+    )
+
+
+def check(what: str, value: float, limit: float, unit: str) -> None:
+    """Print a figure beside the one to reach."""
+    print(
+        f"{'✓' if value <= limit else '✗'} {what:44} {value:8.2f} {unit} (≤ {limit:g})", flush=True
+    )
+
+
+def measure_all(seconds: float, nats_port: int) -> None:
+    """Everything that has a figure to reach."""
+    with running(1, nats_port) as relays:
+        one = asyncio.run(measure(relays, Load(seconds=seconds)))
+    show("1 relay, 500 rooms x 3 guests", one)
+    with running(2, nats_port) as relays:
+        two = asyncio.run(measure(relays, Load(rate=2000, seconds=seconds)))
+    show("2 relays with NATS, 500 rooms x 3 guests", two)
+    few = Load(rooms=20, rate=2000, size=4000, seconds=seconds)
+    with running(1, nats_port) as relays:
+        free = asyncio.run(measure(relays, few))
+    with running(1, nats_port) as relays:
+        stalled = asyncio.run(measure(relays, few._replace(stalled=20)))
+    with running(2, nats_port) as relays:
+        resumed = asyncio.run(killed(relays))
+    print(f"\nfigures to reach, load of the machine {os.getloadavg()[0]:.1f}")
+    check("1 relay, 4,000/s: p99", one.p99, 10, "ms")
+    check("1 relay: memory", one.memory, 80, "MB")
+    check("1 relay: a connection", one.connection, 16, "KB")
+    check("2 relays with NATS, 2,000/s: p99", two.p99, 20, "ms")
+    check("20 stalled guests: p99 of the others, more", stalled.p99 - free.p99, 5, "ms")
+    check("one of two relays is killed: all resume", resumed, 5, "s")
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--all", action="store_true", help="everything with a figure to reach")
     parser.add_argument("--rooms", type=int, default=500)
     parser.add_argument("--guests", type=int, default=3)
     parser.add_argument("--rate", type=float, default=4000, help="deliveries a second")
@@ -244,50 +418,13 @@ def main() -> None:
     parser.add_argument("--nats-port", type=int, default=14222)
     given = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
-    nats = None
-    more: tuple[str, ...] = ()
-    if given.relays > 1:
-        if (program := nats_server()) is None:
-            raise SystemExit("nats-server was not found: run scripts/oracles, or install it.")
-        nats = Nats(program, given.nats_port)
-        time.sleep(0.5)
-        more = ("--cluster", nats.url)
-    relays = [RelayProcess("0", *more) for _ in range(given.relays)]
-    try:
-        asyncio.run(_measure(given, relays))
-    finally:
-        for relay in relays:
-            relay.stop()
-        if nats is not None:
-            nats.stop()
-
-
-async def _measure(given: argparse.Namespace, relays: list[RelayProcess]) -> None:
-    latencies: list[float] = []
-    empty = [relay.usage() for relay in relays]
-    rooms = await open_rooms([r.port for r in relays], given.rooms, given.guests, latencies)
-    for number in range(given.stalled):
-        path = f"/r/{room_name(number)}?role=guest"
-        stalled = await connect(relays[0].port, path, "", [])
-        stalled.transport.pause_reading()
-    connected = [relay.usage() for relay in relays]
-    connections = given.rooms * (given.guests + 1)
-    before = [cpu for cpu, _ in connected]
-    await load(rooms, rate=given.rate, seconds=given.seconds, size=given.size)
-    after = [relay.usage() for relay in relays]
-    cpu = sum(a[0] - b for a, b in zip(after, before, strict=True))
-    count = len(latencies)
-    memory = sum(c[1] - e[1] for c, e in zip(connected, empty, strict=True))
-    print(
-        f"{given.relays} relay(s), {given.rooms} rooms x {given.guests} guests,"
-        f" {given.size} B, load {os.getloadavg()[0]:.1f}\n"
-        f"  deliveries     {count / given.seconds:8.0f} /s\n"
-        f"  latency p50    {percentile(latencies, 0.5):8.2f} ms\n"
-        f"  latency p99    {percentile(latencies, 0.99):8.2f} ms\n"
-        f"  CPU            {cpu / max(1, count) * 1e6:8.1f} us a delivery\n"
-        f"  per connection {memory * 1024 / connections:8.1f} KB\n"
-        f"  memory         {', '.join(f'{m:.0f}' for _, m in after)} MB"
-    )
+    if given.all:
+        measure_all(given.seconds, given.nats_port)
+        return
+    chosen = Load(*(getattr(given, name) for name in Load._fields))
+    with running(given.relays, given.nats_port) as relays:
+        found = asyncio.run(measure(relays, chosen))
+    show(f"{given.relays} relay(s), {given.rooms} rooms x {given.guests} guests", found)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pi import __version__
+from scripts.screenshots.battery_scenes import BATTERY_SCENES
 from scripts.screenshots.loopback_model import PAUSE, Answer, serving
 from scripts.screenshots.program import Seen, running
 from scripts.screenshots.scenes import SCENES, WIDTHS, opened, review
@@ -338,7 +339,7 @@ def take_rewind(folder: Path) -> str:
         seen.type(PROMPT + ENTER)
         seen.wait_for("Both tests pass.", "OK")
         seen.type("/rewind 1" + ENTER)
-        seen.wait_for("Enter goes on")
+        seen.wait_for("Enter choose what to restore")
         return picture(seen.cells()[-26:], title="What a rewind would change")
 
 
@@ -398,7 +399,9 @@ def command(arguments: Sequence[str]) -> None:
         main(given.names)
     else:
         themes = given.theme or ("dark", "light")
-        review(given.review, given.names or tuple(SCENES), given.width or WIDTHS, themes)
+        scenes = SCENES | BATTERY_SCENES
+        chosen = {name: scenes[name] for name in given.names or scenes}
+        review(given.review, chosen, given.width or WIDTHS, themes)
 
 
 if __name__ == "__main__":

@@ -76,6 +76,7 @@ class Scene(NamedTuple):
     arguments: Sequence[str] = ("--model", "loopback/scripted-large")
     env: Mapping[str, str] = {}
     files: Mapping[str, str] = {"stats.py": STATS}
+    home_files: Mapping[str, str] = {}
     settings: Mapping[str, object] = {}
     is_new_user: bool = False
     rows: int = 40
@@ -126,7 +127,15 @@ def _first(seen: Seen) -> None:
 def _ways(seen: Seen) -> None:
     seen.wait_for("Theme")
     seen.type(ESCAPE)
+    seen.wait_for("batteries?")
+    seen.type(ESCAPE)
     seen.wait_for("How do you")
+
+
+def _batteries(seen: Seen) -> None:
+    seen.wait_for("Theme")
+    seen.type(ESCAPE)
+    seen.wait_for("batteries?")
 
 
 def _trust(seen: Seen) -> None:
@@ -207,6 +216,7 @@ PROJECT = {
 SCENES: dict[str, Scene] = {
     "first-start": Scene(_first, is_new_user=True, arguments=()),
     "first-ways": Scene(_ways, is_new_user=True, arguments=()),
+    "first-batteries": Scene(_batteries, is_new_user=True, arguments=()),
     "start": Scene(_ready),
     "trust": Scene(_trust, files=PROJECT),
     "login": Scene(_command("/login", "Enter")),
@@ -215,14 +225,14 @@ SCENES: dict[str, Scene] = {
     "tools": Scene(_diff, answers=TOOLS, rows=70, arguments=WITH_TOOLS),
     "error": Scene(_missed, answers=MISSED),
     "retry": Scene(_retry, answers=()),
-    "help": Scene(_command("/help", "/quit"), rows=70),
+    "help": Scene(_command("/help", "/hotkeys."), rows=100),
     "hotkeys": Scene(_command("/hotkeys", "At the beginning"), rows=90),
     "settings": Scene(_command("/settings", "Enter")),
     "session": Scene(_session, answers=TOOLS, arguments=WITH_TOOLS, rows=50),
     "usage": Scene(_usage, answers=TOOLS, arguments=WITH_TOOLS, rows=50),
     "tree": Scene(_tree, answers=TOOLS, arguments=WITH_TOOLS),
     "resume": Scene(_after_prompt("/resume", "Enter")),
-    "extensions": Scene(_command("/extensions", "xtension"), rows=60),
+    "extensions": Scene(_command("/extensions", "xtension"), rows=140),
     "fullscreen": Scene(_diff, answers=TOOLS, arguments=WITH_TOOLS,
         settings={"tuiMode": "fullscreen"}, rows=30),
     "menu": Scene(_menu),
@@ -252,6 +262,8 @@ def opened(scene: Scene, home: Path, *, columns: int, theme: str) -> Iterator[Se
     for name, text in scene.files.items():
         (project / name).parent.mkdir(parents=True, exist_ok=True)
         (project / name).write_text(text)
+    for name, text in scene.home_files.items():
+        (home / name).write_text(text)
     with serving(scene.answers, pause=scene.pause) as address:
         if not scene.is_new_user:
             _configure(agent, address, {"theme": theme, **scene.settings})
@@ -291,19 +303,19 @@ def _configure(agent: Path, address: str, settings: Mapping[str, object]) -> Non
 
 
 def review(
-    folder: Path, names: Sequence[str], widths: Sequence[int], themes: Sequence[str]
+    folder: Path, scenes: Mapping[str, Scene], widths: Sequence[int], themes: Sequence[str]
 ) -> None:
     """Draw the scenes as ``SCENE-THEME-WIDTH.png``; a scene that fails is reported at the end."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name in names or SCENES:
+    for name, scene in scenes.items():
         for theme in themes:
             for columns in widths:
                 home = Path(tempfile.mkdtemp(prefix="ada"))
                 target = folder / f"{name}-{theme}-{columns}.png"
                 try:
-                    with opened(SCENES[name], home, columns=columns, theme=theme) as seen:
+                    with opened(scene, home, columns=columns, theme=theme) as seen:
                         try:
-                            SCENES[name].act(seen)
+                            scene.act(seen)
                         except TimeoutError as error:
                             print(f"{target.name}: {str(error).splitlines()[0]}", file=sys.stderr)
                         save_png(seen.cells(), target, LIGHT if "light" in theme else DARK)

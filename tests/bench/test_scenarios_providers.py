@@ -38,6 +38,7 @@ def test_our_programs_read_every_answer(server: MockProcess, wire: Wire, program
 
 @every_wire
 @pytest.mark.slow
+@pytest.mark.timing  # a vendor library takes seconds to import on a busy machine
 def test_the_sdk_reads_the_same_answer_and_both_report_when_it_began(
     server: MockProcess, wire: Wire
 ) -> None:

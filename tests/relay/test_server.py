@@ -7,6 +7,7 @@ import base64
 import hashlib
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -22,6 +23,7 @@ import pytest
 from pi.base.errors import PiError
 from pi.relay.bind import Bind, parse_bind
 from pi.relay.limits import Limits
+from pi.relay.pages import sha256, web_files
 from pi.relay.server import Relay, RelayOptions
 from pi.relay.shares import Shares, StoreFull
 
@@ -124,6 +126,24 @@ async def test_requests_that_are_no_websockets_get_a_status() -> None:
         ):
             async with client.get(path) as answer:
                 assert answer.status == status, path
+
+
+@pytest.mark.behaviour("web-client-runs-only-pinned-modules")
+async def test_pages_pin_the_hash_of_each_script() -> None:
+    files = web_files()
+    for page, first in (("index.html", "app.js"), ("share.html", "share.js")):
+        text, policy = files[page].body.decode(), files[page].headers["Content-Security-Policy"]
+        scripts = re.search(r"script-src ([^;]+);", policy)
+        assert scripts is not None
+        allowed = scripts[1].split()
+        assert all(each.startswith("'sha256-") for each in allowed)
+        for name in (first, "markdown.js", "transcript.js", "session.js", "theme.js"):
+            hash = sha256(files[name].body)
+            assert f"'{hash}'" in allowed
+            assert text.count(hash) >= 2
+        (inline,) = re.findall(r'<script type="importmap">(.*?)</script>', text)
+        assert f"'{sha256(inline.encode())}'" in allowed
+    assert "script-src 'none'" in files["app.js"].headers["Content-Security-Policy"]
 
 
 async def test_a_stalled_guest_is_dropped_and_costs_the_others_nothing() -> None:

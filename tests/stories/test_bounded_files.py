@@ -140,7 +140,7 @@ def test_files_that_are_huge_are_named_and_not_held_in_memory(
     session, extension = tmp_path / "huge.jsonl", kit.agent_dir / "extensions/huge.py"
     for path in (session, extension):
         put(path, "")
-        os.truncate(path, 2 << 30)  # takes no space on the disk
+        os.truncate(path, 1 << 29)  # takes no space on the disk
 
     exported = kit.run("--export", str(session))
     prompted = kit.prompt()
@@ -154,7 +154,7 @@ def test_files_that_are_huge_are_named_and_not_held_in_memory(
 def test_a_session_with_a_huge_hole_is_listed(kit: BoundedFilesFixture) -> None:
     kit.prompt("--name", "damaged")
     [session] = kit.agent_dir.glob("sessions/*/*.jsonl")
-    os.truncate(session, 1 << 30)  # as a file system may leave it after a crash
+    os.truncate(session, 1 << 29)  # as a file system may leave it after a crash
 
     listed = kit.run("sessions")
 

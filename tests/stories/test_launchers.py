@@ -54,7 +54,7 @@ def program(folder: Path, name: str, script: str) -> None:
     (folder / name).chmod(0o755)
 
 
-@pytest.mark.slow
+@pytest.mark.full  # every run of CI in a new clone is a first run, too
 @pytest.mark.timeout(240)
 def test_the_first_run_installs_and_later_runs_only_run(checkout: Path, tmp_path: Path) -> None:
     env = environment(tmp_path)
@@ -110,7 +110,7 @@ def test_an_interrupted_install_is_said_in_one_line_and_started_over(
     assert list(checkout.glob(".venv/ready-*")) == []
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_an_installer_that_fails_gives_way_to_the_next(checkout: Path, tmp_path: Path) -> None:
     tools = tmp_path / "tools"
     program(tools, "uv", 'echo "uv: no such index" >&2; exit 2')

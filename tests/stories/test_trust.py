@@ -17,6 +17,7 @@ from pi.ai.errors import ProviderError
 from pi.ai.local.download import run_pip
 from pi.ai.local.server import LocalServer
 from tests.files import stand_in
+from tests.sampling import sampled
 from tests.stories.audit_fixture import AUDITED, AuditFixture
 from tests.stories.hostile import INJECTION, HostileProject, is_below
 from tests.stories.loopback_model import loopback_model
@@ -100,7 +101,7 @@ def test_on_a_screen_nothing_is_read_or_run_before_the_answer_and_after_a_no(
     assert [INJECTION in request for request in kit.model.requests] == [False]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", sampled(MODES, 1))
 def test_what_was_skipped_is_named_once_with_the_way_to_allow_it(
     kit: AuditFixture, mode: str
 ) -> None:
@@ -191,7 +192,7 @@ def test_a_link_does_not_lead_around_the_decision(kit: AuditFixture) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", sampled(MODES, 1))
 def test_the_kernel_saw_nothing_else(
     kit: AuditFixture, mode: str, program: Callable[[str, str], str], tmp_path: Path
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
-import mimetypes
+import gc
 import re
 import signal
 import time
@@ -22,6 +22,7 @@ from pi.base.tasks import TaskScope
 from pi.relay.bind import Bind
 from pi.relay.limits import AddressLimits, Limits
 from pi.relay.metrics import Metrics
+from pi.relay.pages import HEADERS, web_files
 from pi.relay.rooms import FULL, RESTARTING, Refused, Rooms
 from pi.relay.shares import Shares, StoreFull
 from pi.relay.sockets import SocketConnection
@@ -32,23 +33,10 @@ HEARTBEAT_SECONDS: Final = 20.0
 DRAIN_SECONDS: Final = 5.0
 CLOSE_SECONDS: Final = 5.0
 TIDY_SECONDS: Final = 5.0
-WEB: Final = Path(__file__).parent / "web"
-"""The browser client: files that are served as they are."""
 NO_WEB = """\
 This is a relay of pi. It forwards sealed frames of shared sessions and cannot read them.
 Join a session from a terminal: pi join LINK
 """
-HEADERS: Final = {
-    "Cache-Control": "no-store",
-    "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:;"
-        " connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none';"
-        " frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
-    ),
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-}
 
 
 class RelayOptions(Record):
@@ -88,7 +76,7 @@ class Relay:
         self._sockets: set[SocketConnection] = set()
         self._draining = False
         self._cluster: Any = None
-        self._files = _web_files()
+        self._files = web_files()
 
     # Life -----------------------------------------------------------------------------------------
 
@@ -266,8 +254,9 @@ class Relay:
     def _served(self, name: str) -> web.Response | None:
         if (found := self._files.get(name)) is None:
             return None
-        body, kind = found
-        return web.Response(body=body, content_type=kind, charset="utf-8", headers=HEADERS)
+        return web.Response(
+            body=found.body, content_type=found.kind, charset="utf-8", headers=found.headers
+        )
 
     async def _health(self, request: web.Request) -> web.Response:
         if self._draining:
@@ -340,6 +329,10 @@ async def serve(
     """Run a relay until SIGTERM or SIGINT; ``ready`` is called with its address."""
     relay = Relay(options, report=report)
     await relay.start()
+    # A full collection looks at every object and stops all rooms meanwhile: 85,000 objects, most of
+    # them modules that never end. Frozen, they are not looked at any more.
+    gc.collect()
+    gc.freeze()
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -364,14 +357,3 @@ def _address(runner: web.AppRunner, bind: Bind) -> str:
         return f"unix:{bind.path}"
     host, port = runner.addresses[0][:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-def _web_files() -> dict[str, tuple[bytes, str]]:
-    """The files of the browser client; none if it was not built in."""
-    if not WEB.is_dir():
-        return {}
-    return {
-        path.name: (path.read_bytes(), mimetypes.guess_type(path.name)[0] or "text/plain")
-        for path in sorted(WEB.iterdir())
-        if path.is_file() and path.suffix != ".py"
-    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
+from struct import Struct
 from typing import Any, Final
 
 from aiohttp import web
@@ -14,6 +15,9 @@ HIGH_WATER: Final = 64 * 1024 * 1024
 """Never reached: rooms disconnect a receiver long before."""
 CLOSE_SECONDS: Final = 5.0
 _ABORT_ABOVE: Final = 256 * 1024
+_BINARY: Final = 0x82
+"""The first byte of a WebSocket frame: the only one of a binary message."""
+_SHORT, _MEDIUM, _LONG = Struct(">BB"), Struct(">BBH"), Struct(">BBQ")
 
 
 class SocketConnection:
@@ -26,7 +30,7 @@ class SocketConnection:
         self._transport = transport
         self._tasks = tasks
         self._closing = False
-        # aiohttp waits in ``send_bytes`` above this mark, and only there. With a mark that is never
+        # aiohttp waits in ``send_str`` above this mark, and only there. With a mark that is never
         # reached it writes at once; how much is unsent is what ``unsent`` is for.
         transport.set_write_buffer_limits(high=HIGH_WATER)
 
@@ -36,9 +40,22 @@ class SocketConnection:
         return self._transport.get_write_buffer_size()
 
     def send(self, data: bytes) -> None:
-        """Send a binary message, if the socket is open."""
-        if not self._closing:
-            self._now(self._socket.send_bytes(data))
+        """Send a binary message, if the socket is open.
+
+        Written here, because ``send_bytes`` of aiohttp takes half of the time of a delivery. A
+        server does not mask and this one does not compress, so a frame is a head and the data.
+        """
+        transport = self._transport
+        if self._closing or transport.is_closing():
+            return
+        size = len(data)
+        if size < 126:
+            transport.write(_SHORT.pack(_BINARY, size) + data)
+        elif size < 65536:
+            transport.write(_MEDIUM.pack(_BINARY, 126, size) + data)
+        else:  # not joined: that would copy it for each receiver
+            transport.write(_LONG.pack(_BINARY, 127, size))
+            transport.write(data)
 
     def send_text(self, text: str) -> None:
         """Send a text message, if the socket is open."""

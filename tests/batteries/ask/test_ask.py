@@ -15,6 +15,7 @@ from pi.ai.messages import ToolResultMessage
 from pi.ai.providers.faux import Step, calls, says
 from pi.batteries.ask.adapter import extension
 from pi.batteries.ask.questions import OTHER, seconds_of
+from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.port.ui import ExtensionUI, Mode
 from tests.cli.program import Program
 from tests.coding.extension_host.extension_session import ExtensionFixture, extension_session
@@ -100,6 +101,21 @@ async def test_a_chosen_option_is_the_answer(tmp_path: Path) -> None:
     assert result.details == {
         "answers": [{"id": "colour", "question": "Which colour?", "selected": ["Red"]}]
     }
+
+
+async def test_guests_of_a_shared_session_may_answer(tmp_path: Path) -> None:
+    opened: list[bool] = []
+
+    def watch(pi: ExtensionAPI) -> None:
+        pi.on("ui_prompt_start", lambda event, ctx: opened.append(event.with_guests))
+
+    script = (calls("ask", questions=[QUESTION]), says("thanks"))
+    settings = {"ask": {"enabled": True}}
+    async with extension_session(
+        tmp_path, extension, watch, steps=script, settings=settings, ui=User(OTHER, "Green")
+    ) as hosted:
+        await hosted.session.prompt("go")
+    assert opened == [True, True]
 
 
 async def test_other_opens_an_editor_and_escape_there_returns_to_the_options(

@@ -30,15 +30,25 @@ HOUR = 3_600_000
 
 @dataclass
 class Issuer:
-    """Each refresh token works once; a second use revokes all of them."""
+    """Each refresh token works once; a second use revokes all of them.
+
+    With ``grace``, the token before the current one works for that many milliseconds more, as
+    Auth0 (leeway), Okta and Amazon Cognito (grace period of up to 60 seconds) document it.
+    """
 
     clock: Clock
+    grace: int = 0
+    rotated: dict[str, int] = field(default_factory=dict)
+    """When the token before the current one was replaced."""
+    holds_answer: bool = False
+    """Whether the answer never arrives although the token is replaced."""
     valid: set[str] = field(default_factory=lambda: {"refresh-0"})
     refreshes: int = 0
     revoked: bool = False
     trouble: list[Exception] = field(default_factory=list)
     gate: asyncio.Event | None = None
     asked: asyncio.Event = field(default_factory=asyncio.Event)
+    granted: asyncio.Event = field(default_factory=asyncio.Event)
     lifetime: int = HOUR
 
     async def renew(self, provider: str, credential: OAuthCredential) -> OAuthCredential:
@@ -47,13 +57,18 @@ class Issuer:
             await self.gate.wait()
         if self.trouble:
             raise self.trouble.pop(0)
+        if self.clock.now_ms() - self.rotated.get(credential.refresh, -HOUR) < self.grace:
+            self.valid.add(credential.refresh)
         if credential.refresh not in self.valid:
             self.revoked, self.valid = True, set()
             raise AuthenticationFailed("invalid_grant: the refresh token was used before")
-        self.valid.remove(credential.refresh)
+        self.rotated = {credential.refresh: self.clock.now_ms()}
         self.refreshes += 1
         new = f"refresh-{self.refreshes}"
-        self.valid.add(new)
+        self.valid = {new}
+        self.granted.set()
+        if self.holds_answer:
+            await asyncio.Event().wait()
         return OAuthCredential(
             access=f"access-{self.refreshes}",
             refresh=new,

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,27 @@ class Renewing:
         self.issuer = Issuer(self.clock)
         self.reports: list[str] = []
         self.refresher = Refresher(self.store, self.issuer.renew, self.clock, self.reports.append)
+
+    def restart(self) -> None:
+        """Continue as another process with the same files."""
+        self.store = BrokerStore(self.store.folder)
+        self.refresher = Refresher(self.store, self.issuer.renew, self.clock, self.reports.append)
+
+    async def kill_before_the_answer(self, id: str, seen: int | None = None) -> None:
+        """The provider replaces the refresh token, and the broker ends before it knows."""
+        self.issuer.holds_answer = True
+        flight = asyncio.create_task(self.refresher.refresh(id, seen))
+        await self.issuer.granted.wait()
+        for task in asyncio.all_tasks():
+            if task.get_name() == f"refresh {id}":
+                task.cancel()
+        with suppress(asyncio.CancelledError):
+            await flight
+        self.issuer.holds_answer = False
+        self.restart()
+
+    def journal(self) -> list[str]:
+        return [path.name for path in self.store.folder.glob("refresh-*")]
 
     async def add(self, left_ms: int, **extra: str) -> str:
         entry = {**login(self.clock, left_ms=left_ms), **extra}
@@ -93,7 +115,10 @@ async def test_a_refused_grant_disables_the_login_until_the_next_login(tmp_path:
     assert stored is not None
     assert stored.disabled == "invalid_grant"
     assert stored.credential["refresh"] == "refresh-0"  # never deleted
-    assert it.reports == ["Disabled the login default to anthropic: invalid_grant"]
+    assert it.reports == [
+        "Disabled the login default to anthropic: invalid_grant."
+        " Run pi auth-broker login anthropic to log in again."
+    ]
 
     assert await it.add(HOUR) == id
     assert (await it.refresher.refresh(id)).disabled == ""
@@ -165,6 +190,135 @@ async def test_the_end_of_the_program_waits_for_a_refresh(tmp_path: Path) -> Non
     stored = BrokerStore(tmp_path).read().account(id)
     assert stored is not None
     assert stored.credential["refresh"] == "refresh-1"
+
+
+async def test_an_interrupted_refresh_is_repeated_with_the_old_token(tmp_path: Path) -> None:
+    it = Renewing(tmp_path)
+    it.issuer.grace = 30_000
+    id = await it.add(HOUR)
+    await it.kill_before_the_answer(id, seen=1)
+    (left,) = it.store.folder.glob("refresh-*")
+    assert left.stat().st_mode & 0o777 == 0o600
+    await it.clock.advance(29)
+
+    await it.refresher.refresh_due()  # although it is not due by its expiry
+
+    account = it.store.read().account(id)
+    assert account is not None
+    assert (account.credential["refresh"], account.disabled) == ("refresh-2", "")
+    assert (it.issuer.refreshes, it.reports, it.journal()) == (2, [], [])
+
+
+async def test_a_lost_answer_of_a_strict_provider_is_reported_and_loses_nothing_else(
+    tmp_path: Path,
+) -> None:
+    it = Renewing(tmp_path)
+    id = await it.add(0)
+    other = (await it.store.put("groq", {"type": "api_key", "key": "gsk"})).id
+    await it.kill_before_the_answer(id)
+
+    await it.refresher.refresh_due()
+
+    stored = it.store.read()
+    lost, kept = stored.account(id), stored.account(other)
+    assert lost is not None
+    assert kept is not None
+    assert "a refresh was interrupted, and its answer is lost: invalid_grant" in lost.disabled
+    assert (lost.credential["refresh"], kept.credential["key"]) == ("refresh-0", "gsk")
+    assert any("Run pi auth-broker login anthropic to log in again." in r for r in it.reports)
+    assert it.journal() == []
+    it.issuer.valid = {"refresh-0"}
+    assert await it.add(0) == id  # the new login
+    assert (await it.refresher.refresh(id)).credential["refresh"] == "refresh-2"
+
+
+async def test_a_provider_that_is_down_after_an_interruption_is_asked_again(tmp_path: Path) -> None:
+    it = Renewing(tmp_path)
+    it.issuer.grace = 60_000
+    id = await it.add(0)
+    await it.kill_before_the_answer(id)
+    it.issuer.trouble = [ProviderUnavailable("status 502")]
+
+    await it.refresher.refresh_due()
+    assert len(it.journal()) == 1
+    await it.clock.advance(6)
+    await it.refresher.refresh_due()
+
+    assert (it.store.read().accounts[0].credential["refresh"], it.journal()) == ("refresh-2", [])
+
+
+@pytest.mark.parametrize("restart", [True, False])
+async def test_an_answer_that_cannot_be_stored_is_stored_later(
+    tmp_path: Path, *, restart: bool
+) -> None:
+    it = Renewing(tmp_path)
+    id = await it.add(0)
+    lock = tmp_path / "accounts.lock"
+    lock.unlink()
+    lock.mkdir()
+    with pytest.raises(PiError, match=r"accounts\.lock"):
+        await it.refresher.refresh(id)
+    lock.rmdir()
+    assert it.store.read().accounts[0].version == 1
+    if restart:
+        it.restart()
+
+    account = await it.refresher.refresh(id)
+
+    assert (account.credential["refresh"], account.version) == ("refresh-1", 2)
+    assert (it.issuer.refreshes, it.issuer.revoked, it.journal()) == (1, False, [])
+
+
+async def test_no_token_is_sent_if_its_answer_could_not_be_kept(tmp_path: Path) -> None:
+    it = Renewing(tmp_path)
+    id = await it.add(0)
+    (tmp_path / f"refresh-{id}.json").mkdir()
+
+    with pytest.raises(PiError, match="it is not a regular file"):
+        await it.refresher.refresh(id)
+
+    assert (it.issuer.refreshes, it.issuer.valid) == (0, {"refresh-0"})
+
+
+@pytest.mark.parametrize("cut", [0, 10, -3])
+async def test_a_torn_record_counts_as_no_answer(tmp_path: Path, cut: int) -> None:
+    it = Renewing(tmp_path)
+    it.issuer.grace = 60_000
+    id = await it.add(0)
+    (tmp_path / "accounts.lock").unlink()
+    (tmp_path / "accounts.lock").mkdir()
+    with suppress(PiError):
+        await it.refresher.refresh(id)
+    (tmp_path / "accounts.lock").rmdir()
+    path = tmp_path / f"refresh-{id}.json"
+    data = path.read_bytes().rstrip()
+    path.write_bytes(data[:cut])
+    it.restart()
+
+    assert (await it.refresher.refresh(id)).credential["refresh"] == "refresh-2"
+
+
+async def test_a_refused_client_disables_no_login(tmp_path: Path) -> None:
+    it = Renewing(tmp_path)
+    id = await it.add(0)
+    it.issuer.trouble = [AuthenticationFailed("invalid_client", code="invalid_client")]
+
+    with pytest.raises(BrokerUnavailable, match="invalid_client"):
+        await it.refresher.refresh(id)
+    await it.clock.advance(6)
+
+    assert (await it.refresher.refresh(id)).credential["refresh"] == "refresh-1"
+
+
+async def test_the_journal_of_a_removed_account_is_removed(tmp_path: Path) -> None:
+    it = Renewing(tmp_path)
+    id = await it.add(0)
+    await it.kill_before_the_answer(id)
+    await it.store.remove(id)
+
+    await it.refresher.refresh_due()
+
+    assert (it.journal(), it.reports) == ([], [])
 
 
 async def test_the_store_is_private_counts_changes_and_keeps_a_damaged_file(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -33,7 +34,7 @@ class Caller:
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         if token is not None:
             sent["Authorization"] = f"Bearer {token}"
-        data = None if body is None else json.dumps(body)
+        data = None if body is None else io.BytesIO(json.dumps(body).encode())
         async with self._http.request(method, self._url + path, data=data, headers=sent) as reply:
             text = await reply.text()
             self.bodies.append(text)
@@ -99,6 +100,32 @@ async def test_a_stream_sends_a_snapshot_for_every_change(tmp_path: Path) -> Non
             entry = login(broker.clock)
             await call("POST", "/v1/credential", {"provider": "anthropic", "credential": entry})
             assert await stream.content.readline() == b"id: 1\n"
+
+
+async def test_a_client_that_leaves_a_stream_is_no_error(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with calling(tmp_path) as (broker, call):
+        async with aiohttp.ClientSession() as http:
+            headers = {"Authorization": f"Bearer {TOKEN}"}
+            async with http.get(f"{broker.url}/v1/snapshot/stream", headers=headers) as stream:
+                await stream.content.readline()
+        for label in ("a", "b"):  # the first write after the end may still succeed
+            entry = {"provider": "anthropic", "credential": login(broker.clock), "label": label}
+            await call("POST", "/v1/credential", entry)
+        await call("GET", "/v1/healthz")
+
+    assert caplog.records == []
+
+
+async def test_a_request_that_is_too_large_is_logged_as_that(tmp_path: Path) -> None:
+    async with calling(tmp_path) as (broker, call):
+        status, _ = await call("POST", "/v1/credential", "x" * 1_100_000)
+
+        assert status == 413
+        assert broker.reports == [
+            "Refused POST /v1/credential of 127.0.0.1: Request Entity Too Large"
+        ]
 
 
 async def test_a_change_by_another_process_is_noticed(tmp_path: Path) -> None:

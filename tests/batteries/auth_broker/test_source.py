@@ -13,10 +13,10 @@ from pi.ai.auth.config_values import used_secrets
 from pi.ai.models.model import Model
 from pi.batteries.auth_broker.accounts import choose, read_pools
 from pi.batteries.auth_broker.adapter import extension
-from pi.batteries.auth_broker.client import BrokerClient
+from pi.batteries.auth_broker.client import BrokerClient, SnapshotCache
+from pi.batteries.auth_broker.commands import LOGGED_OUT, BrokerCommands
 from pi.batteries.auth_broker.configuration import BrokerConfig, broker_config
 from pi.batteries.auth_broker.protocol import AccountUsage, BrokerSnapshot, Limit, SharedAccount
-from pi.batteries.auth_broker.snapshot_cache import SnapshotCache
 from pi.extension import (
     AuthenticationFailed,
     ExtensionAPI,
@@ -267,6 +267,25 @@ async def test_words_of_the_client_reach_the_broker(tmp_path: Path) -> None:
             assert (await asked.health())["status"] == "ok"
             with pytest.raises(PiError, match="There is no account"):
                 await asked.block("missing", 1, "")
+
+
+async def test_the_doctor_names_disabled_logins_and_what_to_do(tmp_path: Path) -> None:
+    async with running_broker(tmp_path / "broker") as broker:
+        apis: list[ExtensionAPI] = []
+        async with client(tmp_path, broker.url, apis):
+            config = BrokerConfig(url=broker.url, token=TOKEN)
+            asked = BrokerClient(apis[0].http, config)
+            for label, reason in (("a", ""), ("b", LOGGED_OUT), ("c", "invalid_grant")):
+                account = await asked.add("groq", {"type": "api_key", "key": "g"}, label)
+                if reason:
+                    await asked.disable(account.id, reason)
+            commands = BrokerCommands(apis[0], tmp_path / "broker", config, None)
+
+            found = await commands.doctor(apis[0].context)
+
+    assert [each.level for each in found] == ["good", "good", "note", "broken"]
+    assert found[-1].text.endswith("disabled: invalid_grant")
+    assert found[-1].advice == "Run pi auth-broker login groq."
 
 
 # Pure parts ---------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from pi.ai.messages import (
     ToolResultMessage,
     UserMessage,
 )
+from pi.base.records import replace
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.session.entries import MessageEntry
 from pi.testing import calls, says
@@ -244,7 +245,7 @@ async def test_a_question_that_is_sent_again_keeps_the_draft(chromium: Any, tmp_
             return await never
 
         hanna.ui.input = ask  # type: ignore[method-assign]
-        asked = asyncio.create_task(hanna.pi.context.ui.input("Your colour?", "red"))
+        asked = asyncio.create_task(hanna.pi.context.ui.with_guests.input("Your colour?", "red"))
         try:
             field = page.get_by_role("textbox", name="Your colour?")
             await field.wait_for(timeout=WAIT_MS)
@@ -407,6 +408,25 @@ async def test_the_connect_screen_explains_bad_links(chromium: Any) -> None:
         await page.get_by_label("Link").fill(unknown)
         await page.get_by_role("button", name="Join").click()
         await page.locator("#status[data-kind=ended]").wait_for(timeout=WAIT_MS)
+
+
+@pytest.mark.behaviour("web-client-runs-only-pinned-modules")
+async def test_a_module_that_was_changed_does_not_run(chromium: Any) -> None:
+    async with relay_running() as relay:
+        assert relay.relay is not None
+        files = relay.relay._files
+        changed = files["markdown.js"].body + b"\nhit('changed');"
+        files["markdown.js"] = replace(files["markdown.js"], body=changed)
+        visited = await visit(chromium, relay.address.replace("ws", "http") + "/")
+        # A module of the same relay that no page pins is refused as well.
+        files["other.js"] = replace(files["markdown.js"], body=b"hit('other');")
+        refused = await visited.page.evaluate("import('/other.js').then(() => '', String)")
+        assert "Failed to fetch" in refused
+        assert await visited.page.locator("#connect").is_hidden()
+        assert await visited.page.evaluate("hits") == []
+        problems = "\n".join(visited.problems)
+        assert "digest" in problems  # of the changed one
+        assert "Content Security Policy" in problems  # of the other one
 
 
 async def test_frames_are_sealed_as_the_test_vectors_say(chromium: Any) -> None:

@@ -317,20 +317,57 @@ async def test_guests_who_may_write_answer_dialogs(tmp_path: Path) -> None:
         await until(lambda: len(host.room.writers) == 1 and len(host.participants) == 3)
         hanna.ui.waits = asyncio.get_running_loop().create_future()
         gus.ui.choice = "Blue"
-        answer = await state["pi"].context.ui.select("Which colour?", ["Red", "Blue"])
+        ui = state["pi"].context.ui
+        answer = await ui.with_guests.select("Which colour?", ["Red", "Blue"])
         assert answer == "Blue"
         assert "Which colour?" in gus.ui.questions[0]
         assert vic.ui.questions == []
         # The host answers: the dialog of the guest closes.
         gus.ui.waits = asyncio.get_running_loop().create_future()
         hanna.ui.waits = asyncio.get_running_loop().create_future()
-        asked = asyncio.create_task(state["pi"].context.ui.select("Again?", ["Red", "Blue"]))
+        asked = asyncio.create_task(ui.with_guests.select("Again?", ["Red", "Blue"]))
         await until(lambda: len(gus.ui.questions) == 2)
         hanna.ui.waits.set_result("Red")
         assert await asked == "Red"
         guest = gus.sharing.guest
         assert guest is not None
         await until(lambda: not guest._dialogs)
+
+
+@pytest.mark.behaviour("guests-see-only-questions-for-guests")
+async def test_a_dialog_that_is_not_for_guests_is_the_hosts(tmp_path: Path) -> None:
+    state: dict[str, Any] = {}
+
+    def watch(pi: ExtensionAPI) -> None:
+        state["pi"] = pi
+        pi.on("ui_prompt_start", lambda event, ctx: state.update(id=event.id))
+
+    async with (
+        relay_running() as relay,
+        person(tmp_path, "hanna", says("x"), more=(watch,)) as hanna,
+        person(tmp_path, "gus") as gus,
+    ):
+        await hanna.session.prompts.prompt("First.")
+        await hanna.run(f"/collab {relay.address}")
+        await gus.join(hanna.link())
+        host, guest = hanna.sharing.host, gus.sharing.guest
+        assert host is not None
+        assert guest is not None
+        await until(lambda: host.room.writers)
+        hanna.ui.waits = asyncio.get_running_loop().create_future()
+        ui = state["pi"].context.ui
+        asked = asyncio.create_task(ui.select("Share this session?", ["Yes", "No"]))
+        await until(lambda: hanna.ui.questions)
+        # A guest that knows the id all the same is refused.
+        guest.room.write({"t": "ui-response", "id": state["id"], "value": "Yes"})
+        guest.client.wake()
+        later = asyncio.create_task(guest.request_as("other", {"t": "ui-response", "value": "Yes"}))
+        with pytest.raises(PiError, match="not open any more"):
+            await later
+        assert not asked.done()
+        assert gus.ui.questions == []
+        hanna.ui.waits.set_result("No")
+        assert await asked == "No"
 
 
 async def test_two_starts_at_once_make_one_room(tmp_path: Path) -> None:

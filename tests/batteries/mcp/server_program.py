@@ -12,6 +12,8 @@ from typing import Any
 ERA = sys.argv[1]
 FAULTS = set(sys.argv[2:])
 TOOLS = ["echo", "ask", "picture", "fail", "progress", "big", "die", "hang", "twice", "grow", "pay"]
+if "save" in FAULTS:
+    TOOLS.append("save")
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
 waiting: dict[Any, Any] = {}
 """Calls that wait for an answer of the client, by the id of our request."""
@@ -61,6 +63,9 @@ def call(id: Any, params: dict[str, Any]) -> None:  # noqa: C901, PLR0912 (one t
             os._exit(3)
         case "hang":
             return
+        case "save":
+            Path("saved").write_text(arguments.get("text", ""))
+            answer(id, text("saved"))
         case "twice":
             answer(id, text("first"))
             answer(id, text("second"))

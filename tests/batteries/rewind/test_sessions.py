@@ -218,6 +218,27 @@ async def test_other_tools_and_nested_sessions_are_covered(tmp_path: Path) -> No
         assert hosted.failures == []
 
 
+async def test_work_beside_a_run_is_covered_to_its_end(tmp_path: Path) -> None:
+    recorders: list[Recorder] = []
+
+    def recording(pi: ExtensionAPI) -> None:
+        recorders.append(extension(pi))
+
+    ui = Answers(BOTH)
+    steps = (says("one"), says("two"))
+    async with extension_session(tmp_path, recording, steps=steps, settings=ON, ui=ui) as hosted:
+        root = hosted.fixture.cwd
+        await hosted.session.prompt("go")
+        async with recorders[0].around("a merge"):
+            (root / "early").write_text("x")
+            await hosted.session.prompt("go on")
+            (root / "late").write_text("x")
+        await hosted.session.prompt("/rewind 2")
+
+        assert list(root.iterdir()) == []
+        assert len(ui.asked) == 1  # nothing here was changed outside
+
+
 async def test_an_aborted_command_is_covered(tmp_path: Path) -> None:
     started = tmp_path / "started"
     steps = (calls("bash", command=f"printf 1 > a; touch {started}; sleep 600"),)

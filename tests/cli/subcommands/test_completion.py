@@ -11,6 +11,7 @@ import pytest
 from pi.cli.main import main
 from pi.cli.options import COMMANDS, FLAGS
 from pi.cli.subcommands.completion import SHELLS, bash, fish, zsh
+from tests.sampling import sampled
 
 Captured = pytest.CaptureFixture[str]
 Find = Callable[[str, str], str]
@@ -122,7 +123,9 @@ print -r -- "$answer"
 """Prints what a zsh offers that has read the script ``$1``, when ``pi $2`` and Tab are typed."""
 
 
-@pytest.mark.parametrize(("typed", "offered"), [*OFFERED, ("-p @some", {"some file.txt"})])
+@pytest.mark.parametrize(
+    ("typed", "offered"), sampled([("-p @some", {"some file.txt"}), *OFFERED], 3)
+)
 def test_zsh_offers_what_fits(tmp_path: Path, program: Find, typed: str, offered: set[str]) -> None:
     shell, folder = program("zsh", "what zsh offers"), furnished(tmp_path)
     (tmp_path / "script").write_text(zsh())

@@ -14,6 +14,7 @@ from pi.base.records import replace
 from pi.coding.compaction.request import CompactionRequest
 from pi.testing import Reply, calls, says
 from tests.coding.compaction.compaction_fixture import OPTIONS, SMALL, CompactionFixture, always
+from tests.sampling import sampled
 
 FIRST = "Please build the harbour wall described in plan seven."
 INSTRUCTION = "Always write dates as 2026-11-16 and never touch vendor/."
@@ -58,7 +59,7 @@ async def history(fixture: CompactionFixture, seed: int) -> None:
 
 
 @pytest.mark.behaviour("instructions-survive-compaction")
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", sampled(range(5), 2))
 @pytest.mark.parametrize("times", [1, 2, 5])
 async def test_what_matters_survives_any_number_of_compactions(seed: int, times: int) -> None:
     options = replace(OPTIONS, enabled=False, keep_recent_tokens=3_000)

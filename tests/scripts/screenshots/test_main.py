@@ -32,7 +32,7 @@ def test_the_documentation_has_the_picture(name: str) -> None:
     assert EXPECTED[name][0] in texts((IMAGES / f"{name}.svg").read_text(encoding="utf-8"))
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_recording_shows_a_bug_that_is_found_and_fixed(tmp_path: Path) -> None:
     shown = texts(record(tmp_path / "home"))
 

@@ -294,7 +294,10 @@ class Child:
         self._ended = asyncio.Event()
         self._writer: asyncio.StreamWriter | None = None
         self._listeners = _Listener(process.stdout), _Listener(process.stderr)
-        self.output, self.errors = (listener.reader for listener in self._listeners)
+        self.output = self._listeners[0].reader
+        """Standard output, as an ``asyncio.StreamReader``."""
+        self.errors = self._listeners[1].reader
+        """Standard error; empty if it is merged into ``output``."""
 
     @property
     def is_gone(self) -> bool:

@@ -104,7 +104,7 @@ class Asking:
         """Return the answer; ``None`` if the user closed the dialog."""
         if not question.options:
             return await self._written(question, (), title)
-        ui, recommended = self._pi.context.ui, question.recommended_label
+        ui, recommended = self._pi.context.ui.with_guests, question.recommended_label
         timeout = seconds_of(self._pi.settings.get("ask.timeout"))
         options, other = options_of(question), other_label(question)
         if question.multi:
@@ -134,7 +134,7 @@ class Asking:
         self, question: AskQuestion, labels: tuple[str, ...], title: str
     ) -> AskAnswer | None:
         timeout = seconds_of(self._pi.settings.get("ask.timeout"))
-        text: Any = await self._pi.context.ui.editor(
+        text: Any = await self._pi.context.ui.with_guests.editor(
             title, style="prompt", timeout=timeout, on_timeout=_TIMED_OUT
         )
         if text is _TIMED_OUT:

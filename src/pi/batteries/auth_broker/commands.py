@@ -38,6 +38,8 @@ from pi.extension import (
 )
 
 WORDS = ("serve", "token", "login", "logout", "list", "import", "migrate", "status")
+LOGGED_OUT = "logged out"
+"""Why an account is disabled that a client has logged out of: nothing is wrong with it."""
 USAGE = """\
 Usage: pi auth-broker serve [--host ADDRESS] [--port N] [--no-auth]
 pi auth-broker token [--rotate]
@@ -167,7 +169,7 @@ class BrokerCommands:
         if self._client is None:
             await self._store.remove(account.id)
         else:
-            await self._client.disable(account.id, "logged out")
+            await self._client.disable(account.id, LOGGED_OUT)
         ctx.write(f"Logged out of {account.provider} ({account.label}).\n")
 
     async def _import(self, path: str, ctx: CommandContext) -> None:
@@ -227,9 +229,12 @@ class BrokerCommands:
         return "".join(f"{_row(each, now)}\n" for each in accounts)
 
     async def _status(self, ctx: CommandContext) -> None:
-        for result in await self.doctor(ctx):
+        results = await self.doctor(ctx)
+        for result in results:
             advice = f" {result.advice}" if result.advice else ""
             ctx.write(f"{one_line(result.text + advice)}\n")
+        if results[0].level == "broken" and not ctx.has_ui:  # the broker itself cannot be used
+            ctx.exit(1)
 
     async def doctor(self, ctx: ExtensionContext) -> list[CheckResult]:
         """Where credentials come from and what is left; for ``pi doctor``."""
@@ -248,8 +253,11 @@ class BrokerCommands:
         rows = [CheckResult(level="good", text=f"{self._client.url}: {len(accounts)} accounts")]
         for each in accounts:
             left = _left(usage.get(each.id))
-            level: Literal["broken", "good"] = "broken" if each.disabled else "good"
-            rows.append(CheckResult(level=level, text=_row(each, now) + left))
+            level: Literal["broken", "note", "good"] = "broken" if each.disabled else "good"
+            advice = f"Run pi auth-broker login {each.provider}." if each.disabled else ""
+            if each.disabled == LOGGED_OUT:
+                level, advice = "note", ""
+            rows.append(CheckResult(level=level, text=_row(each, now) + left, advice=advice))
         return rows
 
 

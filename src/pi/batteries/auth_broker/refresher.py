@@ -1,4 +1,10 @@
-"""Renews logins: each refresh token is used once, however many clients ask."""
+"""Renews logins: each refresh token is used once, however many clients ask.
+
+If the broker is killed while a provider renews a login, it is unknown whether the refresh token was
+replaced. The next start sends the old one again: several providers take it for some seconds more,
+so that a lost answer can be repeated (Auth0 calls it leeway, Okta a grace period, Amazon Cognito a
+retry grace period). Only if the provider refuses it, a new login is needed.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +15,7 @@ from typing import TypeAlias
 import msgspec
 
 from pi.batteries.auth_broker.protocol import EARLY_MS, BrokerUnavailable, StoredAccount
-from pi.batteries.auth_broker.store import BrokerStore
+from pi.batteries.auth_broker.store import BrokerStore, RefreshJournal
 from pi.extension import (
     AuthenticationFailed,
     Clock,
@@ -27,6 +33,8 @@ PAUSE = 5.0
 """Seconds before another attempt after a fault of the network."""
 LIMIT = 30.0
 """Seconds that an authorization server may take."""
+CLIENT_FAULTS = frozenset({"invalid_client", "incorrect_client_credentials", "unauthorized_client"})
+"""Refusals of the program, not of the login: a setting is wrong, and the token is still good."""
 
 
 class AccountGone(PiError):
@@ -40,6 +48,7 @@ class Refresher:
         self, store: BrokerStore, renew: Renew, clock: Clock, report: Callable[[str], None]
     ) -> None:
         self._store = store
+        self._journal = RefreshJournal(store.folder)
         self._renew = renew
         self._clock = clock
         self._report = report
@@ -69,8 +78,9 @@ class Refresher:
 
     async def refresh_due(self) -> None:
         """Renew every login that expires soon; failures are reported and tried again later."""
-        due = [a.id for a in self._store.read().accounts if self._is_due(a)]
-        for id in due:
+        accounts = self._store.read().accounts
+        self._journal.keep_only({each.id for each in accounts})
+        for id in [each.id for each in accounts if self._is_due(each)]:
             try:
                 await self.refresh(id)
             except PiError as error:
@@ -94,32 +104,51 @@ class Refresher:
         account = self._usable(id)
         if not self._needs_renewal(account, seen):
             return account
-        old = account.credential
+        before = self._journal.find(account)
+        if before is not None and before.answer is not None:  # it could not be stored then
+            return await self._commit(account, before.answer)
+        self._journal.begin(account)
         try:
-            async with asyncio.timeout(LIMIT):
-                new = await self._renew(account.provider, _credential(old))
+            entry = await self._sent(account)
         except AuthenticationFailed as refused:
-            await self._disable(account, refused.message)
+            if refused.code in CLIENT_FAULTS:
+                raise self._postponed(account, refused.message) from refused
+            why = refused.message
+            if before is not None:
+                why = f"a refresh was interrupted, and its answer is lost: {why}"
+            await self._disable(account, why)
             raise AccountGone(
                 f"The login {account.label} to {account.provider} was refused and is disabled:"
-                f" {refused.message}",
-                hint=f"Run pi auth-broker login {account.provider} again.",
+                f" {why}",
+                hint=_login_again(account),
             ) from refused
         except (ProviderError, TimeoutError) as error:
             why = str(error) or f"no answer within {LIMIT:g} seconds"
-            self._failed[id] = (self._clock.monotonic(), why)
-            raise self._not_now(account, why) from error
+            raise self._postponed(account, why) from error
         self._failed.pop(id, None)
-        entry = _entry(old, new)
+        return await self._commit(account, entry)
 
+    async def _sent(self, account: StoredAccount) -> Json:
+        """Use the refresh token; the new one is on the disk before anything else happens."""
+        async with asyncio.timeout(LIMIT):
+            new = await self._renew(account.provider, _credential(account.credential))
+            entry = _entry(account.credential, new)
+            try:
+                self._journal.answered(account, entry)
+            except OSError as error:
+                self._report(f"Cannot write the journal of refreshes: {error.strerror}.")
+            return entry
+
+    async def _commit(self, account: StoredAccount, entry: Json) -> StoredAccount:
         def commit(current: StoredAccount) -> StoredAccount:
             if current.version != account.version:  # replaced by a login meanwhile
                 return current
             return replace(current, credential=entry, version=current.version + 1, disabled="")
 
-        stored = await self._store.change_account(id, commit)
+        stored = await self._store.change_account(account.id, commit)
+        self._journal.end(account.id)
         if stored is None:
-            raise AccountGone(f"The account {id} was removed.")
+            raise AccountGone(f"The account {account.id} was removed.")
         return stored
 
     async def _disable(self, account: StoredAccount, why: str) -> None:
@@ -127,7 +156,9 @@ class Refresher:
             return replace(current, disabled=why) if current.version == account.version else current
 
         await self._store.change_account(account.id, disable)
-        self._report(f"Disabled the login {account.label} to {account.provider}: {why}")
+        self._journal.end(account.id)
+        about = f"Disabled the login {account.label} to {account.provider}: {why}"
+        self._report(f"{about.rstrip('.')}. {_login_again(account)}")
 
     def _usable(self, id: str) -> StoredAccount:
         account = self._store.read().account(id)
@@ -136,7 +167,7 @@ class Refresher:
         if account.disabled:
             raise AccountGone(
                 f"The login {account.label} to {account.provider} is disabled: {account.disabled}",
-                hint=f"Run pi auth-broker login {account.provider} again.",
+                hint=_login_again(account),
             )
         return account
 
@@ -148,6 +179,8 @@ class Refresher:
     def _is_due(self, account: StoredAccount) -> bool:
         if not account.is_login or account.disabled or not account.credential.get("refresh"):
             return False
+        if self._journal.find(account) is not None:  # interrupted: its token may be replaced
+            return True
         return account.expires - self._clock.now_ms() < EARLY_MS
 
     def _check_pause(self, account: StoredAccount) -> None:
@@ -155,10 +188,18 @@ class Refresher:
         if at is not None and self._clock.monotonic() - at < PAUSE:
             raise self._not_now(account, why)
 
+    def _postponed(self, account: StoredAccount, why: str) -> BrokerUnavailable:
+        self._failed[account.id] = (self._clock.monotonic(), why)
+        return self._not_now(account, why)
+
     def _not_now(self, account: StoredAccount, why: str) -> BrokerUnavailable:
         return BrokerUnavailable(
             f"The login {account.label} to {account.provider} could not be renewed now: {why}"
         )
+
+
+def _login_again(account: StoredAccount) -> str:
+    return f"Run pi auth-broker login {account.provider} to log in again."
 
 
 def _credential(entry: Json) -> OAuthCredential:

@@ -192,7 +192,7 @@ class BrokerServer:
     ) -> web.Response:
         match error:
             case web.HTTPException():
-                self._refused(request, "no such endpoint")
+                self._refused(request, error.reason)
                 return _problem(error.status, error.reason)
             case AccountGone():
                 return _problem(410, error.explain())
@@ -234,14 +234,16 @@ class BrokerServer:
         )
         await response.prepare(request)
         sent = -1
-        while True:
-            generation = self._notice()
-            if generation != sent:
-                sent = generation
-                text = f"id: {generation}\nevent: snapshot\ndata: ".encode()
-                await response.write(text + self._encoded() + b"\n\n")
-            elif await self._newer(generation, KEEP_ALIVE_SECONDS) == generation:
-                await response.write(b": alive\n\n")
+        with suppress(ConnectionError):  # the client has gone
+            while True:
+                generation = self._notice()
+                if generation != sent:
+                    sent = generation
+                    text = f"id: {generation}\nevent: snapshot\ndata: ".encode()
+                    await response.write(text + self._encoded() + b"\n\n")
+                elif await self._newer(generation, KEEP_ALIVE_SECONDS) == generation:
+                    await response.write(b": alive\n\n")
+        return response
 
     async def _add(self, request: web.Request) -> web.StreamResponse:
         new = await self._read(request, NewCredential)

@@ -1,10 +1,12 @@
-"""The broker's accounts in one private file, shared with the words of ``pi auth-broker``."""
+"""What the broker keeps on the disk: its accounts, and the refreshes that are under way."""
 
 from __future__ import annotations
 
+import os
 import secrets
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -14,15 +16,21 @@ from pi.batteries.auth_broker.protocol import (
     StoredAccounts,
     label_of,
 )
-from pi.extension import FileLock, Json, PiError, replace, replace_file
+from pi.extension import FileLock, Json, PiError, Record, replace, replace_file
 
 LOCK_SECONDS = 10.0
+ANSWER_ROOM = 16 * 1024
+"""Bytes that are reserved for the answer of a provider before the refresh token is sent."""
 
 
 class BrokerStore:
-    """Reads and changes the file. Every change is on the disk before it counts."""
+    """The accounts in one private file, shared with the words of ``pi auth-broker``.
+
+    Every change is on the disk before it counts.
+    """
 
     def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.path = folder / "accounts.json"
         self._lock = folder / "accounts.lock"
         self._seen: tuple[int, int, int] | None = None
@@ -105,3 +113,78 @@ class BrokerStore:
             lambda old: replace(old, accounts=tuple(a for a in old.accounts if a.id != id))
         )
         return before is not None
+
+
+class RefreshRecord(Record):
+    """A refresh token that was sent to its provider."""
+
+    id: str
+    version: int
+    """Of the account, when its token was sent."""
+    answer: Json | None = None
+    """The new credential; ``None`` if it is not known whether the provider has answered."""
+
+
+class RefreshJournal:
+    """Refresh tokens that are in use: one private file per account, written ahead of the request.
+
+    A provider that rotates refresh tokens replaces the old one when it answers. If the broker is
+    killed before the new one is stored, the file says that the old one may be used up, or holds
+    the new one. Only the broker that serves the store writes these files.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._records: dict[str, RefreshRecord] = {}
+        for path in folder.glob("refresh-*.json"):
+            with suppress(OSError, msgspec.MsgspecError):  # torn by a loss of power: nothing sent
+                record = _read_record(path.read_bytes())
+                self._records[record.id] = record
+
+    def find(self, account: StoredAccount) -> RefreshRecord | None:
+        """Returns the refresh of this version of an account that has not been stored."""
+        record = self._records.get(account.id)
+        return record if record is not None and record.version == account.version else None
+
+    def begin(self, account: StoredAccount) -> None:
+        """Note that the token is about to be sent; on the disk when this returns."""
+        record = RefreshRecord(id=account.id, version=account.version)
+        # With room for the answer: a disk that fills up meanwhile must not lose it.
+        replace_file(self._path(account.id), _head(record) + b" " * ANSWER_ROOM + b"\n")
+        self._records[account.id] = record
+
+    def answered(self, account: StoredAccount, credential: Json) -> None:
+        """Keep the answer: one write and one flush. Raises ``OSError``; it is kept in memory."""
+        record = self._records[account.id]
+        self._records[account.id] = replace(record, answer=credential)
+        with self._path(account.id).open("r+b", buffering=0) as file:
+            file.seek(len(_head(record)))
+            file.write(msgspec.json.encode(credential))
+            os.fsync(file.fileno())
+
+    def end(self, id: str) -> None:
+        """Forget a refresh: it is stored, or it was refused."""
+        self._records.pop(id, None)
+        with suppress(OSError):  # its version is an old one from now on
+            self._path(id).unlink()
+
+    def keep_only(self, ids: Collection[str]) -> None:
+        """Forget the refreshes of accounts that were removed."""
+        for id in set(self._records).difference(ids):
+            self.end(id)
+
+    def _path(self, id: str) -> Path:
+        return self._folder / f"refresh-{id}.json"
+
+
+def _head(record: RefreshRecord) -> bytes:
+    return msgspec.json.encode({"id": record.id, "version": record.version}) + b"\n"
+
+
+def _read_record(data: bytes) -> RefreshRecord:
+    first, _, rest = data.partition(b"\n")
+    record = msgspec.json.decode(first, type=RefreshRecord)
+    try:
+        return replace(record, answer=msgspec.json.decode(rest, type=dict))
+    except msgspec.MsgspecError:  # no answer, or only a part of it
+        return record

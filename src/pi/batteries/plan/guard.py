@@ -36,7 +36,7 @@ HARMLESS = frozenset({PROPOSE, "ask", "todo", "task", "hub", "yield", "job", "we
 """Tools that may do anything by their declaration, and change no file: they talk to the user, keep
 a list, or open nested sessions, which this guard restricts as well."""
 FILE_TOOLS = ("write", "edit")
-OWN_PROGRAMS = frozenset({"user", "extension", "hook", "lsp", "mcp", "matcher", "browser"})
+OWN_PROGRAMS = frozenset({"user", "extension", "hook", "lsp", "mcp", "matcher", "browser", "ssh"})
 """Kinds of programs that the user or pi starts, not the model."""
 KERNEL, AGENT = "kernel", "agent"
 

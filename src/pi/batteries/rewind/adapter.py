@@ -58,6 +58,7 @@ def extension(pi: ExtensionAPI) -> Recorder:
         completions=lambda begin: [word for word in WORDS if word.startswith(begin)],
     )
     pi.register_command("redo", redo, description="take the last rewind back")
+    pi.provide("file-history", recorder)
     pi.add_doctor_check("rewind", lambda ctx: _check_store(recorder, ctx))
     return recorder
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from concurrent.futures import CancelledError
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -30,6 +32,7 @@ from pi.extension import (
     ToolResult,
     UserCommandEndEvent,
     UserCommandStartEvent,
+    WorkerProcess,
     replace,
 )
 
@@ -50,6 +53,10 @@ FRESH_SECONDS = 0.25
 
 So a series of commands takes one scan each, and not two.
 """
+SCAN_SECONDS = 120.0
+"""A process that does not answer in this time is given up, and its scans run in the thread."""
+OTHER_WORK = ("user ", "work ")
+"""Begin the names of what runs beside the tool calls."""
 UNTRUSTED = "the project is not trusted"
 T = TypeVar("T")
 
@@ -63,6 +70,7 @@ class Recorder:
         self._history: History | None = None
         self._thread: ThreadPoolExecutor | None = None
         self._point: asyncio.Task[None] | None = None
+        self._scanner: WorkerProcess | None = None
         self._captures: set[asyncio.Task[Any]] = set()
         self._running: dict[str, str] = {}
         """The calls that may change files, with what they do."""
@@ -115,7 +123,23 @@ class Recorder:
             session,
             refused=refused_root(ctx.cwd, home) or refused,
             now_ms=self._pi.scope.clock.now_ms,
+            ask_scanner=partial(self._ask_scanner, asyncio.get_running_loop()),
         )
+
+    def _ask_scanner(self, loop: asyncio.AbstractEventLoop, request: Any) -> Any:
+        """Ask the process that scans large projects; called in the thread of the session."""
+        from pi.batteries.rewind.scan_process import FUNCTION, ScannerLost
+
+        if self._scanner is None:
+            self._scanner = WorkerProcess(self._pi, FUNCTION, kind="scanner")
+        asking = self._scanner.ask(request, seconds=SCAN_SECONDS)
+        try:
+            answers = asyncio.run_coroutine_threadsafe(asking, loop).result()
+        except (PiError, CancelledError) as error:
+            raise ScannerLost(str(error)) from error
+        if not answers:
+            raise ScannerLost("it does not answer")
+        return answers[0]
 
     def _open(self, history: History, parent: str) -> History:
         from pi.batteries.rewind.restoring import learn_interrupted
@@ -143,6 +167,9 @@ class Recorder:
         if self._thread is not None:
             self._thread.shutdown(wait=False)
             self._thread = None
+        if self._scanner is not None:
+            await self._scanner.stop()
+            self._scanner = None
 
     # Points and captures --------------------------------------------------------------------------
 
@@ -161,7 +188,7 @@ class Recorder:
         async def capture() -> None:
             if earlier is not None:
                 await asyncio.wait({earlier})
-            await self._capture("outside")
+            await self._capture(self._author())
             history = await self.opened()
             await self.run(history.add_point, id, prompt)
             await self._report_coverage(history)
@@ -177,8 +204,7 @@ class Recorder:
         await self.settled()
         age = self._pi.scope.clock.monotonic() - self._captured_at
         if not self._running and age > FRESH_SECONDS:
-            by: Author = "command" if self._has_jobs() else "outside"
-            await self._guarded(self._capture(by))
+            await self._guarded(self._capture(self._author()))
         self._running[id] = what
 
     def after_command(self, id: str, by: Author = "command") -> None:
@@ -189,10 +215,22 @@ class Recorder:
             self._captures.add(task)
             task.add_done_callback(self._captures.discard)
 
-    def settle(self) -> None:
-        """Calls that were aborted have no end of their own."""
-        for id in tuple(self._running):
+    @asynccontextmanager
+    async def around(self, what: str) -> AsyncIterator[None]:
+        """Capture around work of another extension that may change any file: a merge by git."""
+        id = f"work {os.urandom(4).hex()}"
+        await self.before_command(id, what)
+        try:
+            yield
+        finally:
             self.after_command(id)
+            await self.commands_captured()
+
+    def settle(self) -> None:
+        """Calls that were aborted have no end of their own; commands of the user have one."""
+        for id in tuple(self._running):
+            if not id.startswith(OTHER_WORK):
+                self.after_command(id)
 
     async def _capture(self, by: Author, what: str = "") -> None:
         history = await self.opened()
@@ -210,9 +248,11 @@ class Recorder:
         if tasks:
             await asyncio.wait(tasks)
 
-    def _has_jobs(self) -> bool:
-        """Whether commands run in the background."""
-        return any(job.state == "running" for job in self._pi.context.jobs.list())
+    def _author(self) -> Author:
+        """Whose the changes since the last capture are: of what still runs, or of others."""
+        jobs = self._pi.context.jobs.list()
+        is_busy = bool(self._running) or any(job.state == "running" for job in jobs)
+        return "command" if is_busy else "outside"
 
     async def _guarded(self, work: Any) -> None:
         """A failure ends the recording, not the session."""
@@ -330,10 +370,10 @@ def coverage_text(found: Coverage) -> str:
         *_counted(found.too_large, "file larger than rewind.maxFileBytes"),
         *_counted(found.over_budget, "file beyond rewind.maxBytes or rewind.storeBytes"),
         *_counted(found.unreadable, "folder that cannot be read", "folders that cannot be read"),
-        *([f"{found.special} pipes and devices"] if found.special else []),
-        *([f"{found.ignored} ignored files and folders"] if found.ignored else []),
+        *([f"pipes and devices: {found.special}"] if found.special else []),
+        *([f"ignored files and folders: {found.ignored}"] if found.ignored else []),
     ]
-    text = f"Covers {found.files:,} files, {size_text(found.bytes)}"
+    text = f"Covers {found.files:,} file{'s' * (found.files != 1)}, {size_text(found.bytes)}"
     return f"{text}. Not covered: {'; '.join(missing)}." if missing else f"{text}."
 
 

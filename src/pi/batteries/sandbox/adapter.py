@@ -29,7 +29,7 @@ from pi.extension import (
     sandboxed,
 )
 
-OUTSIDE = ("user", "extension", "mcp", "lsp", "browser", "matcher")
+OUTSIDE = ("user", "extension", "mcp", "lsp", "browser", "matcher", "ssh")
 """Kinds of programs that run outside: of the user, of pi, and servers that need the network."""
 SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
     ("sandbox.enabled", bool, False, "run commands in a sandbox"),
@@ -164,4 +164,4 @@ class Sandbox:
         yield f"Network: {'allowed' if policy.network else 'off'}"
         yield f"Writable: {', '.join(map(str, policy.writable))}"
         yield f"Read-only inside: {', '.join(self._shown(path) for path in policy.protected)}"
-        yield f"Outside of it: {', '.join(self._pi.settings.get('sandbox.exclude'))}"
+        yield f"Not in the sandbox: {', '.join(self._pi.settings.get('sandbox.exclude'))}"

@@ -6,6 +6,7 @@ On any doubt the work stays on a branch, or in its folder, and the result says w
 from __future__ import annotations
 
 import asyncio
+from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ from pi.extension import (
 FOLDER = "working-copies"
 PLAN_MODE = "plan-mode"
 """The service of the battery ``plan``."""
+FILE_HISTORY = "file-history"
+"""The service of the battery ``rewind``."""
 MESSAGE_TOKENS = 300
 MAX_SHOWN_FILES = 20
 MAX_DIFF = 30_000
@@ -122,9 +125,12 @@ class IsolatedCopies:
     ) -> MergeReport:
         try:
             async with self._lock:
-                # Through the file layers: guards can refuse it, rewind can take it back.
-                layered = self._pi.context.files
-                await (copy.pick() if by_commit else copy.apply(patch, files=layered))
+                if by_commit:
+                    async with self._recorded(f"merge of {copy.branch}"):
+                        await copy.pick()
+                else:
+                    # Through the file layers: guards can refuse it, rewind can take it back.
+                    await copy.apply(patch, files=self._pi.context.files)
         except PiError as error:
             is_conflict = isinstance(error, WorkingCopyFailed)
             note = "Merge conflict" if is_conflict else "Its changes were not merged"
@@ -137,6 +143,11 @@ class IsolatedCopies:
         how = "as a commit" if by_commit else "into your files"
         note = f"Its changes were merged {how}: {files}."
         return replace(await self._close(copy, note, discard=True), is_merged=True)
+
+    def _recorded(self, what: str) -> AbstractAsyncContextManager[None]:
+        """git writes the files of commits itself: rewind compares the project before and after."""
+        history: Any = self._pi.service(FILE_HISTORY)
+        return nullcontext() if history is None else history.around(what)
 
     async def _close(self, copy: WorkingCopy, note: str, *, discard: bool = False) -> MergeReport:
         async with self._lock:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack
 from pi.ai.messages import Json
 from pi.base.records import Record
 from pi.base.tasks import maybe_await
+from pi.coding.extension_host.errors import check_options, check_value
 from pi.coding.port.session import SessionPort
 from pi.coding.session.log import SessionLog
 
@@ -61,6 +62,7 @@ class SessionControl:
 
     async def fork(self, entry_id: str, *, position: Literal["before", "at"] = "before") -> Any:
         """Continue in a copy of the branch up to an entry."""
+        check_value("a position", position, ("before", "at"))
         self._session.runs.require_idle()
         if position == "before":
             return await self._session.sessions.fork(entry_id)
@@ -74,6 +76,7 @@ class SessionControl:
 
     async def navigate_tree(self, entry_id: str, **how: Unpack[TreeOptions]) -> Any:
         """Continue after another entry of this session."""
+        check_options("navigate_tree", how, TreeOptions)
         self._session.runs.require_idle()
         return await self._session.tree.go_to(
             entry_id,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Hashable, Mapping, Sequence
+from copy import copy
 from typing import Any, Literal, get_args
 
 from pi.ai.models.model import Model
@@ -61,6 +62,7 @@ class ExtensionUIProxy:
         self._failed = failed
         self._shown: dict[tuple[str, Hashable], Callable[[], None]] = {}
         """Functions that remove what is shown, by kind and key."""
+        self._with_guests = False
         link.scope.keep(Registration(self._end))
 
     def __getattr__(self, name: str) -> Any:
@@ -69,6 +71,13 @@ class ExtensionUIProxy:
         return getattr(self._screen, name)
 
     # Dialogs --------------------------------------------------------------------------------------
+
+    @property
+    def with_guests(self) -> ExtensionUIProxy:
+        """The same proxy, whose dialogs guests of a shared session may answer, too."""
+        shared = copy(self)  # it ends with this one: dialogs and what is shown are the same objects
+        shared._with_guests = True
+        return shared
 
     async def select(
         self,
@@ -301,7 +310,7 @@ class ExtensionUIProxy:
         default: Any,
     ) -> Any:
         screen = self._screen
-        prompt = replace(prompt, id=self._all_dialogs.new_id())
+        prompt = replace(prompt, id=self._all_dialogs.new_id(), with_guests=self._with_guests)
         with self._all_dialogs.opened(prompt) as dialog:
             await self._bus.emit(prompt, raises=DECISIONS)
             try:

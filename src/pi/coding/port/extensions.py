@@ -38,6 +38,7 @@ class CheckResult(Record):
     """One line of ``pi doctor``, with a hint."""
 
     level: CheckLevel
+    """``good``, ``note``, ``missing`` (the user may want to add it) or ``broken``."""
     topic: str = ""
     """Shown before the text; an extension may leave it to the name of its check."""
     text: str

@@ -299,6 +299,11 @@ class WorkspacePort(Protocol):
         """The environment variables of pi, including those of ``.env`` files."""
         ...
 
+    @property
+    def user_environ(self) -> Mapping[str, str]:
+        """``environ`` without the ``.env`` file of the project."""
+        ...
+
     def command_environment(self) -> dict[str, str]:
         """Return the variables for commands of the user and of the model."""
         ...

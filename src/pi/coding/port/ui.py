@@ -63,6 +63,15 @@ class ExtensionUI:
 
     # Dialogs --------------------------------------------------------------------------------------
 
+    @property
+    def with_guests(self) -> ExtensionUI:
+        """The same interface, whose dialogs guests of a shared session may answer, too.
+
+        All other dialogs are the host's alone. Use this for questions about the work, never for a
+        permission, a login or a consent.
+        """
+        return self
+
     @overload
     async def select(
         self,

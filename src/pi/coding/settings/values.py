@@ -19,19 +19,21 @@ GLOBAL_ONLY = frozenset(
         "cacheWarming",
         "collab",
         "defaultProjectTrust",
+        "github",
         "httpProxy",
         "oauthClients",
         "permissions",
         "sandbox",
         "searxng",
         "secrets",
+        "ssh",
         "webSearchBaseUrls",
     }
 )
 """Settings, and groups of them, that a project cannot change.
 
-Some guard the user against a project; those of searches and of the auth broker say where keys are
-sent.
+Some guard the user against a project; those of searches, of GitHub and of the auth broker say where
+keys are sent, and those of ssh which machines may be used.
 """
 
 QueueMode: TypeAlias = Literal["all", "one-at-a-time"]

@@ -10,13 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pi.tui.screen.rows import ERASE_ROW, RowPrinter, is_image
+from pi.tui.screen.rows import ERASE_ROW, WRAP_OFF, WRAP_ON, RowPrinter, is_image
 
 CLEAR_ALL = "\x1b[2J\x1b[H\x1b[3J"
 """Erases screen and scrollback. This is the only place in the program with this sequence."""
 
 ERASE_NEXT_ROWS = "\x1b7\x1b[B\r\x1b[J\x1b8"
 """Erases all rows below the cursor. ``RowWriter.erase_from`` explains why not from its row."""
+
+_JOIN_NEXT_ROW = "\x1b[999G\u3000\x1b[2D\x1b[2X"
+"""Makes the current, empty row a line that goes on in the next one, and moves there.
+
+A wide character does not fit the last column, so the terminal wraps before it. It is erased at
+once, but the row before it keeps the mark of a wrapped line.
+"""
 
 
 class RowWriter:
@@ -156,6 +163,24 @@ def boundary_rewrite(writer: RowWriter, rows: Sequence[str], *, unbroken: int = 
             writer.print(row)
         line = writer.row + 1
     writer.erase_from(line)
+
+
+def join_empty_rows(writer: RowWriter, first: int) -> None:
+    """Makes the painted, empty rows from ``first`` on one wrapped line.
+
+    tmux keeps empty rows below the text when it gets narrower and moves rows at the top into
+    history instead. Rows of one line are joined at the new width, which makes room.
+    """
+    writer.move(first)
+    count = len(writer.painted) - 1 - first
+    writer.put(WRAP_ON + _JOIN_NEXT_ROW * count + WRAP_OFF)
+    writer.row += count
+
+
+def separate_empty_rows(writer: RowWriter) -> None:
+    """Undoes ``join_empty_rows`` before something else is written there."""
+    writer.move(len(writer.painted) - 1)
+    writer.put(ERASE_NEXT_ROWS)
 
 
 def _rewrite(writer: RowWriter, rows: Sequence[str], *, leaving: int) -> None:

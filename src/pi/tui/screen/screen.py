@@ -136,6 +136,8 @@ class Screen:
         self._unplaced: _Unplaced | None = None
         self._is_copied = False
         """Whether the window was left where it is and painted again below it."""
+        self._joined_rows = 0
+        """Empty rows below the window that a pane joins when its width changes."""
 
     def paint(
         self,
@@ -162,7 +164,11 @@ class Screen:
         paint = self._prepared(frame, layers, carried, frozen=bool(layers) and not is_new)
         is_placed, writer = bool(self._window.cursor_move), self._writer()
         self._emit(writer, paint, repaint)
-        writer.row -= sum(map(self._printer.lines, paint.carried)) + len(paint.chunk)
+        above = sum(map(self._printer.lines, paint.carried)) + len(paint.chunk)
+        # Rows that still come fill the empty ones, and may be on their way during a resize.
+        if is_placed and self._in_pane and frame.boundary == frame.staying:
+            self._join_empty_rows(writer, above + len(paint.window))
+        writer.row -= above
         self._place_cursor(writer, paint)
         self._record_painted(frame, paint, is_covered=bool(layers))
         text = self._bracketed(writer.text())
@@ -249,6 +255,8 @@ class Screen:
         window = self._window
         # Once there is history, the window begins at the top of the screen.
         below = self._height - len(window.rows) if self._history else 0
+        if self._joined_rows:
+            below = -(-2 * self._joined_rows // width)
         after = reflow(window.rows, window.cursor, below=below, width=width, height=height)
         rest = after.rest
         # If a row has left the screen only in part, its other part may be disturbed.
@@ -268,6 +276,7 @@ class Screen:
         again.
         """
         writer = self._writer()
+        self._separate_empty_rows(writer)
         if erased:
             writer.erase_from(0)
             writer.move(0)
@@ -411,6 +420,8 @@ class Screen:
 
     def _emit(self, writer: RowWriter, paint: _Paint, repaint: Repaint) -> None:
         rows = [*paint.carried, *paint.chunk, *paint.window]
+        if len(rows) > len(self._window.rows):
+            self._separate_empty_rows(writer)
         leaves_at_the_top = (
             self.ledger.committed == self.ledger.top and paint.ledger.committed == paint.ledger.top
         )
@@ -439,6 +450,17 @@ class Screen:
             self._height,
             self._width,
         )
+
+    def _join_empty_rows(self, writer: RowWriter, first: int) -> None:
+        """Lets the pane take the rows below the window when it gets narrower again."""
+        self._joined_rows = max(0, len(writer.painted) - first)
+        if self._joined_rows:
+            emitters.join_empty_rows(writer, first)
+
+    def _separate_empty_rows(self, writer: RowWriter) -> None:
+        if self._joined_rows:
+            emitters.separate_empty_rows(writer)
+            self._joined_rows = 0
 
     def _place_cursor(self, writer: RowWriter, paint: _Paint) -> None:
         """Moves the cursor to the focused component, or to the end of the content.

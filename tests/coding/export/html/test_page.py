@@ -55,7 +55,7 @@ def test_a_page_has_light_and_dark_colours_of_its_own_and_needs_no_theme() -> No
     assert all(re.fullmatch(r"light-dark\(#\w+, #\w+\)", colour) for colour in colours)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_five_thousand_entries_take_seconds() -> None:
     transcript = read_transcript(HEADER, long_session(5000))
     begin = time.process_time()

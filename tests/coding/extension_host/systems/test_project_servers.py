@@ -218,10 +218,16 @@ def test_a_check_that_fails_is_a_finding(cli: Program) -> None:
     code = "def extension(pi):\n    pi.add_doctor_check('mine', lambda ctx: 1 / 0)\n"
     cli.write("extensions/broken.py", code)
     cli.write("extensions/worse.py", "def extension(pi):\n    1 / 0\n")
+    odd = """from pi.extension import CheckResult
+def extension(pi):
+    pi.add_doctor_check("odd", lambda ctx: [CheckResult(level="brokn", text="no such level")])
+"""
+    cli.write("extensions/odd.py", odd)
 
     ended = cli.run("doctor")
 
     assert ended.code == 1
     assert "✗ mine " in ended.out
     assert "the check failed: division by zero" in ended.out
+    assert "the check failed: 'brokn' is not a level" in " ".join(ended.out.split())
     assert "worse: ZeroDivisionError: division by zero" in ended.out

@@ -59,16 +59,19 @@ def test_everything_that_is_known_of_extensions_is_shown() -> None:
 
     assert list(shown) == [
         Section(
-            title="Batteries",
+            title="Batteries that are on",
+            rows=(("todo", "off with /extensions off todo"),),
+        ),
+        Section(
+            title="Recommended batteries, off · switch on with /extensions on NAME",
             rows=(
-                ("timebox", "Limits a session."),
-                ("", "adds /timebox, --timebox"),
-                ("", "ready · on with /timebox, --timebox"),
                 ("rules", "Rules for the model."),
-                ("", "off · on with /extensions on rules, setting rules.enabled · recommended"),
-                ("todo", "on · off with /extensions off todo"),
-                ("ast", "needs `pip install 'pi-harness[rules]'` · recommended"),
+                ("ast", "needs `pip install 'pi-harness[rules]'`"),
             ),
+        ),
+        Section(
+            title="Batteries that start when they are used",
+            rows=(("timebox", "Limits a session."), ("", "adds /timebox, --timebox")),
         ),
         Section(
             title="Extensions",

@@ -55,3 +55,19 @@ def test_labels_with_short_facts_stay_beside_them_on_a_narrow_screen() -> None:
         "   1 from you · 8 answers",
         "   7 tool calls",
     ]
+
+
+def test_one_long_name_does_not_squeeze_the_descriptions_of_the_others() -> None:
+    rows = (
+        ("/compact [--preview] [strategy:NAME] [words]", "summarise what was said"),
+        ("/copy", "copy the last answer, without colours and frames, to the clipboard"),
+    )
+    section = Section(title="Commands", rows=rows)
+
+    assert plain(SectionsView(Theme(built_in("dark")), [section]), 80) == [
+        "",
+        " Commands",
+        " /compact [--preview] [strategy:NAME] [words]",
+        "        summarise what was said",
+        " /copy  copy the last answer, without colours and frames, to the clipboard",
+    ]

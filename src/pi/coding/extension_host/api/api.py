@@ -21,7 +21,7 @@ from pi.agent.tools.define import ToolOptions
 from pi.agent.tools.tool import AgentTool, ToolResult, Update
 from pi.ai.collection import ModelProvider
 from pi.ai.messages import Json
-from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.models.model import THINKING_LEVELS, Model, ThinkingLevel
 from pi.base.processes import Child
 from pi.base.terminal_text import one_line
 from pi.coding.bus import At
@@ -59,7 +59,7 @@ from pi.coding.extension_host.api.services import (
 from pi.coding.extension_host.api.storage import Store, StorePlace, data_directory, open_store
 from pi.coding.extension_host.api.sub_sessions import SessionHandle, open_sub_session
 from pi.coding.extension_host.contributions.commands import CommandHandler
-from pi.coding.extension_host.contributions.flags import FlagOptions, FlagValue, declared_flag
+from pi.coding.extension_host.contributions.flags import FlagOptions, FlagValue, registered_flag
 from pi.coding.extension_host.contributions.model_wraps import ModelWrap, Purpose, Wrapped
 from pi.coding.extension_host.contributions.references import (
     ParseReference,
@@ -82,6 +82,7 @@ from pi.coding.extension_host.contributions.tools import (
     Wrapping,
     check_tool,
     guard_policy,
+    tool_names,
 )
 from pi.coding.extension_host.contributions.views import View
 from pi.coding.extension_host.control import SessionControl
@@ -116,6 +117,7 @@ class ExtensionAPI:
         self._sender = MessageSender(instance.link, instance.state.next_turn)
         self._processes = Processes(instance.link, instance.state.spawn_wraps, instance.state.bus)
         self.name = instance.owner.name
+        """The name of the extension."""
         self.version = __version__
         """The version of pi, e.g. for a user agent."""
         self.scope: Scope = instance.scope
@@ -133,7 +135,8 @@ class ExtensionAPI:
         """Whether definitions of a project or of another agent may run."""
         self.pending_actions = instance.state.pending_actions
         """The previewed changes of all tools, for the extension that resolves them."""
-        self.log = logging.getLogger(f"pi.extensions.{instance.owner.name}")
+        self.log: logging.Logger = logging.getLogger(f"pi.extensions.{instance.owner.name}")
+        """A logger; ``pi.warn`` is for what the user should see."""
 
     @overload
     def on(self, event: str, handler: None = None, *, at: At = "normal") -> Callable[[H], H]: ...
@@ -153,7 +156,10 @@ class ExtensionAPI:
     def register_tool(
         self, tool: AgentTool, **how: Unpack[ToolRegistrationOptions]
     ) -> Registration:
-        """Add a tool, or replace the one of that name; at any time."""
+        """Add a tool, or replace the one of that name; at any time. ``exposure`` is ``active``
+        unless given; ``on_demand`` tools are inactive until selected, ``hidden`` ones are not
+        listed either, ``unlisted`` ones are declared to the model and absent from lists.
+        """
         return loaded_extension.add_tool(self._instance, check_tool(tool), **how)
 
     add_tool = register_tool
@@ -211,7 +217,7 @@ class ExtensionAPI:
 
     def set_active_tools(self, names: Sequence[str]) -> None:
         """Activate exactly these tools from the next request on, and tools registered later."""
-        self._link.session.tools.select(names)
+        self._link.session.tools.select(tool_names(names))
         self._link.session.tools.refresh()
 
     def limit_tools(self, names: Iterable[str]) -> Registration:
@@ -219,7 +225,7 @@ class ExtensionAPI:
 
         A tool must be allowed by every limit.
         """
-        return self._instance.add_row(self._registries.tool_limits, frozenset(names))
+        return self._instance.add_row(self._registries.tool_limits, frozenset(tool_names(names)))
 
     async def call_tool(
         self, name: str, arguments: Json, *, update: Update | None = None
@@ -241,7 +247,7 @@ class ExtensionAPI:
 
     def enable_tools(self, names: Sequence[str]) -> Registration:
         """Activate these tools beside the others until removed; limits still apply."""
-        return self._instance.add_row(self._registries.enabled_tools, tuple(names))
+        return self._instance.add_row(self._registries.enabled_tools, tool_names(names))
 
     # Commands, shortcuts, flags and input modes ---------------------------------------------------
 
@@ -282,7 +288,7 @@ class ExtensionAPI:
 
     def register_flag(self, name: str, **how: Unpack[FlagOptions]) -> Registration:
         """Add the command-line option ``--name``."""
-        return loaded_extension.add_flag(self._instance, declared_flag(name, how))
+        return loaded_extension.add_flag(self._instance, registered_flag(name, how))
 
     def flag(self, name: str, **how: Unpack[FlagOptions]) -> Callable[[], FlagValue]:
         """Call ``register_flag`` and return a function that reads the value."""
@@ -338,6 +344,8 @@ class ExtensionAPI:
         purposes: frozenset[Purpose] | None = None,
     ) -> Registration:
         """Wrap every model call of the session, summaries included."""
+        for purpose in purposes or ():
+            check_value("a purpose", purpose, get_args(Purpose))
         wrapped = Wrapped(wrap=wrap, purposes=purposes)
         return self._instance.add_row(self._registries.model_wraps, wrapped, at)
 
@@ -441,6 +449,7 @@ class ExtensionAPI:
 
     async def set_thinking_level(self, level: ThinkingLevel) -> None:
         """Change the thinking level."""
+        check_value("a thinking level", level, THINKING_LEVELS)
         await self._link.session.models.set_thinking_level(level)
 
     # Messages, entries and events -----------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, NoReturn, Protocol, TypeVar, Unpack, cast
+from typing import Any, Literal, NoReturn, Protocol, TypeVar, Unpack, cast, get_args
 
 from pi.agent.conversation import prompt_text
 from pi.agent.policy import Interrupt, Request
@@ -28,7 +28,7 @@ from pi.coding.extension_host.api.readers import ExtensionModelRegistry, Session
 from pi.coding.extension_host.api.resources import ExtensionResources
 from pi.coding.extension_host.api.storage import ExtensionArtifacts
 from pi.coding.extension_host.control import Cancelled, SessionControl, Setup, TreeOptions
-from pi.coding.extension_host.errors import CommandExit
+from pi.coding.extension_host.errors import CommandExit, check_value
 from pi.coding.extension_host.events.policy import options_from
 from pi.coding.extension_host.scope import HostConnection, Scope, SessionLink
 from pi.coding.extension_host.ui_proxy import ExtensionUIProxy
@@ -119,6 +119,11 @@ class ExtensionContext:
         return MappingProxyType(self._link.workspace.environ)
 
     @property
+    def user_environ(self) -> Mapping[str, str]:
+        """``environ`` without ``.env`` of the project: for values that say who gets a token."""
+        return MappingProxyType(self._link.workspace.user_environ)
+
+    @property
     def files(self) -> LocalFiles:
         """File access as tools use it."""
         return self._link.session.workspace.files
@@ -180,6 +185,7 @@ class ExtensionContext:
 
     async def export(self, form: ExportForm, sink: Sink = "export") -> bytes:
         """The session as ``html``, ``markdown``, ``text`` or ``jsonl``, redacted for a sink."""
+        check_value("a sink", sink, get_args(Sink))
         return await self._link.session.exports.render(form, sink)
 
     # Runs -----------------------------------------------------------------------------------------

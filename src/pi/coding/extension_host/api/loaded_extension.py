@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import Any, TypedDict, TypeVar, Unpack, get_args
 
 from pi.agent.tools.define import ToolOptions, tool
 from pi.agent.tools.tool import AgentTool
@@ -36,7 +36,7 @@ from pi.coding.extension_host.contributions.providers import provider_from
 from pi.coding.extension_host.contributions.registries import Shortcut
 from pi.coding.extension_host.contributions.tools import Exposure, ExtensionTool
 from pi.coding.extension_host.control import SessionControl
-from pi.coding.extension_host.errors import ExtensionError
+from pi.coding.extension_host.errors import ExtensionError, check_options, check_value
 from pi.coding.extension_host.events.handlers import Handler, require_parameters, subscribe_handler
 from pi.coding.extension_host.events.session import ExtensionEvent
 from pi.coding.extension_host.scope import Registration, Scope, SessionLink
@@ -120,6 +120,7 @@ class LoadedExtension:
 
     def add_row(self, rows: OrderedList[T], value: T, at: At = "normal") -> Registration:
         """Register a value in a list where all values apply."""
+        check_value("a value of at", at, get_args(At))
         return self.keep(rows.add(value, self.owner, at))
 
     def add_name(self, names: NamedRegistry[T], name: str, value: T) -> Registration:
@@ -133,6 +134,7 @@ class LoadedExtension:
 
 def add_handler(instance: LoadedExtension, event: str, handler: Handler, at: At) -> Registration:
     """Subscribe a handler."""
+    check_value("a value of at", at, get_args(At))
     state = instance.state
     end = subscribe_handler(
         state.bus, state.watchdog, event, handler, instance.context, instance.owner, at
@@ -155,6 +157,8 @@ def add_tool(
     instance: LoadedExtension, tool: AgentTool, **how: Unpack[ToolRegistrationOptions]
 ) -> Registration:
     """Add a tool."""
+    check_options("pi.add_tool", how, ToolRegistrationOptions)
+    check_value("an exposure", how.get("exposure", "active"), get_args(Exposure))
     note = ToolNote(
         name=tool.name,
         snippet=how.get("prompt_snippet", ""),
@@ -209,6 +213,7 @@ def add_command(
     **how: Unpack[CommandOptions],
 ) -> Registration:
     """Add a command. Raises ``ExtensionError`` if its name or signature is invalid."""
+    check_options("pi.register_command", how, CommandOptions)
     name = name.removeprefix("/")
     if not name or any(letter.isspace() for letter in name):
         raise ExtensionError(

@@ -11,13 +11,13 @@ import msgspec
 
 from pi.agent.policy import Request
 from pi.ai.messages import AssistantMessage, Context, Message, Usage, UserMessage, blocks
-from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.models.model import THINKING_LEVELS, Model, ThinkingLevel
 from pi.ai.request import StreamOptions
 from pi.ai.stream import EventStream
 from pi.base.records import replace
 from pi.coding.bus import At
 from pi.coding.extension_host.api.loaded_extension import LoadedExtension
-from pi.coding.extension_host.errors import ExtensionError
+from pi.coding.extension_host.errors import ExtensionError, check_options, check_value
 from pi.coding.extension_host.scope import Registration, SessionLink
 from pi.coding.models.registry import ResolvedModel, Resolver
 from pi.coding.port.queries import ChooseNext
@@ -59,6 +59,8 @@ class ExtensionModels:
 
     async def use(self, model: Model, thinking: ThinkingLevel | None = None) -> bool:
         """Switch the session to a model. Returns False if it has no credentials."""
+        if thinking is not None:
+            check_value("a thinking level", thinking, THINKING_LEVELS)
         models = self._link.session.models
         if not models.registry.has_auth(model.provider):
             return False
@@ -331,6 +333,7 @@ def _request(url: str, how: HttpOptions) -> HttpRequest:
     # Deferred import: the HTTP client is loaded with the first request.
     from pi.ai.http.request import HttpRequest
 
+    check_options("pi.http", how, HttpOptions)  # a misspelt limit must not mean "no limit"
     return HttpRequest(
         method=how.get("method", "GET"),
         url=url,

@@ -8,7 +8,7 @@ import logging
 import os
 from collections.abc import Awaitable, Callable, Hashable
 from pathlib import Path
-from typing import Any, Literal, Self, TypeAlias, TypeVar
+from typing import Any, Literal, Self, TypeAlias, TypeVar, get_args
 
 import msgspec
 
@@ -20,6 +20,7 @@ from pi.base.files import private_directory, read_if_exists, replace_file
 from pi.base.locks import DirectoryLock
 from pi.base.records import UNREADABLE
 from pi.coding.blobs.artifacts import AgentOutputs, Artifacts
+from pi.coding.extension_host.errors import check_value
 from pi.coding.extension_host.scope import Report, Scope, SessionLink
 from pi.coding.port.session import SessionPort
 from pi.coding.session.entries import Custom
@@ -119,6 +120,7 @@ Store: TypeAlias = SessionStore | FileStore
 
 def open_store(place: StorePlace, link: SessionLink, agent_dir: Path) -> Store:
     """The store of the extension that ``link`` belongs to."""
+    check_value("a place of a store", place, get_args(StorePlace))
     session, name, clock = link.session, link.scope.name, link.scope.clock
     if place == "session":
         return SessionStore(session, name)

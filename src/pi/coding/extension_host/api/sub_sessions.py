@@ -11,11 +11,12 @@ import msgspec
 
 from pi.agent.events import EntryAppended, MessageEnd, TurnEnd
 from pi.ai.messages import AssistantMessage, ToolResultMessage, Usage, add_usage
+from pi.ai.models.model import THINKING_LEVELS
 from pi.base.records import replace
 from pi.coding.compaction.events import CompactionEnd, CompactionResult
 from pi.coding.extension_host.contributions.tools import guard_policy
 from pi.coding.extension_host.discovery.finding import Candidate
-from pi.coding.extension_host.errors import ExtensionError
+from pi.coding.extension_host.errors import ExtensionError, check_value
 from pi.coding.extension_host.scope import Scope
 from pi.coding.port.results import SubSession
 from pi.coding.port.session import NestedSession
@@ -205,6 +206,8 @@ async def open_sub_session(instance: LoadedExtension, spec: SubSession) -> Sessi
         raise ExtensionError(
             "The nested session has no prompt.", hint="Pass a prompt, or keep=True to prompt later."
         )
+    if spec.thinking is not None:
+        check_value("a thinking level", spec.thinking, THINKING_LEVELS)
     owner, failed = instance.owner, instance.state.failed
     policies = tuple(guard_policy(policy, owner, failed) for policy in spec.policies)
     nested = await instance.link.session.open_nested(replace(spec, policies=policies))

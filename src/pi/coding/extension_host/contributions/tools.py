@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from copy import deepcopy
 from functools import partial
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 from pi.agent.policy import Boundary, Interrupt, Next, Partial, Policy, Request
+from pi.agent.tools.approval import ToolTier
 from pi.agent.tools.define import to_tool_result, validator
 from pi.agent.tools.json_schema import checked_object_schema
 from pi.agent.tools.signatures import decoder_of, schema_of
@@ -17,7 +18,7 @@ from pi.ai.messages import AssistantMessage, Json, Text, ToolCall
 from pi.base.records import Record, replace
 from pi.base.tasks import passed_on
 from pi.coding.bus import Owner
-from pi.coding.extension_host.errors import ExtensionError, HandlerEscaped, contained
+from pi.coding.extension_host.errors import ExtensionError, HandlerEscaped, check_value, contained
 from pi.coding.extension_host.events.handlers import DECISIONS, ReportHandlerFailure
 from pi.coding.files.layers import writing_for
 from pi.coding.prompt import ToolNote
@@ -73,8 +74,17 @@ def check_tool(tool: AgentTool) -> AgentTool:
             f"The tool {tool.name} has no schema of its parameters.",
             hint='Without parameters it is {"type": "object", "properties": {}}.',
         )
+    if isinstance(tool.approval, str):
+        check_value("an approval", tool.approval, get_args(ToolTier))
     checked_object_schema(tool.parameters, tool=tool.name)
     return tool
+
+
+def tool_names(names: Iterable[str]) -> tuple[str, ...]:
+    """The names of tools. Raises ``ExtensionError`` for a single name: its letters name none."""
+    if isinstance(names, str):
+        raise ExtensionError(f"{names!r} is not a list of tools.", hint=f"Pass [{names!r}].")
+    return tuple(names)
 
 
 def wrap_tool(tool: AgentTool, wrappings: tuple[Wrapping, ...]) -> AgentTool:

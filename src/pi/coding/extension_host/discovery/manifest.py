@@ -67,14 +67,19 @@ class ToolManifest(Record, rename=None):
     """A tool that is declared to models before the extension is loaded."""
 
     description: str
+    """For the model."""
     parameters: dict[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
     """JSON Schema of its arguments."""
     snippet: str = ""
+    """One line for the system prompt."""
     guidelines: tuple[str, ...] = ()
+    """Lines of the system prompt about its use."""
     exposure: Literal["active", "on_demand", "hidden", "unlisted", "resolver"] = "active"
+    """As ``exposure`` of ``pi.add_tool``."""
     approval: Literal["read", "write", "exec"] = "exec"
     """What a call may do, for permission guards, until the extension is loaded."""
     strict: bool | None = None
+    """Whether providers should hold the model to the schema, where they can."""
     deferrable: bool = False
     """Whether calls may leave pending actions."""
 
@@ -83,6 +88,7 @@ class Subcommand(Record, rename=None):
     """``pi name …``: starts a session and runs the command ``/name …`` in it."""
 
     help: str = ""
+    """What it does, in one line."""
     usage: str = ""
     """Its arguments, e.g. ``<link>``, for help pages."""
     mode: Literal["", "print"] = ""
@@ -108,10 +114,13 @@ class Manifest(Record, rename=None):
     commands: dict[str, str] = field(default_factory=dict)
     """Names with their descriptions."""
     flags: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Options of the command line: ``type``, ``default`` and ``description`` by name."""
     subcommands: dict[str, Subcommand] = field(default_factory=dict)
+    """Words of the command line, ``pi name …``, by name."""
     needs_run_here: tuple[str, ...] = ()
     """Commands that need a session that runs in this process, not one that is only shown."""
     tools: dict[str, ToolManifest] = field(default_factory=dict)
+    """Tools by name, as they are declared to models before the extension is loaded."""
     shortcuts: dict[str, str] = field(default_factory=dict)
     """Keys with their descriptions."""
     prefixes: dict[str, str] = field(default_factory=dict)
@@ -155,10 +164,7 @@ class Manifest(Record, rename=None):
     While one is not installed, its ``recommended`` settings and ``views`` are left out.
     """
     secrets: tuple[str, ...] = ()
-    """Environment variables with credentials that it uses.
-
-    Commands and other programs do not see them; exports and logs hide their values.
-    """
+    """Environment variables with credentials: commands do not see them, exports hide them."""
     doctor: bool = False
     """Whether ``pi doctor`` loads it, for the checks that it adds, if it is enabled."""
     redacts: bool = False
@@ -422,7 +428,7 @@ def is_triggered(manifest: Manifest, state: ActivationState) -> bool:
     """Whether the state contains a trigger of the extension."""
     return (
         _is_set(state.settings, manifest)
-        or value_at(state.settings, _STRATEGY) in manifest.triggers("strategy")
+        or any(own == value_at(state.settings, _STRATEGY) for own in manifest.triggers("strategy"))
         or any(state.environ.get(name) for name in manifest.triggers("env"))
         or not state.shared.isdisjoint(manifest.triggers("shared"))
         or not state.selected.isdisjoint(manifest.triggers("selected"))

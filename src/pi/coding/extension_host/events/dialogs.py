@@ -43,6 +43,8 @@ class UiPromptStartEvent(Event):
     """The text of an editor at first."""
     secret: bool = False
     """Whether the answer is a secret: do not forward the dialog."""
+    with_guests: bool = False
+    """Whether guests of a shared session may see and answer it (``ctx.ui.with_guests``)."""
 
 
 class UiPromptEndEvent(Event):

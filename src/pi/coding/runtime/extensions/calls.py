@@ -6,11 +6,17 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from pi.base.errors import PiError
 from pi.base.records import UNSET, replace
-from pi.coding.extension_host.errors import CommandExit, ExtensionFailed, contained, error_text
+from pi.coding.extension_host.errors import (
+    CommandExit,
+    ExtensionFailed,
+    check_value,
+    contained,
+    error_text,
+)
 from pi.coding.extension_host.events.session import (
     SessionStartEvent,
     SessionSwitchEvent,
@@ -180,14 +186,16 @@ class SessionExtensions:
 
     async def run_doctor_checks(self) -> list[CheckResult]:
         """Run the checks that extensions add to ``pi doctor``; one that fails is reported."""
-        from pi.coding.port.extensions import CheckResult  # deferred: only for `pi doctor`
+        from pi.coding.port.extensions import CheckLevel, CheckResult  # only for `pi doctor`
 
         await self.hosting.host.loading.load_for_doctor()
         results: list[CheckResult] = []
         for name, (check, context) in self.hosting.host.registries.doctor_checks.values.items():
             try:
                 found = await self.hosting.host.watched(partial(check, context))
-                results += (replace(each, topic=each.topic or name) for each in found or ())
+                for each in found or ():
+                    check_value("a level", each.level, get_args(CheckLevel))
+                    results.append(replace(each, topic=each.topic or name))
             except Exception as error:
                 log.warning("doctor check %s failed", name, exc_info=error)
                 text = f"the check failed: {error_text(error)}"

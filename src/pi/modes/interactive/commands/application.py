@@ -151,7 +151,7 @@ REPORTS = "bug-reports"
 DEBUG_LOG = "pi-debug.log"
 DOCTOR_SECONDS = 30.0
 DOCTOR_BYTES = 64 * 1024
-_COLUMNS = re.compile(r"\S +\S+ {2,}| +→ | +")
+_COLUMNS = re.compile(r"\S +\S+(?: \S+)*? {2,}| +→ | +")
 """The columns before the text of a line of ``pi doctor``: mark and name, or the arrow of a hint."""
 
 
@@ -391,11 +391,10 @@ def extension_sections(
     is_on: Callable[[ExtensionInfo], bool] = lambda info: False,
 ) -> Iterator[Section]:
     """Returns sections for batteries, other extensions, name conflicts, and foreign extensions."""
-    bundled = tuple(
-        row for info in infos if info.rank == "bundled" for row in _battery_rows(info, is_on)
-    )
-    if bundled:
-        yield Section(title="Batteries", rows=bundled)
+    bundled = [info for info in infos if info.rank == "bundled"]
+    for title, group in _battery_groups(bundled, is_on):
+        if rows := tuple(row for info in group for row in _battery_rows(info, is_on)):
+            yield Section(title=title, rows=rows)
     others = tuple(row for info in infos if info.rank != "bundled" for row in _described_rows(info))
     if others:
         yield Section(title="Extensions", rows=others)
@@ -410,30 +409,46 @@ def extension_sections(
         yield Section(title=title, rows=tuple((path, "") for path in foreign))
 
 
+def _battery_groups(
+    infos: Sequence[ExtensionInfo], is_on: Callable[[ExtensionInfo], bool]
+) -> Iterator[tuple[str, list[ExtensionInfo]]]:
+    """Batteries by their state, so that not each of them repeats it; titles say how to switch."""
+    on = [info for info in infos if info.state != "waiting" or (is_on(info) and not info.install)]
+    off = [info for info in infos if info not in on]
+    switched = [info for info in off if info.switch or info.install]
+    yield "Batteries that are on", on
+    how = "switch on with /extensions on NAME"
+    recommended = [info for info in switched if info.is_recommended]
+    yield f"Recommended batteries, off · {how}", recommended
+    yield f"Other batteries, off · {how}", [i for i in switched if not i.is_recommended]
+    yield "Batteries that start when they are used", [i for i in off if i not in switched]
+
+
 def _battery_rows(
     info: ExtensionInfo, is_on: Callable[[ExtensionInfo], bool]
 ) -> Iterator[tuple[str, str]]:
-    """What it does, what it adds, whether it is on, and how to switch it."""
+    """What it does, what it adds, and what is special about its state."""
+    facts = [f"adds {', '.join(info.adds)}"] if info.adds else []
     if info.install:
-        state = f"needs {info.install}"
+        facts.append(f"needs {info.install}")
     elif info.state == "failed":
-        state = f"not loaded · {info.problem}"
+        facts += ["not loaded", info.problem]
     elif info.state == "loaded" or is_on(info):
-        state = f"on · {_state(info)}" if info.state == "loaded" else "on"
-        if info.switch and is_on(info):
-            state += f" · off with /extensions off {info.name}"
-    else:
-        state = "off" if info.switch else "ready"
-        ways = (f"/extensions on {info.name}" if info.switch else "", *info.activation)
-        if any(ways):
-            state += f" · on with {', '.join(filter(None, ways))}"
-    if info.is_recommended:
-        state += " · recommended"
-    facts = (info.description, f"adds {', '.join(info.adds)}" if info.adds else "", state)
+        facts += [_state(info)] if info.state == "loaded" else []
+        facts += [f"off with /extensions off {info.name}"] if is_on(info) and info.switch else []
+    elif ways := [way for way in info.activation if _is_typed(way) and way not in info.adds]:
+        facts.append(f"on with {', '.join(ways)}")
     name = info.name
-    for text in filter(None, facts):
+    for text in filter(None, (info.description, " · ".join(facts))):
         yield name, text
         name = ""
+    if name:
+        yield name, ""
+
+
+def _is_typed(way: str) -> bool:
+    """Whether a user types it: settings, variables and files are in the guide of the battery."""
+    return way.startswith(("/", "-"))
 
 
 def _described_rows(info: ExtensionInfo) -> Iterator[tuple[str, str]]:

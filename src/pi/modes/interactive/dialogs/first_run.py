@@ -85,9 +85,12 @@ async def _ask_batteries(ui: Ui) -> None:
         return
     options = [
         Option(value=False, label="No", description="only read, bash, edit and write"),
-        Option(value=True, label="Yes", description=", ".join(names)),
+        Option(value=True, label="Yes", description="all of these"),
     ]
-    message = "/extensions and /settings switch them later."
+    message = (
+        f"Batteries are extensions that come with pi: {', '.join(names)}. "
+        "/extensions says what each one does, and switches it at any time."
+    )
     if await choose(ui, "Switch on the recommended batteries?", options, message=message):
         ui.port.settings.set({"batteries": RECOMMENDED})
         for line in ui.port.extensions.left_out():

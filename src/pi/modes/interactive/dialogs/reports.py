@@ -24,6 +24,8 @@ _BETWEEN = " · "
 _TYPED = "mdCode"
 _NARROW = 32
 """Columns below which descriptions are not wrapped beside their names."""
+_WIDEST_NAME = 28
+"""A longer name has a row of its own: one long usage must not squeeze all descriptions."""
 
 
 class Section(Record):
@@ -53,7 +55,8 @@ class SectionsView:
         """
         inside = max(width - 2, 1)
         names = [visible_width(name) for section in self._sections for name, _ in section.rows]
-        column = min(max(names, default=0), inside // 2)
+        usual = [columns for columns in names if columns <= _WIDEST_NAME] or names
+        column = min(max(usual, default=0), inside // 2)
         rows: list[str] = []
         for section in self._sections:
             rows += ["", self._theme.heading(section.title)]

@@ -1,0 +1,32 @@
+"""Draws a call of ``gh``: the action, what it is about, and the beginning of the answer."""
+
+from __future__ import annotations
+
+from pi.extension import Theme, ToolView, ViewOptions, one_line, sanitise
+
+COLLAPSED = 6
+"""Rows of an answer that a collapsed call shows."""
+
+
+def draw_gh(call: ToolView, options: ViewOptions, theme: Theme) -> list[str]:
+    """The first line follows the name of the tool."""
+    details = call.details if isinstance(call.details, dict) else {}
+    given = call.arguments
+    number = f" #{given['number']}" if given.get("number") else ""
+    about = details.get("subject") or given.get("title") or given.get("query") or given.get("run")
+    title = theme.fg("accent", one_line(str(given.get("action", "…"))) + number)
+    if shown := one_line(str(about or ""))[:120]:
+        title += f" {shown.removeprefix(number.strip()).strip()}"
+    if repo := details.get("repo") or given.get("repo"):
+        title += theme.fg("muted", f" · {one_line(str(repo))}")
+    if call.state == "running":
+        return [title]
+    text = sanitise(call.text).strip()
+    rows = [row for row in text.split("\n") if row.strip()]
+    if rows and rows[0].startswith("[Text from GitHub"):
+        rows = rows[1:]
+    colour = "error" if call.state == "failed" else "toolOutput"
+    hidden = 0 if options.expanded else len(rows) - COLLAPSED
+    shown_rows = [theme.fg(colour, row) for row in (rows[:COLLAPSED] if hidden > 0 else rows)]
+    more = [theme.fg("dim", f"… {hidden} more lines")] if hidden > 0 else []
+    return [title, *shown_rows, *more]

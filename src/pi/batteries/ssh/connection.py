@@ -1,0 +1,229 @@
+"""One shared connection to a host: opened with the first call, and again when it was lost."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+from pi.batteries.ssh.scripts import (
+    Target,
+    call_arguments,
+    connection_failure,
+    master_arguments,
+)
+from pi.extension import Child, ExtensionAPI, PiError, Record, Scope, ToolFailed
+
+KIND = "ssh"
+"""What spawn wraps see."""
+MAX_SAID = 16 * 1024
+"""Bytes of the messages of ssh that are kept."""
+MAX_SOCKET = 80
+"""Bytes of the name of a socket: systems take about 104, and ssh appends some while it binds it."""
+MARGIN = 10.0
+"""Seconds for name resolution and keys, beside those for connecting."""
+ENDING_SECONDS = 2.0
+"""For the end of the shared connection, after a call over it has failed."""
+LOST = 255
+"""Exit code of ssh itself."""
+
+
+class Sink(Protocol):
+    """Takes output as it arrives."""
+
+    def write(self, data: bytes, /) -> None:
+        """Append bytes."""
+
+
+class RemoteResult(Record):
+    """How a script ended."""
+
+    code: int | None
+    """``None`` if ssh was ended by a signal."""
+    output: bytes = b""
+    said: str = ""
+    """What was written to standard error."""
+
+
+class HostConnection:
+    """The connection to one host."""
+
+    def __init__(self, target: Target, scope: Scope) -> None:
+        self._target = target
+        self._scope = scope
+        self._opening = asyncio.Lock()
+        self._end: asyncio.Task[Any] | None = None
+        """Done when the shared connection has ended. ssh may close its output long before."""
+        self._master_scope: Scope | None = None
+        self._folder: Path | None = None
+        self._count = 0
+        scope.on_close(self.close)
+
+    @property
+    def host(self) -> str:
+        """The host as the user named it."""
+        return self._target.host
+
+    async def run(
+        self,
+        pi: ExtensionAPI,
+        script: str,
+        *,
+        content: bytes | None = None,
+        sink: Sink | None = None,
+        limit: int = 1024 * 1024,
+    ) -> RemoteResult:
+        """Run a script. Its output goes to ``sink``, or ``limit`` bytes of it are returned.
+
+        Standard input stays open while it runs, unless there is ``content``. Cancelling the call
+        ends it. Raises ``ToolFailed`` if the host cannot be reached or the connection is lost.
+        """
+        socket = await self._open(pi)
+        words = call_arguments(self._target, socket, script)
+        async with self._started(pi, words) as child:
+            async with asyncio.TaskGroup() as tasks:
+                said = tasks.create_task(_collect(child.errors, MAX_SAID))
+                output = tasks.create_task(
+                    _collect(child.output, limit) if sink is None else _pass_on(child.output, sink)
+                )
+                tasks.create_task(_feed(child, script.encode(), content))
+            end = await child.wait()
+        messages = said.result().decode("utf-8", "replace")
+        if end.exit_code == LOST and await self._is_lost(messages):
+            await self._drop()
+            raise ToolFailed(f"The connection to {self.host} was lost. What ran there was ended.")
+        return RemoteResult(code=end.exit_code, output=output.result(), said=messages)
+
+    async def _is_lost(self, messages: str) -> bool:
+        """Whether ssh failed, and not a command that ended with the same code."""
+        if self._end is not None and messages.strip():
+            await asyncio.wait({self._end}, timeout=ENDING_SECONDS)
+        return not self._is_up
+
+    async def close(self) -> None:
+        """End the connection and everything that runs over it."""
+        await self._drop()
+        if self._folder is not None:
+            await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
+            self._folder = None
+
+    # The shared connection ------------------------------------------------------------------------
+
+    async def _open(self, pi: ExtensionAPI) -> str:
+        """The socket of the connection, which is opened if there is none."""
+        async with self._opening:
+            if not self._is_up:
+                await self._drop()
+                await self._connect(pi)
+            return self._socket
+
+    @property
+    def _socket(self) -> str:
+        assert self._folder is not None
+        return str(self._folder / str(self._count))
+
+    @property
+    def _is_up(self) -> bool:
+        return self._end is not None and not self._end.done() and Path(self._socket).exists()
+
+    async def _connect(self, pi: ExtensionAPI) -> None:
+        if self._folder is None:
+            self._folder = await asyncio.to_thread(_private_folder)
+        self._count += 1
+        words = master_arguments(self._target, self._socket)
+        self._master_scope = self._scope.inner("ssh")
+        try:
+            child = await pi.spawn(
+                words,
+                kind=KIND,
+                env=ssh_environment(pi.context.user_environ),
+                cwd=pi.context.agent_dir,
+                scope=self._master_scope,
+            )
+        except PiError as error:
+            raise ToolFailed(error.explain()) from error
+        seconds = self._target.connect_seconds + MARGIN
+        said = self._master_scope.spawn(_collect(child.errors, MAX_SAID), name="messages of ssh")
+        try:
+            async with asyncio.timeout(seconds):
+                line = await child.output.readline()
+                if not line:
+                    await child.wait()
+        except TimeoutError as error:
+            await self._drop()
+            message = f"Connecting to {self.host} took longer than {seconds:g} s."
+            raise ToolFailed(message) from error
+        except BaseException:
+            await self._drop()
+            raise
+        if not line:
+            messages = (await said).decode("utf-8", "replace")
+            await self._drop()
+            raise ToolFailed(connection_failure(self.host, messages))
+        self._end = self._master_scope.spawn(child.wait(), name="end of ssh")
+
+    async def _drop(self) -> None:
+        scope, self._end, self._master_scope = self._master_scope, None, None
+        if scope is not None:
+            await scope.close()
+
+    # One call -------------------------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def _started(self, pi: ExtensionAPI, words: list[str]) -> AsyncIterator[Child]:
+        scope = self._scope.inner("ssh call")
+        try:
+            yield await pi.spawn(
+                words,
+                kind=KIND,
+                env=ssh_environment(pi.context.user_environ),
+                cwd=pi.context.agent_dir,
+                scope=scope,
+            )
+        except PiError as error:
+            raise ToolFailed(error.explain()) from error
+        finally:
+            await scope.close()
+
+
+def ssh_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """Variables for ssh, beside those of every program: where the agent with the keys listens."""
+    names = ("SSH_AUTH_SOCK", "KRB5CCNAME")
+    return {name: environ[name] for name in names if name in environ}
+
+
+def _private_folder() -> Path:
+    """A folder that only the user can open, with a short name: it holds the sockets."""
+    folder = Path(tempfile.mkdtemp(prefix="pi-ssh-"))
+    if len(str(folder).encode()) > MAX_SOCKET:
+        folder.rmdir()
+        folder = Path(tempfile.mkdtemp(prefix="pi-ssh-", dir="/tmp"))
+    return folder
+
+
+async def _feed(child: Child, script: bytes, content: bytes | None) -> None:
+    try:
+        await child.write(script)
+        if content is not None:
+            await child.write(content)
+    except ConnectionError:
+        return  # the script has ended, or the connection: its exit code says why
+    if content is not None:
+        child.close_stdin()
+
+
+async def _collect(stream: asyncio.StreamReader, limit: int) -> bytes:
+    kept = bytearray()
+    while chunk := await stream.read(65536):
+        kept += chunk[: limit - len(kept)]
+    return bytes(kept)
+
+
+async def _pass_on(stream: asyncio.StreamReader, sink: Sink) -> bytes:
+    while chunk := await stream.read(65536):
+        sink.write(chunk)
+    return b""
