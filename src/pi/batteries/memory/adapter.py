@@ -254,5 +254,6 @@ def overview(notes: Notes) -> str:
 
 
 def _begin(note: Note) -> str:
-    text = " ".join(note.text.split())
+    """The begin of what a note says beyond its title, which often is its first line."""
+    text = " ".join(note.text.split()).removeprefix(note.title.rstrip("…")).strip()
     return text if len(text) <= 80 else f"{text[:79]}…"

@@ -29,8 +29,14 @@ class PointRow(Record):
 
 def row_text(row: PointRow) -> str:
     """A point in one line."""
-    changed = f"{row.files} files, {size_text(row.bytes)}" if row.files else "no changes"
-    return f"{clock_text(row.point.time_ms)}  {title(row.point):<50}  {changed}"
+    return f"{clock_text(row.point.time_ms)}  {title(row.point):<50}  {changed_text(row)}"
+
+
+def changed_text(row: PointRow) -> str:
+    """What has changed after a point."""
+    if not row.files:
+        return "no changes"
+    return f"{row.files} file{'s' * (row.files != 1)}, {size_text(row.bytes)}"
 
 
 def clock_text(time_ms: int) -> str:

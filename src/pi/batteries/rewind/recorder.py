@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from concurrent.futures import CancelledError
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -31,6 +32,7 @@ from pi.extension import (
     ToolResult,
     UserCommandEndEvent,
     UserCommandStartEvent,
+    WorkerProcess,
     replace,
 )
 
@@ -51,6 +53,8 @@ FRESH_SECONDS = 0.25
 
 So a series of commands takes one scan each, and not two.
 """
+SCAN_SECONDS = 120.0
+"""A process that does not answer in this time is given up, and its scans run in the thread."""
 OTHER_WORK = ("user ", "work ")
 """Begin the names of what runs beside the tool calls."""
 UNTRUSTED = "the project is not trusted"
@@ -66,6 +70,7 @@ class Recorder:
         self._history: History | None = None
         self._thread: ThreadPoolExecutor | None = None
         self._point: asyncio.Task[None] | None = None
+        self._scanner: WorkerProcess | None = None
         self._captures: set[asyncio.Task[Any]] = set()
         self._running: dict[str, str] = {}
         """The calls that may change files, with what they do."""
@@ -118,7 +123,23 @@ class Recorder:
             session,
             refused=refused_root(ctx.cwd, home) or refused,
             now_ms=self._pi.scope.clock.now_ms,
+            ask_scanner=partial(self._ask_scanner, asyncio.get_running_loop()),
         )
+
+    def _ask_scanner(self, loop: asyncio.AbstractEventLoop, request: Any) -> Any:
+        """Ask the process that scans large projects; called in the thread of the session."""
+        from pi.batteries.rewind.scan_process import FUNCTION, ScannerLost
+
+        if self._scanner is None:
+            self._scanner = WorkerProcess(self._pi, FUNCTION, kind="scanner")
+        asking = self._scanner.ask(request, seconds=SCAN_SECONDS)
+        try:
+            answers = asyncio.run_coroutine_threadsafe(asking, loop).result()
+        except (PiError, CancelledError) as error:
+            raise ScannerLost(str(error)) from error
+        if not answers:
+            raise ScannerLost("it does not answer")
+        return answers[0]
 
     def _open(self, history: History, parent: str) -> History:
         from pi.batteries.rewind.restoring import learn_interrupted
@@ -146,6 +167,9 @@ class Recorder:
         if self._thread is not None:
             self._thread.shutdown(wait=False)
             self._thread = None
+        if self._scanner is not None:
+            await self._scanner.stop()
+            self._scanner = None
 
     # Points and captures --------------------------------------------------------------------------
 
@@ -346,10 +370,10 @@ def coverage_text(found: Coverage) -> str:
         *_counted(found.too_large, "file larger than rewind.maxFileBytes"),
         *_counted(found.over_budget, "file beyond rewind.maxBytes or rewind.storeBytes"),
         *_counted(found.unreadable, "folder that cannot be read", "folders that cannot be read"),
-        *([f"{found.special} pipes and devices"] if found.special else []),
-        *([f"{found.ignored} ignored files and folders"] if found.ignored else []),
+        *([f"pipes and devices: {found.special}"] if found.special else []),
+        *([f"ignored files and folders: {found.ignored}"] if found.ignored else []),
     ]
-    text = f"Covers {found.files:,} files, {size_text(found.bytes)}"
+    text = f"Covers {found.files:,} file{'s' * (found.files != 1)}, {size_text(found.bytes)}"
     return f"{text}. Not covered: {'; '.join(missing)}." if missing else f"{text}."
 
 

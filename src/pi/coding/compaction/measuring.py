@@ -23,7 +23,7 @@ from pi.ai.messages import (
     ToolResultMessage,
     UserMessage,
 )
-from pi.ai.transcript import checkpoint, counted_tokens, message_tokens
+from pi.ai.transcript import checkpoint, counted_tokens, estimated_tokens
 from pi.base.records import Record, replace
 from pi.coding.session.context import (
     Edits,
@@ -84,7 +84,7 @@ def tokens_in_use(conversation: SessionConversation, *, without: str = "") -> in
         outline = log.tree.outlines[place]
         if outline.type == "compaction":
             less = _tokens(message_of(log.entry(without))) if without else 0
-            return sum(map(message_tokens, convert_to_llm(conversation.messages()))) - less
+            return estimated_tokens(convert_to_llm(conversation.messages())) - less
         if outline.type == "context_edit" and isinstance(edit := log.at(place), ContextEdit):
             edits.setdefault(edit.target_id, edit.replacement)
         elif outline.id in edits:
@@ -169,7 +169,7 @@ def measured(conversation: SessionConversation, *, without: str = "") -> Measure
     items = branch_items(log, without=without)
     start, (_, previous) = first_kept(log, path), latest_compaction(log, path)
     tokens, messages = tokens_in_use(conversation, without=without), conversation.messages()
-    estimated = sum(map(message_tokens, convert_to_llm(messages)))
+    estimated = estimated_tokens(convert_to_llm(messages))
     archived_from, summary = _archived(log, path, previous)
     return Measured(
         items=tuple(items[start:]),
@@ -253,7 +253,7 @@ def _converted(message: SessionMessage | None) -> list[Message]:
 
 
 def _tokens(message: SessionMessage | None) -> int:
-    return sum(map(message_tokens, _converted(message)))
+    return estimated_tokens(_converted(message))
 
 
 def _instructions(messages: Sequence[SessionMessage]) -> list[SystemMessage]:

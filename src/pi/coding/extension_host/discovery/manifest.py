@@ -428,7 +428,7 @@ def is_triggered(manifest: Manifest, state: ActivationState) -> bool:
     """Whether the state contains a trigger of the extension."""
     return (
         _is_set(state.settings, manifest)
-        or value_at(state.settings, _STRATEGY) in manifest.triggers("strategy")
+        or any(own == value_at(state.settings, _STRATEGY) for own in manifest.triggers("strategy"))
         or any(state.environ.get(name) for name in manifest.triggers("env"))
         or not state.shared.isdisjoint(manifest.triggers("shared"))
         or not state.selected.isdisjoint(manifest.triggers("selected"))
