@@ -17,7 +17,7 @@ from tests.batteries.rewind.project_fixture import Killed, ProjectFixture, Tree,
 
 NAMES = ("a", "b", "c.txt", "ä", "d", "e")
 SEQUENCES = 50
-SCANNED_IN_CHILD = 15
+SCANNED_BY_PROCESS = 15
 MANY_SEQUENCES = 1000
 
 
@@ -187,7 +187,7 @@ def test_rewind_and_redo_restore_the_tree(tmp_path: Path, seed: int) -> None:
     RandomSession(tmp_path, seed).run(12)
 
 
-@pytest.mark.parametrize("seed", range(SCANNED_IN_CHILD))
+@pytest.mark.parametrize("seed", range(SCANNED_BY_PROCESS))
 def test_a_process_that_scans_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import CancelledError
 from contextlib import asynccontextmanager
 from functools import partial
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     # Deferred: nothing is saved before the first prompt.
     from concurrent.futures import ThreadPoolExecutor
 
-    from pi.batteries.rewind.history import Coverage, History
+    from pi.batteries.rewind.history import History
     from pi.batteries.rewind.journal import Author
     from pi.batteries.rewind.restoring import Interrupted
     from pi.batteries.rewind.settings import StoreLimits
@@ -272,6 +272,8 @@ class Recorder:
         self._has_reported = True
         found = await self.run(history.coverage)
         if found.refused or found.left_out or found.over_budget:
+            from pi.batteries.rewind.preview import coverage_text  # deferred: seldom said
+
             text = coverage_text(found)
             if self._pi.context.has_ui:
                 self._pi.context.ui.notify(f"Rewind: {text[:1].lower()}{text[1:]}", "warning")
@@ -355,47 +357,6 @@ def point_data(entry: Entry) -> dict[str, Any] | None:
     if isinstance(entry, Custom) and entry.custom_type == ENTRY and isinstance(entry.data, dict):
         return entry.data
     return None
-
-
-def coverage_text(found: Coverage) -> str:
-    """What is covered, in one line."""
-    if found.refused:
-        why = f"{found.refused[:1].upper()}{found.refused[1:]}"
-        rest = "only files that edit and write change can be restored, not what commands change."
-        return f"{why}, so {rest}"
-    missing = [
-        *_counted(
-            found.left_out, "folder beyond rewind.maxFiles", "folders beyond rewind.maxFiles"
-        ),
-        *_counted(found.too_large, "file larger than rewind.maxFileBytes"),
-        *_counted(found.over_budget, "file beyond rewind.maxBytes or rewind.storeBytes"),
-        *_counted(found.unreadable, "folder that cannot be read", "folders that cannot be read"),
-        *([f"pipes and devices: {found.special}"] if found.special else []),
-        *([f"ignored files and folders: {found.ignored}"] if found.ignored else []),
-    ]
-    text = f"Covers {found.files:,} file{'s' * (found.files != 1)}, {size_text(found.bytes)}"
-    return f"{text}. Not covered: {'; '.join(missing)}." if missing else f"{text}."
-
-
-def _counted(names: Iterable[str], one: str, many: str = "") -> list[str]:
-    names = list(names)
-    if not names:
-        return []
-    shown = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
-    what = one if len(names) == 1 else many or one.replace("file", "files", 1)
-    return [f"{len(names):,} {what} ({shown})"]
-
-
-def size_text(size: int) -> str:
-    """A size for people."""
-    if size < 1024:
-        return f"{size} B"
-    amount = float(size)
-    for unit in ("KiB", "MiB", "GiB"):
-        amount /= 1024
-        if amount < 1023.95 or unit == "GiB":
-            break
-    return f"{amount:.1f} {unit}"
 
 
 def _is_name(text: str) -> bool:
