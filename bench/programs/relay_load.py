@@ -22,7 +22,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 NATS_PLACES = (ROOT / ".oracles" / "python" / "bin", ROOT / ".oracles" / "bin")
@@ -122,10 +122,10 @@ class Client(asyncio.Protocol):
 class RelayProcess:
     """A relay in a process of its own."""
 
-    def __init__(self, bind: str = "0", *more: str) -> None:
+    def __init__(self, bind: str = "0", *more: str, log: IO[bytes] | None = None) -> None:
         words = [sys.executable, "-m", "pi", "relay", "serve", "--max-connections", "100000", *more]
         environ = {**os.environ, "RELAY_BIND": bind}
-        self.process = subprocess.Popen(words, env=environ, stdout=subprocess.PIPE)
+        self.process = subprocess.Popen(words, env=environ, stdout=subprocess.PIPE, stderr=log)
         assert self.process.stdout is not None
         line = self.process.stdout.readline().decode()
         self.port = int(line.rpartition(":")[2])
@@ -250,7 +250,7 @@ async def reconnect(client: Client, port: int, path: str, header: str) -> Client
             await asyncio.sleep(0.2)
 
 
-async def resume_elsewhere(
+async def move_to_relay(
     rooms: list[tuple[Client, list[Client]]], port: int
 ) -> list[tuple[Client, list[Client]]]:
     """Wait until all have lost their connection, and connect them to another relay."""
@@ -329,7 +329,7 @@ async def killed(relays: list[RelayProcess]) -> float:
     rooms = await open_rooms([r.port for r in relays], 20, 4, [])
     began = time.perf_counter()
     relays[0].stop(signal.SIGKILL)
-    again = await resume_elsewhere(rooms, relays[1].port)
+    again = await move_to_relay(rooms, relays[1].port)
     seconds = time.perf_counter() - began
     for host, guests in again:
         for client in (host, *guests):
@@ -421,9 +421,9 @@ def main() -> None:
     if given.all:
         measure_all(given.seconds, given.nats_port)
         return
-    wanted = Load(*(getattr(given, name) for name in Load._fields))
+    chosen = Load(*(getattr(given, name) for name in Load._fields))
     with running(given.relays, given.nats_port) as relays:
-        found = asyncio.run(measure(relays, wanted))
+        found = asyncio.run(measure(relays, chosen))
     show(f"{given.relays} relay(s), {given.rooms} rooms x {given.guests} guests", found)
 
 

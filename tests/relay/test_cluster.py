@@ -19,9 +19,9 @@ from bench.programs.relay_load import (
     RelayProcess,
     connect,
     load,
+    move_to_relay,
     nats_server,
     open_rooms,
-    resume_elsewhere,
     room_name,
 )
 from pi.base.errors import PiError
@@ -188,7 +188,7 @@ async def test_one_of_two_processes_is_killed_and_all_resume(nats: Nats) -> None
         latencies: list[float] = []
         rooms = await open_rooms([r.port for r in relays], 20, 4, latencies)
         relays[0].stop(signal.SIGKILL)
-        again = await resume_elsewhere(rooms, relays[1].port)
+        again = await move_to_relay(rooms, relays[1].port)
         latencies.clear()
         await load(again, rate=400, seconds=2, size=600)
         assert len(latencies) > 700
@@ -198,6 +198,7 @@ async def test_one_of_two_processes_is_killed_and_all_resume(nats: Nats) -> None
 
 
 @pytest.mark.full
+@pytest.mark.timeout(1200)
 async def test_soak() -> None:
     """Ten minutes of traffic, with guests that come and go: memory does not grow."""
     relay = RelayProcess()

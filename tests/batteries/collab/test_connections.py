@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bench.programs.relay_load import RelayProcess
 from pi.batteries.collab.connection import RelayClient, RoomEnded, back_off
 from pi.batteries.collab.host_room import Request
-from pi.testing import FakeClock, says
+from pi.testing import FakeClock, calls, says
 from tests.batteries.collab.sessions import Person, RestartingRelay, person, relay_running, until
 
 
@@ -180,10 +183,11 @@ async def test_guests_use_the_sub_agents_of_the_host(tmp_path: Path) -> None:
         sent: list[Any] = []
         host.room.send = lambda peer, frame: sent.append(frame)  # type: ignore[method-assign]
         ask = {"id": "1", "agent": "a1", "offset": 14}
-        await host._serve(Request(peer=1, name="x", kind="fetch-transcript", frame=ask))
+        assert host.services is not None
+        await host.services.serve(Request(peer=1, name="x", kind="fetch-transcript", frame=ask))
         assert (sent[0]["text"], sent[0]["next"]) == ("a1", None)
         bad = {"id": "2", "agent": "a1", "action": "sing"}
-        await host._serve(Request(peer=1, name="x", kind="agent-cmd", frame=bad))
+        await host.services.serve(Request(peer=1, name="x", kind="agent-cmd", frame=bad))
         assert sent[1]["code"] == "bad-frame"
 
 
@@ -239,3 +243,65 @@ async def test_a_client_gives_up_when_there_never_was_a_relay() -> None:
             await clock.advance(5)
     with pytest.raises(RoomEnded, match="cannot be reached"):
         task.result()
+
+
+def memory_of(pid: int) -> bytes:
+    """Everything that a process can write to: heap, stacks and data."""
+    parts = []
+    with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory:
+        for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+            place, rights, *_ = line.split()
+            if not rights.startswith("rw"):
+                continue
+            start, end = (int(each, 16) for each in place.split("-"))
+            memory.seek(start)
+            with suppress(OSError):  # some pages of the kernel cannot be read
+                parts.append(memory.read(end - start))
+    return b"\n".join(parts)
+
+
+@pytest.mark.full
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs /proc")
+@pytest.mark.behaviour("the-relay-sees-no-plaintext")
+async def test_memory_and_log_of_a_relay_have_no_plaintext_and_no_key(tmp_path: Path) -> None:
+    log = (tmp_path / "relay.log").open("wb")
+    relay = RelayProcess(log=log)
+    steps = (
+        calls("bash", command="echo tool-output-marzipan"),
+        says("The answer-nougat is long. " * 200),
+        says("A second answer-truffle."),
+    )
+    try:
+        async with (
+            person(tmp_path, "mirabelle", *steps) as hanna,
+            person(tmp_path, "zwetschge") as gus,
+        ):
+            await hanna.session.prompts.prompt("What about prompt-praline?")
+            await hanna.run(f"/collab ws://127.0.0.1:{relay.port}")
+            await gus.join(hanna.link())
+            guest, host = gus.sharing.guest, hanna.sharing.host
+            assert guest is not None
+            assert host is not None
+            await guest.request({"t": "prompt", "text": "And prompt-caramel?"})
+            await until(lambda: b"answer-truffle" in gus.file and hanna.file == gus.file)
+            found = await asyncio.to_thread(memory_of, relay.process.pid)
+            keys, link = host.link.keys, host.link
+        log.close()
+        said = (tmp_path / "relay.log").read_bytes()
+        assert link.room.encode() in found  # what a relay does know: the scan sees its memory
+        secret = base64.urlsafe_b64encode(keys.key + keys.token)
+        words = (
+            b"marzipan",
+            b"nougat",
+            b"truffle",
+            b"praline",
+            b"caramel",
+            b"mirabelle",
+            b"zwetschge",
+        )
+        for each in (*words, keys.key, keys.token, secret[:40], secret[44:], b"echo tool"):
+            assert each not in found
+            assert each not in said
+        assert said == b""
+    finally:
+        relay.stop()

@@ -191,6 +191,18 @@ def test_a_guest_without_an_answer_says_hello_again() -> None:
     assert seat.room.state == "live"
 
 
+def test_a_guest_is_more_patient_with_each_hello() -> None:
+    table = Table()
+    seat = table.seat()
+    hellos = 0
+    for _ in range(60):
+        hellos += len(seat.room.outgoing)
+        seat.room.outgoing.clear()  # the host is too busy to answer
+        table.time.now += 1
+        seat.room.tick()
+    assert hellos == 3  # at once, after 10 seconds and 20 more; the next one after 40 more
+
+
 @pytest.mark.behaviour("frames-are-bounded")
 def test_a_frame_that_is_too_large_is_fetched_in_chunks_and_keeps_its_place() -> None:
     table = Table()

@@ -1,4 +1,4 @@
-"""Two real programs in two terminals, through a real relay in a third process."""
+"""Two real programs in two terminals and a real browser, through a real relay."""
 
 from __future__ import annotations
 
@@ -16,9 +16,13 @@ import pytest
 
 from bench.programs.relay_load import RelayProcess
 
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 pytestmark = [
     pytest.mark.full,
+    pytest.mark.timeout(600),
     pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux"),
+    pytest.mark.skipif(BROWSER is None, reason="needs chromium"),
 ]
 
 SECONDS = 60.0
@@ -129,13 +133,68 @@ def pair(tmp_path: Path) -> Iterator[tuple[Terminal, Terminal]]:
     host.close()
 
 
-def in_step(host: Terminal, guest: Terminal) -> None:
+class Browser:
+    """The browser client as a third guest."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        self.problems: list[str] = []
+        page.on("pageerror", lambda error: self.problems.append(str(error)))
+
+    def join(self, address: str) -> None:
+        self.page.goto(address)
+        self.wait_live()
+
+    def wait_live(self) -> None:
+        self.page.locator("#status[data-kind=live]").wait_for(timeout=SECONDS * 1000)
+
+    def wait(self, text: str) -> None:
+        self.page.locator("#transcript", has_text=text).wait_for(timeout=SECONDS * 1000)
+
+    def type(self, text: str) -> None:
+        self.page.fill("#prompt", text)
+        self.page.press("#prompt", "Enter")
+
+    def rows(self) -> list[str]:
+        """The ids of the entries that are drawn."""
+        found: list[str] = self.page.eval_on_selector_all(
+            ".row[data-id]", "all => all.map(each => each.dataset.id)"
+        )
+        return found
+
+
+@pytest.fixture
+def browser() -> Iterator[Browser]:
+    with playwright.sync_playwright() as engines:
+        chromium = engines.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield Browser(chromium.new_page())
+        chromium.close()
+
+
+def drawn(log: bytes) -> list[str]:
+    """The ids of the entries of a session file that a page draws."""
+    entries = [json.loads(line) for line in log.splitlines()]
+    return [
+        each["id"]
+        for each in entries
+        if each["type"] == "compaction"
+        or (each["type"] == "message" and each["message"]["role"] in ("user", "assistant"))
+    ]
+
+
+def in_step(host: Terminal, guest: Terminal, browser: Browser) -> None:
+    """The logs are equal byte for byte, and the page shows the same entries in the same order."""
     until(lambda: host.log() and host.log() == guest.log(), "the logs differ")
+    expected = drawn(host.log())
+    until(lambda: [id for id in browser.rows() if id in expected] == expected, "the page differs")
 
 
-def test_two_terminals_in_step(pair: tuple[Terminal, Terminal]) -> None:
+def test_two_terminals_and_a_browser_in_step(
+    pair: tuple[Terminal, Terminal], browser: Browser
+) -> None:
     host, guest = pair
     relay = RelayProcess()
+    all_three = (host, guest, browser)
     try:
         host.type("hello there")
         host.wait("Answer to: hello there")
@@ -144,28 +203,42 @@ def test_two_terminals_in_step(pair: tuple[Terminal, Terminal]) -> None:
         link = host.pi("collab", "link")
         assert json.loads(host.pi("collab", "list", "--json"))["cwd"].endswith("project")
         guest.type(f"/join {link}")
-        guest.wait("Answer to: hello there")
-        in_step(host, guest)
+        browser.join(f"http://127.0.0.1:{relay.port}/#{link.rpartition('/')[2]}")
+        for each in (guest, browser):
+            each.wait("Answer to: hello there")
+        in_step(*all_three)
 
         guest.type("run the tool")  # tools, with the badge of the guest
-        for each in pair:
+        for each in all_three:
             each.wait("The tool has run.")
-            assert "gus" in each.screen()
-        in_step(host, guest)
+        for terminal in pair:
+            assert "gus" in terminal.screen()
+        assert browser.page.locator(".badge", has_text="gus").count() == 1
+        assert browser.page.locator(".card.done").count() == 1
+        in_step(*all_three)
 
-        host.type("a long one")  # steering by the guest
+        browser.type("hello from the browser")
+        for each in all_three:
+            each.wait("Answer to: hello from the browser")
+
+        host.type("a long one")  # steering, by a guest and from the browser
         guest.wait("word30")
         guest.type("to the left")
-        for each in pair:
+        for each in all_three:
             each.wait("Answer to: to the left")
-        in_step(host, guest)
+        host.type("one more that is long")
+        browser.page.locator(".live", has_text="word30").wait_for(timeout=SECONDS * 1000)
+        browser.type("to the right")
+        for each in all_three:
+            each.wait("Answer to: to the right")
+        in_step(*all_three)
 
         host.type("another long one")  # abort by the guest
-        until(lambda: guest.screen().count("word30") > 1, "the second answer")
+        until(lambda: guest.screen().count("word30") > 2, "the third answer")
         guest.keys("Escape")
-        for each in pair:
+        for each in all_three:
             each.wait("Interrupted")
-        in_step(host, guest)
+        in_step(*all_three)
 
         guest.type("!echo no")  # what is the host's alone
         guest.wait("Cannot run commands")
@@ -173,32 +246,35 @@ def test_two_terminals_in_step(pair: tuple[Terminal, Terminal]) -> None:
         guest.wait("Cannot compact")
 
         port = relay.port
-        host.type("a third long one")  # the relay is killed in the middle
-        until(lambda: guest.screen().count("word30") > 2, "the third answer")
+        host.type("yet another long one")  # the relay is killed in the middle
+        until(lambda: guest.screen().count("word30") > 3, "the fourth answer")
         relay.stop(9)
         guest.wait("reconnecting")
         host.wait("finis")
         relay = RelayProcess(str(port))
-        guest.wait("2 here")
-        in_step(host, guest)
+        guest.wait("3 here")
+        browser.wait_live()
+        in_step(*all_three)
 
         host.type("/compact in a few words")  # compaction
         until(lambda: b'"type":"compaction"' in host.log(), "no compaction")
-        in_step(host, guest)
+        in_step(*all_three)
 
         host.type("/fork")  # another session under the same link
         host.wait("Escape cancel")
         host.keys("Enter")
         host.wait("Share the other session")
         host.keys("Down", "Enter")
-        host.wait("shared with 1")
+        host.wait("shared with 2")
         host.keys("C-u")
         host.type("in the fork")
-        for each in pair:
+        for each in all_three:
             each.wait("Answer to: in the fork")
-        in_step(host, guest)
+        in_step(*all_three)
 
         host.type("/collab stop")
         guest.wait("New session")
+        browser.page.locator("#status[data-kind=ended]").wait_for(timeout=SECONDS * 1000)
+        assert browser.problems == []
     finally:
         relay.stop()

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import os
 import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pi.batteries.collab.shared_sessions import SharedSessions
 from pi.batteries.collab.web import show_page, web_command
 from pi.extension import (
     Cancel,
@@ -17,7 +15,6 @@ from pi.extension import (
     ExtensionContext,
     InputAnswer,
     InputEvent,
-    Json,
     PiError,
     SessionBeforeSwitchEvent,
     SessionShutdownEvent,
@@ -28,6 +25,7 @@ from pi.extension import (
 )
 
 if TYPE_CHECKING:
+    from pi.batteries.collab.guest_services import GuestServices
     from pi.batteries.collab.host import Host
     from pi.batteries.collab.sharing import Sharing
 
@@ -75,6 +73,7 @@ class Collab:
         self._pi = pi
         self._key = key
         self._found: Sharing | None = None
+        self._shared = SharedSessions(pi)
 
     async def sharing(self) -> Sharing:
         """What outlives this session."""
@@ -117,7 +116,7 @@ class Collab:
         elif sharing.host is not None and sharing.is_hosting:
             if sharing.host.follow or event.reason == "reload":
                 self._attach(sharing.host)
-                await self._note(sharing.host)
+                await self._shared.add(sharing.host)
             else:
                 await self._stop(sharing, "session")
         elif sharing.opens_page:
@@ -158,7 +157,7 @@ class Collab:
         """The end of the program ends sharing."""
         if event.reason == "quit" and self._found is not None:
             if self._found.host is not None:
-                await self._forget(self._found.host)
+                await self._shared.remove(self._found.host)
             await self._found.close()
 
     def input(self, event: InputEvent, ctx: ExtensionContext) -> InputAnswer | None:
@@ -171,13 +170,18 @@ class Collab:
 
     def dialog_opened(self, event: UiPromptStartEvent, ctx: ExtensionContext) -> None:
         """Guests may answer some dialogs of the host."""
-        if self._found is not None and self._found.host is not None:
-            self._found.host.dialog_opened(event)
+        if self._services is not None:
+            self._services.dialog_opened(event)
 
     def dialog_closed(self, event: UiPromptEndEvent, ctx: ExtensionContext) -> None:
         """A dialog is over for guests, too."""
-        if self._found is not None and self._found.host is not None:
-            self._found.host.dialog_closed(event)
+        if self._services is not None:
+            self._services.dialog_closed(event)
+
+    @property
+    def _services(self) -> GuestServices | None:
+        host = None if self._found is None else self._found.host
+        return None if host is None else host.services
 
     # /collab --------------------------------------------------------------------------------------
 
@@ -186,9 +190,9 @@ class Collab:
         words = _words(arguments)
         action, rest = (words[0], words[1:]) if words else ("start", [])
         if action == "list":
-            self._list(ctx)
+            self._shared.write_list(ctx)
         elif action == "link":
-            self._links(ctx, view="--view" in rest)
+            self._shared.write_links(ctx, view="--view" in rest)
         elif action == "relay":
             self._relay(rest, ctx)
         else:
@@ -225,7 +229,7 @@ class Collab:
         host, is_new = await sharing.start(relay, self._name)
         if is_new:
             self._attach(host)
-            await self._note(host)
+            await self._shared.add(host)
         return host
 
     @property
@@ -247,11 +251,11 @@ class Collab:
         if reason:
             self._pi.context.ui.notify(f"Sharing has ended. {reason}", "error")
         if self._found is not None and self._found.host is not None:
-            self._pi.scope.spawn(self._forget(self._found.host), name="forget")
+            self._pi.scope.spawn(self._shared.remove(self._found.host), name="forget")
 
     async def _stop(self, sharing: Sharing, reason: str) -> None:
         if sharing.host is not None:
-            await self._forget(sharing.host)
+            await self._shared.remove(sharing.host)
         await sharing.stop(reason)
         self._pi.context.ui.set_status("collab", None)
 
@@ -300,57 +304,6 @@ class Collab:
 
         self._pi.settings.set("collab.relayUrl", relay_address(rest[0]))
         ctx.write(f"Relay: {relay_address(rest[0])}\n")
-
-    # Sessions of this machine ---------------------------------------------------------------------
-
-    async def _note(self, host: Host) -> None:
-        """Let ``pi collab list`` find this session. The file is private, as it has the links."""
-        session = self._pi.context.session_manager
-        about = {
-            "pid": os.getpid(),
-            "session": session.get_session_id(),
-            "name": session.get_session_name() or "",
-            "cwd": str(self._pi.context.cwd),
-            "link": host.link.text(),
-            "view": host.link.view_only().text(),
-        }
-        store = self._pi.store("global")
-        for key in store.keys():  # noqa: SIM118 (a store is no mapping)
-            row = store.get(key)
-            if isinstance(row, dict) and not _is_alive(row.get("pid")):
-                await store.delete(key)  # its process was killed; links do not stay on the disk
-        await store.set(host.link.room, about)
-
-    async def _forget(self, host: Host) -> None:
-        await self._pi.store("global").delete(host.link.room)
-
-    def _shared(self) -> list[Json]:
-        store = self._pi.store("global")
-        found = map(store.get, store.keys())
-        return [row for row in found if isinstance(row, dict) and _is_alive(row.get("pid"))]
-
-    def _list(self, ctx: CommandContext) -> None:
-        rows = self._shared()
-        if ctx.flags.get("json"):
-            for row in rows:
-                shown = {name: row.get(name) for name in ("session", "name", "cwd", "pid")}
-                ctx.write(json.dumps(shown) + "\n")
-            return
-        lines = [
-            f"{row.get('session')}  {one_line(str(row.get('name') or row.get('cwd')))}"
-            for row in rows
-        ]
-        ctx.write("\n".join(lines or ["No session of this machine is shared."]) + "\n")
-
-    def _links(self, ctx: CommandContext, *, view: bool) -> None:
-        view = view or bool(ctx.flags.get("view"))
-        rows = self._shared()
-        if not rows:
-            raise PiError("No session of this machine is shared.", hint="Use /collab in pi.")
-        for row in rows:
-            link = str(row.get("view" if view else "link"))
-            about = {"session": row.get("session"), "link": link, "view": view}
-            ctx.write((json.dumps(about) if ctx.flags.get("json") else link) + "\n")
 
     # /join and /leave -----------------------------------------------------------------------------
 
@@ -427,17 +380,3 @@ def _words(arguments: str) -> list[str]:
         return shlex.split(arguments)
     except ValueError:
         return arguments.split()
-
-
-def _is_alive(pid: object) -> bool:
-    if type(pid) is not int or pid <= 0:
-        return False
-    if sys.platform == "win32":  # where ``kill`` with 0 ends the process
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

@@ -39,6 +39,8 @@ State: TypeAlias = Literal["away", "joining", "loading", "live"]
 HELLO_SECONDS: Final = 1.0
 ANSWER_SECONDS: Final = 10.0
 """Without an answer the guest says hello again."""
+LONGEST_ANSWER_SECONDS: Final = 160.0
+"""The wait doubles up to this: a busy host begins a snapshot again with each hello."""
 MAX_HELD: Final = 20_000
 MAX_PROMPT: Final = 720_000
 
@@ -101,12 +103,14 @@ class GuestRoom:
         self._hello_at = -HELLO_SECONDS
         self._wants_hello = False
         self._heard_at = 0.0
+        self._patience = ANSWER_SECONDS
 
     # The connection -------------------------------------------------------------------------------
 
     def connected(self) -> None:
         """A new connection; the relay says next whether the host is there."""
         self._reset()
+        self._patience = ANSWER_SECONDS
         self.host_present = False
 
     def disconnected(self) -> None:
@@ -141,8 +145,9 @@ class GuestRoom:
         now = self._now()
         if not self.host_present:
             return
-        stuck = self.state in ("joining", "loading") and now - self._heard_at > ANSWER_SECONDS
+        stuck = self.state in ("joining", "loading") and now - self._heard_at > self._patience
         if stuck and not self._wants_hello:
+            self._patience = min(LONGEST_ANSWER_SECONDS, self._patience * 2)
             self._reset()
             self._wants_hello = True
         if self._wants_hello and now - self._hello_at >= HELLO_SECONDS:
@@ -239,6 +244,7 @@ class GuestRoom:
         self._session = text_field(frame, "session", 100)
         self._left_out = int_field(frame, "from")
         self._heard_at = self._now()
+        self._patience = ANSWER_SECONDS
         self.state = "loading"
         self._send({"t": "hello", "v": VERSION, "name": self.name}, prove=self.keys.can_write)
         self._fetch()

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from pi.batteries.collab.connection import RelayClient, RoomEnded
-from pi.batteries.collab.host_room import GuestPeer, HostRoom, Participant, Request
+from pi.batteries.collab.guest_services import GuestServices
+from pi.batteries.collab.host_room import GuestPeer, HostRoom, Participant
 from pi.batteries.collab.links import Link
 from pi.batteries.collab.links import encode as base64url
 from pi.batteries.collab.merging import MERGE_SECONDS, Merger, RunView
@@ -16,40 +17,32 @@ from pi.batteries.collab.outbox import ADVISORY, KEEP, MESSAGE_UPDATE, TOOL_UPDA
 from pi.batteries.collab.sealing import takeover_hash
 from pi.batteries.collab.wire import (
     MAX_ENTRY,
-    BadContent,
     depth_exceeds,
     entry_line,
     json_line,
     omitted,
     snapshot_body,
-    text_field,
 )
 from pi.extension import (
     ExtensionAPI,
     Feed,
     FeedItem,
-    Image,
     Json,
     PiError,
     Scope,
-    Text,
-    UiPromptEndEvent,
-    UiPromptStartEvent,
 )
 
 FEED_SIZE: Final = 20_000
 STATE_SECONDS: Final = 0.25
-SLICE: Final = 100
 AGENTS_SECONDS: Final = 0.3
+SLICE: Final = 100
 """Entries that are encoded before others get a turn."""
 GOODBYE_SECONDS: Final = 2.0
-MAX_TEXT: Final = 400_000
 _LEVELS: Mapping[str, int] = {
     "message_update": MESSAGE_UPDATE,
     "tool_execution_update": TOOL_UPDATE,
 }
 _PRIVATE = frozenset({"ui_prompt_start", "ui_prompt_end"})
-_ANSWERABLE = frozenset({"select", "confirm", "input", "editor"})
 
 
 class Host:
@@ -79,10 +72,9 @@ class Host:
         self._merger = Merger(self._redacted)
         self._run = RunView()
         self._waiting: dict[int, GuestPeer] = {}
-        self._dialogs: dict[str, Json] = {}
+        self.services: GuestServices | None = None
+        """What guests may ask of the session that is shared now."""
         self._timers: set[str] = set()
-        self._watched: Any = None
-        """The service of sub-agents whose changes are sent to guests."""
         self._closing = False
         self._open = asyncio.Event()
         self._task = scope.spawn(self._run_client(), name="relay")
@@ -131,8 +123,13 @@ class Host:
     def on_frame(self, data: bytes) -> None:
         """A frame of a guest."""
         request = self.room.receive(data)
-        if request is not None and self._pi is not None:
-            self._pi.scope.spawn(self._serve(request), name=f"{request.kind} of a guest")
+        if request is None:
+            return
+        if self._pi is None or self.services is None:
+            message = "The host is changing the session."
+            self.room.refuse(request.peer, str(request.frame["id"]), "busy", message)
+            return
+        self._pi.scope.spawn(self.services.serve(request), name=f"{request.kind} of a guest")
 
     def next_frame(self) -> bytes | str | None:
         """What to send next; at the end, that the room is closed."""
@@ -166,7 +163,9 @@ class Host:
         session = pi.context.session_manager.get_session_id()
         self._pi, self.follow = pi, False
         self._merger, self._run = Merger(self._redacted), RunView()
-        self._dialogs.clear()
+        self.services = GuestServices(
+            pi, self.room, wake=self.client.wake, agents_changed=self._agents_changed
+        )
         self._feed = pi.feed(size=FEED_SIZE)
         if self._session and self.room.peers:
             self.room.renew("session" if session != self._session else "reload")
@@ -177,7 +176,7 @@ class Host:
         self._show()
 
     def _detach(self) -> None:
-        self._pi = self._feed = None
+        self._pi = self._feed = self.services = None
 
     async def _read(self, feed: Feed) -> None:
         # The snapshot of the beginning: guests get one when they join.
@@ -307,7 +306,7 @@ class Host:
             "partial": self._run.partial,
             "tools": self._run.tools(),
             "state": self._state(taken["state"]),
-            "agents": self._agents(),
+            "agents": self.services.agents() if self.services is not None else [],
         }
         lines: list[bytes] = []
         for start in range(left_out, len(entries), SLICE):
@@ -315,8 +314,8 @@ class Host:
             shown = self._redacted(list(entries[start : start + SLICE]))
             lines += map(entry_line, shown)
             await asyncio.sleep(0)
-        if self.room.epoch != epoch or self._pi is not pi:
-            return
+            if peer.nonce != nonce or self.room.epoch != epoch or self._pi is not pi:
+                return  # it has said hello again, or everything has begun again
         body = snapshot_body(about, lines)
         self.room.welcome(peer, body, mark, nonce=nonce, session=session, left_out=left_out)
         self.client.wake()
@@ -325,9 +324,8 @@ class Host:
         if self._pi is not None and change in ("joined", "left"):
             right = "" if change == "left" else " (can write)" if peer.can_write else " (view only)"
             self._pi.context.ui.notify(f"{peer.name} has {change}{right}", "info")
-        if change != "left" and peer.can_write:
-            for request in self._dialogs.values():
-                self.room.send(peer.id, request)
+        if change != "left" and peer.can_write and self.services is not None:
+            self.services.show_dialogs(peer.id)
         self._soon("state", STATE_SECONDS, self._send_state)
         self._show()
 
@@ -361,12 +359,19 @@ class Host:
         }
 
     def _send_state(self) -> None:
-        if (hub := self._hub()) is not self._watched:
-            self._watch(hub)
+        if self.services is not None and self.services.watch():
             self._agents_changed()
         if self._pi is not None and self.room.peers:
             state = {**self._last_state, "isStreaming": not self._pi.context.is_idle()}
             self.room.broadcast({"t": "state", "state": self._state(state)})
+
+    def _agents_changed(self) -> None:
+        if self.room.peers:
+            self._soon("agents", AGENTS_SECONDS, self._send_agents)
+
+    def _send_agents(self) -> None:
+        if self.services is not None:
+            self.room.broadcast({"t": "agents", "agents": self.services.agents()}, ADVISORY)
 
     def _show(self) -> None:
         """Say in the status line that this session is shared, and with how many."""
@@ -377,140 +382,3 @@ class Host:
         if not self.client.is_open:
             text = "shared (reconnecting)"
         self._pi.context.ui.set_status("collab", None if self.ended else text)
-
-    # Sub-agents -----------------------------------------------------------------------------------
-
-    def _hub(self) -> Any:
-        """The service of sub-agents, if an extension provides one; see the how-to page."""
-        return None if self._pi is None else self._pi.service("agent_hub")
-
-    def _agents(self) -> list[Json]:
-        hub = self._hub()
-        self._watch(hub)
-        return [] if hub is None else list(self._redacted(list(hub.agents())))
-
-    def _watch(self, hub: Any) -> None:
-        """Follow the changes of sub-agents; the extension that has them may start late."""
-        if hub is self._watched or self._pi is None:
-            return
-        self._watched = hub
-        if (subscribe := getattr(hub, "on_change", None)) is not None:
-            self._pi.scope.on_close(subscribe(self._agents_changed))
-
-    def _agents_changed(self) -> None:
-        if self.room.peers:
-            self._soon("agents", AGENTS_SECONDS, self.send_agents)
-
-    def send_agents(self) -> None:
-        """Send the sub-agents to all guests."""
-        self.room.broadcast({"t": "agents", "agents": self._agents()}, ADVISORY)
-        self.client.wake()
-
-    # Requests of guests ---------------------------------------------------------------------------
-
-    async def _serve(self, request: Request) -> None:
-        id = str(request.frame["id"])
-        try:
-            await self._do(request, id)
-        except BadContent as error:
-            self.room.refuse(request.peer, id, "bad-frame", str(error))
-        except PiError as error:
-            self.room.refuse(request.peer, id, "refused", error.explain())
-        self.client.wake()
-
-    async def _do(self, request: Request, id: str) -> None:
-        pi, frame = self._pi, request.frame
-        if pi is None:
-            self.room.refuse(request.peer, id, "busy", "The host is changing the session.")
-            return
-        if request.kind == "prompt":
-            await self._prompt(pi, request)
-            self.room.accept(request.peer, id)
-        elif request.kind == "abort":
-            pi.context.abort()
-            self.room.accept(request.peer, id)
-        elif request.kind == "ui-response":
-            if id not in self._dialogs or not pi.context.ui.answer(id, frame.get("value")):
-                self.room.refuse(
-                    request.peer,
-                    id,
-                    "refused",
-                    "The question is not open any more.",
-                )
-            else:
-                self.room.accept(request.peer, id)
-        elif (hub := self._hub()) is None:
-            self.room.refuse(request.peer, id, "refused", "The host has no sub-agents.")
-        elif request.kind == "agent-cmd":
-            action = text_field(frame, "action", 20)
-            if action not in ("chat", "kill", "revive"):
-                raise BadContent("action is invalid")
-            text = text_field(frame, "text", MAX_TEXT, "")
-            await hub.command(text_field(frame, "agent", 200), action, text)
-            self.room.accept(request.peer, id)
-        else:
-            agent, offset = text_field(frame, "agent", 200), frame.get("offset")
-            if type(offset) is not int or offset < 0:
-                raise BadContent("offset is invalid")
-            text, following = await hub.transcript(agent, offset, limit=300_000)
-            answer = {"t": "transcript", "re": id, "agent": agent, "offset": offset}
-            self.room.send(
-                request.peer, {**answer, "text": self._redacted(text), "next": following}
-            )
-
-    async def _prompt(self, pi: ExtensionAPI, request: Request) -> None:
-        """Send a prompt of a guest, as text: commands, templates and ``!`` are the host's own."""
-        frame = request.frame
-        text = text_field(frame, "text", MAX_TEXT)
-        images = frame.get("images") or []
-        if not isinstance(images, list) or len(images) > 20:
-            raise BadContent("images are invalid")
-        content: list[Any] = [Text(text=text)] if text else []
-        for each in images:
-            match each:
-                case {"data": str(data), "mimeType": str(mime)} if mime.startswith("image/"):
-                    content.append(Image(data=data, mime_type=mime))
-                case _:
-                    raise BadContent("images are invalid")
-        if not content:
-            raise BadContent("the prompt is empty")
-        follow_up = frame.get("streaming") == "followUp"
-        await pi.send_user_message(
-            content,
-            deliver_as=None if pi.context.is_idle() else "follow_up" if follow_up else "steer",
-            meta={"author": request.name},
-        )
-
-    # Dialogs --------------------------------------------------------------------------------------
-
-    def dialog_opened(self, event: UiPromptStartEvent) -> None:
-        """Let guests who may write answer a question about the work.
-
-        Others, such as trust, consent, logins, shares and approvals of tools, are the host's: an
-        extension must open a dialog ``with_guests``, so that one it forgot is not shown to them.
-        """
-        if not event.with_guests or event.secret or event.kind not in _ANSWERABLE or not event.id:
-            return
-        request: Json = self._redacted(
-            {
-                "kind": event.kind,
-                "title": event.title,
-                "message": event.message,
-                "options": [
-                    {"label": each.label, "description": each.description} for each in event.options
-                ],
-                "multi": event.multi,
-                "initial": list(event.initial),
-                "placeholder": event.placeholder,
-                "prefill": event.prefill,
-            }
-        )
-        self._dialogs[event.id] = {"t": "ui-request", "id": event.id, **request}
-        self.room.send_all(self.room.writers, self._dialogs[event.id])
-        self.client.wake()
-
-    def dialog_closed(self, event: UiPromptEndEvent) -> None:
-        """Close a question for the guests, too."""
-        if self._dialogs.pop(event.id, None) is not None:
-            self.room.send_all(self.room.writers, {"t": "ui-request-end", "id": event.id})
-            self.client.wake()

@@ -78,11 +78,18 @@ _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Mn", "Me"}
 
 
 def depth_exceeds(value: Any, limit: int) -> bool:
-    """Whether JSON is nested deeper than ``limit``; never recurses deeper than that."""
-    if isinstance(value, dict):
-        return limit <= 0 or any(depth_exceeds(each, limit - 1) for each in value.values())
-    if isinstance(value, list | tuple):
-        return limit <= 0 or any(depth_exceeds(each, limit - 1) for each in value)
+    """Whether JSON is nested deeper than ``limit``; never recurses."""
+    level, depth = [value] if isinstance(value, dict | list | tuple) else [], 0
+    while level:
+        depth += 1
+        if depth > limit:
+            return True
+        level = [
+            member
+            for each in level
+            for member in (each.values() if isinstance(each, dict) else each)
+            if isinstance(member, dict | list | tuple)
+        ]
     return False
 
 

@@ -107,17 +107,29 @@ class Redactor:
 
     def json(self, value: Any) -> Any:
         """Return a JSON value with a notice in place of every secret; image data is unchanged."""
+        # Names of fields and kinds are most texts of a session, and there are few different ones.
+        return self._json(value, {})
+
+    def _json(self, value: Any, known: dict[str, str]) -> Any:
         match value:
             case str():
-                return self.text(value)
+                return self._short(value, known) if len(value) <= 40 else self.text(value)
             case {"type": "image", "data": str() as data, **rest}:
-                return {**self.json(rest), "type": "image", "data": data}
+                return {**self._json(rest, known), "type": "image", "data": data}
             case dict():
-                return {self.text(key): self.json(member) for key, member in value.items()}
+                return {
+                    self._short(key, known): self._json(member, known)
+                    for key, member in value.items()
+                }
             case list() | tuple():
-                return type(value)(self.json(member) for member in value)
+                return type(value)(self._json(member, known) for member in value)
             case _:
                 return value
+
+    def _short(self, text: str, known: dict[str, str]) -> str:
+        if (found := known.get(text)) is None:
+            found = known[text] = self.text(text)
+        return found
 
     def entry(self, entry: Entry) -> Entry:
         """Return an entry without secrets; the same object if it contains none."""

@@ -3,7 +3,8 @@
 import { BadFrame, NO_EPOCH, Sealer, VERSION, encode64 } from "./sealing.js";
 
 const HELLO_MS = 1000;
-const ANSWER_MS = 10000;
+const ANSWER_MS = 10000; // doubles: a busy host begins a snapshot again with each hello
+const LONGEST_ANSWER_MS = 160000;
 const STEADY_MS = 60000;
 const LOST_ROOM_MS = 300000;
 const MAX_HELD = 20000;
@@ -53,6 +54,7 @@ export class Room {
   #helloAt = -HELLO_MS;
   #wantsHello = false;
   #heardAt = 0;
+  #patience = ANSWER_MS;
   #timer = 0;
   #retry = 0;
 
@@ -92,6 +94,7 @@ export class Room {
         // A refusal is a close code: only the first message means that we are in.
         isIn = this.#ever = true;
         this.#opened = Date.now();
+        this.#patience = ANSWER_MS;
         this.#reset();
       }
       if (typeof data === "string") this.#enqueue(() => this.#relayText(data));
@@ -167,8 +170,9 @@ export class Room {
   #tick() {
     if (!this.#hostPresent || this.#ended) return;
     const now = performance.now();
-    const isStuck = ["joining", "loading"].includes(this.state) && now - this.#heardAt > ANSWER_MS;
+    const isStuck = ["joining", "loading"].includes(this.state) && now - this.#heardAt > this.#patience;
     if (isStuck && !this.#wantsHello) {
+      this.#patience = Math.min(LONGEST_ANSWER_MS, this.#patience * 2);
       this.#reset();
       this.#wantsHello = true;
     }
@@ -242,6 +246,7 @@ export class Room {
     this.session = String(frame.session);
     this.from = frame.from;
     this.#heardAt = performance.now();
+    this.#patience = ANSWER_MS;
     this.state = "loading";
     this.assembler = new Assembler("snapshot", frame.chunks, frame.bytes);
     this.#send({ t: "hello", v: VERSION, name: this.name }, this.canWrite);
