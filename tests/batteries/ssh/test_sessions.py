@@ -205,6 +205,16 @@ async def test_unknown_and_invalid_hosts(tmp_path: Path, box: StandIn) -> None:
     assert not (box.folder / "started").exists()
 
 
+async def test_a_configuration_file_may_be_in_the_home_folder(
+    tmp_path: Path, box: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/some/home")
+    settings = {"ssh": {"hosts": ["box"], "configFile": "~/work.conf"}}
+    await on(tmp_path, box, {"action": "list"}, settings=settings)
+
+    assert (box.folder / "started").read_text().startswith("-F /some/home/work.conf -N ")
+
+
 async def test_a_project_cannot_name_hosts(tmp_path: Path, box: StandIn) -> None:
     project = tmp_path / "home" / "project" / ".pi"
     project.mkdir(parents=True)
