@@ -28,8 +28,10 @@ from tests.coding.extension_host.extension_session import (
     FakeUI,
     extension_session,
 )
+from tests.coding.session import sessions
 
 SNAP: dict[str, Any] = {"compaction": {"strategy": "snapcompact", "keepRecentTokens": 1000}}
+GOLDEN = sessions.GOLDEN / "sessions" / "compaction-all-reasons.jsonl"
 ORDER = "Always paint doors green."
 
 
@@ -168,7 +170,18 @@ async def test_the_file_opens_without_the_battery_and_in_the_original(tmp_path: 
     # The original reads these fields, and the summary says what the pictures were.
     assert entry["summary"].startswith("The conversation up to this point is archived in")
     assert ORDER in entry["summary"]
-    assert {"firstKeptEntryId", "tokensBefore", "details", "fromHook"} <= entry.keys()
+    golden = [json.loads(line) for line in GOLDEN.read_text().splitlines()]
+    recorded = next(line for line in golden if line["type"] == "compaction")
+    for name, value in recorded.items():
+        if name != "usage":  # no model was asked
+            assert type(entry[name]) is type(value), name
+    assert {*entry["details"]} - {*recorded["details"]} == {"carryOver"}  # in every compaction
+    # By these fields it finds what follows the summary: an entry above it in the tree.
+    assert [entry["firstKeptEntryId"], entry["parentId"]] == sorted(
+        [entry["firstKeptEntryId"], entry["parentId"]],
+        key=[line.get("id") for line in lines].index,
+    )
+    assert {*entry} - {*recorded} == {"content", "preserveData"}  # ignored by the original
     assert "iVBOR" not in file.read_text()  # pictures are stored outside
 
     async with extension_session(tmp_path, open_log=partial(_reopened, file), settings={}) as again:
