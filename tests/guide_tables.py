@@ -6,7 +6,8 @@ import json
 from itertools import groupby
 from pathlib import Path
 
-from pi.coding.settings.table import SETTINGS, WITHOUT_EFFECT, WRITTEN_BY_PI, Setting
+from pi.coding.settings.setting import Setting
+from pi.coding.settings.table import SETTINGS, WITHOUT_EFFECT, WRITTEN_BY_PI
 from pi.modes.interactive.commands.table import BUILT_IN
 from pi.tui.input.actions import ACTIONS, Action
 

@@ -339,7 +339,7 @@ def take_rewind(folder: Path) -> str:
         seen.type(PROMPT + ENTER)
         seen.wait_for("Both tests pass.", "OK")
         seen.type("/rewind 1" + ENTER)
-        seen.wait_for("Enter goes on")
+        seen.wait_for("Enter choose what to restore")
         return picture(seen.cells()[-26:], title="What a rewind would change")
 
 

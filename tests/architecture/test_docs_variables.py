@@ -17,3 +17,14 @@ def test_every_variable_of_the_page_is_in_the_code(root: Path) -> None:
 
     assert len(named) > 40
     assert [name for name in sorted(named) if f'"{name}"' not in code] == []
+
+
+def test_every_variable_of_the_clouds_is_on_the_page(root: Path) -> None:
+    """They have no key that ``pi auth check`` could name: regions, projects, deployments."""
+    code = "".join(path.read_text("utf-8") for path in sorted((root / "src/pi/ai").rglob("*.py")))
+    read = set(re.findall(r"\"((?:AWS|AZURE|GOOGLE|GCP|GCLOUD|VERTEX)_[A-Z_]+)\"", code))
+    secrets = {"AWS_CONTAINER_AUTHORIZATION_TOKEN", "AWS_SECURITY_TOKEN"}  # only withheld
+    page = (root / PAGE).read_text("utf-8")
+
+    assert len(read) > 20
+    assert [name for name in sorted(read - secrets) if f"`{name}`" not in page] == []

@@ -170,6 +170,13 @@ def test_a_resize_loses_nothing(open_pane: OpenPane) -> None:
     assert places == sorted(places)
     assert pane.tape.count("▌ hello") == 1  # it was in history before
 
+    # Empty rows below the footer take the place that wrapped rows need, not the conversation.
+    for columns in (54, 48, 42):
+        pane.resize(columns, 20)
+        assert "ANTHROPIC_API_KEY" in pane.screen
+        assert len(pane.screen.split("\n")) >= 11
+    assert all(pane.tape.count(line) == 1 for line in ("▌ hello", "And read it back."))
+
 
 @pytest.mark.behaviour("resizes-are-coalesced")
 def test_the_editor_stays_in_a_window_that_gets_narrower_again_and_again(

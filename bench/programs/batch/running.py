@@ -1,4 +1,4 @@
-"""Runs a batch: ``running TASKS WORKERS PER_WORKER [ray]``.
+"""Runs a batch: ``running TASKS WORKERS PER_WORKER``.
 
 Prints the CPU time per task in ms (with WORKERS 0, where all is in this process), the peak memory
 of a process in MB, and tasks per second, with the start of the workers.
@@ -35,5 +35,4 @@ async def main(count: int, batch: BatchOptions) -> None:
 
 if __name__ == "__main__":
     tasks, workers, per_worker = map(int, sys.argv[1:4])
-    ray = "local" if sys.argv[4:] == ["ray"] else None
-    asyncio.run(main(tasks, BatchOptions(workers=workers, per_worker=per_worker, ray=ray)))
+    asyncio.run(main(tasks, BatchOptions(workers=workers, per_worker=per_worker)))

@@ -1,7 +1,8 @@
 """Calls of bash in a project of many files: ``captures on|off FILES CALLS``.
 
 Prints what one call takes in ms, the CPU time of this process for it in ms, the longest time that
-the event loop did not react in ms, and the first prompt until its answer in ms.
+the event loop did not react in ms, the first prompt until its answer in ms, and how late the event
+loop was in 99 of 100 cases in ms: a key waits as long.
 """
 
 import asyncio
@@ -61,7 +62,9 @@ async def main(kind: str, files: int, count: int) -> None:
             wall = (time.perf_counter() - begun) / count * 1e3
             spent = (time.process_time() - cpu) / count * 1e3
             watching.cancel()
-            print(wall, spent, max(gaps) * 1e3, first * 1e3)
+            late = sorted(gaps)[len(gaps) * 99 // 100]
+            print(wall, spent, max(gaps) * 1e3, first * 1e3, late * 1e3)
 
 
-asyncio.run(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))

@@ -169,7 +169,12 @@ def conversation_tokens(messages: Sequence[Message]) -> int:
         if isinstance(message, AssistantMessage) and (counted := counted_tokens(message)):
             if any(earlier.timestamp > message.timestamp for earlier in messages[:at]):
                 break
-            return counted + sum(map(message_tokens, messages[at + 1 :]))
+            return counted + estimated_tokens(messages[at + 1 :])
+    return estimated_tokens(messages)
+
+
+def estimated_tokens(messages: Iterable[Message]) -> int:
+    """Returns an estimate for all messages, without the counts of a provider."""
     return sum(map(message_tokens, messages))
 
 

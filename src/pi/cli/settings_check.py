@@ -29,8 +29,9 @@ from pi.coding.runtime.session.exports import ShareOptions
 from pi.coding.runtime.session.policies import RepetitionSettings
 from pi.coding.runtime.tool_support import AsyncValues, BashValues, InterceptorValues
 from pi.coding.runtime.workspace import ShellEnvironment, ShellValues
+from pi.coding.settings.setting import Setting
 from pi.coding.settings.settings import Settings, read_record, value_at
-from pi.coding.settings.table import SETTINGS, WITHOUT_EFFECT, WRITTEN_BY_PI, Setting
+from pi.coding.settings.table import SETTINGS, WITHOUT_EFFECT, WRITTEN_BY_PI
 from pi.coding.settings.values import Values
 from pi.coding.tools.registry import DEFAULT_TOOLS, READ_ONLY_TOOLS
 from pi.modes.interactive.theme_file import theme_name

@@ -139,6 +139,19 @@ class ConsentStore:
             replace_file(self._path, msgspec.json.format(data, indent=2) + b"\n")
 
 
+_reported: set[str] = set()
+"""Problems with a file that were reported. All sessions of a process use the same file."""
+
+
+def warn_of_file(error: PiError, warn: Callable[[str], None]) -> None:
+    """Report a file of decisions that cannot be used, once: hooks ask with every event."""
+    if error.message not in _reported:
+        _reported.add(error.message)
+        hint = error.hint or "Repair it, or remove it to be asked again."
+        what = "Hooks, servers and commands that need consent do not run until then."
+        warn(one_line(f"{error.message.rstrip('.')}. {hint} {what}"))
+
+
 class Consent:
     """The decisions of one session. Asks the user about definitions that are not decided."""
 
@@ -157,7 +170,6 @@ class Consent:
         """Answers for this session only, including dismissed dialogs and missing users."""
         self._lock = asyncio.Lock()
         """One dialog at a time, so that a second request for a definition sees the first answer."""
-        self._has_warned = False
 
     async def allowed(
         self, requests: Iterable[ConsentRequest], ui: ExtensionUI
@@ -173,7 +185,7 @@ class Consent:
             try:
                 stored = self._store.decisions()
             except PiError as error:
-                self._warn_of_file(error)
+                warn_of_file(error, self._warn)
                 return []
             allowed: list[ConsentRequest] = []
             skipped: dict[str, list[ConsentRequest]] = {}
@@ -206,13 +218,6 @@ class Consent:
         """Forget the answers that were given for one session."""
         self._session.clear()
 
-    def _warn_of_file(self, error: PiError) -> None:
-        """Report a file that cannot be used, once: hooks ask with every event."""
-        if not self._has_warned:
-            self._has_warned = True
-            what = "Hooks, servers and commands that need consent do not run until then."
-            self._warn(one_line(f"{error.message} {error.hint} {what}".replace("  ", " ")))
-
     async def _ask(self, request: ConsentRequest, ui: ExtensionUI) -> bool:
         question = request.describe()
         if whole := request.whole():
@@ -225,7 +230,7 @@ class Consent:
                 self._store.decide(request, allowed=answer == ALLOW.label)
             except PiError as error:  # the answer holds for this session
                 self._session[request.digest] = answer == ALLOW.label
-                self._warn_of_file(error)
+                warn_of_file(error, self._warn)
             return answer == ALLOW.label
         self._session[request.digest] = answer == ALLOW_ONCE.label
         return answer == ALLOW_ONCE.label

@@ -13,8 +13,7 @@ import pytest
 from pi.ai.models.model import Model
 from pi.ai.providers.faux import FAUX_MODEL, Reply, Step, calls, says
 from pi.base.records import replace
-from pi.batteries.advisor.adapter import extension
-from pi.batteries.advisor.reviewing import MAX_WORK, advice_in, work_of
+from pi.batteries.advisor.adapter import MAX_WORK, advice_in, extension, work_of
 from pi.coding.port.ui import ExtensionUI
 from pi.extension import AssistantMessage, ExtensionAPI, Text, UserMessage
 from pi.testing import ScriptedProvider

@@ -13,11 +13,10 @@ from pi.ai.auth.config_values import used_secrets
 from pi.ai.models.model import Model
 from pi.batteries.auth_broker.accounts import choose, read_pools
 from pi.batteries.auth_broker.adapter import extension
-from pi.batteries.auth_broker.client import BrokerClient
+from pi.batteries.auth_broker.client import BrokerClient, SnapshotCache
 from pi.batteries.auth_broker.commands import LOGGED_OUT, BrokerCommands
 from pi.batteries.auth_broker.configuration import BrokerConfig, broker_config
 from pi.batteries.auth_broker.protocol import AccountUsage, BrokerSnapshot, Limit, SharedAccount
-from pi.batteries.auth_broker.snapshot_cache import SnapshotCache
 from pi.extension import (
     AuthenticationFailed,
     ExtensionAPI,

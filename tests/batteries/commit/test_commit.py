@@ -14,11 +14,11 @@ import pytest
 from pi.ai.models.model import Model
 from pi.ai.providers.faux import FAUX_MODEL, Reply, Step, says
 from pi.base.records import replace
-from pi.batteries.commit.adapter import extension
-from pi.batteries.commit.messages import (
+from pi.batteries.commit.adapter import (
     MAX_DIFF,
     MAX_SUBJECT,
     StagedChanges,
+    extension,
     fallback,
     groups_of,
     message_of,

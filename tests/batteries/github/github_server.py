@@ -27,9 +27,9 @@ TOKEN = "ghp_0123456789abcdefghijklmnopqrstuvwxyz"
 OCTOCAT = {"login": "octocat", "id": 1, "type": "User"}
 ISSUE = {
     "id": 1,
-    "url": "https://api.github.com/repos/octocat/Hello-World/issues/1347",
-    "repository_url": "https://api.github.com/repos/octocat/Hello-World",
-    "html_url": "https://github.com/octocat/Hello-World/issues/1347",
+    "url": "https://api.github.com/repos/octocat/Spoon-Knife/issues/1347",
+    "repository_url": "https://api.github.com/repos/octocat/Spoon-Knife",
+    "html_url": "https://github.com/octocat/Spoon-Knife/issues/1347",
     "number": 1347,
     "state": "open",
     "title": "Found a bug",
@@ -47,7 +47,7 @@ COMMENT = {
     "body": "Me too",
     "user": OCTOCAT,
     "created_at": "2011-04-14T16:00:49Z",
-    "html_url": "https://github.com/octocat/Hello-World/issues/1347#issuecomment-1",
+    "html_url": "https://github.com/octocat/Spoon-Knife/issues/1347#issuecomment-1",
 }
 PULL = {
     "number": 7,
@@ -66,10 +66,10 @@ PULL = {
     "additions": 100,
     "deletions": 3,
     "changed_files": 5,
-    "html_url": "https://github.com/octocat/Hello-World/pull/7",
+    "html_url": "https://github.com/octocat/Spoon-Knife/pull/7",
 }
 REPOSITORY = {
-    "full_name": "octocat/Hello-World",
+    "full_name": "octocat/Spoon-Knife",
     "description": "This your first repo!",
     "default_branch": "master",
     "visibility": "public",
@@ -110,7 +110,7 @@ CHECKS = {
             "name": "mighty_readme",
             "status": "completed",
             "conclusion": "failure",
-            "details_url": "https://github.com/octocat/Hello-World/actions/runs/30433642",
+            "details_url": "https://github.com/octocat/Spoon-Knife/actions/runs/30433642",
             "output": {"title": "2 problems", "summary": "", "text": ""},
             "app": {"id": 1, "name": "GitHub Actions"},
         }
@@ -122,7 +122,7 @@ STATUS = {
 }
 DIFF = "diff --git a/README b/README\n--- a/README\n+++ b/README\n@@ -1 +1 @@\n-old\n+new\n"
 LOG = "\ufeff2020-01-22T19:33:08.1234567Z Run pytest\n2020-01-22T19:33:09.1Z E assert 1 == 2\n"
-HERE = "/repos/octocat/Hello-World"
+HERE = "/repos/octocat/Spoon-Knife"
 
 
 @dataclass
@@ -272,7 +272,7 @@ async def github_session(
     settings = {"github": {"enabled": True, "apiUrl": api}} | options.pop("settings", {})
     environ = {"PATH": os.environ["PATH"], "GIT_CONFIG_NOSYSTEM": "1"}
     environ |= {"GH_TOKEN": token} if token else {}
-    script = [calls("gh", **{"repo": "octocat/Hello-World", **each}) for each in steps]
+    script = [calls("gh", **{"repo": "octocat/Spoon-Knife", **each}) for each in steps]
     async with extension_session(
         tmp_path,
         *options.pop("extensions", ()),

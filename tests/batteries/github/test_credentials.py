@@ -13,7 +13,7 @@ import pytest
 
 from pi.ai.messages import Text
 from pi.batteries.github import client
-from pi.batteries.github.client import Query, Reply, explain, parse_included
+from pi.batteries.github.client import ApiReply, ApiRequest, explain, parse_included
 from pi.batteries.github.places import (
     Repository,
     api_url,
@@ -48,10 +48,10 @@ PLAIN = "a-token-without-a-known-beginning"
 LIMIT = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "3600"}
 
 
-def answer(status: int, message: str = "", **headers: str) -> Reply:
+def answer(status: int, message: str = "", **headers: str) -> ApiReply:
     body = json.dumps({"message": message}) if message else "<html>"
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Reply(status=status, headers=named, body=body.encode())
+    return ApiReply(status=status, headers=named, body=body.encode())
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def answer(status: int, message: str = "", **headers: str) -> Reply:
             "The token may not do that. It needs: issues=write.",
         ),
         (answer(403, "SSO", x_github_sso="required; url=https://x"), "a login with SSO"),
-        (Reply(status=403, headers=LIMIT, body=b"{}"), "It is reset in about 50 minutes."),
+        (ApiReply(status=403, headers=LIMIT, body=b"{}"), "It is reset in about 50 minutes."),
         (answer(429, "slow", retry_after="17"), "Wait 17 seconds."),
         (answer(403, "You have exceeded a secondary rate limit"), "Wait some minutes."),
         (answer(404, "Not Found"), "It does not exist, or the token may not see it."),
@@ -76,8 +76,8 @@ def answer(status: int, message: str = "", **headers: str) -> Reply:
         (answer(308), "The repository was renamed"),
     ],
 )
-def test_a_failed_answer_says_what_to_do(reply: Reply, says: str) -> None:
-    assert says in explain(reply, Query(path="x"), "github.com", 600.0)
+def test_a_failed_answer_says_what_to_do(reply: ApiReply, says: str) -> None:
+    assert says in explain(reply, ApiRequest(path="x"), "github.com", 600.0)
 
 
 def test_an_invalid_field_is_named() -> None:
@@ -85,17 +85,19 @@ def test_an_invalid_field_is_named() -> None:
         "message": "Validation Failed",
         "errors": [{"resource": "Issue", "field": "title", "code": "missing_field"}],
     }
-    reply = Reply(status=422, headers={}, body=json.dumps(body).encode())
+    reply = ApiReply(status=422, headers={}, body=json.dumps(body).encode())
 
-    assert explain(reply, Query(path="x", method="POST"), "github.com", 0.0) == (
+    assert explain(reply, ApiRequest(path="x", method="POST"), "github.com", 0.0) == (
         "github.com answered with status 422: Validation Failed; Issue title missing_field."
         " The arguments are not accepted."
     )
 
 
-def test_after_a_failed_write_the_model_is_told_to_look_first() -> None:
+def test_after_a_failed_write_the_model_is_asked_to_look_first() -> None:
     reply = answer(502)
-    assert "Look whether it was done" in explain(reply, Query(path="x", method="POST"), "h", 0.0)
+    assert "Look whether it was done" in explain(
+        reply, ApiRequest(path="x", method="POST"), "h", 0.0
+    )
 
 
 async def test_failures_of_the_server_are_results_and_the_session_goes_on(tmp_path: Path) -> None:
@@ -169,7 +171,7 @@ async def test_a_redirect_to_another_host_does_not_carry_the_token(tmp_path: Pat
             )
 
     assert "the log" in log
-    assert "# octocat/Hello-World" in renamed
+    assert "# octocat/Spoon-Knife" in renamed
     (blob,) = storage.asked
     assert "authorization" not in blob.headers
     assert TOKEN not in str(blob.headers)
@@ -318,14 +320,14 @@ async def test_the_remote_of_the_project_is_used_and_its_env_file_names_no_host(
         hosted.fixture.write("project/.env", "GH_HOST=evil.example\n")
         config = cwd / ".git" / "config"
         await asyncio.to_thread(subprocess.run, ["git", "init", "-q", str(cwd)], check=True)
-        remote = '[remote "origin"]\n\turl = git@github.com:octocat/Hello-World.git\n'
+        remote = '[remote "origin"]\n\turl = git@github.com:octocat/Spoon-Knife.git\n'
         config.write_text(config.read_text() + remote)
         await hosted.session.sessions.reload()
         assert hosted.session.workspace.environ["GH_HOST"] == "evil.example"
         await hosted.session.prompt("go")
         (found,) = results(hosted)
 
-    assert "# octocat/Hello-World" in found
+    assert "# octocat/Spoon-Knife" in found
 
 
 # The gh program -----------------------------------------------------------------------------------

@@ -88,9 +88,15 @@ def test_the_screen_selects_cancels_and_closes() -> None:
     screen.handle_input("\x1b[B")
     screen.handle_input("\x1b")
 
-    assert first[1:3] == ["  bash-1   completed make", "❯ bash-2   running   serve --port 1"]
-    assert "output of bash-2" in first
-    assert second[1].startswith("❯ bash-1")
-    assert "output of bash-1" in second
+    rule = "─" * 60
+    assert first == [
+        *(rule, " Background jobs", ""),
+        "   bash-1    completed  make",
+        " → bash-2    running    serve --port 1",
+        *("", "   output of bash-2", ""),
+        *(" ↑↓ select · c cancel the job · Escape close", rule),
+    ]
+    assert second[3].startswith(" → bash-1")
+    assert "   output of bash-1" in second
     assert jobs.cancelled == ["bash-1"]
     assert closed == ["timer", None]

@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from pi.batteries.rewind.history import History, SessionOf
 from pi.batteries.rewind.restoring import Plan, learn_interrupted, make_plan, restore
@@ -51,6 +52,7 @@ class ProjectFixture:
         self.store = Store(folder / "store", limits or StoreLimits())
         self.session = session
         self.steps_left = -1
+        self.ask_scanner: Callable[[Any], Any] | None = None
         self.history = self.open()
 
     def open(self) -> History:
@@ -61,6 +63,7 @@ class ProjectFixture:
             SessionOf(id=self.session),
             refused=refused_root(self.root, self.home),
             step=self._step,
+            ask_scanner=self.ask_scanner,
         )
         self.history.open()
         learn_interrupted(self.history)

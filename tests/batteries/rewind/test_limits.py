@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pi.batteries.rewind.history import History, SessionOf
+from pi.batteries.rewind.history import Coverage, History, SessionOf
 from pi.batteries.rewind.packs import pack_files, records
-from pi.batteries.rewind.recorder import coverage_text, size_text
+from pi.batteries.rewind.preview import coverage_text, size_text
 from pi.batteries.rewind.scan import refused_root
 from pi.batteries.rewind.settings import StoreLimits
 from pi.batteries.rewind.store import DAY_SECONDS, Store
@@ -238,6 +238,7 @@ def test_a_damaged_content_is_not_restored(tmp_path: Path) -> None:
 
 
 def test_sizes_are_readable() -> None:
+    assert coverage_text(Coverage(files=1, bytes=3)) == "Covers 1 file, 3 B."
     assert [size_text(size) for size in (0, 1023, 1024, 1024**2, 1024**3 * 2)] == [
         *("0 B", "1023 B", "1.0 KiB", "1.0 MiB", "2.0 GiB")
     ]

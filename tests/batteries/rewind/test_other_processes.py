@@ -14,7 +14,7 @@ from pi.batteries.python_kernel.adapter import extension as python_kernel
 from pi.batteries.python_kernel.kernel import IDLE_SECONDS
 from pi.batteries.rewind.adapter import extension as rewind
 from pi.batteries.rewind.commands import BOTH
-from pi.extension import ExtensionAPI
+from pi.extension import Child, ExtensionAPI
 from tests.base.processes.children import needs_posix_shell
 from tests.batteries.mcp.mcp_session import program
 from tests.batteries.rewind.project_fixture import tree_of
@@ -78,6 +78,49 @@ async def rewound(tmp_path: Path, steps: tuple[Any, ...], *batteries: Any, **set
         assert len(ui.asked) == 2  # nothing here was changed outside
         assert hosted.failures == []
     await hosted.fixture.clock.advance(IDLE_SECONDS + 1)  # the kernel ends
+
+
+async def test_a_large_project_is_scanned_by_a_process_that_may_die(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pi.batteries.rewind.scan_process.LARGE", 1)
+    started: list[Child] = []
+    spawn = ExtensionAPI.spawn
+
+    async def noted(*given: Any, **how: Any) -> Child:
+        started.append(await spawn(*given, **how))
+        return started[-1]
+
+    monkeypatch.setattr(ExtensionAPI, "spawn", noted)
+    steps = (
+        calls("bash", command="printf 1 > a"),
+        calls("bash", command="rm gone; mkdir made; printf 2 > made/b"),
+        says("one"),
+        calls("bash", command="printf 3 > a; rm -r made"),
+        says("two"),
+    )
+    ui = Answers(BOTH, "Restore")
+    settings: dict[str, Any] = {"rewind": {"enabled": True}}
+    async with extension_session(tmp_path, rewind, steps=steps, settings=settings, ui=ui) as hosted:
+        root = hosted.fixture.cwd
+        for name in ("gone", "list"):
+            (root / name).write_text(name)
+        before = tree_of(root)
+        await hosted.session.prompt("go")
+        [child] = started
+        assert not child.is_gone
+        await child.terminate(grace=0)
+        await hosted.session.prompt("go on")
+        after = tree_of(root)
+        await hosted.session.prompt("/rewind 2")
+        restored = tree_of(root)
+        await hosted.session.prompt("/redo")
+
+        assert restored == before
+        assert tree_of(root) == after
+        assert len(ui.asked) == 2  # nothing here was changed outside
+        assert len(started) == 1
+        assert hosted.failures == []
 
 
 async def test_cells_of_the_kernel(tmp_path: Path) -> None:

@@ -46,9 +46,10 @@ async def test_points_preview_question_and_the_prompt_in_the_editor(tmp_path: Pa
         await app.rests()
         app.type(ESCAPE)
         await app.sees("Rewind to before")
-        rows = [row for row in app.screen.splitlines() if "files, " in row or "no changes" in row]
+        page = app.screen.partition("Rewind to before")[2]
+        rows = [row for row in page.splitlines() if row.endswith(" B") or "no changes" in row]
         app.type(ENTER)
-        await app.sees("Enter goes on")
+        await app.sees("Enter choose what to restore")
         preview = app.screen
         app.type(ENTER)
         await app.sees("Do nothing")
@@ -72,7 +73,7 @@ async def test_points_preview_question_and_the_prompt_in_the_editor(tmp_path: Pa
 
 @pytest.mark.parametrize("keys", [(ESCAPE,), (ENTER, ESCAPE), (ENTER, ENTER, ENTER)])
 async def test_the_default_is_nothing(tmp_path: Path, keys: tuple[str, ...]) -> None:
-    titles = ("Rewind to before", "Enter goes on", "Do nothing")
+    titles = ("Rewind to before", "Enter choose what to restore", "Do nothing")
     async with RewindAppFixture(tmp_path, *STEPS).running() as app:
         await app.asks("make a file", "Made it.")
         await app.asks("change the file", "Changed it.")

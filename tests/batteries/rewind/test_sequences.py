@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pi.batteries.rewind.restoring import finish, read_interrupted, undo
+from pi.batteries.rewind.scan_process import ScannerLost, serve
 from tests.batteries.rewind.project_fixture import Killed, ProjectFixture, Tree, tree_of
 
 NAMES = ("a", "b", "c.txt", "ä", "d", "e")
 SEQUENCES = 50
+SCANNED_BY_PROCESS = 15
 MANY_SEQUENCES = 1000
 
 
@@ -181,6 +185,24 @@ def _remove(path: Path) -> None:
 @pytest.mark.parametrize("seed", range(SEQUENCES))
 def test_rewind_and_redo_restore_the_tree(tmp_path: Path, seed: int) -> None:
     RandomSession(tmp_path, seed).run(12)
+
+
+@pytest.mark.parametrize("seed", range(SCANNED_BY_PROCESS))
+def test_a_process_that_scans_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    monkeypatch.setattr("pi.batteries.rewind.scan_process.LARGE", 0)
+    session = RandomSession(tmp_path, seed)
+    chance = random.Random(seed)
+
+    def ask(request: Any) -> Any:
+        if chance.random() < 0.05:
+            raise ScannerLost("killed")
+        return json.loads(json.dumps(next(serve(json.loads(json.dumps(request))))))
+
+    session.project.ask_scanner = ask
+    session.reopen()
+    session.run(12)
 
 
 @pytest.mark.full

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pi.batteries.rulebook.buckets import (
+from pi.batteries.rulebook.adapter import (
     always_section,
     details,
     report,

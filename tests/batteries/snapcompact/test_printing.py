@@ -78,6 +78,24 @@ def test_characters_without_a_glyph_are_similar_ones_or_counted(
     assert printable(text) == (printed, missing)
 
 
+@pytest.mark.parametrize(
+    ("message", "result", "is_readable"),
+    [
+        ("Never touch the folder.", "x = 1; " * 500, True),
+        ("Never touch ☃ or Ж. 👍", "x = 1; " * 500, True),
+        ("Никогда не трогай эту папку.", "x = 1; " * 500, False),
+        ("绝对不要修改这个文件夹,否则测试会失败。", "x = 1; " * 500, False),
+        ("Never touch the folder.", "x = 1; " * 500 + "Ошибка: файл не найден", True),
+        ("Never touch the folder.", "Ошибка: файл не найден; " * 50, False),
+    ],
+)
+def test_a_message_in_another_script_is_not_lost_among_results(
+    message: str, result: str, is_readable: bool
+) -> None:
+    pieces = [Piece(text=message), Piece(text=result, is_output=True)]
+    assert paginate(pieces, SHAPES["6x12-dim"]).is_readable is is_readable
+
+
 @pytest.mark.parametrize("name", SHAPES)
 def test_pages_hold_all_of_the_text_in_every_shape(name: str) -> None:
     shape = SHAPES[name]

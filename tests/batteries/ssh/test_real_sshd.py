@@ -33,7 +33,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 
 def wait_until(check: Callable[[], object], seconds: float = 20.0) -> None:
-    """Wait for another process; it cannot tell us."""
+    """Wait for another process; there is no event to wait for."""
     end = time.monotonic() + seconds
     while not check():
         assert time.monotonic() < end, "it did not happen"
@@ -65,6 +65,9 @@ async def test_commands_and_files_over_one_connection(tmp_path: Path, server: Se
         {"command": "seq 100000 | tail -c 1000000"},
         config=server.config,
     ) as hosted:
+        arguments = {"host": "box", "command": "true"}
+        await hosted.session.tools.call("ssh", arguments, caller="test")
+        first = server.sessions()
         await hosted.session.prompt("go")
         found = results(hosted)
         connections = server.sessions()
@@ -75,6 +78,7 @@ async def test_commands_and_files_over_one_connection(tmp_path: Path, server: Se
     assert found[3].startswith("a 'b")
     assert "100000" in found[4]
     assert "[Showing lines" in found[4]
+    assert connections == first  # the same connection, not a new one for each call
     assert len(connections) == 1
     assert (server.home / name).read_text() == "one\ntwo"
 

@@ -197,12 +197,22 @@ async def test_unknown_and_invalid_hosts(tmp_path: Path, box: StandIn) -> None:
         "! Unknown host 'x y'. Hosts of the user: box.",
         "! Unknown host ''. Hosts of the user: box.",
     ]
-    told = [each[1] for each in ui.seen if each[0] == "notify"]
-    assert told == [
+    notices = [each[1] for each in ui.seen if each[0] == "notify"]
+    assert notices == [
         "ssh.hosts: '-oProxyCommand=id' is not the name of a host and is not used.",
         "ssh.hosts: 'x y' is not the name of a host and is not used.",
     ]
     assert not (box.folder / "started").exists()
+
+
+async def test_a_configuration_file_may_be_in_the_home_folder(
+    tmp_path: Path, box: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/some/home")
+    settings = {"ssh": {"hosts": ["box"], "configFile": "~/work.conf"}}
+    await on(tmp_path, box, {"action": "list"}, settings=settings)
+
+    assert (box.folder / "started").read_text().startswith("-F /some/home/work.conf -N ")
 
 
 async def test_a_project_cannot_name_hosts(tmp_path: Path, box: StandIn) -> None:
@@ -279,7 +289,7 @@ async def test_a_lost_connection_is_opened_again(tmp_path: Path, box: StandIn) -
     assert sum(box.connections()) == 2
 
 
-async def test_without_ssh_the_error_says_so(tmp_path: Path) -> None:
+async def test_without_ssh_the_error_names_the_program(tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
     (found,) = await remote(tmp_path, {"command": "id"}, config="", environ={"PATH": str(empty)})

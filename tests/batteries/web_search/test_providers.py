@@ -14,7 +14,7 @@ from pi.base.clock import SystemClock
 from pi.base.records import replace
 from pi.batteries.web_search.accounts import Accounts
 from pi.batteries.web_search.chain import Chain
-from pi.batteries.web_search.providers.table import PROVIDERS
+from pi.batteries.web_search.providers import PROVIDERS
 from pi.batteries.web_search.search import (
     Account,
     Query,

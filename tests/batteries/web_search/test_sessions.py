@@ -15,7 +15,7 @@ from pi.ai.providers.faux import calls, says
 from pi.batteries.web_search.accounts import KEYS, check_basic
 from pi.batteries.web_search.adapter import extension
 from pi.batteries.web_search.chain import order, retry_after
-from pi.batteries.web_search.providers.table import PROVIDERS
+from pi.batteries.web_search.providers import PROVIDERS
 from pi.batteries.web_search.search import (
     Citation,
     SearchFailed,

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from importlib import import_module
+from typing import Any
 
 import pytest
 
@@ -45,3 +48,32 @@ async def test_nothing_to_compact_is_said_in_the_words_of_the_protocol() -> None
     assert fixture.events(CompactionEnd)[0].error_message == (
         "Compaction failed: Nothing to compact (session too small)"
     )
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "pi.coding.compaction.measuring.branch_items",
+        "pi.coding.compaction.execution.prepare",
+        "pi.agent.compaction.compact.serialise",
+        "pi.agent.compaction.compact.fit_carry_over",
+        "pi.agent.compaction.summarise.windows",
+    ],
+)
+async def test_the_work_on_a_long_conversation_does_not_block_the_loop(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fixture = await fixture_with(always)
+    module, _, function = name.rpartition(".")
+    work, threads = getattr(import_module(module), function), list[threading.Thread]()
+
+    def recorded(*arguments: Any, **options: Any) -> Any:
+        threads.append(threading.current_thread())
+        return work(*arguments, **options)
+
+    monkeypatch.setattr(name, recorded)
+    monkeypatch.setattr("pi.base.tasks.LARGE", 0)
+
+    await fixture.compactor.compact(MANUAL)
+
+    assert threads[0] is not threading.main_thread()

@@ -217,7 +217,11 @@ async def test_a_guard_sees_what_a_call_may_do_in_policies_and_in_tool_call(tmp_
         ]
 
 
-@pytest.mark.parametrize("approval", [None, "harmless", lambda arguments: arguments["missing"]])
+@pytest.mark.parametrize(
+    "approval",
+    [None, lambda arguments: "harmless", lambda arguments: arguments["missing"]],
+    ids=["none", "unknown", "failed"],
+)
 async def test_what_a_call_may_do_is_anything_unless_it_is_known(
     tmp_path: Path, approval: Any
 ) -> None:

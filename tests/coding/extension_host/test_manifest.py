@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from pi.coding.extension_host.discovery.finding import unsupported_api
 from pi.coding.extension_host.discovery.manifest import (
     SUPPORTED_APIS,
     Manifest,
     ToolManifest,
     read_manifest,
-    unsupported_api,
 )
 from pi.coding.extension_host.errors import ExtensionError
 

@@ -99,3 +99,18 @@ async def test_a_broken_consent_file_accepts_nothing(tmp_path: Path) -> None:
 
     assert (await offer(host, None))[1] == AgentUse()
     assert "Cannot read the consent file" in reports[0]
+
+
+async def test_a_broken_consent_file_is_reported_once_and_does_not_end_the_question(
+    tmp_path: Path,
+) -> None:
+    reports: list[str] = []
+    host = machine(tmp_path, reports)
+    put(tmp_path / ".pi/agent/consent.json", "{broken once")
+
+    results = [await offer(host, Answering(USE.label, USE.label)) for _ in range(2)]
+
+    assert [accepted for accepted, _ in results] == [False, False]
+    (line,) = reports
+    assert "consent.json" in line
+    assert "Repair it, or remove it" in line

@@ -14,15 +14,12 @@ from msgspec.structs import fields
 import pi
 from pi.base.records import Record
 from pi.batteries.status_engine.config import SETTING, declare
-from pi.batteries.web_search.providers.table import PROVIDERS
+from pi.batteries.web_search.providers import PROVIDERS
 from pi.cli.settings_check import SECTIONS, TOOLS
 from pi.coding.compaction.options import BUILT_IN_STRATEGIES
 from pi.coding.runtime.session.compaction import Strategies
-from pi.coding.settings.table import (
+from pi.coding.settings.setting import (
     FOR_THE_FIRST_FRAME,
-    SETTINGS,
-    WITHOUT_EFFECT,
-    WRITTEN_BY_PI,
     Setting,
     choice,
     group,
@@ -30,6 +27,7 @@ from pi.coding.settings.table import (
     number,
     switch,
 )
+from pi.coding.settings.table import SETTINGS, WITHOUT_EFFECT, WRITTEN_BY_PI
 from pi.coding.settings.values import GLOBAL_ONLY
 from pi.coding.tools.registry import built_in_tools
 from pi.modes.interactive.early_settings import EarlySettings

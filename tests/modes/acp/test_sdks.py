@@ -1,4 +1,4 @@
-"""The official SDKs as clients; ``scripts/oracles`` installs them."""
+"""The official SDKs and acpx as clients; ``scripts/oracles`` installs them."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ pytestmark = pytest.mark.full
 HERE = Path(__file__).parent
 ORACLES = HERE.parents[2] / ".oracles"
 NODE_SDK = ORACLES / "node" / "node_modules" / "@agentclientprotocol" / "sdk"
+ACPX = ORACLES / "node" / "node_modules" / ".bin" / "acpx"
 PYTHON = ORACLES / "python" / "bin" / "python"
 BETA = [{"oldText": "beta", "newText": "BETA"}]
 TASKS = [{"op": "init", "list": [{"phase": "Work", "items": ["read", "write"]}]}]
@@ -97,6 +98,35 @@ async def test_the_typescript_sdk_drives_a_session(tmp_path: Path, program: Any)
     if not NODE_SDK.exists():
         pytest.skip("needs scripts/oracles")
     check(await run_client(tmp_path, node, str(HERE / "sdk_client.mjs")))
+
+
+async def test_acpx_drives_a_session(tmp_path: Path, program: Any) -> None:
+    """A client for the command line that others have written."""
+    program("node", "acpx as a client")
+    if not ACPX.exists():
+        pytest.skip("needs scripts/oracles")
+    agent = f"{sys.executable} -m pi acp --model mock/mock-r"
+    words = ("--format", "json", "--json-strict", "--timeout", "50", "--agent", agent)
+    answers = [thinks("Hm.", "Hel", "lo"), calls("edit", path="a.txt", edits=BETA), says("done")]
+    async with model_server(answers) as models:
+        await models.allow(EVERYTHING)
+        home = ReplayHome(tmp_path / "lab", models.url)
+        home.write_settings({"permissions": {"mode": "ask"}})
+        seen = []
+        for policy, prompt in ("--deny-all", "hello"), ("--approve-all", "edit"):
+            client = await asyncio.create_subprocess_exec(
+                *(str(ACPX), policy, *words, "exec", prompt),
+                cwd=home.project,
+                stdout=asyncio.subprocess.PIPE,
+                env={"HOME": str(home.home), "PATH": os.environ["PATH"]},
+            )
+            output, _ = await asyncio.wait_for(client.communicate(), 60)
+            assert client.returncode == 0
+            seen.append(output.decode())
+    assert '"agent_thought_chunk"' in seen[0]
+    assert '"stopReason":"end_turn"' in seen[0]
+    assert '"session/request_permission"' in seen[1]
+    assert (home.project / "a.txt").read_text() == "alpha\nBETA\ngamma\n"
 
 
 def test_the_schema_is_the_published_one() -> None:

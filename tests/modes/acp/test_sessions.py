@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pi.modes.acp.updates import tool_title
 from tests.base.processes.children import exists
 from tests.modes.acp.editor import EVERYTHING, Editor, editing, words
 from tests.modes.golden.model_answers import Answer
@@ -309,3 +310,20 @@ async def test_what_the_mode_refuses_on_the_command_line(tmp_path: Path) -> None
     async with editing(tmp_path, arguments=("--continue",)) as editor:
         assert await editor.peer.ended() == 1
         assert "--continue is not supported in ACP mode" in editor.peer.errors
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "title"),
+    [
+        ("bash", {"command": "ls\n-l"}, "`ls -l`"),
+        ("ssh", {"host": "box", "command": "rm x"}, "ssh box rm x"),
+        ("ssh", {"host": "box", "action": "read", "remotePath": "/x"}, "ssh read box /x"),
+        ("gh", {"action": "issue_view", "number": 7}, "gh issue_view #7"),
+        ("read", {"path": "a.txt"}, "read a.txt"),
+        ("todo", {"command": 3}, "todo"),
+    ],
+)
+def test_the_title_of_a_call_shows_where_it_acts(
+    name: str, arguments: dict[str, object], title: str
+) -> None:
+    assert tool_title(name, arguments) == title

@@ -45,6 +45,16 @@ def test_a_row_that_the_pane_has_wrapped_stays_in_one_piece() -> None:
     assert find_end_of_history(seen, ROWS, at(30)) == HistoryMatch(before(32), 1)
 
 
+def test_what_follows_the_last_letter_of_a_wrapped_row_is_not_written_again() -> None:
+    rows = [*ROWS[:31], "first words, and a word,", *ROWS[32:]]
+    seen = tape([*rows[:31], "first words, and a wor", "d,", *rows[32:]], 9)
+
+    found = find_end_of_history(seen, rows, at(30))
+
+    assert found is not None
+    assert (found.place.tail, found.top) == (",", 1)
+
+
 def test_blank_rows_at_the_end_of_history_count() -> None:
     rows = [*ROWS[:30], "", "", *ROWS[30:]]
     place = UnwrappedText(rows).place(32)

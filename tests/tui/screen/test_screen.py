@@ -6,6 +6,7 @@ import pytest
 
 from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.component import CURSOR_MARKER
+from pi.tui.screen.emitters import ERASE_NEXT_ROWS
 from pi.tui.screen.pane_match import PaneText
 from pi.tui.screen.rows import Layer
 from pi.tui.screen.screen import Frame, Repaint, Screen
@@ -302,3 +303,36 @@ def test_every_frame_in_a_pane_ends_with_a_size_query() -> None:
         written.append(shown.written.endswith("\x1b[18t"))
 
     assert written == [True, False, True]
+
+
+JOINED = "\u3000"
+"""What makes an empty row go on in the next one."""
+
+
+@pytest.mark.parametrize(("boundary", "joins"), [(2, 4), (1, 0)])
+def test_empty_rows_of_a_resized_pane_become_one_line_unless_rows_still_come(
+    boundary: int, joins: int
+) -> None:
+    screen = Screen(20, 9, strict=True, in_pane=True)
+    before = Frame(("one", "two", "editor", "footer"), boundary, 2)
+    screen.paint(before)
+    pane = PaneText(rows=[*before.rows, *[""] * 5], width=15, height=9)
+    screen.resize_in_place(15, 9, grown=before.rows, pane=pane)
+
+    assert screen.paint(before, repaint=Repaint.WINDOW).count(JOINED) == joins
+
+
+def test_joined_rows_are_separate_again_before_something_is_written_there() -> None:
+    screen = Screen(20, 9, strict=True, in_pane=True)
+    rows = ("one", "two", "editor", "footer")
+    screen.paint(Frame(rows, 2, 2))
+    pane = PaneText(rows=[*rows, *[""] * 5], width=15, height=9)
+    screen.resize_in_place(15, 9, grown=rows, pane=pane)
+    screen.paint(Frame(rows, 2, 2), repaint=Repaint.WINDOW)
+    typed = screen.paint(Frame(("one", "two", "editor!", "footer"), 2, 2))
+    more = screen.paint(Frame(("one", "two", "and three", "editor!", "footer"), 3, 3))
+    left = screen.leave()
+
+    assert ERASE_NEXT_ROWS not in typed
+    assert more.count(ERASE_NEXT_ROWS) == 1
+    assert ERASE_NEXT_ROWS not in left  # once is enough

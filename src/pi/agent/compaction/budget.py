@@ -16,7 +16,12 @@ from pi.ai.messages import (
     ToolResultMessage,
     UserMessage,
 )
-from pi.ai.transcript import CHARACTERS_PER_TOKEN, counted_tokens, message_tokens
+from pi.ai.transcript import (
+    CHARACTERS_PER_TOKEN,
+    counted_tokens,
+    estimated_tokens,
+    message_tokens,
+)
 from pi.base.records import Record, replace
 
 Tokens: TypeAlias = Annotated[int, Meta(ge=0, le=2**53 - 1)]
@@ -65,7 +70,7 @@ def context_tokens(messages: Sequence[Message], *, compacted: int = 0) -> int:
     outdated.
     """
     reported = reported_tokens(messages[compacted:])
-    return sum(map(message_tokens, messages)) if reported is None else reported
+    return estimated_tokens(messages) if reported is None else reported
 
 
 def reported_tokens(messages: Sequence[Message]) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import msgspec
 from msgspec import UNSET, UnsetType, field
@@ -31,6 +32,7 @@ from pi.agent.compaction.text import (
 from pi.ai.messages import Json, Usage
 from pi.ai.models.model import Model
 from pi.base.records import Record
+from pi.base.tasks import off_loop
 
 NO_NOTES = "Nothing in this part of the conversation needs notes."
 TURN_CONTEXT = "**Turn Context (split turn):**"
@@ -118,11 +120,13 @@ async def compact(
     ``model`` is the model that ``ask`` calls: its window limits the size of a request.
     """
     summariser = Summariser(ask, model, settings, "compaction")
-    replaced = preparation.replaced_tokens
+    known = len(preparation.history)
+    replaced = await off_loop(lambda: preparation.replaced_tokens, known)
     notes = await _notes(preparation, summariser, replaced)
-    carried = fit_carry_over(
-        preparation.carry_over, preparation.files, preparation.carry_over_tokens
+    fitting = partial(
+        fit_carry_over, preparation.carry_over, preparation.files, preparation.carry_over_tokens
     )
+    carried = await off_loop(fitting, known)
     summary = "\n\n".join(filter(None, (notes, carried.text)))
     if estimate_tokens(summary) > replaced:
         raise CompactionFailed(
@@ -145,8 +149,10 @@ async def compact(
 async def _notes(preparation: Preparation, summariser: Summariser, most_tokens: int) -> str:
     """Return notes on the history and, if a turn is split, on its beginning."""
     earlier = without_blocks(preparation.previous_summary)
+    # Seconds for 200,000 messages.
+    said = await off_loop(partial(serialise, preparation.history), len(preparation.history))
     history = await summariser.notes(
-        serialise(preparation.history),
+        said,
         "history",
         previous=earlier,
         guidance=preparation.guidance,

@@ -21,6 +21,7 @@ from pi.ai.messages import AssistantMessage, Context, Usage, UserMessage, add_us
 from pi.ai.models.model import Model
 from pi.ai.transcript import ROOM_FOR_ERROR, SMALLEST_ANSWER
 from pi.base.records import Record
+from pi.base.tasks import off_loop
 
 
 def size(text: str) -> int:
@@ -232,7 +233,7 @@ class Summariser:
         while room >= MIN_WINDOW * BYTES_PER_TOKEN:
             try:
                 notes = previous
-                for part in windows(texts, room):
+                for part in await off_loop(partial(windows, texts, room), len(texts)):
                     notes = await self._usable(part, kind, notes, guidance, most_tokens)
                 return notes
             except _TooLong:

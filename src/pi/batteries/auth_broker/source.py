@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 
 from pi.batteries.auth_broker.accounts import choose, in_pool, needs_renewal
-from pi.batteries.auth_broker.client import BrokerClient
+from pi.batteries.auth_broker.client import BrokerClient, SnapshotCache
 from pi.batteries.auth_broker.configuration import BrokerConfig
 from pi.batteries.auth_broker.protocol import (
     AccountUsage,
@@ -17,7 +17,6 @@ from pi.batteries.auth_broker.protocol import (
     Limit,
     SharedAccount,
 )
-from pi.batteries.auth_broker.snapshot_cache import SnapshotCache
 from pi.extension import (
     Access,
     AuthUnavailable,

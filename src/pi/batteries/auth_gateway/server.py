@@ -11,8 +11,14 @@ from typing import Protocol
 import msgspec
 from aiohttp import web
 
-from pi.batteries.auth_gateway.failures import UnknownModel, problem_of
-from pi.batteries.auth_gateway.formats import FORMATS, Format, listed, retry_after
+from pi.batteries.auth_gateway.formats import (
+    FORMATS,
+    Format,
+    UnknownModel,
+    listed,
+    problem_of,
+    retry_after,
+)
 from pi.extension import (
     AssistantMessage,
     Clock,

@@ -38,7 +38,7 @@ _STATUS_LINE = re.compile(rb"HTTP/[\d.]+ (\d{3})")
 _NEXT = re.compile(r'<[^<>]*>\s*;[^,]*\brel="?next\b')
 
 
-class Query(Record):
+class ApiRequest(Record):
     """A request to the API."""
 
     path: str
@@ -57,7 +57,7 @@ class Query(Record):
         return f"{self.path}?{urlencode(given)}" if given else self.path
 
 
-class Reply(Record):
+class ApiReply(Record):
     """An answer of the API."""
 
     status: int
@@ -68,10 +68,10 @@ class Reply(Record):
     """Whether the body was longer than what is read."""
 
 
-class Transport(Protocol):
+class ApiTransport(Protocol):
     """How requests reach a host."""
 
-    async def send(self, query: Query) -> Reply:
+    async def send(self, query: ApiRequest) -> ApiReply:
         """The answer, whatever its status. Raises ``ToolFailed`` if there is none."""
         ...
 
@@ -79,13 +79,13 @@ class Transport(Protocol):
 class GitHubClient:
     """Requests to one host, with its failures explained."""
 
-    def __init__(self, transport: Transport, host: str, now: float) -> None:
+    def __init__(self, transport: ApiTransport, host: str, now: float) -> None:
         self._transport = transport
         self._host = host
         self._now = now
         """Seconds since 1970, for the end of a rate limit."""
 
-    async def json(self, query: Query) -> Any:
+    async def json(self, query: ApiRequest) -> Any:
         """The answer as JSON. Raises ``ToolFailed``."""
         reply = await self._ok(query)
         if reply.cut:
@@ -95,13 +95,13 @@ class GitHubClient:
         except (ValueError, RecursionError) as error:
             raise ToolFailed(f"The answer of {self._host} is not JSON.") from error
 
-    async def text(self, query: Query) -> tuple[str, bool]:
+    async def text(self, query: ApiRequest) -> tuple[str, bool]:
         """The answer as text, and whether it was cut off."""
         reply = await self._ok(query)
         return reply.body.decode("utf-8", "replace"), reply.cut
 
     async def rows(
-        self, query: Query, limit: int, *, within: str = "", page: int = 1
+        self, query: ApiRequest, limit: int, *, within: str = "", page: int = 1
     ) -> tuple[list[Json], bool]:
         """The first ``limit`` objects of a list, and whether there are more.
 
@@ -112,14 +112,16 @@ class GitHubClient:
         size = min(limit, PER_PAGE)
         for number in range(page, page + MAX_PAGES):
             asked = {**query.parameters, "per_page": size, "page": number}
-            reply = await self._ok(Query(path=query.path, parameters=asked, accept=query.accept))
+            reply = await self._ok(
+                ApiRequest(path=query.path, parameters=asked, accept=query.accept)
+            )
             found += self._objects(reply, within)
             more = bool(_NEXT.search(reply.headers.get("link", "")))
             if len(found) >= limit or not more:
                 return found[:limit], more or len(found) > limit
         return found, True
 
-    def _objects(self, reply: Reply, within: str) -> list[Json]:
+    def _objects(self, reply: ApiReply, within: str) -> list[Json]:
         try:
             value = json.loads(reply.body)
         except (ValueError, RecursionError) as error:
@@ -130,14 +132,14 @@ class GitHubClient:
             raise ToolFailed(f"The answer of {self._host} is not a list.")
         return [each for each in value if isinstance(each, dict)]
 
-    async def _ok(self, query: Query) -> Reply:
+    async def _ok(self, query: ApiRequest) -> ApiReply:
         reply = await self._transport.send(query)
         if 200 <= reply.status < 300:
             return reply
         raise ToolFailed(explain(reply, query, self._host, self._now))
 
 
-def explain(reply: Reply, query: Query, host: str, now: float) -> str:
+def explain(reply: ApiReply, query: ApiRequest, host: str, now: float) -> str:
     """What a failed answer means, and what to do."""
     said = _message(reply.body)
     answered = f"{host} answered with status {reply.status}{f': {said}' if said else ''}."
@@ -173,7 +175,7 @@ def explain(reply: Reply, query: Query, host: str, now: float) -> str:
     return f"{answered} {advice}".strip()
 
 
-def _waiting(reply: Reply, now: float) -> str:
+def _waiting(reply: ApiReply, now: float) -> str:
     after = reply.headers.get("retry-after", "")
     if after.isdigit():
         return f"Wait {int(after[:6])} seconds."
@@ -212,7 +214,7 @@ class TokenTransport:
         self._token = token
         self._seconds = seconds
 
-    async def send(self, query: Query) -> Reply:
+    async def send(self, query: ApiRequest) -> ApiReply:
         """The answer. Another host that it redirects to does not get the token."""
         headers = {
             "Accept": query.accept,
@@ -236,7 +238,7 @@ class TokenTransport:
                 ) as response,
             ):
                 body = await response.read_prefix(limit + 1)
-                return Reply(
+                return ApiReply(
                     status=response.status,
                     headers=dict(response.headers),
                     body=body[:limit],
@@ -259,7 +261,7 @@ class ProgramTransport:
         self._environ = environ
         self._seconds = seconds
 
-    async def send(self, query: Query) -> Reply:
+    async def send(self, query: ApiRequest) -> ApiReply:
         """The answer that gh prints."""
         words = ["gh", "api", "--hostname", self._host, "--method", query.method, "--include"]
         words += ["--header", f"Accept: {query.accept}"]
@@ -282,7 +284,7 @@ class ProgramTransport:
             said = one_line(done.stderr.strip() or done.stdout.strip())[:300]
             raise ToolFailed(f"gh failed: {said or f'exit code {done.code}'}")
         limit = MAX_JSON if query.accept == JSON else MAX_TEXT
-        return Reply(
+        return ApiReply(
             status=reply.status,
             headers=reply.headers,
             body=reply.body[:limit],
@@ -304,7 +306,7 @@ def gh_environment(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: environ[name] for name in _FOR_GH if name in environ} | quiet
 
 
-def parse_included(output: bytes) -> Reply | None:
+def parse_included(output: bytes) -> ApiReply | None:
     """The answer that ``gh api --include`` prints; ``None`` if it printed none."""
     begin = _STATUS_LINE.match(output)
     if begin is None:
@@ -313,7 +315,7 @@ def parse_included(output: bytes) -> Reply | None:
     lines = head.decode("utf-8", "replace").split("\n")[1:]
     pairs = (line.partition(":") for line in lines)
     headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
-    return Reply(status=int(begin[1]), headers=headers, body=body)
+    return ApiReply(status=int(begin[1]), headers=headers, body=body)
 
 
 def head_lines(output: bytes) -> int:
@@ -321,7 +323,7 @@ def head_lines(output: bytes) -> int:
     return output.partition(b"\r\n\r\n")[0].count(b"\r\n") + 2
 
 
-def _late(query: Query, seconds: float) -> str:
+def _late(query: ApiRequest, seconds: float) -> str:
     text = f"GitHub did not answer within {seconds:g} s."
     if query.method != "GET":
         text += " Look whether it was done before you try again."

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from urllib.parse import quote
 
 from pi.batteries.github import texts
-from pi.batteries.github.client import DIFF, GitHubClient, Query, words
+from pi.batteries.github.client import DIFF, ApiRequest, GitHubClient, words
 from pi.batteries.github.places import Repository
 from pi.extension import Json, Meta, Record, ToolFailed, replace
 
@@ -66,7 +66,7 @@ class GhParams(Record):
     page: Annotated[int, Meta(ge=1, le=1000, description="Where a list continues")] = 1
 
 
-class Outcome(Record):
+class GitHubResult(Record):
     """The result of an action."""
 
     text: str
@@ -88,15 +88,15 @@ class Operations:
         """Returns the current branch of the project."""
         self._base = f"repos/{quote(repository.owner, safe='')}/{quote(repository.name, safe='')}"
 
-    async def perform(self, params: GhParams) -> Outcome:
+    async def perform(self, params: GhParams) -> GitHubResult:
         """Do one action. Raises ``ToolFailed``."""
-        act: Callable[[GhParams], Awaitable[Outcome]] = getattr(self, f"_{params.action}")
+        act: Callable[[GhParams], Awaitable[GitHubResult]] = getattr(self, f"_{params.action}")
         return await act(params)
 
     async def prepare(self, params: GhParams) -> tuple[GhParams, Json]:
         """Complete the arguments of a write, and look at what it changes, before the user is asked.
 
-        Nobody can agree to the merge of "number 7": the title and the commit belong to it.
+        The user cannot agree to the merge of "number 7": the title and the commit belong to it.
         """
         _check(params)
         if params.action in ("issue_create", "pr_create"):
@@ -104,7 +104,7 @@ class Operations:
                 return params, {}
             head = params.head or await self._branch()
             base = params.base or texts.line(
-                (await self._client.json(Query(path=self._base))).get("default_branch")
+                (await self._client.json(ApiRequest(path=self._base))).get("default_branch")
             )
             return replace(params, head=head, base=base), {}
         kind = "pulls" if params.action == "pr_merge" else "issues"
@@ -113,62 +113,64 @@ class Operations:
 
     # Repositories and issues ----------------------------------------------------------------------
 
-    async def _repo_view(self, params: GhParams) -> Outcome:
-        return Outcome(text=texts.repository(await self._object(Query(path=self._base))))
+    async def _repo_view(self, params: GhParams) -> GitHubResult:
+        return GitHubResult(text=texts.repository(await self._object(ApiRequest(path=self._base))))
 
-    async def _issue_list(self, params: GhParams) -> Outcome:
+    async def _issue_list(self, params: GhParams) -> GitHubResult:
         given = {"state": params.state, "labels": words(params.labels)}
         rows, more = await self._client.rows(
             self._at("issues", **given), params.limit, page=params.page
         )
         # Pull requests are issues for this part of the API.
         issues = [row for row in rows if not row.get("pull_request")]
-        return Outcome(text=texts.listed(issues, "issues", params.page, more=more))
+        return GitHubResult(text=texts.listed(issues, "issues", params.page, more=more))
 
-    async def _issue_view(self, params: GhParams) -> Outcome:
+    async def _issue_view(self, params: GhParams) -> GitHubResult:
         number = _number(params)
         row = await self._object(self._at(f"issues/{number}"))
         comments, more = await self._comments(number, params)
-        return Outcome(text=texts.issue(row, comments, more=more), subject=_subject(row))
+        return GitHubResult(text=texts.issue(row, comments, more=more), subject=_subject(row))
 
-    async def _issue_search(self, params: GhParams) -> Outcome:
+    async def _issue_search(self, params: GhParams) -> GitHubResult:
         return await self._search(params, "is:issue", "issues")
 
-    async def _pr_search(self, params: GhParams) -> Outcome:
+    async def _pr_search(self, params: GhParams) -> GitHubResult:
         return await self._search(params, "is:pr", "pull requests")
 
-    async def _search(self, params: GhParams, kind: str, what: str) -> Outcome:
+    async def _search(self, params: GhParams, kind: str, what: str) -> GitHubResult:
         if not params.query.strip():
             raise ToolFailed(f"{params.action} needs a query.")
         query = params.query.strip()
         query += "" if _KIND.search(query) else f" {kind}"
         query += "" if _SCOPED.search(query) else f" repo:{self._repository.full_name}"
-        asked = Query(path="search/issues", parameters={"q": query})
+        asked = ApiRequest(path="search/issues", parameters={"q": query})
         rows, more = await self._client.rows(asked, params.limit, within="items", page=params.page)
-        return Outcome(text=texts.listed(rows, what, params.page, more=more), subject=params.query)
+        return GitHubResult(
+            text=texts.listed(rows, what, params.page, more=more), subject=params.query
+        )
 
-    async def _issue_create(self, params: GhParams) -> Outcome:
+    async def _issue_create(self, params: GhParams) -> GitHubResult:
         labels = {"labels": list(params.labels)} if params.labels else {}
         sent: Json = {"title": params.title, "body": params.body, **labels}
         return await self._write("issues", sent, "Created the issue", "POST")
 
-    async def _issue_comment(self, params: GhParams) -> Outcome:
+    async def _issue_comment(self, params: GhParams) -> GitHubResult:
         path = f"issues/{_number(params)}/comments"
         return await self._write(path, {"body": params.body}, "Added a comment", "POST")
 
     _pr_comment = _issue_comment
 
-    async def _issue_close(self, params: GhParams) -> Outcome:
+    async def _issue_close(self, params: GhParams) -> GitHubResult:
         sent: Json = {"state": "closed", "state_reason": params.reason}
         return await self._write(f"issues/{_number(params)}", sent, "Closed the issue", "PATCH")
 
-    async def _issue_reopen(self, params: GhParams) -> Outcome:
+    async def _issue_reopen(self, params: GhParams) -> GitHubResult:
         sent: Json = {"state": "open"}
         return await self._write(f"issues/{_number(params)}", sent, "Reopened the issue", "PATCH")
 
     # Pull requests --------------------------------------------------------------------------------
 
-    async def _pr_list(self, params: GhParams) -> Outcome:
+    async def _pr_list(self, params: GhParams) -> GitHubResult:
         head = params.head
         if head and ":" not in head:  # otherwise GitHub ignores the filter
             head = f"{self._repository.owner}:{head}"
@@ -176,26 +178,26 @@ class Operations:
         rows, more = await self._client.rows(
             self._at("pulls", **given), params.limit, page=params.page
         )
-        return Outcome(text=texts.listed(rows, "pull requests", params.page, more=more))
+        return GitHubResult(text=texts.listed(rows, "pull requests", params.page, more=more))
 
-    async def _pr_view(self, params: GhParams) -> Outcome:
+    async def _pr_view(self, params: GhParams) -> GitHubResult:
         number = _number(params)
         row = await self._object(self._at(f"pulls/{number}"))
         comments, more = await self._comments(number, params)
-        return Outcome(text=texts.pull(row, comments, more=more), subject=_subject(row))
+        return GitHubResult(text=texts.pull(row, comments, more=more), subject=_subject(row))
 
-    async def _pr_diff(self, params: GhParams) -> Outcome:
+    async def _pr_diff(self, params: GhParams) -> GitHubResult:
         path = f"{self._base}/pulls/{_number(params)}"
-        text, cut = await self._client.text(Query(path=path, accept=DIFF))
+        text, cut = await self._client.text(ApiRequest(path=path, accept=DIFF))
         text += "\n[The diff is longer: see pr_files.]" if cut else ""
-        return Outcome(text=text or "No changes.", subject=f"#{params.number}")
+        return GitHubResult(text=text or "No changes.", subject=f"#{params.number}")
 
-    async def _pr_files(self, params: GhParams) -> Outcome:
+    async def _pr_files(self, params: GhParams) -> GitHubResult:
         asked = self._at(f"pulls/{_number(params)}/files")
         rows, more = await self._client.rows(asked, params.limit, page=params.page)
-        return Outcome(text=texts.files(rows, more=more), subject=f"#{params.number}")
+        return GitHubResult(text=texts.files(rows, more=more), subject=f"#{params.number}")
 
-    async def _pr_reviews(self, params: GhParams) -> Outcome:
+    async def _pr_reviews(self, params: GhParams) -> GitHubResult:
         path = f"pulls/{_number(params)}"
         reviews, more = await self._client.rows(
             self._at(f"{path}/reviews"), params.limit, page=params.page
@@ -204,9 +206,9 @@ class Operations:
             self._at(f"{path}/comments"), params.limit, page=params.page
         )
         text = texts.reviews(reviews, comments, more=more or also)
-        return Outcome(text=text, subject=f"#{params.number}")
+        return GitHubResult(text=text, subject=f"#{params.number}")
 
-    async def _pr_checks(self, params: GhParams) -> Outcome:
+    async def _pr_checks(self, params: GhParams) -> GitHubResult:
         sha = params.ref
         if params.number is not None:
             row = await self._object(self._at(f"pulls/{params.number}"))
@@ -218,9 +220,9 @@ class Operations:
             self._at(f"{commit}/check-runs"), max(params.limit, 100), within="check_runs"
         )
         status = await self._object(self._at(f"{commit}/status"))
-        return Outcome(text=texts.checks(sha, runs, status, more=more), subject=sha[:10])
+        return GitHubResult(text=texts.checks(sha, runs, status, more=more), subject=sha[:10])
 
-    async def _pr_create(self, params: GhParams) -> Outcome:
+    async def _pr_create(self, params: GhParams) -> GitHubResult:
         sent: Json = {
             "title": params.title,
             "body": params.body,
@@ -230,19 +232,19 @@ class Operations:
         }
         return await self._write("pulls", sent, "Created the pull request", "POST")
 
-    async def _pr_review(self, params: GhParams) -> Outcome:
+    async def _pr_review(self, params: GhParams) -> GitHubResult:
         sent: Json = {"event": params.event.upper(), "body": params.body}
         return await self._write(f"pulls/{_number(params)}/reviews", sent, "Added a review", "POST")
 
-    async def _pr_close(self, params: GhParams) -> Outcome:
+    async def _pr_close(self, params: GhParams) -> GitHubResult:
         path = f"pulls/{_number(params)}"
         return await self._write(path, {"state": "closed"}, "Closed the pull request", "PATCH")
 
-    async def _pr_reopen(self, params: GhParams) -> Outcome:
+    async def _pr_reopen(self, params: GhParams) -> GitHubResult:
         path = f"pulls/{_number(params)}"
         return await self._write(path, {"state": "open"}, "Reopened the pull request", "PATCH")
 
-    async def _pr_merge(self, params: GhParams) -> Outcome:
+    async def _pr_merge(self, params: GhParams) -> GitHubResult:
         # ``ref`` is the commit that the user has agreed to: GitHub refuses to merge another.
         sent: Json = {"merge_method": params.method, "sha": params.ref}
         path = f"pulls/{_number(params)}/merge"
@@ -250,24 +252,24 @@ class Operations:
 
     # Workflow runs --------------------------------------------------------------------------------
 
-    async def _run_list(self, params: GhParams) -> Outcome:
+    async def _run_list(self, params: GhParams) -> GitHubResult:
         asked = self._at("actions/runs", branch=params.head, head_sha=params.ref)
         rows, more = await self._client.rows(
             asked, params.limit, within="workflow_runs", page=params.page
         )
-        return Outcome(text=texts.runs(rows, params.page, more=more))
+        return GitHubResult(text=texts.runs(rows, params.page, more=more))
 
-    async def _run_view(self, params: GhParams) -> Outcome:
+    async def _run_view(self, params: GhParams) -> GitHubResult:
         path = f"actions/runs/{_run(params)}"
         row = await self._object(self._at(path))
         text = f"{texts.run(row)}\n{texts.jobs(await self._jobs(path))}"
-        return Outcome(text=text, subject=params.run)
+        return GitHubResult(text=text, subject=params.run)
 
-    async def _run_logs(self, params: GhParams) -> Outcome:
+    async def _run_logs(self, params: GhParams) -> GitHubResult:
         rows = await self._jobs(f"actions/runs/{_run(params)}")
         failed = [row for row in rows if row.get("conclusion") in texts.FAILED]
         if not failed:
-            return Outcome(
+            return GitHubResult(
                 text=f"No job of this run failed.\n{texts.jobs(rows)}", subject=params.run
             )
         shown, whole = [texts.jobs(failed)], []
@@ -275,7 +277,7 @@ class Operations:
             path = f"{self._base}/actions/jobs/{row.get('id')}/logs"
             name = f"## Log of {texts.line(row.get('name'))}"
             try:
-                text, cut = await self._client.text(Query(path=path, accept="text/plain"))
+                text, cut = await self._client.text(ApiRequest(path=path, accept="text/plain"))
             except ToolFailed as error:  # logs expire; those of the other jobs may be there
                 shown.append(f"{name}\n\n{error.message}")
                 continue
@@ -286,14 +288,14 @@ class Operations:
             shown.append(f"{name}\n\n{start}{text[-MAX_LOG:]}{note}")
         if len(failed) > MAX_LOGS:
             shown.append(f"[{len(failed) - MAX_LOGS} more failed jobs]")
-        return Outcome(text="\n\n".join(shown), whole="\n\n".join(whole), subject=params.run)
+        return GitHubResult(text="\n\n".join(shown), whole="\n\n".join(whole), subject=params.run)
 
     # Requests -------------------------------------------------------------------------------------
 
-    def _at(self, path: str, **parameters: Any) -> Query:
-        return Query(path=f"{self._base}/{path}", parameters=parameters)
+    def _at(self, path: str, **parameters: Any) -> ApiRequest:
+        return ApiRequest(path=f"{self._base}/{path}", parameters=parameters)
 
-    async def _object(self, query: Query) -> Json:
+    async def _object(self, query: ApiRequest) -> Json:
         value = await self._client.json(query)
         if not isinstance(value, dict):
             raise ToolFailed("The answer of GitHub has an unknown form.")
@@ -309,10 +311,10 @@ class Operations:
 
     async def _write(
         self, path: str, sent: Json, what: str, method: Literal["POST", "PATCH", "PUT"]
-    ) -> Outcome:
-        query = Query(path=f"{self._base}/{path}", method=method, body=sent)
+    ) -> GitHubResult:
+        query = ApiRequest(path=f"{self._base}/{path}", method=method, body=sent)
         text = texts.written(await self._object(query), what)
-        return Outcome(text=text, subject=text)
+        return GitHubResult(text=text, subject=text)
 
 
 def _check(params: GhParams) -> None:

@@ -191,8 +191,8 @@ def checks(sha: str, runs: Sequence[Json], status: Json, *, more: bool) -> str:
         app = line(at(run, "app", "name"), 50)
         title = line(at(run, "output", "title"), 200)
         job = line(run.get("details_url"), 300)
-        told = f": {title}" if title else ""
-        rows.append(f"{conclusion} {line(run.get('name'))} ({app}){told} {job}".rstrip())
+        shown = f": {title}" if title else ""
+        rows.append(f"{conclusion} {line(run.get('name'))} ({app}){shown} {job}".rstrip())
     for each in _objects(status.get("statuses")):
         state = line(each.get("state"), 30)
         failed += state in FAILED

@@ -15,12 +15,12 @@ from pi.extension import (
     sanitise_keeping_style,
 )
 from pi.tui.input.keys import matches_key
-from pi.tui.text.width import truncate_to_width
+from pi.tui.widgets.frame import FRAME_ROWS, framed_rows
 
 COLLAPSED_ROWS = 5
 COLOURS = {"running": "accent", "completed": "success", "failed": "error", "cancelled": "warning"}
 MAX_OUTPUT_ROWS = 15
-HINT = "↑↓ select · c cancel · Escape closes"
+HINT = "↑↓ select · c cancel the job · Escape close"
 
 
 def job(call: ToolView, options: ViewOptions, theme: Theme) -> list[str]:
@@ -72,19 +72,19 @@ class JobsScreen:
     def render(self, width: int) -> list[str]:
         """All jobs, and the end of the output of the selected one."""
         found: Sequence[JobInfo] = self._jobs.list()
-        rows = [self._theme.fg("accent", "Background jobs")]
+        rows = []
         for index, each in enumerate(found):
-            mark = "❯ " if index == self._selected else "  "
+            mark = self._theme.fg("accent", "→ ") if index == self._selected else "  "
             state = self._theme.fg(COLOURS[each.state], f"{each.state:<9}")
-            rows.append(f"{mark}{each.id:<8} {state} {one_line(each.command)}")
+            rows.append(f"{mark}{each.id:<8}  {state}  {one_line(each.command)}")
+        height: int = self._tui.terminal.size.rows
         output = self._jobs.read(found[self._selected].id)
         lines = sanitise_keeping_style(output.text).rstrip("\n").split("\n")
-        room = min(MAX_OUTPUT_ROWS, max(3, self._tui.terminal.size.rows - len(rows) - 6))
-        rows += ["", *lines[-room:]]
+        room = min(MAX_OUTPUT_ROWS, max(3, height - len(rows) - FRAME_ROWS))
+        rows += ["", *(f"  {line}" for line in lines[-room:])]
         if output.full_output_path:
-            rows.append(self._theme.fg("dim", f"All of it: {output.full_output_path}"))
-        rows += ["", self._theme.fg("dim", HINT)]
-        return [truncate_to_width(row, width) for row in rows]
+            rows.append(self._theme.fg("dim", f"  All of it: {output.full_output_path}"))
+        return framed_rows(self._theme, "Background jobs", rows, HINT, width=width, height=height)
 
     def handle_input(self, data: str) -> None:
         """Select, cancel or close."""

@@ -15,11 +15,12 @@ from pi.extension import (
     sanitise_keeping_style,
 )
 from pi.tui.input.keys import matches_key
-from pi.tui.text.width import truncate_to_width
+from pi.tui.text.wrap import wrap_text
+from pi.tui.widgets.frame import FRAME_ROWS, framed_rows
 
 COLLAPSED_ROWS = 8
 COLOURS = {"ready": "success", "starting": "accent", "failed": "error", "stopped": "dim"}
-HINT = "↑↓ scroll · r restart all · Escape closes"
+HINT = "↑↓ scroll · r restart all · Escape close"
 
 
 def call(view: ToolView, options: ViewOptions, theme: Theme) -> list[str]:
@@ -55,6 +56,10 @@ def _folded(rows: Sequence[str], options: ViewOptions, theme: Theme) -> list[str
     return [*rows[:COLLAPSED_ROWS], theme.fg("dim", f"… {hidden} more lines")]
 
 
+def _counted(documents: int) -> str:
+    return f"{documents} {'document' if documents == 1 else 'documents'}"
+
+
 class LanguageServersScreen:
     """The running servers, then all known ones with their programs."""
 
@@ -84,33 +89,32 @@ class LanguageServersScreen:
     def render(self, width: int) -> list[str]:
         """States and roots of the running servers; what is installed below."""
         theme = self._theme
-        rows = [theme.fg("accent", "Language servers")]
+        rows: list[str] = []
         running = self._status()["servers"]
         for each in running:
             rows += self._server(each)
         if not running:
-            rows.append(
-                theme.fg("dim", "None has been started: the first write or query does that.")
-            )
+            about = "None is running: the first write or query starts one."
+            rows += [theme.fg("muted", row) for row in wrap_text(about, max(width - 2, 1))]
         rows += ["", *self._installed(len(rows))]
-        rows += ["", theme.fg("dim", HINT)]
-        return [truncate_to_width(row, width) for row in rows]
+        height = self._tui.terminal.size.rows
+        return framed_rows(theme, "Language servers", rows, HINT, width=width, height=height)
 
     def _server(self, server: Json) -> list[str]:
         state = self._theme.fg(COLOURS[server["state"]], f"{server['state']:<9}")
         memory = f" · {server['memory'] // 2**20} MB" if server["memory"] else ""
-        head = f"{server['server']:<20} {state} {server['documents']} documents{memory}"
+        head = f"{server['server']:<20} {state} {_counted(server['documents'])}{memory}"
         rows = [head, self._theme.fg("dim", f"  {one_line(server['root'])}")]
         if more := server["problem"] if server["state"] == "failed" else server["progress"]:
             rows.append(f"  {one_line(more)}")
         return rows
 
     def _installed(self, used: int) -> list[str]:
-        room = max(3, self._tui.terminal.size.rows - used - 8)
+        room = max(3, self._tui.terminal.size.rows - used - FRAME_ROWS)
         self._top = max(0, min(self._top, len(self._known) - room))
         rows = []
         for name, program, install in self._known[self._top : self._top + room]:
-            text = one_line(program) if program else self._theme.fg("dim", f"missing: {install}")
+            text = one_line(program) if program else self._theme.fg("dim", f"not found: {install}")
             rows.append(f"{name:<20} {text}")
         return rows
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sized
 from typing import Any, Protocol
 
 from pi.batteries.mcp.definitions import Configured
 from pi.batteries.mcp.session import SessionMcp
 from pi.extension import CommandContext, PiError, Theme, one_line
 from pi.tui.input.keys import matches_key
-from pi.tui.text.width import truncate_to_width
+from pi.tui.widgets.frame import FRAME_ROWS, framed_rows
 
 COLOURS = {
     "ready": "success",
@@ -18,7 +18,10 @@ COLOURS = {
     "login": "warning",
     "idle": "muted",
 }
-HINT = "↑↓ select · Tab tools/log · r reconnect · t test · e on/off · a log in · R reload · Esc"
+HINT = (
+    "↑↓ select · Tab tools or log · r reconnect · t test · e switch on or off · a log in · "
+    "R read the configuration again · Escape close"
+)
 MIN_ROWS = 4
 REFRESH_SECONDS = 0.5
 
@@ -54,6 +57,10 @@ async def show_servers(commands: Actions, session: SessionMcp, ctx: CommandConte
     await ctx.ui.custom(make)
 
 
+def _counted(found: Sized, noun: str) -> str:
+    return f"{len(found)} {noun if len(found) == 1 else f'{noun}s'}"
+
+
 class ServersScreen:
     """The list of servers, and the details of the selected one."""
 
@@ -85,27 +92,29 @@ class ServersScreen:
     def render(self, width: int) -> list[str]:
         """All servers, and the details of the selected one."""
         found, theme = self._session.configured, self._theme
-        rows = [theme.fg("accent", "MCP servers")]
+        rows: list[str] = []
         if not found:
             rows += ["No servers are configured.", "/mcp add <name> <command or address> adds one."]
         self._selected = max(0, min(self._selected, len(found) - 1))
         for index, each in enumerate(found):
-            mark = "❯ " if index == self._selected else "  "
+            mark = theme.fg("accent", "→ ") if index == self._selected else "  "
             rows.append(f"{mark}{one_line(each.name):<20} {self._state(each)}")
         if found:
-            rows += ["", *self._details(found[self._selected], len(rows))]
+            rows += ["", *(f"  {row}" for row in self._details(found[self._selected], len(rows)))]
         if self._note:
             rows += ["", theme.fg("warning", self._note)]
-        rows += ["", theme.fg("dim", HINT)]
-        return [truncate_to_width(row, width) for row in rows]
+        height = self._tui.terminal.size.rows
+        return framed_rows(theme, "MCP servers", rows, HINT, width=width, height=height)
 
     def _state(self, each: Configured) -> str:
         server = self._session.server(each.name)
         used = server is not None and server.configured == each
         colour = COLOURS[server.state] if server is not None and used else "dim"
-        text = self._theme.fg(colour, one_line(self._commands.state(each)))
+        # What failed stands below the list, with room for the whole sentence.
+        failed = server is not None and used and server.state == "failed"
+        text = self._theme.fg(colour, "failed" if failed else one_line(self._commands.state(each)))
         if server is not None and used and server.offer.is_known:
-            text += self._theme.fg("dim", f" · {len(server.offer.current.tools)} tools")
+            text += self._theme.fg("dim", f" · {_counted(server.offer.current.tools, 'tool')}")
         return text
 
     def _details(self, each: Configured, above: int) -> list[str]:
@@ -119,7 +128,7 @@ class ServersScreen:
             rows.append(theme.fg("dim", one_line(f"{about} · protocol {server.info.version}")))
         if server.error is not None:
             rows.append(theme.fg("error", one_line(server.error.explain())))
-        room = max(MIN_ROWS, self._tui.terminal.size.rows - above - len(rows) - 8)
+        room = max(MIN_ROWS, self._tui.terminal.size.rows - above - len(rows) - FRAME_ROWS - 2)
         if self._shows_log:
             lines = [one_line(line) for line in server.lines][-room:]
             return [*rows, "", theme.fg("muted", "Log"), *(lines or ["empty"])]
@@ -129,7 +138,7 @@ class ServersScreen:
         ]
         more = [theme.fg("dim", f"… {len(tools) - room} more")] if len(tools) > room else []
         lists = server.offer.current
-        counts = f"{len(lists.prompts)} prompts · {len(lists.resources)} resources"
+        counts = f"{_counted(lists.prompts, 'prompt')} · {_counted(lists.resources, 'resource')}"
         title = theme.fg("muted", f"Tools · {counts}")
         return [*rows, "", title, *(tools[:room] or ["none known"]), *more]
 

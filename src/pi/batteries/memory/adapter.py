@@ -6,8 +6,15 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal
 
-from pi.batteries.memory.notes import MAX_NOTES, Note, Notes, Scope, content_of, note_folders
-from pi.batteries.memory.search import search
+from pi.batteries.memory.notes import (
+    MAX_NOTES,
+    Note,
+    Notes,
+    Scope,
+    content_of,
+    note_folders,
+    search,
+)
 from pi.extension import (
     CheckResult,
     CommandContext,
@@ -230,7 +237,7 @@ class SessionMemory:
         for scope, folder in self.notes.folders.items():
             count = sum(note.scope == scope for note in self.notes.all())
             level: Literal["note", "missing"] = "missing" if count >= MAX_NOTES else "note"
-            text = f"{count} notes of the {scope} in {folder}"
+            text = f"{count} note{'' if count == 1 else 's'} of the {scope} in {folder}"
             yield CheckResult(level=level, topic="memory", text=text)
 
 
@@ -254,5 +261,6 @@ def overview(notes: Notes) -> str:
 
 
 def _begin(note: Note) -> str:
-    text = " ".join(note.text.split())
+    """The begin of what a note says beyond its title, which often is its first line."""
+    text = " ".join(note.text.split()).removeprefix(note.title.rstrip("…")).strip()
     return text if len(text) <= 80 else f"{text[:79]}…"

@@ -1,10 +1,11 @@
-"""Notes as Markdown files: one folder for the user, one for each project."""
+"""Notes as Markdown files: one folder for the user, one for each project; full-text search."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -20,6 +21,10 @@ MAX_TEXT = 8_000
 MAX_FILE = 256 * 1024
 """Bytes of a file that is read; a larger one is not a note."""
 MAX_TITLE = 80
+MOST_WORDS = 32
+"""Words of a search."""
+TITLE_WEIGHT = 5.0
+_WORDS = re.compile(r"\w+")
 _HEADING = re.compile(r"^#+\s*(.+)$", re.MULTILINE)
 
 
@@ -165,3 +170,32 @@ def _free_path(folder: Path, title: str) -> Path:
     while (path := folder / (f"{slug}.md" if number == 1 else f"{slug}-{number}.md")).exists():
         number += 1
     return path
+
+
+def search(notes: Sequence[Note], query: str, most: int) -> list[Note]:
+    """Return the notes that contain words of ``query``, the best first.
+
+    Word forms and the beginnings of words match, accents and case do not matter. The index is in
+    memory and made from the files, so that a note that was edited or deleted leaves no copy.
+    """
+    import sqlite3  # deferred: most sessions search nothing
+
+    words = _WORDS.findall(query)[:MOST_WORDS]
+    if not words or not notes:
+        return []
+    with closing(sqlite3.connect(":memory:")) as index:
+        index.execute(
+            "CREATE VIRTUAL TABLE note USING fts5(title, text,"
+            " tokenize='porter unicode61 remove_diacritics 2')"
+        )
+        index.executemany(
+            "INSERT INTO note(rowid, title, text) VALUES (?, ?, ?)",
+            ((at, note.title, note.text) for at, note in enumerate(notes)),
+        )
+        # Quoted, so that a word such as NOT is a word; a star also finds longer words.
+        match = " OR ".join(f'"{word}"*' for word in words)
+        rows = index.execute(
+            "SELECT rowid FROM note WHERE note MATCH ? ORDER BY bm25(note, ?, 1.0) LIMIT ?",
+            (match, TITLE_WEIGHT, most),
+        )
+        return [notes[row] for (row,) in rows]

@@ -30,7 +30,7 @@ COMPACT = "Approve and compact"
 REFINE = "Refine"
 OPTIONS = (
     Option(label=APPROVE, description="carry out the plan in this conversation"),
-    Option(label=CLEAR, description="carry it out in a new session that knows only the plan"),
+    Option(label=CLEAR, description="in a new session that knows only the plan"),
     Option(label=COMPACT, description="summarise the conversation first"),
     Option(label=REFINE, description="say what to change; plan mode stays on"),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pi.batteries.rewind.recorder import Recorder, RecordingPolicy, size_text
+from pi.batteries.rewind.recorder import Recorder, RecordingPolicy
 from pi.batteries.rewind.settings import SETTINGS, read_limits
 from pi.extension import (
     CheckResult,
@@ -69,6 +69,8 @@ def _tier(ctx: ExtensionContext, call: ToolCall) -> str:
 
 async def _check_store(recorder: Recorder, ctx: ExtensionContext) -> list[CheckResult]:
     """Remove what is too old, and report what is left."""
+    from pi.batteries.rewind.preview import size_text  # deferred: most sessions go on
+
     store = recorder.store
     pruned = await recorder.run(store.prune)
     size = await recorder.run(store.size)

@@ -15,13 +15,16 @@ from pi.batteries.rewind.history import History
 from pi.batteries.rewind.journal import Point, Scope
 from pi.batteries.rewind.preview import (
     PointRow,
+    coverage_text,
     diff_lines,
     file_row,
+    files_text,
     row_text,
+    size_text,
     summary,
     title,
 )
-from pi.batteries.rewind.recorder import ENTRY, Recorder, coverage_text, point_data, size_text
+from pi.batteries.rewind.recorder import ENTRY, Recorder, point_data
 from pi.batteries.rewind.restoring import Interrupted, Plan, make_plan
 from pi.extension import (
     CommandContext,
@@ -258,8 +261,7 @@ class RewindCommands:
         data = {"action": kind, "to": plan.point.id, "session": history.session.id, "scope": scope}
         # An entry at the new place: without one, the session would open at its old end again.
         await self._pi.append_entry(ENTRY, data)
-        count = "1 file" if len(steps) == 1 else f"{len(steps)} files"
-        done = f"{count} restored" if scope != "conversation" else ""
+        done = f"{files_text(len(steps))} restored" if scope != "conversation" else ""
         stayed = f"{kept} left as they are" if kept else ""
         undo = "/redo takes it back." if kind == "rewind" else ""
         parts = [part for part in (done, stayed, moved) if part]
@@ -338,9 +340,9 @@ class RewindCommands:
         self, history: History, intent: Interrupted, ctx: CommandContext
     ) -> Literal["finish", "undo"] | None:
         changed = await self._recorder.run(restoring.conflicts, history, intent)
-        left = f" {len(changed)} files were changed since then; they stay." if changed else ""
-        count = len(intent.restoration.files)
-        text = f"A rewind of {count} files was interrupted.{left}"
+        since = f" Changed since then, and left as they are: {files_text(len(changed))}."
+        count = files_text(len(intent.restoration.files))
+        text = f"A rewind of {count} was interrupted.{since if changed else ''}"
         if ctx.mode in ("print", "json"):
             if ctx.flags.get("yes"):
                 return "finish"

@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pi.batteries.rewind.journal import (
     Author,
@@ -23,7 +23,8 @@ from pi.batteries.rewind.journal import (
     read_header,
 )
 from pi.batteries.rewind.packs import Packs, drop_unused
-from pi.batteries.rewind.scan import Scan, Scanner
+from pi.batteries.rewind.scan import Scan
+from pi.batteries.rewind.scan_process import ProjectScanner
 from pi.batteries.rewind.states import (
     UNSAVED,
     FileState,
@@ -33,7 +34,7 @@ from pi.batteries.rewind.states import (
     read_path,
     stamp_of,
 )
-from pi.batteries.rewind.store import Store, keys, read_index, sweep
+from pi.batteries.rewind.store import Store, in_slices, keys, read_index, sweep
 from pi.extension import FileLock, FileLocked, PiError, Record, replace, replace_file
 
 NO_STAMP: Stamp = (-1, 0, 0, 0, 0)
@@ -88,6 +89,7 @@ class History:
         refused: str = "",
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
         step: Callable[[str], None] = lambda name: None,
+        ask_scanner: Callable[[Any], Any] | None = None,
     ) -> None:
         self.root = Path(os.path.realpath(root))
         self.store = store
@@ -105,7 +107,7 @@ class History:
         header = JournalHeader(session=session.id, root=str(self.root), file=session.file)
         self.journal = Journal(self.folder.journal(session.id), header)
         self.packs = Packs(self.folder.packs, self._run, self._reserve)
-        self._scanner = Scanner(self.root, max_files=self._limits.max_files)
+        self._scanner = ProjectScanner(self.root, max_files=self._limits.max_files, ask=ask_scanner)
         self._last_scan: Scan | None = None
         self._known: dict[str, Known] = {}
         self._cache: dict[str, Known] = {}
@@ -156,7 +158,7 @@ class History:
         head = {"session": self.session.id, "leftOut": sorted(self._scanner.left_out)}
         rows = ([path, each.stamp, each.state.encode()] for path, each in self._known.items())
         # Line by line: encoding all of it in one call would block the event loop for 0.1 s.
-        lines = [json.dumps(head), *map(json.dumps, rows), ""]
+        lines = [json.dumps(head), *map(json.dumps, in_slices(rows)), ""]
         data = "\n".join(lines).encode()
         if self._reserve(len(data)):
             replace_file(self.folder.index, data)
@@ -167,7 +169,7 @@ class History:
             head, rows = read_index(self.folder.index)
             known = {
                 path: Known(_stamp(stamp), state)
-                for path, stamp, encoded in rows
+                for path, stamp, encoded in in_slices(rows)
                 if (state := decode_state(encoded)) is not None
             }
             is_mine = head["session"] == self.session.id
@@ -181,7 +183,7 @@ class History:
         }
         if is_mine:
             self._known, self._has_baseline, self._is_index_saved = known, True, True
-            self._scanner.left_out |= left_out
+            self._scanner.left_out.update(left_out)
         else:
             self._cache = known
 
@@ -198,11 +200,11 @@ class History:
         seen = self._scan()
         changes: list[PathChange] = []
         known = self._known
-        for path, stamp in seen.items():
+        for path, stamp in in_slices(seen.items()):
             old = known.get(path)
             if old is None or old.stamp != stamp:
                 changes += self._update(path, stamp)
-        for path in [path for path in known if path not in seen]:
+        for path in known.keys() - seen.keys():
             # Only what is really gone was removed: a scan leaves out more than that.
             if not (os.path.lexists(self.path_of(path)) and self._is_direct(path)):
                 changes.append(PathChange(path=path, old=known[path].state, new=None))
@@ -233,7 +235,8 @@ class History:
     def _scan(self) -> dict[str, Stamp]:
         seen: dict[str, Stamp] = {}
         if not self.refused:
-            scan = self._last_scan = self._scanner.scan()
+            expected = max(len(self._known), len(self._cache))
+            scan = self._last_scan = self._scanner.scan(expected=expected)
             seen = dict(scan.stamps)  # the scanner keeps its own
         for path in self._extra:
             if path not in seen:

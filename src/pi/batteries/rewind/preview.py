@@ -1,13 +1,12 @@
-"""Points and changes as text: rows for points and files, and the differences of files."""
+"""Points, changes and coverage as text: rows for points and files, and the differences of files."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from pi.batteries.rewind.history import History
+from pi.batteries.rewind.history import Coverage, History
 from pi.batteries.rewind.journal import Point
-from pi.batteries.rewind.recorder import size_text
 from pi.batteries.rewind.restoring import Plan, PlannedFile
 from pi.batteries.rewind.states import FileState
 from pi.extension import Record, one_line
@@ -29,8 +28,14 @@ class PointRow(Record):
 
 def row_text(row: PointRow) -> str:
     """A point in one line."""
-    changed = f"{row.files} files, {size_text(row.bytes)}" if row.files else "no changes"
-    return f"{clock_text(row.point.time_ms)}  {title(row.point):<50}  {changed}"
+    return f"{clock_text(row.point.time_ms)}  {title(row.point):<50}  {changed_text(row)}"
+
+
+def changed_text(row: PointRow) -> str:
+    """What has changed after a point."""
+    if not row.files:
+        return "no changes"
+    return f"{files_text(row.files)}, {size_text(row.bytes)}"
 
 
 def clock_text(time_ms: int) -> str:
@@ -142,3 +147,52 @@ def _text(history: History, state: FileState | None) -> str | None:
 def _harmless(line: str) -> str:
     """A line that changes nothing but its own row of a terminal."""
     return "".join(char if char.isprintable() else "·" for char in line.replace("\t", "    "))
+
+
+# Coverage and sizes ------------------------------------------------------------------------------
+
+
+def coverage_text(found: Coverage) -> str:
+    """What is covered, in one line."""
+    if found.refused:
+        why = f"{found.refused[:1].upper()}{found.refused[1:]}"
+        rest = "only files that edit and write change can be restored, not what commands change."
+        return f"{why}, so {rest}"
+    missing = [
+        *_counted(
+            found.left_out, "folder beyond rewind.maxFiles", "folders beyond rewind.maxFiles"
+        ),
+        *_counted(found.too_large, "file larger than rewind.maxFileBytes"),
+        *_counted(found.over_budget, "file beyond rewind.maxBytes or rewind.storeBytes"),
+        *_counted(found.unreadable, "folder that cannot be read", "folders that cannot be read"),
+        *([f"pipes and devices: {found.special}"] if found.special else []),
+        *([f"ignored files and folders: {found.ignored}"] if found.ignored else []),
+    ]
+    text = f"Covers {files_text(found.files)}, {size_text(found.bytes)}"
+    return f"{text}. Not covered: {'; '.join(missing)}." if missing else f"{text}."
+
+
+def _counted(names: Iterable[str], one: str, many: str = "") -> list[str]:
+    names = list(names)
+    if not names:
+        return []
+    shown = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+    what = one if len(names) == 1 else many or one.replace("file", "files", 1)
+    return [f"{len(names):,} {what} ({shown})"]
+
+
+def size_text(size: int) -> str:
+    """A size for people."""
+    if size < 1024:
+        return f"{size} B"
+    amount = float(size)
+    for unit in ("KiB", "MiB", "GiB"):
+        amount /= 1024
+        if amount < 1023.95 or unit == "GiB":
+            break
+    return f"{amount:.1f} {unit}"
+
+
+def files_text(count: int) -> str:
+    """A number of files."""
+    return "1 file" if count == 1 else f"{count:,} files"

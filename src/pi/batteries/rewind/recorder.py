@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import CancelledError
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -31,6 +32,7 @@ from pi.extension import (
     ToolResult,
     UserCommandEndEvent,
     UserCommandStartEvent,
+    WorkerProcess,
     replace,
 )
 
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     # Deferred: nothing is saved before the first prompt.
     from concurrent.futures import ThreadPoolExecutor
 
-    from pi.batteries.rewind.history import Coverage, History
+    from pi.batteries.rewind.history import History
     from pi.batteries.rewind.journal import Author
     from pi.batteries.rewind.restoring import Interrupted
     from pi.batteries.rewind.settings import StoreLimits
@@ -51,6 +53,8 @@ FRESH_SECONDS = 0.25
 
 So a series of commands takes one scan each, and not two.
 """
+SCAN_SECONDS = 120.0
+"""A process that does not answer in this time is given up, and its scans run in the thread."""
 OTHER_WORK = ("user ", "work ")
 """Begin the names of what runs beside the tool calls."""
 UNTRUSTED = "the project is not trusted"
@@ -66,6 +70,7 @@ class Recorder:
         self._history: History | None = None
         self._thread: ThreadPoolExecutor | None = None
         self._point: asyncio.Task[None] | None = None
+        self._scanner: WorkerProcess | None = None
         self._captures: set[asyncio.Task[Any]] = set()
         self._running: dict[str, str] = {}
         """The calls that may change files, with what they do."""
@@ -118,7 +123,23 @@ class Recorder:
             session,
             refused=refused_root(ctx.cwd, home) or refused,
             now_ms=self._pi.scope.clock.now_ms,
+            ask_scanner=partial(self._ask_scanner, asyncio.get_running_loop()),
         )
+
+    def _ask_scanner(self, loop: asyncio.AbstractEventLoop, request: Any) -> Any:
+        """Ask the process that scans large projects; called in the thread of the session."""
+        from pi.batteries.rewind.scan_process import FUNCTION, ScannerLost
+
+        if self._scanner is None:
+            self._scanner = WorkerProcess(self._pi, FUNCTION, kind="scanner")
+        asking = self._scanner.ask(request, seconds=SCAN_SECONDS)
+        try:
+            answers = asyncio.run_coroutine_threadsafe(asking, loop).result()
+        except (PiError, CancelledError) as error:
+            raise ScannerLost(str(error)) from error
+        if not answers:
+            raise ScannerLost("it does not answer")
+        return answers[0]
 
     def _open(self, history: History, parent: str) -> History:
         from pi.batteries.rewind.restoring import learn_interrupted
@@ -146,6 +167,9 @@ class Recorder:
         if self._thread is not None:
             self._thread.shutdown(wait=False)
             self._thread = None
+        if self._scanner is not None:
+            await self._scanner.stop()
+            self._scanner = None
 
     # Points and captures --------------------------------------------------------------------------
 
@@ -248,6 +272,8 @@ class Recorder:
         self._has_reported = True
         found = await self.run(history.coverage)
         if found.refused or found.left_out or found.over_budget:
+            from pi.batteries.rewind.preview import coverage_text  # deferred: seldom said
+
             text = coverage_text(found)
             if self._pi.context.has_ui:
                 self._pi.context.ui.notify(f"Rewind: {text[:1].lower()}{text[1:]}", "warning")
@@ -331,47 +357,6 @@ def point_data(entry: Entry) -> dict[str, Any] | None:
     if isinstance(entry, Custom) and entry.custom_type == ENTRY and isinstance(entry.data, dict):
         return entry.data
     return None
-
-
-def coverage_text(found: Coverage) -> str:
-    """What is covered, in one line."""
-    if found.refused:
-        why = f"{found.refused[:1].upper()}{found.refused[1:]}"
-        rest = "only files that edit and write change can be restored, not what commands change."
-        return f"{why}, so {rest}"
-    missing = [
-        *_counted(
-            found.left_out, "folder beyond rewind.maxFiles", "folders beyond rewind.maxFiles"
-        ),
-        *_counted(found.too_large, "file larger than rewind.maxFileBytes"),
-        *_counted(found.over_budget, "file beyond rewind.maxBytes or rewind.storeBytes"),
-        *_counted(found.unreadable, "folder that cannot be read", "folders that cannot be read"),
-        *([f"{found.special} pipes and devices"] if found.special else []),
-        *([f"{found.ignored} ignored files and folders"] if found.ignored else []),
-    ]
-    text = f"Covers {found.files:,} files, {size_text(found.bytes)}"
-    return f"{text}. Not covered: {'; '.join(missing)}." if missing else f"{text}."
-
-
-def _counted(names: Iterable[str], one: str, many: str = "") -> list[str]:
-    names = list(names)
-    if not names:
-        return []
-    shown = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
-    what = one if len(names) == 1 else many or one.replace("file", "files", 1)
-    return [f"{len(names):,} {what} ({shown})"]
-
-
-def size_text(size: int) -> str:
-    """A size for people."""
-    if size < 1024:
-        return f"{size} B"
-    amount = float(size)
-    for unit in ("KiB", "MiB", "GiB"):
-        amount /= 1024
-        if amount < 1023.95 or unit == "GiB":
-            break
-    return f"{amount:.1f} {unit}"
 
 
 def _is_name(text: str) -> bool:

@@ -65,12 +65,13 @@ class Scan:
 class Scanner:
     """Scans one project again and again. Blocks."""
 
-    def __init__(self, root: Path, *, max_files: int) -> None:
+    def __init__(self, root: Path, *, max_files: int, has_scanned: bool = False) -> None:
         self._root = root
         self._max_files = max_files
+        self._has_scanned = has_scanned
+        """Whether the project may have grown beyond the limit since it was scanned first."""
         self.left_out: set[str] = set()
         """Folders beyond the limit, with a slash at the end."""
-        self._has_scanned = False
         self._rules: dict[str, tuple[Stamp, Rules]] = {}
         """By path of the ignore file."""
         self._before: dict[str, Stamp] = {}

@@ -5,15 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pi.batteries.rewind.preview import PointRow, file_row, row_text, summary
+from pi.batteries.rewind.preview import (
+    PointRow,
+    changed_text,
+    clock_text,
+    file_row,
+    summary,
+    title,
+)
 from pi.batteries.rewind.restoring import Plan
 from pi.extension import Theme
 from pi.tui.input.keys import matches_key
 from pi.tui.text.width import truncate_to_width
+from pi.tui.text.wrap import wrap_text
+from pi.tui.widgets.frame import FRAME_ROWS, framed_rows
 
-POINTS_HINT = "↑↓ select · Enter shows what would change · Escape closes"
-PREVIEW_HINT = "↑↓ scroll · Enter goes on, nothing is changed yet · Escape changes nothing"
+POINTS_HINT = "Enter show what would change · ↑↓ select · Escape close"
+PREVIEW_HINT = "Enter choose what to restore · ↑↓ scroll · Escape cancel"
 MAX_FILES_SHOWN = 100
+NARROW = 60
+"""Columns below which the time of a point is left out, so that its prompt can be read."""
 COLOURS = {"+": "toolDiffAdded", "-": "toolDiffRemoved", "@": "muted"}
 
 
@@ -28,9 +39,13 @@ class _Screen:
     def invalidate(self) -> None:
         """Nothing is cached."""
 
+    def _framed(self, title: str, rows: Sequence[str], hints: str, width: int) -> list[str]:
+        height: int = self._tui.terminal.size.rows
+        return framed_rows(self._theme, title, rows, hints, width=width, height=height)
+
     def _room(self, used: int) -> int:
         rows: int = self._tui.terminal.size.rows
-        return max(3, rows - used - 8)
+        return max(3, rows - used - FRAME_ROWS)
 
 
 class PointsScreen(_Screen):
@@ -52,18 +67,23 @@ class PointsScreen(_Screen):
 
     def render(self, width: int) -> list[str]:
         """The points around the selected one."""
-        theme, room = self._theme, self._room(4)
+        theme, room = self._theme, self._room(2)
         first = max(0, min(self._selected - room // 2, len(self._rows) - room))
-        lines = [theme.fg("accent", "Rewind to before")]
+        lines: list[str] = []
         for index, row in enumerate(self._rows[first : first + room], first):
             is_selected = index == self._selected
-            text = f"{'❯ ' if is_selected else '  '}{row_text(row)}"
-            lines.append(theme.fg("accent", text) if is_selected else text)
+            changed = changed_text(row)
+            arrow, time = "→ " if is_selected else "  ", clock_text(row.point.time_ms)
+            time = f"{time}  " if width >= NARROW else ""
+            left = f"{arrow}{time}{title(row.point)}"
+            left = truncate_to_width(left, max(width - len(changed) - 4, 20), "…", pad=True)
+            left = theme.fg("accent", left) if is_selected else left
+            lines.append(f"{left}  {theme.fg('dim', changed)}")
         hidden = len(self._rows) - room
         if hidden > 0:
             lines.append(theme.fg("dim", f"  {self._selected + 1} of {len(self._rows)}"))
-        lines += ["", theme.fg("dim", self._about), theme.fg("dim", POINTS_HINT)]
-        return [truncate_to_width(line, width) for line in lines]
+        lines += ["", *(theme.fg("muted", row) for row in wrap_text(self._about, width - 2))]
+        return self._framed("Rewind to before", lines, POINTS_HINT, width)
 
     def handle_input(self, data: str) -> None:
         """Select or close."""
@@ -97,18 +117,16 @@ class PreviewScreen(_Screen):
 
     def render(self, width: int) -> list[str]:
         """What is in view."""
-        theme, room = self._theme, self._room(3)
+        theme, room = self._theme, self._room(1)
         self._top = max(0, min(self._top, len(self._lines) - room))
         shown = self._lines[self._top : self._top + room]
-        title = theme.fg("accent", f"Files: {summary(self._plan)}")
         rest = len(self._lines) - self._top - len(shown)
         more = [theme.fg("dim", f"… {rest} more lines")] if rest > 0 else []
-        lines = [title, *shown, *more, "", theme.fg("dim", PREVIEW_HINT)]
-        return [truncate_to_width(line, width) for line in lines]
+        return self._framed(f"Files: {summary(self._plan)}", [*shown, *more], PREVIEW_HINT, width)
 
     def handle_input(self, data: str) -> None:
         """Scroll, go on or close."""
-        page = self._room(3)
+        page = self._room(1)
         if any(matches_key(data, key) for key in ("escape", "ctrl+c")):
             self._done(None)
         elif matches_key(data, "enter"):

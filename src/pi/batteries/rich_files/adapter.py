@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pi.batteries.rich_files.archive_handler import ArchiveHandler
-from pi.batteries.rich_files.conflict_handler import ConflictHandler
+from pi.batteries.rich_files.conflicts import ConflictHandler
 from pi.batteries.rich_files.database_handler import DatabaseHandler
 from pi.batteries.rich_files.documents import DocumentReader
 from pi.extension import ExtensionAPI, FileChange, FileWrite, FileWritten, ToolFailed, replace

@@ -164,4 +164,4 @@ class Sandbox:
         yield f"Network: {'allowed' if policy.network else 'off'}"
         yield f"Writable: {', '.join(map(str, policy.writable))}"
         yield f"Read-only inside: {', '.join(self._shown(path) for path in policy.protected)}"
-        yield f"Outside of it: {', '.join(self._pi.settings.get('sandbox.exclude'))}"
+        yield f"Not in the sandbox: {', '.join(self._pi.settings.get('sandbox.exclude'))}"

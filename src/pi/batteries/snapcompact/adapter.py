@@ -34,8 +34,6 @@ SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
     ("snapcompact.systemPrompt", bool, False, "send the system prompt as pictures"),
     ("snapcompact.toolResults", bool, False, "send long tool results as pictures"),
 )
-MOST_MISSING = 0.05
-"""Part of the characters that may have no glyph."""
 
 
 def extension(pi: ExtensionAPI) -> None:
@@ -72,7 +70,7 @@ class SnapStrategy:
             return Declined(why=f"The window of {model.id} is too small for pictures.")
         earlier = earlier_archive(work.previous)
         printed = await asyncio.to_thread(paginate, self._pieces(work, earlier), shape)
-        if printed.missing > MOST_MISSING * max(1, printed.characters):
+        if not printed.is_readable:
             return Declined(why="The font of snapcompact lacks too many of these characters.")
         planned = plan(
             earlier.frames,

@@ -19,6 +19,11 @@ _HUES = (1, 3, 4)
 """Inks of sentences, in turn."""
 _PALETTE = bytes((255, 255, 255, 0, 0, 0, 140, 140, 140, 20, 40, 140, 120, 40, 10))
 _SEPARATOR = "  "
+MOST_MISSING = 0.05
+"""Part of the characters that may have no glyph."""
+LOST_CHARACTERS = 12
+LOST_PART = 0.2
+"""A message that lacks more than both is lost: a few signs or names in it are not."""
 _LITTLE_MEANING = (
     "a an and are as at be been but by can could did do does for from had has have he her his i if"
     " in into is it its me my not of on or our she should so some such than that the their them"
@@ -55,6 +60,14 @@ class Printed(Record):
     pages: tuple[FramePage, ...]
     characters: int
     missing: int
+    has_lost_message: bool = False
+    """Whether a message of the conversation is mostly in a script that the font lacks."""
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether the pictures say what the text says."""
+        is_rare = self.missing <= MOST_MISSING * max(1, self.characters)
+        return is_rare and not self.has_lost_message
 
 
 def paginate(pieces: Sequence[Piece], shape: FrameShape) -> Printed:
@@ -62,9 +75,13 @@ def paginate(pieces: Sequence[Piece], shape: FrameShape) -> Printed:
     texts: list[str] = []
     inks = bytearray()
     missing = 0
+    has_lost = False
     for piece in pieces:
         text, unknown = printable(piece.text + _SEPARATOR)
         missing += unknown
+        # Long results in ASCII must not hide that what the user wrote is gone.
+        is_lost = unknown > max(LOST_CHARACTERS, LOST_PART * len(text))
+        has_lost = has_lost or (is_lost and not piece.is_output)
         texts.append(text)
         for length, ink in _inked(text, shape, is_output=piece.is_output):
             inks += bytes((ink,)) * length
@@ -75,7 +92,12 @@ def paginate(pieces: Sequence[Piece], shape: FrameShape) -> Printed:
         FramePage(lines=tuple(part), text="".join(line.text for line in part).rstrip())
         for part in parts
     ]
-    return Printed(pages=tuple(pages), characters=len(whole.text), missing=missing)
+    return Printed(
+        pages=tuple(pages),
+        characters=len(whole.text),
+        missing=missing,
+        has_lost_message=has_lost,
+    )
 
 
 def _inked(text: str, shape: FrameShape, *, is_output: bool) -> Iterator[tuple[int, int]]:

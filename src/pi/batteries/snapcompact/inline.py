@@ -108,7 +108,7 @@ class InlinePictures:
 def _printed(text: str, shape: FrameShape) -> tuple[Image, ...]:
     dense = NEW_LINE.join(line.rstrip() for line in text.splitlines())
     printed = paginate([Piece(text=dense)], shape)
-    if len(printed.pages) > MOST_PAGES or printed.missing > printed.characters // 20:
+    if len(printed.pages) > MOST_PAGES or not printed.is_readable:
         return ()
     return tuple(draw(page, shape) for page in printed.pages)
 

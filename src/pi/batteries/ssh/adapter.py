@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import unquote
 
@@ -160,9 +161,10 @@ class RemoteHosts:
             known = ", ".join(self.hosts) or "none"
             raise ToolFailed(f"Unknown host {one_line(host)[:100]!r}. Hosts of the user: {known}.")
         get = self._pi.settings.get
+        config: str = get("ssh.configFile", with_project=False)
         target = Target(
             host=host,
-            config_file=get("ssh.configFile", with_project=False),
+            config_file=config and str(Path(config).expanduser()),  # ssh does not expand ~
             connect_seconds=max(1, get("ssh.connectSeconds", with_project=False)),
         )
 

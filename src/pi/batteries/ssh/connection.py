@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from pi.batteries.ssh.scripts import (
     Target,
@@ -26,6 +26,8 @@ MAX_SOCKET = 80
 """Bytes of the name of a socket: systems take about 104, and ssh appends some while it binds it."""
 MARGIN = 10.0
 """Seconds for name resolution and keys, beside those for connecting."""
+ENDING_SECONDS = 2.0
+"""For the end of the shared connection, after a call over it has failed."""
 LOST = 255
 """Exit code of ssh itself."""
 
@@ -54,7 +56,8 @@ class HostConnection:
         self._target = target
         self._scope = scope
         self._opening = asyncio.Lock()
-        self._master: Child | None = None
+        self._end: asyncio.Task[Any] | None = None
+        """Done when the shared connection has ended. ssh may close its output long before."""
         self._master_scope: Scope | None = None
         self._folder: Path | None = None
         self._count = 0
@@ -90,10 +93,16 @@ class HostConnection:
                 tasks.create_task(_feed(child, script.encode(), content))
             end = await child.wait()
         messages = said.result().decode("utf-8", "replace")
-        if end.exit_code == LOST and not await self._is_up():
+        if end.exit_code == LOST and await self._is_lost(messages):
             await self._drop()
             raise ToolFailed(f"The connection to {self.host} was lost. What ran there was ended.")
         return RemoteResult(code=end.exit_code, output=output.result(), said=messages)
+
+    async def _is_lost(self, messages: str) -> bool:
+        """Whether ssh failed, and not a command that ended with the same code."""
+        if self._end is not None and messages.strip():
+            await asyncio.wait({self._end}, timeout=ENDING_SECONDS)
+        return not self._is_up
 
     async def close(self) -> None:
         """End the connection and everything that runs over it."""
@@ -107,7 +116,7 @@ class HostConnection:
     async def _open(self, pi: ExtensionAPI) -> str:
         """The socket of the connection, which is opened if there is none."""
         async with self._opening:
-            if self._master is None or not await self._is_up():
+            if not self._is_up:
                 await self._drop()
                 await self._connect(pi)
             return self._socket
@@ -117,12 +126,9 @@ class HostConnection:
         assert self._folder is not None
         return str(self._folder / str(self._count))
 
-    async def _is_up(self) -> bool:
-        if self._master is None or self._folder is None:
-            return False
-        if self._master.output.at_eof() or self._master.is_gone:
-            return False
-        return Path(self._socket).exists()
+    @property
+    def _is_up(self) -> bool:
+        return self._end is not None and not self._end.done() and Path(self._socket).exists()
 
     async def _connect(self, pi: ExtensionAPI) -> None:
         if self._folder is None:
@@ -158,10 +164,10 @@ class HostConnection:
             messages = (await said).decode("utf-8", "replace")
             await self._drop()
             raise ToolFailed(connection_failure(self.host, messages))
-        self._master = child
+        self._end = self._master_scope.spawn(child.wait(), name="end of ssh")
 
     async def _drop(self) -> None:
-        scope, self._master, self._master_scope = self._master_scope, None, None
+        scope, self._end, self._master_scope = self._master_scope, None, None
         if scope is not None:
             await scope.close()
 

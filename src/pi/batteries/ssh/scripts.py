@@ -181,8 +181,8 @@ mv -f "$t" "$f" || exit {NOT_WRITTEN}
 _CONNECTING = (
     (
         "IDENTIFICATION HAS CHANGED",
-        "The key of {host} is another one than before. Somebody may answer in its place. The user"
-        " has to look into this; do not work around it.",
+        "The key of {host} is another one than before. Another machine may answer in its place."
+        " The user has to look into this; do not work around it.",
     ),
     (
         "host key is known",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from pi.batteries.subagents.history import Histories
 from pi.batteries.subagents.nodes import SIGNS, AgentNode
@@ -20,6 +20,7 @@ from pi.extension import (
 )
 from pi.tui.input.keys import matches_key
 from pi.tui.text.width import truncate_to_width, visible_width
+from pi.tui.widgets.frame import FRAME_ROWS, framed_rows
 from pi.tui.widgets.input import Input
 from pi.tui.widgets.markdown.widget import Markdown
 
@@ -28,10 +29,10 @@ COLOURS = {
     "failed": "error", "cancelled": "warning",
 }  # fmt: skip
 COLLAPSED_ROWS = 12
-HINT = "↑↓ select · Enter transcript · s message · c cancel · Esc closes"
-PAGE_HINT = "↑↓ PgUp PgDn scroll · Esc closes"
-TRANSCRIPT_HINT = "↑↓ PgUp PgDn scroll · s message · c cancel · Esc back"
-SPARE_ROWS = 8
+HINT = "Enter transcript · s message · c cancel the agent · ↑↓ select · Escape close"
+PAGE_HINT = "↑↓ PageUp PageDown scroll · Escape close"
+TRANSCRIPT_HINT = "s message · c cancel the agent · ↑↓ PageUp PageDown scroll · Escape back"
+WRITING_HINT = "Enter send · Escape cancel"
 MIN_ROWS = 4
 
 
@@ -126,7 +127,7 @@ class TextScreen:
         self, title: str, text: str, tui: Any, theme: Theme, done: Callable[[Any], None]
     ) -> None:
         self._title = title
-        self._body = Markdown(text, pad_x=1, pad_y=0)
+        self._body = Markdown(text, pad_x=0, pad_y=0)
         self._tui = tui
         self._theme = theme
         self._done = done
@@ -139,21 +140,23 @@ class TextScreen:
 
     def render(self, width: int) -> list[str]:
         """The title, a page of the text, where it is, and the keys."""
-        lines = self._body.render(width)
+        lines = self._body.render(max(width - 2, 1))
         room = _room(self._tui)
         self._count = max(0, len(lines) - room)
         self._first = min(self._first, self._count)
         shown = lines[self._first : self._first + room]
         last = self._first + len(shown)
         where = f"{self._first + 1}-{last} of {len(lines)}"
-        rows = [
-            " " + self._theme.bold(self._theme.fg("accent", one_line(self._title))),
-            "",
-            *shown,
-            "",
-            " " + self._theme.fg("dim", f"{where} · {PAGE_HINT}"),
-        ]
-        return [truncate_to_width(row, width, "…") for row in rows]
+        height = self._tui.terminal.size.rows
+        return framed_rows(
+            self._theme,
+            one_line(self._title),
+            shown,
+            PAGE_HINT,
+            width=width,
+            height=height,
+            aside=where,
+        )
 
     def handle_input(self, data: str) -> None:
         """Scroll or close."""
@@ -161,6 +164,15 @@ class TextScreen:
             self._done(None)
         else:
             self._first = _scrolled(data, self._first, self._count, _room(self._tui))
+
+
+class _Page(NamedTuple):
+    """What the screen of agents shows."""
+
+    title: str
+    aside: str
+    rows: Sequence[str]
+    hints: str
 
 
 class AgentsScreen:
@@ -211,41 +223,41 @@ class AgentsScreen:
         node = self._node
         if node is not None:
             self._selected = node.id
-        rows = self._transcript(node, width) if self._is_open and node else self._tree(node, width)
+        page = self._transcript(node, width) if self._is_open and node else self._tree(node, width)
+        title, aside, rows, hints = page
         if self._field is not None:
             self._field.focused = True
-            rows += ["", *self._field.render(width)]
-        return [truncate_to_width(row, width, "…") for row in rows]
+            rows = [*rows, "", *self._field.render(max(width - 1, 1))]
+            hints = WRITING_HINT
+        height = self._tui.terminal.size.rows
+        return framed_rows(self._theme, title, rows, hints, width=width, height=height, aside=aside)
 
     # The tree -------------------------------------------------------------------------------------
 
-    def _tree(self, selected: AgentNode | None, width: int) -> list[str]:
+    def _tree(self, selected: AgentNode | None, width: int) -> _Page:
         tree, theme = self._work.tree, self._theme
         nodes = tree.all()
         active = len(tree.active())
-        title = theme.bold(theme.fg("accent", "Agents"))
-        rows = [f" {title}  {theme.fg('dim', f'{active} working · {len(nodes)} in all')}", ""]
         if not nodes:
-            rows += [f" {theme.fg('muted', 'No agent has been started.')}", ""]
-            rows += self._definitions(width)
-            return [*rows, "", f" {theme.fg('dim', 'Esc closes')}"]
+            rows = [theme.fg("muted", "No agent has been started."), ""]
+            return _Page("Agents", "", [*rows, *self._definitions(width)], "Escape close")
         room = max(MIN_ROWS, _room(self._tui) - 5)
         at = nodes.index(selected) if selected in nodes else 0
         first = max(0, min(at - room // 2, len(nodes) - room))
-        rows += [
-            self._row(node, width, is_selected=node is selected)
+        rows = [
+            self._row(node, width - 1, is_selected=node is selected)
             for node in nodes[first : first + room]
         ]
         if selected is not None:
             rows += ["", *self._facts(selected)]
-        return [*rows, "", f" {theme.fg('dim', HINT)}"]
+        return _Page("Agents", f"{active} working · {len(nodes)} in all", rows, HINT)
 
     def _row(self, node: AgentNode, width: int, *, is_selected: bool) -> str:
         theme = self._theme
         sign = theme.fg(COLOURS[node.state], SIGNS[node.state])
         arrow = theme.fg("accent", "→") if is_selected else " "
         name = theme.bold(node.id) if is_selected else node.id
-        left = f" {arrow} {'  ' * _depth(node)}{sign} {name}  {node.activity or node.title}"
+        left = f"{arrow} {'  ' * _depth(node)}{sign} {name}  {node.activity or node.title}"
         tokens, cost = node.total()
         right = f"{node.state}  {short_count(tokens):>6}  ${cost:.3f}"
         space = width - visible_width(right) - 2
@@ -259,33 +271,33 @@ class AgentsScreen:
         facts = [node.agent, node.model, f"{node.requests} {noun}"]
         if self._work.can_continue(node):
             facts.append("parked: takes messages")
-        rows = [f"   {one_line(node.title)}", f"   {' · '.join(each for each in facts if each)}"]
-        rows += [f"   {one_line(note)}" for note in node.notes]
-        rows += [f"   {one_line(node.reason)}"] if node.reason else []
+        rows = [f"  {one_line(node.title)}", f"  {' · '.join(each for each in facts if each)}"]
+        rows += [f"  {one_line(note)}" for note in node.notes]
+        rows += [f"  {one_line(node.reason)}"] if node.reason else []
         return [theme.fg("muted", row) for row in rows]
 
     def _definitions(self, width: int) -> list[str]:
         theme = self._theme
         found = [*self._work.catalog.usable().values()]
         column = max((len(each.name) for each in found), default=0) + 2
-        return [f"   {each.name:<{column}}{theme.fg('muted', each.description)}" for each in found]
+        return [f"  {each.name:<{column}}{theme.fg('muted', each.description)}" for each in found]
 
     # The transcript -------------------------------------------------------------------------------
 
-    def _transcript(self, node: AgentNode, width: int) -> list[str]:
+    def _transcript(self, node: AgentNode, width: int) -> _Page:
         try:
             text = self._histories.text(node)
         except (ToolFailed, OSError) as error:
             text = str(error)
         if self._body[0] != text:
-            self._body = (text, Markdown(text, pad_x=1, pad_y=0))
-        lines = self._body[1].render(width)
+            self._body = (text, Markdown(text, pad_x=0, pad_y=0))
+        lines = self._body[1].render(max(width - 2, 1))
         room = _room(self._tui) - (2 if self._field is not None else 0)
         self._count = max(0, len(lines) - room)
         first = self._count if self._first is None else min(self._first, self._count)
         last = first + len(lines[first : first + room])
-        hint = f"{first + 1}-{last} of {len(lines)} · {TRANSCRIPT_HINT}"
-        return [*lines[first : first + room], "", f" {self._theme.fg('dim', hint)}"]
+        where = f"{first + 1}-{last} of {len(lines)}"
+        return _Page(node.id, where, lines[first : first + room], TRANSCRIPT_HINT)
 
     # Keys -----------------------------------------------------------------------------------------
 
@@ -338,7 +350,7 @@ class AgentsScreen:
 
         placeholder = f"Write to {node.id}"
         self._field = Input(
-            prompt=" > ",
+            prompt="> ",
             placeholder=placeholder,
             placeholder_paint=lambda text: self._theme.fg("dim", text),
             on_submit=submit,
@@ -348,7 +360,7 @@ class AgentsScreen:
 
 def _room(tui: Any) -> int:
     rows: int = tui.terminal.size.rows
-    return max(MIN_ROWS, rows - SPARE_ROWS)
+    return max(MIN_ROWS, rows - FRAME_ROWS)
 
 
 def _depth(node: AgentNode) -> int:

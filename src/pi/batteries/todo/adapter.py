@@ -318,9 +318,10 @@ class SessionTodo:
         return alike[0] if len(alike) == 1 else text
 
     def _list(self, ctx: CommandContext) -> None:
-        phases = self._stored_now()
-        text = to_markdown(phases).strip() if phases else f"The todo list is empty. {USAGE}"
-        ctx.ui.notify(text, "info")
+        if phases := self._stored_now():
+            ctx.write(to_markdown(phases).strip())  # a notice would be one line
+        else:
+            ctx.ui.notify(f"The todo list is empty. {USAGE}", "info")
 
     async def _edit(self, ctx: CommandContext) -> None:
         before = self._stored_now()

@@ -37,7 +37,7 @@ class TodoPanel:
 
     def render(self, width: int) -> list[str]:
         """Return a title and the tasks around the current one; the screen truncates them."""
-        return panel(self._phases, self._theme())
+        return [f" {row}" for row in panel(self._phases, self._theme())]
 
 
 def panel(phases: Phases, theme: Theme) -> list[str]:

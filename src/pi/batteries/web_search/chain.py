@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pi.batteries.web_search.accounts import Accounts
-from pi.batteries.web_search.providers.table import PROVIDERS
+from pi.batteries.web_search.providers import PROVIDERS
 from pi.batteries.web_search.search import (
     MAX_ERROR,
     Account,

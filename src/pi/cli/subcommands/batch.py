@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from pi import __version__
 from pi.ai.models.model import ThinkingLevel
@@ -97,6 +97,8 @@ def _start(
         part=arguments.text("slice"),
         shuffle=None if shuffle is None else _whole(shuffle, "--shuffle"),
     )
+    if tasks and not chosen:
+        raise UsageError("No task is selected.", hint="Check --filter and --slice.")
     folder = BatchFolder(output.absolute())
     options = _session_options(given)
     names = file_names(task.id for task in tasks)
@@ -249,6 +251,8 @@ def _batch_options(given: Mapping[str, Any], arguments: Arguments) -> BatchOptio
     retries, per_worker = number("retries"), number("per_worker")
     if per_worker == 0:
         raise UsageError("--per-worker must be at least 1.")
+    isolation = _one_of(given.get("isolation", "auto"), get_args(Isolation), "--isolation")
+    redo = arguments.text("redo")
     return BatchOptions(
         workers=number("workers"),
         per_worker=BatchOptions().per_worker if per_worker is None else per_worker,
@@ -259,8 +263,8 @@ def _batch_options(given: Mapping[str, Any], arguments: Arguments) -> BatchOptio
             turns=number("turns"),
         ),
         budget=dollars("budget"),
-        isolation=cast(Isolation, given.get("isolation", "auto")),
-        redo=cast("Redo | None", arguments.text("redo")),
+        isolation=cast(Isolation, isolation),
+        redo=None if redo is None else cast(Redo, _one_of(redo, get_args(Redo), "--redo")),
         ray=given.get("ray"),
     )
 
@@ -285,6 +289,14 @@ def _session_options(given: Mapping[str, Any]) -> AgentSessionOptions:
         options["disable_extension_discovery"] = True
     options["trust"] = approval(Arguments(options=dict(given)))
     return options
+
+
+def _one_of(text: str, values: Sequence[str], option: str) -> str:
+    if text not in values:
+        raise UsageError(
+            f"{option} {one_line(text)!r} is unknown.", hint=f"Use {', '.join(values)}."
+        )
+    return text
 
 
 def _whole(text: str, option: str) -> int:

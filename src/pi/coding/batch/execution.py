@@ -264,6 +264,7 @@ class TaskRunner:
         async with created.session as session:
             answer = await session.prompt(task.prompt)
             model = session.model
+        unsaved = session.entries.log.unsaved_reason
         result = replace(
             result,
             answer="" if answer is None else answer.text,
@@ -277,6 +278,9 @@ class TaskRunner:
         if answer.stop_reason in ("error", "aborted"):
             reason = answer.error_message or f"The request was {answer.stop_reason}."
             return replace(result, status="error", error=reason)
+        if unsaved is not None:  # final: the disk is as full for the next attempt, which costs more
+            reason = f"The session could not be saved: {unsaved}."
+            return replace(result, status="error", error=reason, is_final=True)
         return result
 
     def _trust(self, task: BatchTask) -> bool:
@@ -349,5 +353,9 @@ def _existing(path: str, what: str) -> Path:
 
 def _with_error(result: BatchResult, error: Exception) -> BatchResult:
     """Return the result of an attempt that raised; a retry does not change a ``BatchProblem``."""
-    reason = error.explain() if isinstance(error, PiError) else f"{type(error).__name__}: {error}"
+    reason = f"{type(error).__name__}: {error}"
+    if isinstance(error, PiError):
+        reason = error.explain()
+    elif isinstance(error, OSError) and error.strerror:
+        reason = f"{error.strerror}: {error.filename2 or error.filename or 'no file'}"
     return replace(result, status="error", error=reason, is_final=isinstance(error, BatchProblem))

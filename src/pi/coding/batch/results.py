@@ -68,7 +68,7 @@ class BatchResult(Record):
     error: str | None = None
     model: str | None = None
     is_final: bool = field(default=False, name="final")
-    """Whether another attempt in the same run would end alike: nothing was tried."""
+    """Whether another attempt in the same run would end alike."""
 
     @property
     def is_settled(self) -> bool:

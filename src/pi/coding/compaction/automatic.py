@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from contextvars import Context
 from functools import partial
 
-from pi.agent.compaction.budget import should_compact
+from pi.agent.compaction.budget import CompactionItem, should_compact
 from pi.agent.compaction.errors import CompactionFailed
 from pi.agent.events import AgentSettled, AgentStart
 from pi.agent.policy import Boundary, Next, Policy, StopRun
@@ -23,7 +23,7 @@ from pi.coding.compaction.measuring import (
     elide_worthless,
     latest_answer,
     measure_sizes,
-    measured,
+    measured_off_loop,
     prune_tool_outputs,
     tokens_in_use,
 )
@@ -75,14 +75,18 @@ class CompactionPolicy(Policy):
                 known = len(conversation.log.tree)
                 is_cold = options.drop_useless and await off_loop(self._cache_is_cold, known)
                 await off_loop(partial(measure_sizes, conversation), known)
-                decision = self._elide_stale(at.next) if is_cold else at.next
-                return self._prune_or_compact(decision, options, before_prompt=True)
+                decision = await self._elide_stale(at.next) if is_cold else at.next
+                return await self._prune_or_compact(decision, options, before_prompt=True)
             case "turn":
-                return self._prune_or_compact(self._elide_useless(at, options), options)
+                return await self._prune_or_compact(await self._elide_useless(at, options), options)
             case _:
-                return self._settled(at, options)
+                return await self._settled(at, options)
 
-    def _settled(self, at: Boundary, options: CompactionOptions) -> Next:
+    async def _items(self) -> tuple[CompactionItem, ...]:
+        """Return what the model sees of the branch."""
+        return (await measured_off_loop(self._session.conversation())).items
+
+    async def _settled(self, at: Boundary, options: CompactionOptions) -> Next:
         answer = at.answer
         if answer is None or not self._is_from_current_model(answer):
             return at.next
@@ -97,7 +101,7 @@ class CompactionPolicy(Policy):
                 at.next, self._without_latest(CompactionRequest(reason="incomplete"))
             )
         self._recovered = False
-        return self._prune_or_compact(at.next, options, last=True)
+        return await self._prune_or_compact(at.next, options, last=True)
 
     def _is_from_current_model(self, answer: AssistantMessage) -> bool:
         """Whether ``answer`` is from the current model: other models have other windows."""
@@ -137,7 +141,7 @@ class CompactionPolicy(Policy):
         """Return a request that also hides the last response, if the compaction succeeds."""
         return replace(request, leave_out=latest_answer(self._session.conversation().log) or "")
 
-    def _prune_or_compact(
+    async def _prune_or_compact(
         self,
         decision: Next,
         options: CompactionOptions,
@@ -150,7 +154,7 @@ class CompactionPolicy(Policy):
         tokens, window = tokens_in_use(conversation), self._session.agent.model.context_window
         if not should_compact(tokens, window, options):
             return decision
-        pruning = prune_tool_outputs(measured(conversation).items)
+        pruning = prune_tool_outputs(await self._items())
         decision = replace(decision, entries=(*decision.entries, *pruning.edits))
         if not should_compact(tokens - pruning.tokens_saved, window, options):
             return decision
@@ -160,22 +164,22 @@ class CompactionPolicy(Policy):
         request = CompactionRequest(reason="threshold", before_prompt=before_prompt)
         return _prepare_first(decision, partial(self._compact, request))
 
-    def _elide_useless(self, at: Boundary, options: CompactionOptions) -> Next:
+    async def _elide_useless(self, at: Boundary, options: CompactionOptions) -> Next:
         """Elide useless results after the model has seen them."""
         seen, self._worthless = self._worthless, any(result.useless for result in at.results)
         if not (seen and options.drop_useless):
             return at.next
-        items = measured(self._session.conversation()).items
+        items = await self._items()
         answers = (n for n, item in enumerate(items) if item.role == "assistant")
         older = items[: max(answers, default=0)]
         edits = elide_worthless(older, cache_is_cold=False).edits
         return replace(at.next, entries=(*at.next.entries, *edits))
 
-    def _elide_stale(self, decision: Next) -> Next:
+    async def _elide_stale(self, decision: Next) -> Next:
         """Elide all useless results after a long pause, when the provider's cache has expired
         anyway.
         """
-        items = measured(self._session.conversation()).items
+        items = await self._items()
         edits = elide_worthless(items, cache_is_cold=True).edits
         return replace(decision, entries=(*decision.entries, *edits))
 

@@ -13,6 +13,7 @@ from pi.agent.compaction.prepare import Preparation, PreviousSummary, prepare
 from pi.agent.compaction.summarise import SummaryInstructions
 from pi.agent.compaction.text import serialise
 from pi.base.records import Record, replace
+from pi.base.tasks import off_loop
 from pi.coding.compaction.events import (
     CompactingAnswer,
     CompactionResult,
@@ -20,7 +21,13 @@ from pi.coding.compaction.events import (
     SessionCompactEvent,
     SessionCompactingEvent,
 )
-from pi.coding.compaction.measuring import measured, shown_ids, tokens_in_use
+from pi.coding.compaction.measuring import (
+    Measured,
+    measured,
+    measured_off_loop,
+    shown_ids,
+    tokens_in_use,
+)
 from pi.coding.compaction.request import CompactionRequest, CompactionSession
 from pi.coding.compaction.strategies import (
     Declined,
@@ -50,20 +57,24 @@ def _begin(item: CompactionItem) -> str:
 class CompactionRun:
     """One requested compaction. The conversation is measured once, at the start."""
 
+    _before: Measured
+
     def __init__(self, request: CompactionRequest, session: CompactionSession) -> None:
         self._request = request
         self._session = session
         self._conversation = session.conversation()
         self._leaf = self._conversation.log.leaf_id
-        self._before = measured(self._conversation, without=request.leave_out)
         self._options = session.options().for_model(session.agent.model)
         self.handed_off = False
         """Whether the conversation continues in another session."""
 
     async def run(self) -> CompactionResult:
         """Return the stored result, or raise ``CompactionFailed``."""
+        entries = len(self._conversation.log.tree)
+        leave_out = self._request.leave_out
+        self._before = await measured_off_loop(self._conversation, without=leave_out)
         await self._session.load_strategy(self._request.strategy or self._options.strategy)
-        preparation, why_not = self._prepared()
+        preparation, why_not = await off_loop(self._prepared, entries)
         extra = CompactingAnswer()
         if preparation is not None:
             ready = await self._supplied_by_extension(preparation)
@@ -203,6 +214,7 @@ class CompactionRun:
 
     def preview(self) -> CompactionPreview:
         """Return what this compaction would drop and keep."""
+        self._before = measured(self._conversation, without=self._request.leave_out)
         preparation, why_not = self._prepared()
         chosen = next(iter(self._strategies()), None)
         keeps: Keeps = getattr(chosen, "keeps", "recent")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from msgspec import UNSET
 
@@ -23,8 +24,9 @@ from pi.ai.messages import (
     ToolResultMessage,
     UserMessage,
 )
-from pi.ai.transcript import checkpoint, counted_tokens, message_tokens
+from pi.ai.transcript import checkpoint, counted_tokens, estimated_tokens
 from pi.base.records import Record, replace
+from pi.base.tasks import off_loop
 from pi.coding.session.context import (
     Edits,
     convert_to_llm,
@@ -70,12 +72,17 @@ class Measured(Record):
     """The last text summary before that."""
 
 
-def tokens_in_use(conversation: SessionConversation, *, without: str = "") -> int:
+def tokens_in_use(
+    conversation: SessionConversation,
+    *,
+    without: str = "",
+    messages: Sequence[SessionMessage] | None = None,
+) -> int:
     """Return the tokens in use; the cost does not grow with the conversation.
 
     Uses the provider's count of the last response, plus an estimate for later entries and edits.
     Counts from before a compaction are ignored. ``without`` is the id of an entry that is not
-    counted.
+    counted. ``messages`` are those of the conversation, if they are known.
     """
     log = conversation.log
     since = 0
@@ -84,7 +91,8 @@ def tokens_in_use(conversation: SessionConversation, *, without: str = "") -> in
         outline = log.tree.outlines[place]
         if outline.type == "compaction":
             less = _tokens(message_of(log.entry(without))) if without else 0
-            return sum(map(message_tokens, convert_to_llm(conversation.messages()))) - less
+            messages = conversation.messages() if messages is None else messages
+            return estimated_tokens(convert_to_llm(messages)) - less
         if outline.type == "context_edit" and isinstance(edit := log.at(place), ContextEdit):
             edits.setdefault(edit.target_id, edit.replacement)
         elif outline.id in edits:
@@ -159,17 +167,32 @@ def _saved(log: SessionLog, place: int, edits: Edits) -> int:
     )
 
 
-def measured(conversation: SessionConversation, *, without: str = "") -> Measured:
+async def measured_off_loop(conversation: SessionConversation, *, without: str = "") -> Measured:
+    """Return ``measured`` without blocking the event loop: 200,000 entries take seconds."""
+    await conversation.prepare()
+    messages = tuple(conversation.messages())  # changes the conversation: not in a thread
+    work = partial(measured, conversation, without=without, messages=messages)
+    return await off_loop(work, len(conversation.log.tree))
+
+
+def measured(
+    conversation: SessionConversation,
+    *,
+    without: str = "",
+    messages: Sequence[SessionMessage] | None = None,
+) -> Measured:
     """Return everything that a compaction needs to know of the branch; reads all of it.
 
-    ``without`` is the id of an entry to leave out.
+    ``without`` is the id of an entry to leave out. ``messages`` are those of the conversation, if
+    they are known.
     """
+    messages = conversation.messages() if messages is None else messages
     log = conversation.log
     path = log.tree.path(log.leaf)
     items = branch_items(log, without=without)
     start, (_, previous) = first_kept(log, path), latest_compaction(log, path)
-    tokens, messages = tokens_in_use(conversation, without=without), conversation.messages()
-    estimated = sum(map(message_tokens, convert_to_llm(messages)))
+    tokens = tokens_in_use(conversation, without=without, messages=messages)
+    estimated = estimated_tokens(convert_to_llm(messages))
     archived_from, summary = _archived(log, path, previous)
     return Measured(
         items=tuple(items[start:]),
@@ -253,7 +276,7 @@ def _converted(message: SessionMessage | None) -> list[Message]:
 
 
 def _tokens(message: SessionMessage | None) -> int:
-    return sum(map(message_tokens, _converted(message)))
+    return estimated_tokens(_converted(message))
 
 
 def _instructions(messages: Sequence[SessionMessage]) -> list[SystemMessage]:

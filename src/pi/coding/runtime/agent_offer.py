@@ -64,7 +64,11 @@ async def offer_agents(
         answer = await ui.select(_question(name, paths, machine.home), [USE, IGNORE])
         if answer is None:  # closed without an answer, for example because the client has left
             continue
-        store.decide(_request(machine, name), allowed=answer == USE.label)
+        try:
+            store.decide(_request(machine, name), allowed=answer == USE.label)
+        except PiError as error:  # the user is asked again next time
+            _warn(machine, error)
+            continue
         accepted = accepted or answer == USE.label
     return accepted
 
@@ -92,12 +96,18 @@ def _answers(machine: Machine) -> dict[str, bool]:
     try:
         stored = _store(machine).decisions()
     except PiError as error:
-        machine.report(f"Warning: {error.message}")
+        _warn(machine, error)
         return {}
     if not stored:
         return {}
     digests = {name: _request(machine, name).digest for name in AGENTS}
     return {name: stored[key].allowed for name, key in digests.items() if key in stored}
+
+
+def _warn(machine: Machine, error: PiError) -> None:
+    from pi.coding.consent import warn_of_file
+
+    warn_of_file(error, lambda text: machine.report(f"Warning: {text}"))
 
 
 def _store(machine: Machine) -> ConsentStore:

@@ -34,7 +34,7 @@ from pi.coding.runtime.workspace import (
 from pi.coding.session.context import chosen_model, chosen_thinking_level
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import SessionLocation
-from pi.coding.settings.settings import RECOMMENDED
+from pi.coding.settings.settings import RECOMMENDED, Settings
 from pi.coding.trust import Trust, TrustStore, decide_trust
 
 if TYPE_CHECKING:  # lazy: imported with the first extension
@@ -88,8 +88,10 @@ class Bootstrap:
         """Run all steps: trust, settings, log, extensions, models."""
         self._opened.push_async_callback(self.hosting.close)
         await self.hosting.load_own(self._cwd)
-        await self._offer_agents()
-        self.workspace = await self._first_workspace(self._cwd)
+        settings = self.overrides.settings or own_settings(self.machine, self.options)
+        await self._offer_agents(settings)
+        trust = await self.decide_trust(self._cwd, settings)
+        self.workspace = await self.open_workspace(self._cwd, trust, settings=settings)
         self._move_legacy_sessions()
         self.log = self.overrides.open_log(self.session_location(self._cwd))
         self._opened.callback(self.log.close)
@@ -123,14 +125,15 @@ class Bootstrap:
         """Whether the session has no messages yet."""
         return not self.log.is_saved and self.log.leaf is None
 
-    async def decide_trust(self, cwd: Path) -> Trust:
+    async def decide_trust(self, cwd: Path, settings: Settings | None = None) -> Trust:
         """Decide whether the project in ``cwd``, with its current files, is trusted.
 
-        To be called before each read: files can appear at any time.
+        To be called before each read: files can appear at any time. The user's settings are read
+        again unless they are given.
         """
         if self.overrides.trust is not None:
             return self.overrides.trust.within(cwd)
-        settings = self.overrides.settings or own_settings(self.machine, self.options)
+        settings = settings or self.overrides.settings or own_settings(self.machine, self.options)
         settings.recommend(self.hosting.sources.recommended)
         return await decide_trust(
             cwd,
@@ -146,20 +149,30 @@ class Bootstrap:
         )
 
     async def open_workspace(
-        self, cwd: Path, trust: Trust, before: Workspace | None = None
+        self,
+        cwd: Path,
+        trust: Trust,
+        before: Workspace | None = None,
+        *,
+        settings: Settings | None = None,
     ) -> Workspace:
         """Open a directory, as far as ``trust`` allows it.
 
-        Settings that were set for this run in the workspace ``before`` are kept.
+        ``settings`` are those of the user, if they were just read. Settings that were set for this
+        run in the workspace ``before`` are kept.
         """
+        settings = settings or self.overrides.settings
+        if settings is None:
+            overrides = before.settings.overrides if before else None
+            settings = own_settings(self.machine, self.options, overrides)
         return await open_workspace(
             cwd,
             self.machine,
             self.options,
             trust,
             session=self._tool_support,
-            settings=self.overrides.settings,
-            overrides=before.settings.overrides if before else None,
+            settings=settings,
+            with_project=self.overrides.settings is None,
             recommended=self.hosting.sources.recommended,
             gates=lambda settings: self.hosting.gates(cwd, self.machine, settings),
         )
@@ -274,11 +287,10 @@ class Bootstrap:
         await self.workspace.close()
         self.workspace = await self._first_workspace(home)
 
-    async def _offer_agents(self) -> None:
+    async def _offer_agents(self, settings: Settings) -> None:
         """Ask about files of other agents in the home directory; a sub-session does not ask."""
         overrides = self.overrides
         if self._offers_agents and overrides.mode != "rpc":
-            settings = own_settings(self.machine, self.options)
             reports = overrides.reports_skipped
             await offer_agents(self.machine, settings, overrides.ui, reports=reports)
 

@@ -187,23 +187,21 @@ async def open_workspace(
     trust: Trust,
     *,
     session: ToolSupport,
-    settings: Settings | None = None,
-    overrides: Json | None = None,
+    settings: Settings,
+    with_project: bool = True,
     recommended: Callable[[], Json] = dict,
     gates: Gates = lambda settings: (),
 ) -> Workspace:
     """Read what ``trust`` allows; it must have been decided just before.
 
-    ``overrides`` are settings that were set for this run in the previous workspace, ``recommended``
+    ``settings`` are those of the user; the project's are added ``with_project``. ``recommended``
     returns those of the recommended batteries.
     """
-    discovered = settings is None
-    settings = settings or own_settings(machine, options, overrides)
     settings.recommend(recommended)
     environment = machine.environment
     if trust.trusted:
         environment = environment.with_file(read_dotenv(cwd / DOTENV, machine.report))
-    if trust.trusted and discovered:
+    if trust.trusted and with_project:
         settings.trust_project(SettingsFile(cwd / ".pi" / "settings.json", clock=machine.clock))
     settings.on_warning(lambda text: machine.report(f"Warning: {text}"))
     check_tokens(settings.raw.get("compaction"))

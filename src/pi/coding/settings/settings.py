@@ -296,7 +296,8 @@ class Settings:
         self._overlay: Json = {}
         self._overrides = migrated(overrides or {})
         self._recommended: Callable[[], Json] = dict
-        self._merged: Json = dict(self._overrides)
+        self.raw: Json = dict(self._overrides)
+        """All layers merged, as JSON, unknown names included."""
         self._sections: dict[tuple[tuple[str, ...], type[Record]], Record] = {}
         self._listeners: list[Callable[[], None]] = []
         self._report: Callable[[str], None] | None = None
@@ -347,11 +348,6 @@ class Settings:
         """Values for this run only: from the command line, or set without storing."""
         return self._overrides
 
-    @property
-    def raw(self) -> Json:
-        """All layers merged, as JSON, unknown names included."""
-        return self._merged
-
     def without_project(self, path: Sequence[str]) -> Any:
         """Return the value at ``path`` as it would be without the project's file."""
         return value_at(merge_layers(self._user, self._overrides), path)
@@ -361,7 +357,7 @@ class Settings:
         key = (tuple(path), kind)
         found = self._sections.get(key)
         if not isinstance(found, kind):
-            raw = value_at(self._merged, path) if path else self._merged
+            raw = value_at(self.raw, path) if path else self.raw
             found = read_record(
                 kind, {} if raw is None else raw, warn=self._warn, where=".".join(path)
             )
@@ -434,7 +430,7 @@ class Settings:
         ``recommended`` is called only then, because it reads the index of extensions.
         """
         self._recommended = recommended
-        if self._merged.get("batteries") == RECOMMENDED:
+        if self.raw.get("batteries") == RECOMMENDED:
             self._merge()
 
     def override(self, changes: Mapping[str, object]) -> None:
@@ -460,9 +456,9 @@ class Settings:
     def _merge(self) -> None:
         project = {name: value for name, value in self._project.items() if name not in GLOBAL_ONLY}
         files = merge_layers(merge_layers(self._user, project), self._overlay)
-        self._merged = merge_layers(files, self._overrides)
-        if self._merged.get("batteries") == RECOMMENDED:
-            self._merged = merge_layers(self._recommended(), self._merged)
+        self.raw = merge_layers(files, self._overrides)
+        if self.raw.get("batteries") == RECOMMENDED:
+            self.raw = merge_layers(self._recommended(), self.raw)
         self._sections.clear()
         self.__dict__.pop("values", None)
         for listener in tuple(self._listeners):

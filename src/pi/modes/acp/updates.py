@@ -87,14 +87,23 @@ def tool_kind(name: str, tier: str) -> str:
 
 
 def tool_title(name: str, arguments: Json) -> str:
-    """Return the title of a call: what it does, on one line."""
-    for key in ("command", "path", "pattern", "query", "url"):
-        value = arguments.get(key)
-        if isinstance(value, str) and value.strip():
-            shown = one_line(value)
-            shown = shown if len(shown) <= MAX_TITLE else f"{shown[: MAX_TITLE - 1]}…"
-            return f"`{shown}`" if key == "command" else f"{name} {shown}"
-    return name
+    """Return the title of a call: what it does, on one line.
+
+    Only a command of ``bash`` stands alone: that of another tool may run on another machine.
+    """
+    words = [name, *(_title_word(arguments, key) for key in ("action", "host"))]
+    start = " ".join(filter(None, words))
+    for key in ("command", "path", "remotePath", "pattern", "query", "url"):
+        if shown := _title_word(arguments, key):
+            return f"`{shown}`" if (name, key) == ("bash", "command") else f"{start} {shown}"
+    number = arguments.get("number")
+    return f"{start} #{number}" if isinstance(number, int) else start
+
+
+def _title_word(arguments: Json, key: str) -> str:
+    value = arguments.get(key)
+    shown = one_line(value).strip() if isinstance(value, str) else ""
+    return shown if len(shown) <= MAX_TITLE else f"{shown[: MAX_TITLE - 1]}…"
 
 
 def locations(arguments: Json, cwd: Path, details: object = UNSET) -> list[Json]:

@@ -21,8 +21,8 @@ ERASE_NEXT_ROWS = "\x1b7\x1b[B\r\x1b[J\x1b8"
 _JOIN_NEXT_ROW = "\x1b[999G\u3000\x1b[2D\x1b[2X"
 """Makes the current, empty row a line that goes on in the next one, and moves there.
 
-A wide character does not fit the last column, so the terminal wraps before it. It is erased at once,
-but the row before it keeps the mark of a wrapped line.
+A wide character does not fit the last column, so the terminal wraps before it. It is erased at
+once, but the row before it keeps the mark of a wrapped line.
 """
 
 
@@ -168,8 +168,8 @@ def boundary_rewrite(writer: RowWriter, rows: Sequence[str], *, unbroken: int = 
 def join_empty_rows(writer: RowWriter, first: int) -> None:
     """Makes the painted, empty rows from ``first`` on one wrapped line.
 
-    tmux keeps empty rows below the text when it gets narrower and moves rows at the top into history
-    instead. Rows of one line are joined at the new width, which makes room.
+    tmux keeps empty rows below the text when it gets narrower and moves rows at the top into
+    history instead. Rows of one line are joined at the new width, which makes room.
     """
     writer.move(first)
     count = len(writer.painted) - 1 - first

@@ -105,7 +105,8 @@ def _found(pane: PaneText, theirs: UnwrappedText, end: Place, *, shift: int) -> 
     row, damaged = theirs.row(Place(there, blanks))
     if damaged and row >= pane.above:
         return HistoryMatch(Place(end.letters - damaged), row - pane.above)
-    last = tail(pane.rows[pane.above - 1]) if pane.above else ""
+    kept = max(row, pane.above)  # also rows of the screen that belong to history
+    last = tail(pane.rows[kept - 1]) if kept else ""
     return HistoryMatch(Place(end.letters, blanks, tail=last), max(0, row - pane.above))
 
 

@@ -66,7 +66,6 @@ def test_everything_that_is_known_of_extensions_is_shown() -> None:
             title="Recommended batteries, off · switch on with /extensions on NAME",
             rows=(
                 ("rules", "Rules for the model."),
-                ("", "also on with setting rules.enabled"),
                 ("ast", "needs `pip install 'pi-harness[rules]'`"),
             ),
         ),

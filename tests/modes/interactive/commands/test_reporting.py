@@ -11,6 +11,7 @@ import pytest
 from pi import __version__
 from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.extension import ExtensionAPI
+from pi.modes.interactive.commands.application import HangingText
 from pi.testing import says
 from tests.modes.interactive.commands.command_fixture import command_fixture
 
@@ -79,6 +80,19 @@ async def test_doctor_shows_what_the_command_of_that_name_says(tmp_path: Path) -
         assert " Doctor\n" in reported
         assert "terminal      terminal at stdin and stdout" in reported
         assert "no terminal" not in reported
+
+
+def test_long_lines_of_doctor_continue_below_their_column() -> None:
+    shown = HangingText(
+        ["✓ pi            0.1.0", "✓ agent folder  /home/ada/.pi/agent/of/this/user"]
+    )
+
+    assert shown.render(40) == [
+        "",
+        " ✓ pi            0.1.0",
+        " ✓ agent folder  /home/ada/.pi/agent/of",
+        "                 /this/user",
+    ]
 
 
 @pytest.mark.behaviour("dumps-carry-no-keys")

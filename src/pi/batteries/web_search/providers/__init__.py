@@ -1,5 +1,30 @@
 """The search providers, each as two pure functions: the requests, and the parser of the answer.
 
 ``result_lists`` have providers that list pages, ``model_answers`` those whose model searches and
-answers, ``remote_tools`` those behind JSON-RPC. ``table`` has them in the order of the chain.
+answers, ``remote_tools`` those behind JSON-RPC.
 """
+
+from __future__ import annotations
+
+from pi.batteries.web_search.providers.model_answers import ANTHROPIC, CODEX, GEMINI, KIMI
+from pi.batteries.web_search.providers.perplexity import PERPLEXITY
+from pi.batteries.web_search.providers.remote_tools import EXA, ZAI
+from pi.batteries.web_search.providers.result_lists import (
+    BRAVE,
+    JINA,
+    KAGI,
+    PARALLEL,
+    SEARXNG,
+    SYNTHETIC,
+    TAVILY,
+)
+from pi.batteries.web_search.search import Provider
+
+PROVIDERS: dict[str, Provider] = {
+    each.name: each
+    for each in (
+        *(TAVILY, PERPLEXITY, BRAVE, JINA, KIMI, ANTHROPIC, GEMINI, CODEX, ZAI, EXA),
+        *(PARALLEL, KAGI, SYNTHETIC, SEARXNG),
+    )
+}
+"""In the order in which they are tried."""

@@ -118,7 +118,7 @@ def _times(paths: Sequence[str]) -> tuple[tuple[str, int], ...]:
     times = []
     for path in paths:
         try:
-            times.append((path, Path(path).stat().st_mtime_ns))
+            times.append((path, os.stat(path).st_mtime_ns))  # noqa: PTH116 - many at every start
         except OSError:
             continue
     return tuple(times)

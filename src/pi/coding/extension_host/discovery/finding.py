@@ -10,10 +10,10 @@ from msgspec import field
 
 from pi.base.records import Record, replace
 from pi.coding.extension_host.discovery.manifest import (
+    API_VERSION,
     SUPPORTED_APIS,
     Manifest,
     read_manifest,
-    unsupported_api,
 )
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.resources.sources import (
@@ -103,6 +103,26 @@ def _read_manifest(candidate: Candidate) -> DeclaredExtension:
     if candidate.manifest is None:
         candidate = replace(candidate, manifest=manifest)  # nested sessions need not read it again
     return DeclaredExtension(candidate=candidate, where=where, manifest=manifest)
+
+
+def unsupported_api(manifest: Manifest, name: str) -> ExtensionError:
+    """Why an extension cannot be used whose ``api`` is not in ``SUPPORTED_APIS``."""
+    major, _, minor = str(manifest.api).partition(".")
+    if not (major.isdecimal() and (minor or "0").isdecimal()):
+        return ExtensionError(
+            f"Invalid version of the extension API: {manifest.api!r}.", hint="Use 1 or 1.1."
+        )
+    if (int(major), int(minor or 0)) > tuple(map(int, API_VERSION.split("."))):
+        return ExtensionError(
+            f"{name} needs version {manifest.api} of the extension API;"
+            f" this pi has version {API_VERSION}.",
+            hint="Update pi.",
+        )
+    return ExtensionError(
+        f"{name} was written for version {manifest.api} of the extension API;"
+        f" this pi has version {API_VERSION}.",
+        hint="Update the extension.",
+    )
 
 
 def install_command(extras: Sequence[str]) -> str:

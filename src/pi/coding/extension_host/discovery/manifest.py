@@ -14,7 +14,7 @@ A single file contains it as a block of comments, in the form of PEP 723::
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -258,26 +258,6 @@ def read_manifest(path: Path) -> Manifest:
     return manifest
 
 
-def unsupported_api(manifest: Manifest, name: str) -> ExtensionError:
-    """Why an extension cannot be used whose ``api`` is not in ``SUPPORTED_APIS``."""
-    major, _, minor = str(manifest.api).partition(".")
-    if not (major.isdecimal() and (minor or "0").isdecimal()):
-        return ExtensionError(
-            f"Invalid version of the extension API: {manifest.api!r}.", hint="Use 1 or 1.1."
-        )
-    if (int(major), int(minor or 0)) > (_MAJOR, _MINOR):
-        return ExtensionError(
-            f"{name} needs version {manifest.api} of the extension API;"
-            f" this pi has version {API_VERSION}.",
-            hint="Update pi.",
-        )
-    return ExtensionError(
-        f"{name} was written for version {manifest.api} of the extension API;"
-        f" this pi has version {API_VERSION}.",
-        hint="Update the extension.",
-    )
-
-
 def _check_trigger(trigger: str, where: Path) -> None:
     kind, _, name = trigger.partition(":")
     if trigger not in (*ALWAYS, DEFERRABLE) and not (kind in NAMED and name):
@@ -416,25 +396,30 @@ class ActivationState(Record):
 
 
 _STRATEGY = ("compaction", "strategy")
-_STATE = ("entry", "setting", "selected", "file", "env", "shared", "strategy")
 
 
 def depends_on_session(manifest: Manifest) -> bool:
     """Whether triggers depend on the session, its settings, files or variables."""
-    return not _by_kind(manifest.activate).keys().isdisjoint(_STATE)
+    return not _by_kind(manifest.activate).keys().isdisjoint(_OCCURS)
 
 
 def is_triggered(manifest: Manifest, state: ActivationState) -> bool:
     """Whether the state contains a trigger of the extension."""
-    return (
-        _is_set(state.settings, manifest)
-        or value_at(state.settings, _STRATEGY) in manifest.triggers("strategy")
-        or any(state.environ.get(name) for name in manifest.triggers("env"))
-        or not state.shared.isdisjoint(manifest.triggers("shared"))
-        or not state.selected.isdisjoint(manifest.triggers("selected"))
-        or any(_file_exists(name, state) for name in manifest.triggers("file"))
-        or (state.log is not None and _holds_entry(state.log, set(manifest.triggers("entry"))))
-    )
+    kinds = _by_kind(manifest.activate).items()
+    return any(kind in _OCCURS and _OCCURS[kind](names, state) for kind, names in kinds)
+
+
+_OCCURS: dict[str, Callable[[tuple[str, ...], ActivationState], bool]] = {
+    "setting": lambda names, state: _any_set(state.settings, names),
+    "env": lambda names, state: any(map(state.environ.get, names)),
+    "selected": lambda names, state: not state.selected.isdisjoint(names),
+    "file": lambda names, state: any(_file_exists(name, state) for name in names),
+    "strategy": lambda names, state: value_at(state.settings, _STRATEGY) in names,
+    "shared": lambda names, state: not state.shared.isdisjoint(names),
+    "entry": lambda names, state: state.log is not None and _holds_entry(state.log, set(names)),
+}
+"""Whether the state contains one of the triggers of a kind. Looked up by kind, because every start
+asks for every battery, and most have one or two kinds."""
 
 
 def triggered(manifests: Mapping[str, Manifest], state: ActivationState) -> list[str]:
@@ -463,7 +448,9 @@ def active_gates(
 
 def is_enabled(manifest: Manifest, settings: Mapping[str, Any]) -> bool:
     """Whether a setting enables the extension."""
-    return settings.get("batteries") == "recommended" or _is_set(settings, manifest)
+    return settings.get("batteries") == "recommended" or _any_set(
+        settings, manifest.triggers("setting")
+    )
 
 
 def _api_modes(modes: Iterable[str]) -> list[str]:
@@ -471,8 +458,8 @@ def _api_modes(modes: Iterable[str]) -> list[str]:
     return [INTERACTIVE if mode == "interactive" else mode for mode in modes]
 
 
-def _is_set(settings: Mapping[str, Any], manifest: Manifest) -> bool:
-    values = (value_at(settings, name.split(".")) for name in manifest.triggers("setting"))
+def _any_set(settings: Mapping[str, Any], names: Iterable[str]) -> bool:
+    values = (value_at(settings, name.split(".")) for name in names)
     return any(value is not None and value is not False for value in values)
 
 
@@ -492,8 +479,6 @@ def _file_exists(name: str, state: ActivationState) -> bool:
 
 
 def _holds_entry(log: "SessionLog", types: set[str]) -> bool:
-    if not types:
-        return False
     outlines = enumerate(log.tree.outlines)
     # Custom entries are few, and only these are decoded.
     places = (place for place, outline in outlines if outline.type == "custom")

@@ -151,7 +151,7 @@ REPORTS = "bug-reports"
 DEBUG_LOG = "pi-debug.log"
 DOCTOR_SECONDS = 30.0
 DOCTOR_BYTES = 64 * 1024
-_COLUMNS = re.compile(r"\S +\S+ {2,}| +→ | +")
+_COLUMNS = re.compile(r"\S +\S+(?: \S+)*? {2,}| +→ | +")
 """The columns before the text of a line of ``pi doctor``: mark and name, or the arrow of a hint."""
 
 
@@ -436,16 +436,19 @@ def _battery_rows(
     elif info.state == "loaded" or is_on(info):
         facts += [_state(info)] if info.state == "loaded" else []
         facts += [f"off with /extensions off {info.name}"] if is_on(info) and info.switch else []
-    elif ways := [way for way in info.activation if way not in info.adds]:
-        facts.append(
-            f"also on with {', '.join(ways)}" if info.switch else f"on with {', '.join(ways)}"
-        )
+    elif ways := [way for way in info.activation if _is_typed(way) and way not in info.adds]:
+        facts.append(f"on with {', '.join(ways)}")
     name = info.name
     for text in filter(None, (info.description, " · ".join(facts))):
         yield name, text
         name = ""
     if name:
         yield name, ""
+
+
+def _is_typed(way: str) -> bool:
+    """Whether a user types it: settings, variables and files are in the guide of the battery."""
+    return way.startswith(("/", "-"))
 
 
 def _described_rows(info: ExtensionInfo) -> Iterator[tuple[str, str]]:

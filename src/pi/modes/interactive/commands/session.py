@@ -175,7 +175,7 @@ async def compact(ui: Ui, arguments: str) -> None:
     if given.preview:
         plan = await ui.port.compaction.preview(given.instructions, **how)
         ui.add_output(Text(sanitise("\n".join(preview_lines(plan)))))
-        if plan.problem or not await confirm(ui, "Compact now?", message=preview_lines(plan)[0]):
+        if plan.problem or not await confirm(ui, "Compact now?"):
             return
     try:
         await ui.port.compaction.compact(given.instructions, **how)
@@ -186,8 +186,10 @@ async def compact(ui: Ui, arguments: str) -> None:
 
 def preview_lines(plan: CompactionPreview) -> list[str]:
     """Returns what a compaction would drop and keep, as text."""
-    used = f"{plan.tokens:,} tokens in use, compacted automatically above {plan.threshold:,}"
-    lines = [f"Compaction with {plan.strategy}: {used}"]
+    lines = [
+        f"Compaction with the strategy {plan.strategy}",
+        f"In use: {plan.tokens:,} tokens; compacted automatically above {plan.threshold:,}",
+    ]
     if plan.problem:
         return [*lines, plan.problem]
     if plan.keeps == "all":

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from pi.ai.json_text import json_bytes
 from pi.ai.messages import SystemMessage, ToolResultMessage
-from pi.ai.transcript import CHARACTERS_PER_TOKEN, checkpoint, message_tokens
+from pi.ai.transcript import CHARACTERS_PER_TOKEN, checkpoint, estimated_tokens
 from pi.base.records import Record
 from pi.coding.session.context import convert_to_llm
 from pi.coding.session.entries import BashExecution, SessionMessage
@@ -47,7 +47,7 @@ def context_parts(
     others = sum(words.values()) - instructions - words.get("tools", 0)
     results, rest = 0, 0
     for message in messages:
-        size = sum(map(message_tokens, convert_to_llm([message])))
+        size = estimated_tokens(convert_to_llm([message]))
         if isinstance(message, ToolResultMessage | BashExecution):
             results += size
         elif not isinstance(message, SystemMessage):

@@ -71,6 +71,8 @@ class Editor(CachedWidget):
         self.focused = False
         """Whether the cursor is shown."""
         self.border_color = theme.border
+        self.transient_rows = 0
+        """The number of rows with suggestions, in the frame that was drawn last."""
         self.label = ""
         """The label in the top border. It may have styles, and must be sanitised."""
         self.placeholder = ""
@@ -205,11 +207,13 @@ class Editor(CachedWidget):
         rows = [border(width, paint, label=self.label, note=above)]
         cursor_at = view.cursor_row - view.above if self.focused else -1
         margin = " " * self._pad(width)
+        suggestions = self._popup.render(width)
+        self.transient_rows = len(suggestions)
         bottom = border(width, paint, label=paint(self._vim.label) if self._vim else "", note=below)
         if self.placeholder and not self._document.buffer.text:
             room, has_cursor = width - len(margin), cursor_at == 0
             rows.append(margin + self._draw_placeholder(room, has_cursor=has_cursor))
-            return [*rows, bottom, *self._popup.render(width)]
+            return [*rows, bottom, *suggestions]
         for number, row in enumerate(view.visible):
             text = self._document.buffer.lines[row.line][row.start : row.end]
             cursor = self._document.buffer.cursor.col - row.start if number == cursor_at else None
@@ -218,8 +222,7 @@ class Editor(CachedWidget):
                 text, cursor, self._document.units, width=width - len(margin), selected=selected
             )
             rows.append(margin + drawn)
-        rows.append(bottom)
-        return rows + self._popup.render(width)
+        return [*rows, bottom, *suggestions]
 
     def _selected_columns(self, row: Row) -> tuple[int, int] | None:
         """Returns the selected part of a row, as characters of the row."""
@@ -239,11 +242,6 @@ class Editor(CachedWidget):
             return self._placeholder_paint(text)
         first = text[:1] or " "
         return f"{CURSOR_MARKER}{inverse(first)}{self._placeholder_paint(text[1:])}"
-
-    @property
-    def transient_rows(self) -> int:
-        """The number of rows with suggestions."""
-        return len(self._popup.render(self._width))
 
     def _pad(self, width: int) -> int:
         return min(self._padding, max(width - 2, 0) // 2)

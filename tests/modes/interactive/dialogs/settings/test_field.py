@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pi.coding.settings.table import number
+from pi.coding.settings.setting import number
 from pi.modes.interactive.dialogs.settings.values import ValueField
 from pi.tui.input.keymap import Keymap
 from pi.tui.text.ansi import strip_sequences

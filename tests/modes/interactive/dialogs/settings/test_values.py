@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.coding.settings.table import SETTINGS, Setting
+from pi.coding.settings.setting import Setting
+from pi.coding.settings.table import SETTINGS
 from pi.modes.interactive.dialogs.settings.values import (
     InvalidValue,
     chosen,

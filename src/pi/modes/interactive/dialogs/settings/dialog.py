@@ -9,8 +9,9 @@ from pi.base.fuzzy import rank
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.coding.models.registry import full_name
+from pi.coding.settings.setting import Setting
 from pi.coding.settings.settings import RECOMMENDED, value_at
-from pi.coding.settings.table import SETTINGS, Setting
+from pi.coding.settings.table import SETTINGS
 from pi.modes.interactive.dialogs.panel import LIST_INSET, LOW, Keys, framed, list_rows
 from pi.modes.interactive.dialogs.picker import Picker
 from pi.modes.interactive.dialogs.questions import CHOOSING, WRITING
@@ -26,7 +27,7 @@ from pi.modes.interactive.dialogs.settings.values import (
 )
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_file import InvalidTheme
-from pi.modes.interactive.ui import Ui
+from pi.modes.interactive.ui import Ui, report_errors
 from pi.tui.component import Component
 from pi.tui.text.width import pad_to_width, truncate_to_width
 from pi.tui.widgets.settings_list import Done, SettingItem, SettingsList
@@ -335,7 +336,5 @@ def _called(theme: PickedTheme) -> str:
 
 
 def _preview(ui: Ui, name: str | None) -> None:
-    try:
+    with report_errors(ui):
         ui.themes.use(name)
-    except PiError as error:
-        ui.notify(error.explain(), "error")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from pi.base.errors import PiError
 from pi.base.records import Record
-from pi.coding.settings.table import Setting, Value
+from pi.coding.settings.setting import Setting, Value
 from pi.modes.interactive.theme import Theme
 from pi.tui.input.keymap import Keymap
 from pi.tui.text.width import truncate_to_width

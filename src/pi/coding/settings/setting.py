@@ -1,0 +1,135 @@
+"""One setting as a row of the table: the record, and a constructor for each kind of value."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from pi.base.records import Record, replace
+from pi.coding.settings.values import GLOBAL_ONLY
+
+Kind: TypeAlias = Literal["choice", "number", "text", "list", "json"]
+"""``list`` is a JSON array of strings, ``json`` any other array or object."""
+
+Applies: TypeAlias = Literal["at once", "reload", "start"]
+"""When a change takes effect: at once, after ``/reload`` and in new sessions, at the next start."""
+
+Value: TypeAlias = str | int | bool | None
+
+USER_ONLY = frozenset({"compaction.remoteEndpoint"})
+"""Single settings that a project cannot change: it would choose where conversations are sent."""
+FOR_THE_FIRST_FRAME = frozenset(
+    {
+        "tuiMode",
+        "fullscreenExitOutput",
+        "fullscreenScrollbar",
+        "showHardwareCursor",
+        "terminal.hyperlinks",
+        "terminal.trueColor",
+        "terminal.images",
+        "tui.screenReader",
+    }
+)
+"""Settings needed before anything of a project may be read, so only the user's file counts."""
+
+
+class Setting(Record):
+    """One setting."""
+
+    name: str
+    """Its path in ``settings.json``, with dots."""
+    label: str
+    description: str
+    kind: Kind
+    group: str = ""
+    default: Value | tuple[str, ...] = None
+    choices: tuple[Value, ...] = ()
+    least: int = 0
+    most: int | None = None
+    needs: tuple[str, ...] = ()
+    """Settings that must be on for this one to have an effect."""
+    applies: Applies = "at once"
+
+    @property
+    def is_global(self) -> bool:
+        """Whether only the user's file counts, not that of a project."""
+        names = FOR_THE_FIRST_FRAME | USER_ONLY
+        return self.name.partition(".")[0] in GLOBAL_ONLY or self.name in names
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Conditions, as sentences."""
+        found = []
+        if self.needs:
+            found.append(f"Has no effect without {' and '.join(self.needs)}.")
+        if self.applies != "at once":
+            when = {"reload": "with /reload", "start": "at the next start"}[self.applies]
+            found.append(f"Takes effect {when}.")
+        return tuple(found)
+
+
+# Row constructors ---------------------------------------------------------------------------------
+
+
+def group(name: str, *settings: Setting) -> tuple[Setting, ...]:
+    """Group of settings."""
+    return tuple(replace(setting, group=name) for setting in settings)
+
+
+def needing(names: tuple[str, ...], *settings: Setting) -> tuple[Setting, ...]:
+    """Settings without effect unless ``names`` are on."""
+    return tuple(replace(setting, needs=names) for setting in settings)
+
+
+def applied(when: Applies, *settings: Setting) -> tuple[Setting, ...]:
+    """Settings whose changes do not take effect at once."""
+    return tuple(replace(setting, applies=when) for setting in settings)
+
+
+def switch(name: str, label: str, description: str, *, on: bool) -> Setting:
+    """On or off."""
+    made = _of("choice", name, label, description)
+    return replace(made, default=on, choices=(True, False))
+
+
+def choice(name: str, label: str, description: str, choices: tuple[Value, ...]) -> Setting:
+    """One of several values; the first is the default."""
+    made = _of("choice", name, label, description)
+    return replace(made, default=choices[0], choices=choices)
+
+
+def named(setting: Setting, *names: str) -> Setting:
+    """A string, or a list of strings, of which only these ``names`` are known."""
+    return replace(setting, choices=names)
+
+
+def number(
+    name: str,
+    label: str,
+    description: str,
+    default: int | None,
+    *,
+    least: int = 0,
+    most: int | None = None,
+) -> Setting:
+    """A whole number."""
+    made = _of("number", name, label, description)
+    return replace(made, default=default, least=least, most=most)
+
+
+def text(name: str, label: str, description: str, default: str | None = None) -> Setting:
+    """A string."""
+    return replace(_of("text", name, label, description), default=default)
+
+
+def words(name: str, label: str, description: str, *default: str) -> Setting:
+    """A list of strings."""
+    return replace(_of("list", name, label, description), default=default or None)
+
+
+def json(name: str, label: str, description: str) -> Setting:
+    """Any other array or object."""
+    return _of("json", name, label, description)
+
+
+def _of(kind: Kind, name: str, label: str, description: str) -> Setting:
+    return Setting(name=name, label=label, description=description, kind=kind)

@@ -1,0 +1,290 @@
+"""Rows of the settings of tools and of the batteries that bring tools; part of ``table.py``."""
+
+from __future__ import annotations
+
+from pi.coding.settings.setting import (
+    applied,
+    choice,
+    group,
+    json,
+    needing,
+    number,
+    switch,
+    text,
+    words,
+)
+
+_SEARCH_PROVIDERS = (
+    *("tavily", "perplexity", "brave", "jina", "kimi", "anthropic", "gemini", "codex", "zai"),
+    *("exa", "parallel", "kagi", "synthetic", "searxng"),
+)
+
+# One row per line, so that the table is readable.
+# fmt: off
+# ruff: noqa: E501
+
+TOOLS = group(
+    "Tools",
+    words("defaultTools", "Tools", "Tools that are active in new sessions.", "read", "bash", "edit", "write"),
+    text("externalEditor", "External editor", "Command of the editor for Ctrl+G; $VISUAL or $EDITOR when empty."),
+    text("shellPath", "Shell", "The shell that runs commands."),
+    text("shellCommandPrefix", "Command prefix", "Shell code that runs before every command."),
+    text("shell.wrapper", "Command wrapper", "Program, with arguments, that runs every command, such as a sandbox."),
+    switch("shell.login", "Login shell", "Read the profile of the shell before every command.", on=False),
+    words("shell.env.allow", "Variables allowed", "Variables that commands see although they are withheld by default."),
+    words("shell.env.deny", "Variables denied", "Further variables that commands do not see."),
+    *applied(
+        "reload",
+        switch("bash.enabled", "Bash tool", "Give models the bash tool. Your own ! commands always work.", on=True),
+        switch("bash.extended", "Extended bash", "Run all commands of the bash tool in one shell, with cwd, env and terminals.", on=False),
+        switch("eval.py", "Python kernel", "Give models the python tool, and you $ code in the editor.", on=False),
+        switch("eval.js", "JavaScript kernel", "Give models the javascript tool, with Node or Bun.", on=False),
+        text("python.toolMode", "Python and bash", "Which of the two tools models get: ipy-only, bash-only or both."),
+        choice("python.kernelMode", "Kernel", "Keep the state for the session, or start a new process per call.", ("session", "per-call")),
+        text("python.interpreter", "Interpreter", "Path of the kernel's Python; empty searches virtual environments, then PATH."),
+        switch("python.sharedGateway", "Shared gateway", "false is rejected: Python kernels have no private Jupyter gateways.", on=True),
+        *needing(
+            ("bash.extended",),
+            switch("bash.session", "Shell session", "Keep folder, variables and functions from one command to the next.", on=True),
+            switch("bash.stripTrailingHeadTail", "Strip head and tail", "Remove a trailing pipe to head or tail, so that all output is kept.", on=True),
+            switch("bash.minimizer.enabled", "Output minimiser", "Leave out progress lines of commands that succeeded; the original is kept as an artifact.", on=True),
+            switch("bash.rcSnapshot", "Aliases and functions", "Let commands use the aliases and functions of your .bashrc.", on=True),
+            switch("bashInterceptor.enabled", "Interceptor", "Refuse commands for which there is a better tool.", on=False),
+        ),
+        *needing(
+            ("bash.extended", "bashInterceptor.enabled"),
+            json("bashInterceptor.rules", "Interceptor rules", 'Instead of the built-in ones: [{"pattern": "^cat ", "tool": "read", "message": "…"}].'),
+        ),
+        switch("async.enabled", "Background jobs", "Let the model run commands in the background, and give it the job tool.", on=False),
+        *needing(
+            ("async.enabled",),
+            switch("bash.autoBackground.enabled", "Auto-background", "Move commands that take long into the background.", on=False),
+        ),
+        *needing(
+            ("async.enabled", "bash.autoBackground.enabled"),
+            number("bash.autoBackground.thresholdMs", "Background after", "Milliseconds after which a command is moved.", 60_000),
+        ),
+    ),
+    *applied(
+        "reload",
+        switch("todo.enabled", "Todo list", "Give models the todo tool, and show the list above the editor.", on=False),
+    ),
+    *applied(
+        "reload",
+        switch("memories.enabled", "Memory", "Give models the tools remember and recall, and the titles of the notes.", on=False),
+    ),
+    number("todo.reminders", "Todo reminders", "How often per prompt a model that stops is reminded of open tasks.", 1),
+    number("tasks.todoClearDelay", "Closed tasks", "Seconds that closed tasks stay above the editor; -1 keeps them.", 60, least=-1),
+    *applied(
+        "reload",
+        switch("mcp.enabled", "MCP servers", "Use MCP servers of all configuration files, also without an mcp.json of pi.", on=False),
+        json("mcp.servers", "MCP definitions", "Servers by name, as in mcp.json. Those of a project's settings are ignored."),
+        switch("mcp.enableProjectConfig", "MCP of projects", "Offer the MCP servers of project files, after trust and consent.", on=True),
+        text("mcp.clientMetadataUrl", "MCP client document", "Address of an OAuth client metadata document for logins at MCP servers.", ""),
+    ),
+    switch("mcp.notifications", "MCP notifications", "Inform models when a resource of an MCP server that they have read changes.", on=False),
+    number("mcp.notificationDebounceMs", "MCP debounce", "Milliseconds in which changes of lists of an MCP server are collected.", 500),
+    number("mcp.maxOutputTokens", "MCP output", "Tokens of one MCP result that reach the model; the rest becomes an artifact.", 25_000, least=1),
+    text("collab.relayUrl", "Relay", "Address of the relay of shared sessions. Empty: /collab starts one on this machine.", ""),
+    text("collab.displayName", "Name in shared sessions", "How other participants see you. Empty: the name of the user.", ""),
+    text("collab.webUrl", "Browser client", "Address of the browser client in links. Empty: the relay.", ""),
+    *applied(
+        "reload",
+        choice("collab.autoStart", "Share automatically", "Share every session: view prints the view-only link, control the full one.", ("off", "view", "control")),
+    ),
+    *applied(
+        "reload",
+        switch("lsp.enabled", "Language servers", "Ask language servers: diagnostics after each write, and the lsp tool.", on=False),
+        *needing(
+            ("lsp.enabled",),
+            switch("lsp.lazy", "Lazy start", "Start language servers with the first matching write or query.", on=True),
+            switch("lsp.shared", "Shared servers", "Share language servers between sessions and sub-agents.", on=True),
+            switch("lsp.diagnosticsOnWrite", "Diagnostics after write", "Report diagnostics of files that write has written.", on=True),
+            switch("lsp.diagnosticsOnEdit", "Diagnostics after edit", "Report diagnostics of files that edit has changed.", on=True),
+            switch("lsp.formatOnWrite", "Format on write", "Format files with their language server when they are written.", on=False),
+            switch("lsp.diagnosticsDeduplicate", "Diagnostics once", "Report what several language servers find at the same place once.", on=True),
+            number("lsp.memoryLimitMb", "Server memory", "Megabytes after which a language server is ended; 0 for no limit.", 4096),
+        ),
+    ),
+    *applied("reload", switch("task.enabled", "Sub-agents", "Let models give tasks to sub-agents: task, hub and /agents.", on=False)),
+    *needing(
+        ("task.enabled",),
+        *applied(
+            "reload",
+            switch("task.batch", "Several tasks", "Let models start several sub-agents in one call.", on=True),
+            words("task.disabledAgents", "Agents that are off", "Names of agents that models are not offered."),
+            switch("task.isolation.enabled", "Isolated agents", "Let sub-agents work in copies of the project.", on=True),
+        ),
+        number("task.maxConcurrency", "Agents at once", "Sub-agents that work at the same time; 0 for no limit.", 8),
+        number("task.maxRecursionDepth", "Nested tasks", "How deep sub-agents may give tasks to others; -1 for no limit.", 2, least=-1),
+        number("task.maxRuntimeMs", "Time of a task", "Milliseconds after which a sub-agent is ended; 0 for no limit.", 0),
+        number("task.softRequestBudget", "Requests of a task", "Requests after which a sub-agent is asked to finish; after half as many again it has to.", 200),
+        number("task.agentIdleTtlMs", "Idle agents", "Milliseconds that the session of a sub-agent stays open for messages.", 600_000),
+        json("task.agentModelOverrides", "Models of agents", 'Models by agent, such as {"scout": "openai/gpt-5-nano", "reviewer": "@slow"}.'),
+        choice("task.isolation.merge", "Merging", "How changes of isolated sub-agents come back: patch (into your files) or branch (as commits).", ("patch", "branch")),
+        switch("task.isolation.apply", "Merge by itself", "Merge the changes of isolated sub-agents; otherwise they stay on branches.", on=True),
+        choice("task.isolation.commits", "Commit messages", "Messages of commits: generic (the task) or ai (written by the model of the role commit).", ("generic", "ai")),
+    ),
+    choice("isolation.backend", "Working copies", "How copies of the project are made: auto (git worktree, else copy), worktree, copy, or overlay where the kernel allows it.", ("auto", "worktree", "copy", "overlay")),
+    *applied(
+        "reload",
+        switch("rewind.enabled", "Rewind", "Save files before they change, so that /rewind puts them and the conversation back.", on=False),
+        *needing(
+            ("rewind.enabled",),
+            number("rewind.maxFileBytes", "Rewind: file", "Bytes beyond which a file is not saved.", 1024 * 1024),
+            number("rewind.maxFiles", "Rewind: files", "Files and folders of a project that are covered.", 20_000),
+            number("rewind.maxBytes", "Rewind: project", "Bytes of a project that are covered.", 256 * 1024 * 1024),
+            number("rewind.keepDays", "Rewind: days", "Days that the points of a session are kept. Not from a project's settings.", 14),
+            number("rewind.storeBytes", "Rewind: store", "Bytes of the saved files of all projects. Not from a project's settings.", 1024 * 1024 * 1024),
+        ),
+    ),
+    *applied(
+        "reload",
+        choice("edit.variant", "Edit tool", "How models write edits: replace (texts), patch (unified diffs), apply_patch (patches of Codex), hashline (lines addressed by hashes).", ("replace", "patch", "apply_patch", "hashline")),
+        switch("imageTool.enabled", "Pictures", "Let models make and edit pictures with an image model that has a key.", on=False),
+        switch("astTools.enabled", "Syntax tree tools", "Let models search and replace code by its syntax tree: ast_grep, and ast_edit with a preview.", on=False),
+    ),
+    *needing(
+        ("imageTool.enabled",),
+        text("imageTool.provider", "Picture provider", "openai, google or openrouter; auto prefers the provider of the session.", "auto"),
+        text("imageTool.model", "Picture model", "Image model, instead of the first one of the provider."),
+    ),
+    choice("resolve.toolChoice", "Previewed changes", "How a model is made to apply or discard one: auto forces the tool where the provider accepts that, and reminds elsewhere.", ("auto", "force", "remind")),
+    *applied(
+        "reload",
+        switch("richFiles.enabled", "Rich files", "Let read and write open archives, SQLite databases, PDFs, notebooks and merge conflicts.", on=False),
+        *needing(
+            ("richFiles.enabled",),
+            switch("richFiles.generatedGuard", "Generated files", "Refuse to overwrite files that say that they are generated.", on=True),
+            switch("richFiles.shebangExecutable", "Executable scripts", "Make new files that begin with #! executable.", on=True),
+        ),
+    ),
+    *applied(
+        "reload",
+        switch("web_search.enabled", "Web search", "Give models the web_search tool, as soon as a search provider has a key.", on=False),
+        switch("web.pages", "Web pages", "Let read open http:// and https:// addresses, pages as Markdown.", on=False),
+        switch("browser.enabled", "Browser", "Let models operate an installed Chromium: pages, forms, scripts, screenshots.", on=False),
+    ),
+    *needing(
+        ("web_search.enabled",),
+        choice("providers.webSearch", "Search provider", "Search provider that is tried first; auto tries those with a key in their order.", ("auto", *_SEARCH_PROVIDERS)),
+        json("webSearchBaseUrls", "Search addresses", 'Other addresses of search providers, such as a gateway: {"brave": "https://…"}.'),
+        switch("exa.enabled", "Exa", "Use Exa.", on=True),
+        switch("exa.enableSearch", "Exa for searches", "Use Exa for web searches.", on=True),
+        text("searxng.endpoint", "SearXNG", "Address of a SearXNG server; otherwise SEARXNG_ENDPOINT."),
+        text("searxng.token", "SearXNG token", "Bearer token for it; otherwise SEARXNG_TOKEN."),
+        text("searxng.basicUsername", "SearXNG user", "User name for it, instead of a token; otherwise SEARXNG_BASIC_USERNAME."),
+        text("searxng.basicPassword", "SearXNG password", "Password of that user; otherwise SEARXNG_BASIC_PASSWORD."),
+        text("searxng.categories", "SearXNG categories", "Categories to search, separated by commas."),
+        text("searxng.language", "SearXNG language", "Language of the results."),
+    ),
+    *applied("reload", switch("github.enabled", "GitHub", "Give models the gh tool: issues, pull requests, checks and workflow runs. Writes ask each time.", on=False)),
+    *needing(
+        ("github.enabled",),
+        text("github.apiUrl", "GitHub API", "Address of the API, such as a gateway. Empty: that of github.com, or of GH_HOST.", ""),
+    ),
+    *applied(
+        "reload",
+        words("ssh.hosts", "SSH hosts", "Hosts of ~/.ssh/config on which models may run commands, and read and write files."),
+    ),
+    *needing(
+        ("ssh.hosts",),
+        text("ssh.configFile", "SSH configuration", "Another file than ~/.ssh/config.", ""),
+        number("ssh.connectSeconds", "SSH connection", "Seconds after which connecting is given up.", 15, least=1),
+    ),
+    words("web.allowHosts", "Allowed hosts", "Hosts that read and browser may open although they are on this machine or in a private network: localhost:3000."),
+    switch("web.allowPrivate", "Private networks", "Let read and browser open pages of private networks.", on=False),
+    *applied(
+        "reload",
+        switch("rulebook.enabled", "Rulebook", "Put rules of yours, the project and other agents into the prompt, or offer them as rule://NAME.", on=False),
+        *needing(
+            ("rulebook.enabled",),
+            choice("rulebook.globs", "Globs of rules", "show lists them; enforce sends a rule that always applies when a matching file is read or written.", ("show", "enforce")),
+        ),
+        switch("ttsr.enabled", "Stream rules", "Interrupt an answer that breaks a rule while it streams, and let the model answer again.", on=False),
+        *needing(
+            ("ttsr.enabled",),
+            choice("ttsr.interruptMode", "Interrupts", "Which matches interrupt; others are sent after the answer or with the result of the tool.", ("always", "prose-only", "tool-only", "never")),
+            choice("ttsr.repeatMode", "Repeats", "Whether a rule is sent once in a session, or again after some turns.", ("once", "after-gap")),
+            number("ttsr.repeatGap", "Repeat gap", "Turns after which a rule may be sent again.", 10),
+            switch("ttsr.builtinRules", "Bundled rules", "Use the ten rules that come with pi.", on=True),
+        ),
+        words("ttsr.disabledRules", "Disabled rules", "Names of rules that are not used, neither in the prompt nor as stream rules."),
+    ),
+    *needing(
+        ("ttsr.enabled",),
+        choice("ttsr.contextMode", "Interrupted answers", "discard leaves them out of the next request; keep sends them back to the model.", ("discard", "keep")),
+    ),
+    *applied(
+        "reload",
+        switch("secrets.enabled", "Secrets", "Replace secrets by placeholders in everything that is sent to a model, and restore them in its tool calls.", on=False),
+        *needing(
+            ("secrets.enabled",),
+            switch("secrets.shapes", "Shapes of keys", "Also hide unknown values that look like a key, a token or the password of a URL.", on=True),
+        ),
+    ),
+    *needing(
+        ("secrets.enabled",),
+        words("secrets.restoreInto", "Restore secrets into", "Tools that get real values although they send them on: web_search, mcp__SERVER__*, or urls for addresses."),
+    ),
+    choice("permissions.mode", "Permissions", "Which tool calls need your consent: none, all that change something, commands only; read-only refuses changes.", ("off", "ask", "auto-edit", "read-only")),
+    words("permissions.allow", "Allowed calls", "Rules for calls that run without a question, as Bash(git status:*) or Edit(src/**)."),
+    words("permissions.ask", "Calls that ask", "Rules for calls that always ask; a project may add some."),
+    words("permissions.deny", "Denied calls", "Rules for calls that are always refused; a project may add some."),
+    *applied(
+        "reload",
+        switch("sandbox.enabled", "Sandbox", "Let the kernel keep commands from writing outside the project, and from the network.", on=False),
+        *needing(
+            ("sandbox.enabled",),
+            switch("sandbox.network", "Network in the sandbox", "Let sandboxed commands use the network.", on=False),
+            words("sandbox.writable", "Writable paths", "Further folders that sandboxed commands may change."),
+            words("sandbox.exclude", "Programs outside", "Kinds of programs that run outside of the sandbox.", "user", "extension", "mcp", "lsp", "browser", "matcher", "ssh"),
+        ),
+        switch("titles.enabled", "Titles", "Name sessions after their first message, with the model of the role tiny.", on=False),
+    ),
+    *applied(
+        "reload",
+        switch("advisor.enabled", "Advisor", "Let the model of the role advisor review the work when the agent stops.", on=False),
+        switch("ask.enabled", "Questions", "Give models the ask tool: questions to you, with options to choose from.", on=False),
+        switch("plan.enabled", "Plan mode", "Offer plan mode: the key Alt+M, and the tool propose_plan from the first request on.", on=False),
+    ),
+    *needing(
+        ("advisor.enabled",),
+        number("advisor.maxReviews", "Reviews", "Reviews per prompt.", 2),
+        number("advisor.everyTurns", "Reviews between", "Also review after so many turns; 0 reviews at the end only.", 0),
+    ),
+    *needing(
+        ("ask.enabled",),
+        number("ask.timeout", "Time for answers", "Seconds that a question waits before the recommended answer counts; 0 waits for ever.", 0),
+        switch("ask.notify", "Announce questions", "Notify you of a question while you look at another window.", on=True),
+    ),
+    switch("plan.defaultOnStartup", "Plan first", "Start new sessions in plan mode.", on=False),
+    switch("plan.autosave", "Save plans", "Store approved plans in the project.", on=False),
+    *needing(
+        ("plan.autosave",),
+        text("plan.autosaveDir", "Folder of plans", "Where approved plans are stored.", ".pi/plans"),
+    ),
+    json("modelRoles", "Models by role", 'Models of roles, such as {"tiny": "openai/gpt-5-nano", "plan": "anthropic/*opus*:high"}.'),
+    json("modelTags", "Custom roles", 'What roles of your own are for, such as {"review": "reads changes before a commit"}.'),
+    words("cycleOrder", "Order of roles", "Roles that the key for the next model goes through, each with its own thinking level."),
+    *needing(
+        ("titles.enabled",),
+        text("providers.tinyModel", "Model of titles", "Model for titles, if modelRoles has none for the role tiny."),
+    ),
+    *applied(
+        "reload",
+        text("auth.broker.url", "Auth broker", "Address of the auth broker that credentials are taken from."),
+        text("auth.broker.token", "Auth broker token", "Token for it, or $NAME of a variable."),
+    ),
+    words("npmCommand", "npm command", "Command that runs npm.", "npm"),
+    words("share.command", "Share command", "Command that /share runs with the page's file, instead of gh."),
+    text("share.target", "Share target", "Target of an extension that /share uses without a name."),
+    choice("share.store", "Share store", "What /share makes: a secret gist, or an encrypted page of a relay.", ("gist", "blob")),
+    *applied(
+        "reload",
+        text("share.serverUrl", "Share server", "Where encrypted pages are stored: https://RELAY/s of a relay."),
+    ),
+    switch("share.redactSecrets", "Redact shares", "Redact secrets in encrypted pages.", on=True),
+    number("share.expireDays", "Days of a share", "Days until the relay removes an encrypted page.", 30, least=1, most=90),
+)
+# fmt: on
