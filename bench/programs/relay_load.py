@@ -192,6 +192,15 @@ async def connect(port: int, path: str, headers: str, latencies: list[float]) ->
     return client
 
 
+async def insist(port: int, path: str, headers: str, latencies: list[float]) -> Client:
+    """A client that the relay has accepted; tries again, as clients do, if it was refused."""
+    while True:
+        try:
+            return await connect(port, path, headers, latencies)
+        except ConnectionError:
+            await asyncio.sleep(0.2)
+
+
 async def open_rooms(
     ports: list[int], rooms: int, guests: int, latencies: list[float]
 ) -> list[tuple[Client, list[Client]]]:
@@ -202,7 +211,7 @@ async def open_rooms(
         path = f"/r/{room_name(number)}?role="
         host = await connect(ports[0], path + "host", header, [])
         inside = [
-            connect(ports[(number + n) % len(ports)], path + "guest", "", latencies)
+            insist(ports[(number + n) % len(ports)], path + "guest", "", latencies)
             for n in range(guests)
         ]
         found.append((host, list(await asyncio.gather(*inside))))
@@ -241,15 +250,6 @@ async def load(
     return late
 
 
-async def reconnect(client: Client, port: int, path: str, header: str) -> Client:
-    """A connection instead of one that was lost; tries until there is one."""
-    while True:
-        try:
-            return await connect(port, path, header, client.latencies)
-        except ConnectionError:
-            await asyncio.sleep(0.2)
-
-
 async def move_to_relay(
     rooms: list[tuple[Client, list[Client]]], port: int
 ) -> list[tuple[Client, list[Client]]]:
@@ -260,8 +260,8 @@ async def move_to_relay(
         host, guests = rooms[number]
         path = f"/r/{room_name(number)}?role="
         header = f"Pi-Takeover-Hash: {HASH}\r\n"
-        again = await reconnect(host, port, path + "host", header)
-        inside = (reconnect(guest, port, path + "guest", "") for guest in guests)
+        again = await insist(port, path + "host", header, host.latencies)
+        inside = (insist(port, path + "guest", "", guest.latencies) for guest in guests)
         return again, list(await asyncio.gather(*inside))
 
     return list(await asyncio.gather(*map(one, range(len(rooms)))))
