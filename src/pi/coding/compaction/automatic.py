@@ -209,7 +209,7 @@ class CompactionPolicy(Policy):
         from pi.coding.compaction.events import ContextFullEvent
 
         session = self._session
-        if self._relieved or not session.bus.has_subscribers(ContextFullEvent):
+        if self._relieved or ContextFullEvent not in session.bus.subscribed:
             return False
         event = ContextFullEvent(
             reason=request.reason,

@@ -142,7 +142,7 @@ class CompactionRun:
     async def _supplied_by_extension(self, preparation: Preparation) -> CompactionResult | None:
         """Return the compaction that an extension supplies; it may also cancel."""
         bus = self._session.bus
-        if not bus.has_subscribers(SessionBeforeCompactEvent):
+        if SessionBeforeCompactEvent not in bus.subscribed:
             return None
         question = SessionBeforeCompactEvent(
             preparation=preparation,

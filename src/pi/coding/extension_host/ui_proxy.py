@@ -63,7 +63,7 @@ class ExtensionUIProxy:
         self._shown: dict[tuple[str, Hashable], Callable[[], None]] = {}
         """Functions that remove what is shown, by kind and key."""
         self._with_guests = False
-        link.scope.keep(Registration(self._end))
+        link.scope.register(self._end)
 
     def __getattr__(self, name: str) -> Any:
         if not hasattr(ExtensionUI, name):
