@@ -70,7 +70,7 @@ class CompactionRun:
 
     async def run(self) -> CompactionResult:
         """Return the stored result, or raise ``CompactionFailed``."""
-        entries = len(self._conversation.log.tree)
+        entries = len(self._conversation.log.tree.outlines)
         leave_out = self._request.leave_out
         self._before = await measured_off_loop(self._conversation, without=leave_out)
         await self._session.load_strategy(self._request.strategy or self._options.strategy)

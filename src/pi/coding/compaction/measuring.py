@@ -172,7 +172,7 @@ async def measured_off_loop(conversation: SessionConversation, *, without: str =
     await conversation.prepare()
     messages = tuple(conversation.messages())  # changes the conversation: not in a thread
     work = partial(measured, conversation, without=without, messages=messages)
-    return await off_loop(work, len(conversation.log.tree))
+    return await off_loop(work, len(conversation.log.tree.outlines))
 
 
 def measured(

@@ -19,7 +19,7 @@ from pi.coding.extension_host.open_dialogs import (
     OpenDialogs,
     as_options,
 )
-from pi.coding.extension_host.scope import HostConnection, Registration, SessionLink
+from pi.coding.extension_host.scope import HostConnection, SessionLink
 from pi.coding.extension_host.watchdog import Watchdog
 from pi.coding.port.drawing import Drawable, GuardedDrawable, Lines, Make, Rows, made
 from pi.coding.port.ui import (

@@ -287,7 +287,7 @@ class SessionLog:
 
     def entries(self) -> Iterator[Entry]:
         """Iterate over all entries in file order; each is decoded when reached."""
-        return map(self.at, range(len(self.tree)))
+        return map(self.at, range(len(self.tree.outlines)))
 
     def branch(self) -> Iterator[Entry]:
         """Iterate over the entries from the root to the leaf: the display transcript.

@@ -259,7 +259,7 @@ class AgentEventForwarder:
         """Subscribe to the events of an agent."""
         self._agent = agent
         agent.subscribe(self.handle_event, kinds=self.CHANGED)
-        agent.subscribe(self._bus.emit, kinds=(*self.UNCHANGED, *self.FOR_TOOLS))
+        agent.subscribe(self._emit, kinds=(*self.UNCHANGED, *self.FOR_TOOLS))
         agent.finish = self.finish
 
     async def finish(self, message: Any) -> Any:
@@ -303,6 +303,9 @@ class AgentEventForwarder:
                 self._policy.forced_prompt = None
             case SessionInfoChanged(name=name):
                 event = SessionInfoChangedEvent(name=name or None)
+        await self._emit(event)
+
+    async def _emit(self, event: Any) -> None:
         if type(event) in self._bus.subscribed:
             await self._bus.emit(event)
 
