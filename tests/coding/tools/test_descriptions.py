@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pi.coding.tools
-from pi.coding.tools.registry import description
+from pi.coding.tools.declarations import description
 
 
 def test_every_description_is_a_text_beside_its_tool() -> None:

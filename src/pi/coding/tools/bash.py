@@ -19,7 +19,7 @@ from pi.coding.shell.local import Ended, LocalShell
 from pi.coding.shell.locating import NoShell
 from pi.coding.shell.output import MAX_BYTES, Output, Written
 from pi.coding.shell.spill import size_text
-from pi.coding.tools.registry import PREFER_STRICT, approval_details, description
+from pi.coding.tools.declarations import PREFER_STRICT, approval_details, description
 
 MAX_TIMEOUT_SECONDS = 7 * 24 * 3600
 """A model that asks for more probably means milliseconds."""

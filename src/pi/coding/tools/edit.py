@@ -18,9 +18,9 @@ from pi.ai.messages import Json
 from pi.base.records import UNREADABLE, Record
 from pi.coding.files.local import LocalFiles
 from pi.coding.files.text import TextForm
+from pi.coding.tools.declarations import PREFER_STRICT, approval_details, description
 from pi.coding.tools.editing import Replacement, apply_replacements, compute_edit, write_edit
 from pi.coding.tools.matching import Passages, Span
-from pi.coding.tools.registry import PREFER_STRICT, approval_details, description
 
 MIN_SIMILARITY = 0.6
 """Similarity from which a passage is shown as the one that was probably meant."""

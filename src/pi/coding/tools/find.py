@@ -15,6 +15,7 @@ from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.base.records import Record
 from pi.coding.files.local import LocalFiles
 from pi.coding.resources.ignore import PatternTooLarge, compile_glob, expand_braces
+from pi.coding.tools.declarations import approval_details, description
 from pi.coding.tools.listing import (
     REFINE,
     FileListing,
@@ -24,7 +25,6 @@ from pi.coding.tools.listing import (
     path_exists,
     require_readable,
 )
-from pi.coding.tools.registry import approval_details, description
 
 DEFAULT_RESULTS = 1000
 

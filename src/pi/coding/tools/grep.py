@@ -15,6 +15,7 @@ from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.base.records import Record
 from pi.coding.files.local import LocalFiles
 from pi.coding.files.text import read_lines
+from pi.coding.tools.declarations import approval_details, description
 from pi.coding.tools.listing import (
     REFINE,
     LimitNotice,
@@ -25,7 +26,6 @@ from pi.coding.tools.listing import (
     require_readable,
 )
 from pi.coding.tools.programs import SearchPrograms
-from pi.coding.tools.registry import approval_details, description
 from pi.coding.tools.searching import MAX_MATCH_CHARACTERS, Match, Search, search
 
 DEFAULT_MATCHES = 100

@@ -14,8 +14,8 @@ from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.base.records import Record
 from pi.coding.files.errors import node_text
 from pi.coding.files.local import LocalFiles
+from pi.coding.tools.declarations import approval_details, description
 from pi.coding.tools.listing import limit_notice, limit_or_default, list_result, path_exists
-from pi.coding.tools.registry import approval_details, description
 
 DEFAULT_ENTRIES = 500
 

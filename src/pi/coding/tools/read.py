@@ -21,6 +21,7 @@ from pi.coding.files.local import LocalFiles
 from pi.coding.files.text import Window, read_window, window_of
 from pi.coding.shell.output import MAX_BYTES, Size, keep_head
 from pi.coding.shell.spill import size_text
+from pi.coding.tools.declarations import PREFER_STRICT, approval_details, description
 from pi.coding.tools.images import (
     HEADER,
     ImageLimits,
@@ -29,7 +30,6 @@ from pi.coding.tools.images import (
     image_type,
     prepare_image,
 )
-from pi.coding.tools.registry import PREFER_STRICT, approval_details, description
 
 MAX_IMAGE_BYTES = 256 * 1024 * 1024
 

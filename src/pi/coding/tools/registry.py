@@ -1,95 +1,18 @@
-"""The table of built-in tools, with their lines for the system prompt.
-
-Every request lists the tools, but not every answer calls one. Descriptions (``.md``) and
-``schemas.json`` are therefore files of their own, and the module of a tool is imported with its
-first call. A test compares ``schemas.json`` with the parameters of the tools.
-"""
+"""The table of built-in tools, with their lines for the system prompt."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal
 
-import msgspec
-
-from pi.agent.tools.tool import AgentTool, FilePreview, ToolContext
-from pi.ai.messages import Json
+from pi.agent.tools.tool import AgentTool
 from pi.base.records import Record
 from pi.coding.files.local import LocalFiles
 from pi.coding.shell.local import LocalShell
+from pi.coding.tools.declarations import declared_tool
 from pi.coding.tools.images import ImageLimits
 from pi.coding.tools.programs import SearchPrograms
-
-PREFER_STRICT: Final[Json] = {"type": "json_schema", "strict": "prefer"}
-"""Requests strict schemas from providers that support them."""
-
-
-@cache
-def description(tool: str) -> str:
-    """Return the description of a tool; its name if the ``.md`` file is not installed."""
-    try:
-        return Path(__file__).with_name(f"{tool}.md").read_text(encoding="utf-8").strip()
-    except OSError:  # packed into another program, without files that are not code
-        return tool.replace("_", " ")
-
-
-SCHEMAS = Path(__file__).with_name("schemas.json")
-
-
-def declared_tool(
-    name: str,
-    make: Callable[[], AgentTool],
-    *,
-    changes_files: bool = False,
-    replay: Literal["never", "safe"] = "never",
-    schemas: Path = SCHEMAS,
-) -> AgentTool:
-    """Return a tool with its declaration; ``make`` builds the implementation at the first call."""
-    try:
-        parameters = msgspec.json.decode(schemas.read_bytes())[name]
-    except OSError:  # packed into another program, without files that are not code
-        return make()
-    made = cache(make)
-
-    async def run(params: Any, ctx: ToolContext) -> Any:
-        return await made().run(params, ctx)
-
-    def prepared(arguments: Json) -> Json:
-        prepare = made().prepare_arguments
-        return arguments if prepare is None else prepare(arguments)
-
-    def touches(params: Any) -> tuple[str, ...]:
-        touches = made().touches
-        return () if touches is None else touches(params)
-
-    def preview(arguments: Json) -> FilePreview | None:
-        preview = made().preview
-        return None if preview is None else preview(arguments)
-
-    return AgentTool(
-        name=name,
-        label=name,
-        description=description(name),
-        parameters=parameters,
-        run=run,
-        validate=lambda arguments: made().validate(arguments),
-        prepare_arguments=prepared,
-        touches=touches if changes_files else None,
-        preview=preview if changes_files else None,
-        replay=replay,
-        constrained_sampling=PREFER_STRICT,
-        approval="write" if changes_files else "read" if replay == "safe" else "exec",
-        format_approval_details=approval_details,
-    )
-
-
-def approval_details(arguments: Json) -> list[str]:
-    """What a permission dialog shows about a call of a built-in tool."""
-    named = ((name, arguments.get(name)) for name in ("command", "path", "pattern"))
-    return [f"{name}: {value}" for name, value in named if isinstance(value, str) and value]
-
 
 DEFAULT_TOOLS = ("read", "bash", "edit", "write")
 """Active unless the user selects others."""

@@ -16,8 +16,8 @@ from pi.ai.messages import Json
 from pi.base.records import Record
 from pi.coding.files.errors import find_os_error, node_text
 from pi.coding.files.local import LocalFiles
+from pi.coding.tools.declarations import PREFER_STRICT, approval_details, description
 from pi.coding.tools.matching import elisions, refuse_elisions
-from pi.coding.tools.registry import PREFER_STRICT, approval_details, description
 
 
 class WriteParams(Record):
