@@ -30,6 +30,7 @@ class Declined(Record):
     """The strategy does not apply; the next one is tried."""
 
     why: str
+    """One sentence for the user, shown if no other strategy applies either."""
 
 
 class Edits(Record):
