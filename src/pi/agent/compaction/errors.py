@@ -8,8 +8,8 @@
     not_smaller          the result would not be shorter than what it replaces
     too_large            not even a part of the conversation fits the summarising model
 
-A session of ``pi.coding`` asks several models and strategies. If all of them fail, it raises
-``summary_failed`` with the reasons as its message, also for ``not_smaller`` and ``too_large``.
+A session of ``pi.coding`` asks several models and strategies. If all of them fail, the code is that
+of the first strategy, and the message has the reasons.
 """
 
 from __future__ import annotations
