@@ -58,6 +58,8 @@ class CompactionEnd(Record, tag="compaction_end"):
     aborted: bool = False
     will_retry: bool = False
     error_message: str | UnsetType = UNSET
+    handed_off: bool | UnsetType = UNSET
+    """Whether the conversation continues in another session; this one is not compacted."""
 
 
 class ContextFullAnswer(Record):
