@@ -25,7 +25,8 @@ from pi.modes.interactive.transcript.notices import describe_provider_error
         ),
         (
             "401: a web page titled 'Unauthorized'",
-            "The key was refused (HTTP 401): a web page titled 'Unauthorized'\nCheck the API key; /login stores another one.",
+            "The key was refused (HTTP 401): a web page titled 'Unauthorized'\n"
+            "Check the API key; /login stores another one.",
         ),
         ("529: a web page titled 'Error response'", "Overloaded (HTTP 529)"),
         ("502: a web page without a title", "Bad gateway (HTTP 502)"),
