@@ -66,7 +66,8 @@ class Compactor:
             end = _failed(end, error)
             raise
         else:
-            end = replace(end, result=result, will_retry=request.will_retry)
+            handed_off = run.handed_off or UNSET
+            end = replace(end, result=result, will_retry=request.will_retry, handed_off=handed_off)
             return result
         finally:
             self._abort, self.handed_off = None, run.handed_off

@@ -60,6 +60,8 @@ class CompactionEnd(Record, tag="compaction_end"):
     will_retry: bool = False
     error_message: str | UnsetType = UNSET
     """Why it was declined or failed; not set if it was aborted."""
+    handed_off: bool | UnsetType = UNSET
+    """Whether the conversation continues in another session; this one is not compacted."""
 
 
 class ContextFullAnswer(Record):
