@@ -184,7 +184,7 @@ class Projection:
         return _Converted(len(new), _instructions(new), shown, bool(_instructions(shown)))
 
     def _add(self, new: _Converted) -> None:
-        self._seen += new.count
+        self._seen += new.length
         self._instructions += new.instructions
         self._shown += new.shown
         self._instructed = self._instructed or new.instructed
@@ -193,7 +193,7 @@ class Projection:
 class _Converted(NamedTuple):
     """New messages of a log."""
 
-    count: int
+    length: int
     instructions: list[SystemMessage]
     shown: list[Message]
     """Without those that only the log has."""
