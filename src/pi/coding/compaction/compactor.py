@@ -66,7 +66,8 @@ class Compactor:
             end = _failed(end, error)
             raise
         else:
-            end = replace(end, result=result, will_retry=request.will_retry)
+            handed_off = run.handed_off or UNSET
+            end = replace(end, result=result, will_retry=request.will_retry, handed_off=handed_off)
             return result
         finally:
             self._abort, self.handed_off = None, run.handed_off
@@ -89,4 +90,5 @@ class Compactor:
 def _failed(end: CompactionEnd, error: CompactionFailed) -> CompactionEnd:
     if error.code == "aborted":
         return replace(end, aborted=True)
-    return replace(end, error_message=f"{FAILED[end.reason]}: {error.message}")
+    reason = f"{error.message} {error.hint}".rstrip()
+    return replace(end, error_message=f"{FAILED[end.reason]}: {reason}")
