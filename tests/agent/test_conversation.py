@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pi.agent import conversation
 from pi.agent.conversation import (
     AgentMessage,
     MemoryConversation,
@@ -167,6 +168,25 @@ async def test_many_new_messages_are_converted_outside_of_the_event_loop() -> No
     assert threading.main_thread() not in threads
     log.append(HI)
     assert list(projection.messages(log)) == log
+
+
+async def test_instructions_in_many_new_messages_are_found_outside_of_the_event_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    find, threads = conversation._instructions, list[threading.Thread]()
+
+    def recorded(messages: Sequence[AgentMessage]) -> list[SystemMessage]:
+        threads.append(threading.current_thread())
+        return find(messages)
+
+    monkeypatch.setattr(conversation, "_instructions", recorded)
+    log: list[Message] = [PROMPT, *[HELLO] * LARGE]
+    projection = Projection(plain_messages)
+    await projection.prepare(log)
+
+    assert projection.instructions(log) == [PROMPT]
+    assert threads
+    assert threading.main_thread() not in threads
 
 
 async def test_messages_that_were_converted_meanwhile_are_not_converted_twice() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, overload
 
 from msgspec import UNSET
 
@@ -163,12 +163,12 @@ class Projection:
         if self._transform is not None or len(log) - begin <= LARGE:
             return
         before, new = self._log, log[begin:]
-        shown = await asyncio.to_thread(lambda: _as_sent(self._convert(new)))
+        added = await asyncio.to_thread(self._converted, new)
         if self._log is before and self._seen == seen:  # nothing was converted meanwhile
             if not begin:
                 self._log, self._seen, self._instructed = log, 0, False
                 self._instructions, self._shown = [], []
-            self._add(new, shown)
+            self._add(added)
 
     def _update(self, log: Sequence[AgentMessage]) -> None:
         """Process new messages of the log; all of them if it is a different log."""
@@ -176,14 +176,29 @@ class Projection:
             self._log, self._seen, self._instructed = log, 0, False
             self._instructions, self._shown = [], []
         if len(log) > self._seen:
-            new = log[self._seen :]
-            self._add(new, _as_sent(self._convert(new)) if self._transform is None else ())
+            self._add(self._converted(log[self._seen :]))
 
-    def _add(self, new: Sequence[AgentMessage], shown: Sequence[Message]) -> None:
-        self._seen += len(new)
-        self._instructions += _instructions(new)
-        self._shown += shown
-        self._instructed = self._instructed or bool(_instructions(shown))
+    def _converted(self, new: Sequence[AgentMessage]) -> _Converted:
+        """Return what ``_add`` needs; changes nothing, so that it can run in a thread."""
+        shown = _as_sent(self._convert(new)) if self._transform is None else []
+        return _Converted(len(new), _instructions(new), shown, bool(_instructions(shown)))
+
+    def _add(self, new: _Converted) -> None:
+        self._seen += new.length
+        self._instructions += new.instructions
+        self._shown += new.shown
+        self._instructed = self._instructed or new.instructed
+
+
+class _Converted(NamedTuple):
+    """New messages of a log."""
+
+    length: int
+    instructions: list[SystemMessage]
+    shown: list[Message]
+    """Without those that only the log has."""
+    instructed: bool
+    """Whether ``shown`` has system messages."""
 
 
 def _instructions(messages: Sequence[AgentMessage]) -> list[SystemMessage]:

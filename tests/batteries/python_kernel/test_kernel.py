@@ -245,6 +245,17 @@ def test_the_environment_is_small() -> None:
     }
 
 
+async def test_a_kernel_sees_no_variable_that_commands_do_not_see(tmp_path: Path) -> None:
+    key = "sk-0123456789abcdef"
+    environ = {"OPENAI_API_KEY": key, "PI_WORK": key, "NODE_ENV": key, "PI_X": "1"}
+    code = f"import os; print(os.environ.get('PI_X'), [*os.environ.values()].count({key!r}))"
+    seen = cells(code)
+    async with session_of(tmp_path, seen, says("."), environ=environ) as session:
+        await session.prompt("go")
+
+        assert texts(session) == ["1 0"]
+
+
 def test_html_is_text_where_nothing_else_is_there() -> None:
     html = {"text/html": "<p>a <b>b</b></p><ul><li>c</li></ul>"}
 

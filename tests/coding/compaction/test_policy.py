@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from typing import Any
 
 import pytest
 
@@ -19,6 +21,7 @@ from pi.ai.messages import (
     UserMessage,
 )
 from pi.base.records import replace
+from pi.coding.compaction import automatic
 from pi.coding.compaction.events import CompactDecision, CompactionEnd, SessionBeforeCompactEvent
 from pi.coding.compaction.strategies import HandOff, Outcome, Work
 from pi.coding.session.entries import Compaction
@@ -359,6 +362,32 @@ async def test_after_a_long_rest_useless_results_are_left_out_wherever_they_are(
 
     seen = str(fixture.stream.requests[-1].messages)
     assert ("[Uneventful result elided]" in seen, nothing in seen) == (is_left_out, not is_left_out)
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"), [("elide_worthless", 100_000), ("prune_tool_outputs", SMALL.context_window)]
+)
+async def test_output_of_a_long_conversation_is_searched_outside_of_the_event_loop(
+    name: str, kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work, threads = getattr(automatic, name), list[threading.Thread]()
+
+    def recorded(*arguments: Any, **options: Any) -> Any:
+        threads.append(threading.current_thread())
+        return work(*arguments, **options)
+
+    monkeypatch.setattr(automatic, name, recorded)
+    monkeypatch.setattr("pi.base.tasks.LARGE", 0)
+    model = replace(SMALL, context_window=kept)
+    fixture = CompactionFixture(*[says("yes")] * 4, model=model)
+    old = AssistantMessage(content=(Text(text="far " * 9_000),), timestamp=fixture.clock.now_ms())
+    fixture.conversation.append(UserMessage(content="look"))
+    fixture.conversation.append(old)
+    await fixture.clock.advance(3601)
+    await fixture.agent.prompt("go on")
+
+    assert threads
+    assert threading.main_thread() not in threads
 
 
 @pytest.mark.behaviour("escape-stops-compaction")

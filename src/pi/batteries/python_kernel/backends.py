@@ -125,7 +125,7 @@ class PythonBackend:
                 setup=(begin, *self._setup),
             )
         interpreter = self._interpreters[cwd]
-        environ = kernel_environment(self._pi.context.environ, interpreter)
+        environ = kernel_environment(self._pi.context.command_environ, interpreter)
         command = (interpreter.path, str(PYTHON_RUNNER))
         connect = _process(self._pi, self._config, pool, self.label, command, cwd, environ)
         return Kernel(connect, scope, label=self.label, setup=self._setup)
@@ -144,7 +144,7 @@ class PythonBackend:
 
     def _gateway_variables(self) -> dict[str, str]:
         """Variables that a kernel elsewhere gets; paths of this machine mean nothing there."""
-        environ = kernel_environment(self._pi.context.environ)
+        environ = kernel_environment(self._pi.context.command_environ)
         return {name: environ[name] for name in environ if name.startswith("PI_")}
 
     async def _allowed_setup(self) -> tuple[SetupCode, ...]:
@@ -193,7 +193,7 @@ class JavaScriptBackend:
         # Node cannot duplicate descriptors: the shell does, see runner.js.
         redirected = 'exec "$@" 3>&1 4<&0 1>&2 0</dev/null'
         command = ("/bin/sh", "-c", redirected, "sh", program, str(JAVASCRIPT_RUNNER))
-        environ = kernel_environment(self._pi.context.environ)
+        environ = kernel_environment(self._pi.context.command_environ)
         connect = _process(self._pi, self._config, pool, self.label, command, cwd, environ)
         return Kernel(connect, scope, label=self.label)
 

@@ -126,7 +126,8 @@ def kernel_environment(
 ) -> dict[str, str]:
     """Return the variables that a kernel gets beside the few that every program gets.
 
-    Everything else is withheld, so that no key of a provider is in ``os.environ``.
+    ``environ`` is that of commands. Its names do not show which variables ``models.json`` uses for
+    keys and headers: ``"apiKey": "$PI_WORK"`` makes ``PI_WORK`` a secret.
     """
     kept = {
         name: value

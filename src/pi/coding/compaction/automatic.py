@@ -240,7 +240,8 @@ class CompactionPolicy(Policy):
         tokens, window = tokens_in_use(conversation), self._session.agent.model.context_window
         if not should_compact(tokens, window, options):
             return decision
-        pruning = prune_tool_outputs(await self._items())
+        items = await self._items()
+        pruning = await off_loop(partial(prune_tool_outputs, items), len(items))
         decision = replace(decision, entries=(*decision.entries, *pruning.edits))
         if not should_compact(tokens - pruning.tokens_saved, window, options):
             return decision
@@ -258,16 +259,16 @@ class CompactionPolicy(Policy):
         items = await self._items()
         answers = (n for n, item in enumerate(items) if item.role == "assistant")
         older = items[: max(answers, default=0)]
-        edits = elide_worthless(older, cache_is_cold=False).edits
-        return replace(at.next, entries=(*at.next.entries, *edits))
+        found = await off_loop(partial(elide_worthless, older, cache_is_cold=False), len(older))
+        return replace(at.next, entries=(*at.next.entries, *found.edits))
 
     async def _elide_stale(self, decision: Next) -> Next:
         """Elide all useless results after a long pause, when the provider's cache has expired
         anyway.
         """
         items = await self._items()
-        edits = elide_worthless(items, cache_is_cold=True).edits
-        return replace(decision, entries=(*decision.entries, *edits))
+        found = await off_loop(partial(elide_worthless, items, cache_is_cold=True), len(items))
+        return replace(decision, entries=(*decision.entries, *found.edits))
 
     def _cache_is_cold(self) -> bool:
         """Whether the last response is older than the longest cache lifetime of its provider."""

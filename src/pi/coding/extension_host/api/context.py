@@ -124,6 +124,11 @@ class ExtensionContext:
         return MappingProxyType(self._link.workspace.user_environ)
 
     @property
+    def command_environ(self) -> Mapping[str, str]:
+        """The variables that commands of the model see: without credentials; read-only."""
+        return MappingProxyType(self._link.workspace.command_environment())
+
+    @property
     def files(self) -> LocalFiles:
         """File access as tools use it."""
         return self._link.session.workspace.files
