@@ -186,6 +186,8 @@ async def test_the_command_offers_a_new_session_and_this_one(
         stored = [e for e in hosted.session.entries.log.entries() if isinstance(e, Compaction)]
         assert (hosted.session.session_file != first) == (sessions == 2)
         assert len(stored) == compactions
+        # At once: the document would be lost with a process that ends before the next prompt.
+        assert len(files(hosted)) == sessions
         if compactions:
             assert DOCUMENT in stored[0].summary
             assert ORDER in stored[0].summary

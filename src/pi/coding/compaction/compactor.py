@@ -90,4 +90,5 @@ class Compactor:
 def _failed(end: CompactionEnd, error: CompactionFailed) -> CompactionEnd:
     if error.code == "aborted":
         return replace(end, aborted=True)
-    return replace(end, error_message=f"{FAILED[end.reason]}: {error.message}")
+    reason = f"{error.message} {error.hint}".rstrip()
+    return replace(end, error_message=f"{FAILED[end.reason]}: {reason}")

@@ -39,6 +39,7 @@ from pi.coding.session.context import (
 )
 from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.entries import (
+    HAND_OFF,
     BashExecution,
     BranchSummary,
     BranchSummaryMessage,
@@ -247,7 +248,7 @@ def _item(entry: Entry, edits: Edits) -> CompactionItem:
     match entry, message:
         case BranchSummary(details=dict(details), from_hook=hook), _ if hook is not True:
             return replace(item, details=details)
-        case _, CustomMessage(custom_type="handoff", details=dict(details)):
+        case _, CustomMessage(custom_type=kind, details=dict(details)) if kind == HAND_OFF:
             return replace(item, details=details)
         case _, ToolResultMessage(useless=True):
             return replace(item, useless=True)

@@ -20,7 +20,7 @@ from pi.modes.interactive.transcript.block import (
     more_rows,
 )
 from pi.tui.component import Component
-from pi.tui.text.ansi import strip_sequences
+from pi.tui.text.ansi import link, strip_sequences
 from pi.tui.text.width import expand_tabs, truncate_to_width, visible_width
 from pi.tui.text.wrap import wrap_parts, wrap_text
 
@@ -108,6 +108,9 @@ MAX_KEPT = 50 * 1024
 """Maximum characters kept of a running command, which bounds the cost of a frame."""
 
 
+_ADDRESS = re.compile(r"https?://[^\s<>\"'`]*[^\s<>\"'`.,;:!?)\]]")
+
+
 class NoticeBlock(Block):
     """A notice."""
 
@@ -121,7 +124,11 @@ class NoticeBlock(Block):
         """The text with a sign for its level."""
         sign, token = _LOOKS[self._level]
         paint = self.look.theme.paint(token)
-        rows = wrap_text(self.text, max(width - len(sign) - 2, 1))
+        text = self.text
+        if self.look.has_hyperlinks:
+            # A long address is broken into rows: without this a click opens the first of them only.
+            text = _ADDRESS.sub(lambda found: link(found[0], found[0]), text)
+        rows = wrap_text(text, max(width - len(sign) - 2, 1))
         margins = [sign] + [" " * len(sign)] * (len(rows) - 1)
         return [f" {paint(margin + row)}" for margin, row in zip(margins, rows, strict=True)]
 
