@@ -155,7 +155,9 @@ async def test_a_text_summary_after_pictures_covers_what_they_showed(tmp_path: P
         assert "archived in" not in requests
 
 
-async def test_the_file_opens_without_the_battery_and_has_every_recorded_field(tmp_path: Path) -> None:
+async def test_the_file_opens_without_the_battery_and_has_every_recorded_field(
+    tmp_path: Path,
+) -> None:
     async with extension_session(tmp_path, extension, settings=SNAP) as hosted:
         await talk(hosted, 6)
         await hosted.session.compact()
