@@ -105,7 +105,7 @@ BATTERY_SCENES: dict[str, Scene] = {
         after(
             ("/remember Tests run with python3 -m pytest -q", "emember"),
             ("/remember --user Answers are short", "emember"),
-            ("/memory", "pytest -q"),
+            ("/memory", "user: Answers"),
         ),
         settings={"memories": {"enabled": True}},
     ),

@@ -232,7 +232,7 @@ SCENES: dict[str, Scene] = {
     "usage": Scene(_usage, answers=TOOLS, arguments=WITH_TOOLS, rows=50),
     "tree": Scene(_tree, answers=TOOLS, arguments=WITH_TOOLS),
     "resume": Scene(_after_prompt("/resume", "Enter")),
-    "extensions": Scene(_command("/extensions", "xtension"), rows=140),
+    "extensions": Scene(_command("/extensions", "Limits a session"), rows=140),
     "fullscreen": Scene(_diff, answers=TOOLS, arguments=WITH_TOOLS,
         settings={"tuiMode": "fullscreen"}, rows=30),
     "menu": Scene(_menu),

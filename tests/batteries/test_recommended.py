@@ -211,8 +211,13 @@ async def test_the_first_start_offers_them_and_defaults_to_no(
     task = asyncio.create_task(set_up(screen))
     await screen.press("escape")
     await screen.until(lambda text: "Switch on the recommended batteries?" in text)
+    words = " ".join(screen.text().split())
+    assert "Batteries are extensions that come with pi: ask, lsp, mcp," in words
+    assert "/extensions says what each one does" in words
     await screen.press(*keys, "enter")
     await screen.until(lambda text: "How do you want to start?" in text)
+    assert "a script shows the tools; no model" in screen.text()
+    assert "Your choice is saved in " in screen.text()
     await screen.press("up", "enter")
     await task
 

@@ -12,6 +12,7 @@ from pi.ai.providers.faux import Step, says
 from pi.batteries.lsp.adapter import extension
 from pi.batteries.lsp.views import LanguageServersScreen
 from pi.coding.extension_host.discovery.finding import ExtensionOptions
+from pi.coding.port.drawing import PlainTheme
 from tests.base.processes.children import needs_posix_shell
 from tests.batteries.lsp.lsp_session import demo, edit, write
 from tests.modes.interactive.app_fixture import AppFixture
@@ -96,15 +97,3 @@ def test_a_narrow_screen_shows_how_a_server_is_installed_in_full() -> None:
         screen.handle_input("\x1b[B")
     assert "server8" in "".join(screen.render(40))
     assert len(screen.render(40)) <= 24
-
-
-class PlainTheme:
-    """No colours."""
-
-    def fg(self, name: str, text: str) -> str:
-        """The text itself."""
-        return text
-
-    def bold(self, text: str) -> str:
-        """The text itself."""
-        return text

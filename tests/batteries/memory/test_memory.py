@@ -205,11 +205,13 @@ class MemoryUI(FakeUI):
         super().__init__()
         self.answers = [*answers]
         self.edited = ""
+        self.described: dict[str, str] = {}
 
     async def select(self, title: str, options: Any, **more: Any) -> Any:
         """The next answer, which is one of the options."""
         answer = self.answers.pop(0) if self.answers else None
         labels = [each if isinstance(each, str) else each.label for each in options]
+        self.described |= {each.label: each.description for each in options if each not in labels}
         assert answer is None or answer in labels, labels
         return answer
 
@@ -229,6 +231,17 @@ async def test_the_screen_edits_and_forgets(tmp_path: Path) -> None:
         assert stored(hosted) == []
         assert ("notify", "Forgotten: An new note") in ui.seen
         assert ui.answers in ([], [None])
+
+
+async def test_the_list_does_not_repeat_titles(tmp_path: Path) -> None:
+    ui = MemoryUI()
+    async with extension_session(tmp_path, extension, settings=ON, ui=ui) as hosted:
+        await hosted.session.prompt("/remember Tiles are red")
+        await hosted.session.prompt("/remember Doors\n\nare green, always.")
+        await hosted.session.prompt("/memory")
+
+        described = {"project: Tiles are red": "", "project: Doors": "are green, always."}
+        assert ui.described == described
 
 
 async def test_forgetting_asks_first(tmp_path: Path) -> None:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+from pi.ai.providers.faux import calls, says
+from pi.batteries.todo.adapter import extension
 from pi.batteries.todo.state import Phase, Task, to_json
-from pi.batteries.todo.views import panel, todo
+from pi.batteries.todo.views import TodoPanel, panel, todo
+from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.port.drawing import PlainTheme
 from pi.extension import ToolView, ViewOptions
+from tests.modes.interactive.app_fixture import AppFixture
+
+ON = {"todo": {"enabled": True, "reminders": 0}}
+TWO_TASKS = {"phase": "Build", "items": ["order the tiles", "raise the roof"]}
 
 LONG = (
     Phase(name="P", tasks=tuple(Task(content=f"p{n}", status="completed") for n in range(6))),
@@ -43,6 +51,28 @@ def test_the_panel_shows_the_tasks_around_the_current_one() -> None:
     assert rows[0] == "Todo Q · 6/12"
     assert rows[1:4] == ["  ✔ p4", "  ✔ p5", "  ☐ q0"]
     assert rows[-1] == "  … 4 more; /todo shows all"
+
+
+def test_the_panel_is_in_the_column_of_the_text_above_it() -> None:
+    rows = TodoPanel(LONG, PlainTheme).render(80)
+
+    assert rows[:2] == [" Todo Q · 6/12", "   ✔ p4"]
+
+
+async def test_the_command_shows_each_task_in_a_line_of_its_own(tmp_path: Path) -> None:
+    requested = ExtensionOptions(discover=False, inline=(extension,))
+    steps = (calls("todo", ops=[{"op": "init", "list": [TWO_TASKS]}]), says("Planned."))
+    app = AppFixture(tmp_path, *steps, extensions=requested, settings=ON)
+    async with app.running():
+        assert app.session is not None
+        await app.session.start()
+        await app.asks("plan", "Planned.")
+        app.send("/todo")
+        await app.sees("- [ ] raise the roof")
+
+        rows = [row.strip() for row in app.screen.splitlines()]
+        at = rows.index("- [ ] raise the roof")
+        assert rows[at - 2 : at] == ["# Build", "- [/] order the tiles"]
 
 
 def test_control_characters_of_a_task_do_not_reach_the_terminal() -> None:

@@ -124,7 +124,7 @@ class LanguageServersScreen:
 
     def _known_rows(self, name: str, program: str, install: str, width: int) -> list[str]:
         text = one_line(program) if program else f"not found: {install}"
-        paint = str if program else partial(self._theme.fg, "dim")
+        paint: Callable[[str], str] = str if program else partial(self._theme.fg, "dim")
         if len(name := f"{name:<20}") + 1 + visible_width(text) <= width:
             return [f"{name} {paint(text)}"]
         # A command that is cut cannot be copied.

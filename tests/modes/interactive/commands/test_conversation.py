@@ -11,8 +11,10 @@ import pytest
 from msgspec import UNSET
 
 from pi.base.errors import PiError
+from pi.coding.compaction.execution import CompactionPreview
 from pi.coding.extension_host.events.answers import Cancel
 from pi.coding.extension_host.events.queries import SessionBeforeSwitchEvent
+from pi.modes.interactive.commands.session import preview_lines
 from pi.testing import calls, says
 from tests.coding.histories.transcripts import claude_conversation, codex_conversation
 from tests.coding.runtime.session_fixture import kinds
@@ -244,6 +246,45 @@ async def test_compact_shows_a_preview_and_asks(
         await on.run("/compact --preview", answer)
 
         assert ("compaction" in kinds(on.session)) == is_compacted
+
+
+@pytest.mark.parametrize(
+    ("kept", "expected"),
+    [(1, "Kept: 1 message, about 5 tokens"), (2, "Kept: 2 messages, about 5 tokens")],
+)
+def test_a_preview_of_a_compaction_counts_what_stays(kept: int, expected: str) -> None:
+    plan = CompactionPreview(
+        strategy="context",
+        keeps="recent",
+        tokens=12_000,
+        threshold=90_000,
+        dropped_messages=1,
+        kept_messages=kept,
+        kept_tokens=5,
+        first_kept="short",
+    )
+
+    assert preview_lines(plan) == [
+        "Compaction with the strategy context",
+        "In use: 12,000 tokens; compacted automatically above 90,000",
+        "Dropped: 1 message, about 0 tokens",
+        expected,
+        "Kept from: short",
+    ]
+
+
+async def test_the_question_after_a_preview_does_not_repeat_it(tmp_path: Path) -> None:
+    async with command_fixture(tmp_path, says("a" * 3000), says("b")) as on:
+        on.session.settings.override({"compaction.keepRecentTokens": 10})
+        await on.session.prompts.prompt("long " * 3000)
+        await on.session.prompts.prompt("short")
+        task = on.start("/compact --preview")
+        await on.screen.until(lambda text: "Compact now?" in text)
+        shown = on.screen.text()
+        await on.screen.press("escape")
+        await task
+
+    assert "tokens" not in shown.partition("Compact now?")[2]
 
 
 async def test_compact_rejects_an_unknown_strategy_and_keeps_a_bare_word(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ async def set_up(ui: Ui, *, fetch: Fetch = fetch_embedded) -> None:
 
 async def _ask_batteries(ui: Ui) -> None:
     """Offers the recommended batteries; the default is no."""
-    names = [info.name for info in ui.port.extensions.infos() if info.is_recommended]
+    names = sorted(each.name for each in ui.port.extensions.infos() if each.is_recommended)
     if not names:
         return
     options = [

@@ -199,7 +199,7 @@ def _message_rows(text: str, theme: Theme, width: int) -> list[str]:
             rows += map(muted, _wrapped(line, width))
             continue
         paint = theme.paint(token)
-        tint = theme.paint(f"{token}Bg") if theme.has_backgrounds else str
+        tint: Paint = theme.paint(f"{token}Bg") if theme.has_backgrounds else str
         rows += (tint(pad_to_width(paint(row), width)) for row in wrap_text(line, width))
     return rows
 

@@ -59,6 +59,10 @@ def answer(*content: Any, **more: Any) -> Entry:
             ("assistant", "assistant", "(error) no"),
         ),
         (
+            answer(stop_reason="error", error_message="529: a web page titled 'Error'"),
+            ("assistant", "assistant", "(error) Overloaded (HTTP 529)"),
+        ),
+        (
             said(ToolResultMessage(tool_call_id="1", tool_name="bash", content=())),
             ("tool", "bash", "ls -l"),
         ),

@@ -44,6 +44,7 @@ from pi.coding.session.entries import (
 from pi.coding.session.reading import decode_entry, read_outline
 from pi.coding.session.views import TreeNode
 from pi.modes.interactive.dialogs.panel import summarise_message
+from pi.modes.interactive.transcript.notices import describe_provider_error
 
 # Describes an entry in a list, with its search text. Pure.
 
@@ -132,7 +133,8 @@ def _answer(message: AssistantMessage) -> Description:
     elif message.tool_calls:
         described = _description("assistant" if failed else "tools only", "assistant", calls)
     else:
-        reason = message.error_message if isinstance(message.error_message, str) else ""
+        said = message.error_message if isinstance(message.error_message, str) else ""
+        reason = describe_provider_error(said)
         described = _description("assistant", "assistant", f"({message.stop_reason}) {reason}")
     return replace(described, failed=failed)
 
