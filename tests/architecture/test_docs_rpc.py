@@ -1,4 +1,4 @@
-"""The page of the RPC protocol names every command, and nothing that is not there."""
+"""The pages about the RPC protocol name every command, and nothing that is not there."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from pi.modes.rpc.commands import COMMANDS
+from tests.modes.rpc.test_commands import ADDED
 
 OWN_ANSWERS = {"prompt", "abort_and_prompt", "bash"}
 """Commands that the server itself carries out."""
@@ -20,6 +21,13 @@ def test_the_page_lists_the_commands_that_there_are(root: Path) -> None:
         *COMMANDS,
         *OWN_ANSWERS,
     }
+
+
+def test_the_differences_name_the_commands_that_the_original_does_not_have(root: Path) -> None:
+    page = (root / "docs/compatibility.md").read_text("utf-8")
+    [row] = [line for line in page.splitlines() if line.startswith("| RPC |")]
+
+    assert set(re.findall(r"`(\w+)`", row)) == ADDED
 
 
 def test_the_events_of_the_page_are_in_the_code(root: Path) -> None:

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -21,11 +22,13 @@ import aiohttp
 import pytest
 
 from pi.base.errors import PiError
+from pi.base.tasks import TaskScope
 from pi.relay.bind import Bind, parse_bind
 from pi.relay.limits import Limits
 from pi.relay.pages import sha256, web_files
 from pi.relay.server import Relay, RelayOptions
 from pi.relay.shares import Shares, StoreFull
+from pi.relay.sockets import SocketConnection
 
 ROOM = "A" * 22
 SECRET = b"s" * 32
@@ -174,6 +177,81 @@ async def test_a_stalled_guest_is_dropped_and_costs_the_others_nothing() -> None
         await host.send_bytes(frame(0))
         assert await reading.receive_bytes() == frame(0)
         writer.close()
+
+
+class StalledTransport:
+    """A transport whose other side does not read until ``drain`` is called."""
+
+    def __init__(self) -> None:
+        self.waiting: list[bytes] = [b"!"]
+        self.sent = b""
+
+    def get_write_buffer_size(self) -> int:
+        return sum(map(len, self.waiting))
+
+    def write(self, data: bytes) -> None:
+        self.waiting.append(bytes(data))
+
+    def drain(self) -> None:
+        self.sent += b"".join(self.waiting)
+        self.waiting = []
+
+    def is_closing(self) -> bool:
+        return False
+
+    def set_write_buffer_limits(self, high: int) -> None:
+        """Nothing: it never pauses its protocol."""
+
+
+async def test_small_frames_for_a_stalled_guest_are_collected_and_stay_in_order() -> None:
+    transport = StalledTransport()
+    scope = TaskScope(report=lambda what, error: None)
+    connection = SocketConnection(None, transport, scope)  # type: ignore[arg-type]
+    frames = [frame(0, n.to_bytes(4, "big") * 25) for n in range(2000)]
+    for each in frames[:1500]:
+        connection.send(each)
+    assert connection.unsent == 1 + 1500 * 106
+    assert len(transport.waiting) < 5, "from Python 3.12 on, each write costs as much as these are"
+    connection.send(frame(0, bytes(70_000)))
+    for each in frames[1500:]:
+        connection.send(each)
+    expected = b"".join(b"\x82\x68" + each for each in frames[:1500])
+    expected += b"\x82\x7f" + (70_004).to_bytes(8, "big") + frame(0, bytes(70_000))
+    expected += b"".join(b"\x82\x68" + each for each in frames[1500:])
+    while len(transport.sent) <= len(expected):  # bounded by the limit of every test
+        transport.drain()
+        await asyncio.sleep(0.005)
+    assert transport.sent == b"!" + expected
+    await scope.close()
+
+
+async def test_a_unix_socket_is_for_the_proxy_and_replaces_only_a_dead_one(tmp_path: Path) -> None:
+    path = tmp_path / "relay.sock"
+
+    def relay() -> Relay:
+        return Relay(RelayOptions(bind=Bind(path=str(path))), report=lambda line: None)
+
+    path.write_text("a file of the user")
+    with pytest.raises(PiError, match="not a socket"):
+        await relay().start()
+    assert path.read_text() == "a file of the user"
+    path.unlink()
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(path))
+    first = relay()
+    await first.start()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666, "a proxy is another user"
+    with pytest.raises(PiError, match="another process listens"):
+        await relay().start()
+    assert path.exists()
+    connector = aiohttp.UnixConnector(str(path))
+    async with (
+        aiohttp.ClientSession("http://relay", connector=connector) as client,
+        client.get("/healthz") as answer,
+    ):
+        assert await answer.text() == "ok\n"
+    await first.close()
+    assert not path.exists()
 
 
 async def test_shares_are_stored_read_revoked_and_expire(tmp_path: Path) -> None:

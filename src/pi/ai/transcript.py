@@ -22,7 +22,6 @@ from pi.ai.messages import (
     Thinking,
     Tool,
     ToolCall,
-    blocks,
 )
 from pi.ai.models.model import Model
 from pi.base.pictures import picture_size
@@ -189,8 +188,10 @@ def message_tokens(message: Message) -> int:
             return _tokens(sum(map(len, parts)) + len(tools))
         case AssistantMessage():
             return _tokens(sum(_length(block) for block in message.content))
+        case _ if isinstance(message.content, str):
+            return _tokens(len(message.content))
         case _:
-            return _tokens(sum(_length(block) for block in blocks(message.content)))
+            return _tokens(sum(_length(block) for block in message.content))
 
 
 def largest_answer(model: Model, messages: Sequence[Message]) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from bisect import insort
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from functools import partial
 from inspect import isawaitable
 from itertools import count
 from operator import attrgetter
@@ -181,16 +182,22 @@ class EventBus:
     def __init__(self, report_failure: ReportEventFailure | None = None) -> None:
         self.report_failure: ReportEventFailure = report_failure or log_failure
         self._rows: dict[type, OrderedList[Subscriber]] = {}
+        self.subscribed: set[type] = set()
+        """The event types that have subscribers; lets publishers skip building an event."""
 
     def subscribe(
         self, kind: type, call: Subscriber, *, owner: Owner = CORE, at: At = "normal"
     ) -> Callable[[], None]:
         """Subscribe ``call`` to events of ``kind``. Returns an unsubscribe function."""
-        return self._rows.setdefault(kind, OrderedList()).add(call, owner, at)
+        if kind not in self._rows:
+            self._rows[kind] = OrderedList(partial(self._update, kind))
+        return self._rows[kind].add(call, owner, at)
 
-    def has_subscribers(self, *kinds: type) -> bool:
-        """Whether one of ``kinds`` has subscribers; lets publishers skip building an event."""
-        return any(map(self._rows.get, kinds))
+    def _update(self, kind: type) -> None:
+        if self._rows[kind].rows:
+            self.subscribed.add(kind)
+        else:
+            self.subscribed.discard(kind)
 
     def subscribers(self, kind: type) -> tuple[Registered[Subscriber], ...]:
         """Return the subscribers of ``kind`` in order."""

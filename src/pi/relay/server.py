@@ -8,6 +8,8 @@ import binascii
 import gc
 import re
 import signal
+import socket as sockets
+import stat
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -75,6 +77,8 @@ class Relay:
         self._runner: web.AppRunner | None = None
         self._sockets: set[SocketConnection] = set()
         self._draining = False
+        self._inode = 0
+        """Of our Unix socket."""
         self._cluster: Any = None
         self._files = web_files()
 
@@ -82,6 +86,8 @@ class Relay:
 
     async def start(self) -> None:
         """Listen; raises ``PiError`` if that is not possible."""
+        if self.options.bind.path:
+            _remove_old_socket(self.options.bind.path)
         if self.options.cluster:
             from pi.relay.cluster import Cluster  # lazy: needs the extra ``cluster``
 
@@ -108,12 +114,16 @@ class Relay:
         bind = self.options.bind
         site: web.BaseSite
         if bind.path:
-            Path(bind.path).unlink(missing_ok=True)
             site = web.UnixSite(self._runner, bind.path)
         else:
             site = web.TCPSite(self._runner, bind.host, bind.port, backlog=1024)
         try:
             await site.start()
+            if bind.path:
+                # The proxy before the relay is another user. As with a port of this machine, all
+                # its users may connect; the permissions of the folder restrict that.
+                Path(bind.path).chmod(0o666)
+                self._inode = Path(bind.path).stat().st_ino
         except OSError as error:
             await self.close()
             where = bind.path or f"{bind.host}:{bind.port}"
@@ -134,8 +144,11 @@ class Relay:
         if self._cluster is not None:
             await self._cluster.close()
         await self._tasks.close()
-        if self.options.bind.path:
-            Path(self.options.bind.path).unlink(missing_ok=True)
+        if self._inode:
+            path = Path(self.options.bind.path)
+            with suppress(OSError):
+                if path.stat().st_ino == self._inode:  # another relay may have replaced it
+                    path.unlink()
 
     async def _tidy(self) -> None:
         while True:
@@ -343,6 +356,26 @@ async def serve(
         await ended.wait()
     finally:
         await relay.close()
+
+
+def _remove_old_socket(path: str) -> None:
+    """Remove the socket of a relay that was killed, and nothing else; raises ``PiError``."""
+    try:
+        kind = Path(path).stat().st_mode
+    except OSError:
+        return
+    if not stat.S_ISSOCK(kind):
+        raise PiError(
+            f"The relay cannot listen on {path}: there is a file that is not a socket",
+            hint="Choose another place with RELAY_BIND or --bind.",
+        )
+    with sockets.socket(sockets.AF_UNIX) as probe, suppress(OSError):
+        probe.connect(path)
+        raise PiError(
+            f"The relay cannot listen on {path}: another process listens there",
+            hint="End it, or choose another place with RELAY_BIND or --bind.",
+        )
+    Path(path).unlink(missing_ok=True)
 
 
 def _decoded(text: str) -> bytes:

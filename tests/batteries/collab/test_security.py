@@ -340,6 +340,8 @@ def test_local_and_view_only_links() -> None:
     assert LOCAL.text() == f"ws://localhost:7475/r/{LOCAL.code}"
     for text in (LOCAL.text(), LOCAL.page(), f"localhost:7475/r/{LOCAL.code}"):
         assert parse_link(text) == LOCAL
+    behind_tls = Link(relay="wss://localhost:7476", keys=LOCAL.keys)
+    assert parse_link(behind_tls.text()) == behind_tls
     assert parse_link(LOCAL.view_only().text()).keys == VIEW
     assert LINK.page("https://web.example.com/") == f"https://web.example.com/#{LINK.code}"
 

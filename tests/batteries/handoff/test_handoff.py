@@ -16,6 +16,7 @@ from pi.ai.request import Call
 from pi.base.records import replace
 from pi.batteries.handoff.adapter import CANCEL, HERE, NEW, extension
 from pi.batteries.secrets.adapter import extension as secrets_extension
+from pi.coding.compaction.events import CompactionEnd
 from pi.coding.session.entries import Compaction, CustomMessage
 from tests.coding.extension_host.extension_session import (
     ExtensionFixture,
@@ -71,6 +72,8 @@ async def test_auto_continue_makes_one_document_and_one_new_session(tmp_path: Pa
         assert DOCUMENT in str(document(hosted).content)
         assert ORDER in asked(hosted, 2)  # word for word, whatever the model wrote
         assert hosted.fixture.order.count("compaction_start") == 1
+        ends = [each for each in hosted.fixture.events if isinstance(each, CompactionEnd)]
+        assert [each.handed_off for each in ends] == [True]
         assert hosted.failures == []
 
 
@@ -183,6 +186,8 @@ async def test_the_command_offers_a_new_session_and_this_one(
         stored = [e for e in hosted.session.entries.log.entries() if isinstance(e, Compaction)]
         assert (hosted.session.session_file != first) == (sessions == 2)
         assert len(stored) == compactions
+        # At once: the document would be lost with a process that ends before the next prompt.
+        assert len(files(hosted)) == sessions
         if compactions:
             assert DOCUMENT in stored[0].summary
             assert ORDER in stored[0].summary

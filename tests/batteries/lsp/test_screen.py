@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from pi.ai.providers.faux import Step, says
 from pi.batteries.lsp.adapter import extension
+from pi.batteries.lsp.views import LanguageServersScreen
 from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from tests.base.processes.children import needs_posix_shell
 from tests.batteries.lsp.lsp_session import demo, edit, write
@@ -75,3 +77,34 @@ async def test_the_status_line_shows_the_progress_of_a_server_until_it_ends(
         go.touch()
         await app.loses("demo: Indexing")
         await app.sees("All done.")
+
+
+def test_a_narrow_screen_shows_how_a_server_is_installed_in_full() -> None:
+    known = [("pyright", "", "pip install pyright-and-a-very-long-name"), ("zls", "/bin/zls", "")]
+    known += [(f"server{number}", "", "install " + "x" * 30) for number in range(9)]
+    tui = SimpleNamespace(terminal=SimpleNamespace(size=SimpleNamespace(rows=24)))
+    screen = LanguageServersScreen(lambda: {"servers": []}, known, tui, PlainTheme(), print)
+
+    first = [row.strip() for row in screen.render(40)]
+
+    assert "zls                  /bin/zls" in first
+    at = first.index("pyright")
+    assert " ".join(first[at + 1 : at + 3]) == (
+        "not found: pip install pyright-and-a-very-long-name"
+    )
+    for _ in range(20):
+        screen.handle_input("\x1b[B")
+    assert "server8" in "".join(screen.render(40))
+    assert len(screen.render(40)) <= 24
+
+
+class PlainTheme:
+    """No colours."""
+
+    def fg(self, name: str, text: str) -> str:
+        """The text itself."""
+        return text
+
+    def bold(self, text: str) -> str:
+        """The text itself."""
+        return text

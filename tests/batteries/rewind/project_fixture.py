@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from pi.batteries.rewind.history import History, SessionOf
-from pi.batteries.rewind.restoring import Plan, learn_interrupted, make_plan, restore
+from pi.batteries.rewind.planning import Plan, make_plan
+from pi.batteries.rewind.restoring import learn_interrupted, restore
 from pi.batteries.rewind.scan import refused_root
 from pi.batteries.rewind.settings import StoreLimits
 from pi.batteries.rewind.store import Store

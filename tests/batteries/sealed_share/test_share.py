@@ -44,7 +44,7 @@ async def test_a_session_is_shared_redacted_and_removed_again(tmp_path: Path) ->
         user = Agrees(hanna)
         await hanna.session.prompts.prompt("Which key?")
         shared = await hanna.session.exports.share()
-        assert "Secrets were redacted in 1 entries." in user.asked[0]
+        assert "Secrets were redacted in 1 entry." in user.asked[0]
         base, _, key = shared.url.partition("#")
         assert len(key) == 43
         assert relay.relay is not None

@@ -68,7 +68,7 @@ async def test_history_becomes_pictures_without_a_request(tmp_path: Path) -> Non
         assert len(hosted.fixture.provider.requests) == asked
         assert 1 <= len(images(entry)) <= 5
         assert shown_tokens(hosted) < 0.6 * before
-        assert ORDER in entry.summary  # the original pi and models without eyes read this
+        assert ORDER in entry.summary  # all that a model without eyes gets
         assert result.content is not entry.content
 
         hosted.fixture.provider.add(says("fine"))
@@ -155,7 +155,9 @@ async def test_a_text_summary_after_pictures_covers_what_they_showed(tmp_path: P
         assert "archived in" not in requests
 
 
-async def test_the_file_opens_without_the_battery_and_in_the_original(tmp_path: Path) -> None:
+async def test_the_file_opens_without_the_battery_and_has_every_recorded_field(
+    tmp_path: Path,
+) -> None:
     async with extension_session(tmp_path, extension, settings=SNAP) as hosted:
         await talk(hosted, 6)
         await hosted.session.compact()
@@ -167,21 +169,23 @@ async def test_the_file_opens_without_the_battery_and_in_the_original(tmp_path: 
 
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     (entry,) = [line for line in lines if line["type"] == "compaction"]
-    # The original reads these fields, and the summary says what the pictures were.
+    # The recorded context of the original takes the summary: it says what the pictures were.
     assert entry["summary"].startswith("The conversation up to this point is archived in")
     assert ORDER in entry["summary"]
     golden = [json.loads(line) for line in GOLDEN.read_text().splitlines()]
     recorded = next(line for line in golden if line["type"] == "compaction")
     for name, value in recorded.items():
-        if name != "usage":  # no model was asked
+        if name != "usage":  # optional in the recorded format: no model was asked
             assert type(entry[name]) is type(value), name
-    assert {*entry["details"]} - {*recorded["details"]} == {"carryOver"}  # in every compaction
-    # By these fields it finds what follows the summary: an entry above it in the tree.
+    assert {*entry["details"]} - {*recorded["details"]} == {"carryOver"}  # not recorded
+    # The recorded rule: the context goes on with the entries from the first kept one on.
     assert [entry["firstKeptEntryId"], entry["parentId"]] == sorted(
         [entry["firstKeptEntryId"], entry["parentId"]],
         key=[line.get("id") for line in lines].index,
     )
-    assert {*entry} - {*recorded} == {"content", "preserveData"}  # ignored by the original
+    # The recorded format has neither field. What the original does with a field that it does not
+    # know is recorded for no entry; an entry of an unknown type is kept.
+    assert {*entry} - {*recorded} == {"content", "preserveData"}
     assert "iVBOR" not in file.read_text()  # pictures are stored outside
 
     async with extension_session(tmp_path, open_log=partial(_reopened, file), settings={}) as again:

@@ -20,6 +20,7 @@ from pi.coding.batch.driver import BatchOptions, run_batch
 from pi.coding.batch.execution import TaskLimits
 from pi.coding.batch.results import BatchFolder, BatchResult
 from pi.coding.batch.tasks import BatchProblem
+from pi.coding.session.writing import SessionWriter
 from tests.base.processes.children import needs_posix_shell
 from tests.coding.batch.scripts import rows, write_model
 
@@ -328,6 +329,27 @@ async def test_a_full_disk_ends_the_batch_and_loses_no_saved_row(
 
     again = await run(*tasks)
     assert sorted([*kept, *(each.id for each in again)]) == [task["id"] for task in tasks]
+
+
+async def test_a_session_that_cannot_be_saved_is_an_error_with_its_answer(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: SessionWriter) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(SessionWriter, "_publish", full)
+    (result,) = await run(
+        {"id": "a", "prompt": "say hello"},
+        batch=BatchOptions(workers=0, per_worker=1, retries=2),
+        price=1.0,
+    )
+
+    assert (result.status, result.attempt, result.answer) == ("error", 1, "ok: say hello")
+    assert result.error is not None
+    assert result.error.startswith("The session could not be saved: cannot write ")
+    assert "No space left on device" in result.error
+    (row,) = rows(tmp_path / "out")  # no attempt is repeated: it would cost as much and end alike
+    assert (row["status"], row["answer"], row["cost"]) == ("error", "ok: say hello", 0.001)
 
 
 @pytest.mark.parametrize("trusted", [True, False])

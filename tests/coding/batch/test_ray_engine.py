@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from pi.coding.batch.ray_engine import check_address, check_reachable
+from pi.coding.batch.budget import Budget
+from pi.coding.batch.execution import WorkerSettings
+from pi.coding.batch.ray_engine import RayEngine, check_address, check_reachable
 from pi.coding.batch.tasks import BatchProblem
 from tests.coding.batch.scripts import rows, write_model
 from tests.conftest import ROOT
@@ -41,6 +43,24 @@ def test_a_cluster_that_does_not_listen_is_reported_at_once() -> None:
             check_reachable(address)
     with pytest.raises(BatchProblem, match="Cannot reach"):
         check_reachable("127.0.0.1:notaport")
+
+
+def test_an_address_is_tried_before_ray_is_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ray.py").write_text("raise AssertionError('imported, which takes seconds')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "ray", raising=False)
+    with socket.socket() as free, pytest.raises(BatchProblem, match="Cannot reach the Ray cluster"):
+        free.bind(("127.0.0.1", 0))
+        RayEngine(
+            WorkerSettings(work=tmp_path),
+            Budget(None),
+            workers=1,
+            per_worker=1,
+            address=f"127.0.0.1:{free.getsockname()[1]}",
+            environ={},
+        )
 
 
 def run_on_ray(tmp_path: Path, count: int, kill_at: int, *budget: str) -> dict[str, Any]:

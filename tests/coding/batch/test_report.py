@@ -33,6 +33,16 @@ def test_the_page_needs_no_network_and_runs_nothing() -> None:
     assert "1 (33%)" in page
 
 
+def test_no_control_sequence_of_a_task_is_in_the_page() -> None:
+    hostile = "a\x1b]0;owned\x07\x1b[2Jb\x9b31m\u202e"
+    rows = [BatchResult(id=hostile, status="error", error=f"failed: {hostile}")]
+    manifest = BatchManifest(pi=hostile, started=hostile)
+    page = report_page([BatchTask(id=hostile, prompt="p")], rows, manifest)
+
+    assert re.findall(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", page) == []
+    assert "<td>ab</td>" in page
+
+
 def test_a_page_without_results_is_whole() -> None:
     assert "3 not run" in report_page(TASKS, [], BatchManifest())
     assert "0 tasks" in report_page([], [], BatchManifest())

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pi.agent.compaction.errors import CompactionFailed
+from pi.ai.errors import ContextOverflow
 from pi.coding.compaction.events import CompactionEnd, SessionCompactingEvent
 from pi.testing import says
 from tests.coding.compaction.compaction_fixture import CompactionFixture, always
@@ -48,6 +49,18 @@ async def test_nothing_to_compact_is_said_in_the_words_of_the_protocol() -> None
     assert fixture.events(CompactionEnd)[0].error_message == (
         "Compaction failed: Nothing to compact (session too small)"
     )
+
+
+async def test_a_conversation_that_no_model_can_summarise_is_reported_with_a_hint() -> None:
+    overflow = ContextOverflow("prompt is too long: 300000 tokens > 200000 maximum", status=400)
+    fixture = await fixture_with(*[overflow] * 20)
+
+    with pytest.raises(CompactionFailed) as failed:
+        await fixture.compactor.compact(MANUAL)
+
+    assert failed.value.code == "too_large"
+    assert failed.value.hint == "Choose a model with a larger context window."
+    assert str(fixture.events(CompactionEnd)[0].error_message).endswith(failed.value.hint)
 
 
 @pytest.mark.parametrize(

@@ -174,11 +174,11 @@ def test_a_handler_that_cannot_be_called_is_refused_at_once() -> None:
 async def test_a_removed_handler_gets_no_events() -> None:
     kit, heard = HooksFixture(), []
     end = kit.on("session_branch", lambda event, ctx: heard.append(event))
-    assert kit.bus.has_subscribers(SessionForkEvent)
+    assert SessionForkEvent in kit.bus.subscribed
     end()
 
     await kit.bus.emit(SessionForkEvent())
-    assert (heard, kit.bus.has_subscribers(SessionForkEvent)) == ([], False)
+    assert (heard, SessionForkEvent in kit.bus.subscribed) == ([], False)
 
 
 @pytest.mark.slow

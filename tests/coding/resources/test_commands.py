@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.resources.commands import find_commands
-from pi.coding.resources.prompts import expand_prompt, fill_command
+from pi.coding.resources.prompts import expand_prompt, fill_command, find_commands
 from pi.coding.resources.sources import Place
 from tests.files import put
 

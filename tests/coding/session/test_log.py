@@ -102,9 +102,10 @@ def test_unknown_entries_keep_all_fields() -> None:
     assert (log.json(0), log.line(0)) == (json.loads(line), line)
 
 
-def test_only_messages_commands_and_names_are_worth_keeping() -> None:
+def test_only_messages_commands_documents_and_names_are_worth_keeping() -> None:
     bash = MessageEntry(message=BashExecution(command="ls", output=""))
     worth: list[Entry] = [user("1"), answer("2"), bash, SessionInfo(name="n")]
+    worth.append(CustomMessageEntry(custom_type="handoff", content="the document"))
     not_worth: list[Entry] = [
         ModelChange(provider="p", model_id="m"),
         ThinkingLevelChange(thinking_level="off"),
@@ -116,7 +117,7 @@ def test_only_messages_commands_and_names_are_worth_keeping() -> None:
         SessionInfo(name=""),
     ]
 
-    assert [is_worth_keeping(entry) for entry in worth] == [True] * 4
+    assert [is_worth_keeping(entry) for entry in worth] == [True] * 5
     assert [is_worth_keeping(entry) for entry in not_worth] == [False] * 8
 
 

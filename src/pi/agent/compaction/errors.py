@@ -7,6 +7,9 @@
     summary_failed       the model returned no usable summary, twice
     not_smaller          the result would not be shorter than what it replaces
     too_large            not even a part of the conversation fits the summarising model
+
+A session of ``pi.coding`` asks several models and strategies. If all of them fail, the code is that
+of the first strategy, and the message has the reasons.
 """
 
 from __future__ import annotations

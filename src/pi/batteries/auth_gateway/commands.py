@@ -75,7 +75,8 @@ class GatewayCommands:
         async with server.serving(host, _port(ctx)) as port:
             shown = f"[{host}]" if ":" in host else host
             count = len(self._pi.models.available())
-            ctx.write(f"The gateway listens on http://{shown}:{port}/v1 with {count} models\n")
+            models = "1 model" if count == 1 else f"{count} models"
+            ctx.write(f"The gateway listens on http://{shown}:{port}/v1 with {models}\n")
             if not is_loopback(host):
                 self._report("The connection is not encrypted: use a tunnel or a TLS proxy.")
             await asyncio.Event().wait()

@@ -40,9 +40,9 @@ class Link(Record):
 
     def text(self) -> str:
         """The link for ``/join``, with its relay."""
-        base = self.relay
-        if base.startswith("wss://"):
-            base = base.removeprefix("wss://")
+        base = self.relay.removeprefix("wss://")
+        if relay_address(base) != self.relay:  # TLS on this machine: there, plain ws is inferred
+            base = self.relay
         return f"{base}/r/{self.code}"
 
     def page(self, web: str = "") -> str:

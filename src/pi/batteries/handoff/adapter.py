@@ -71,7 +71,7 @@ class HandOffStrategy:
         if len(said) < LEAST_MESSAGES:
             return Declined(why="There is nothing to hand off yet.")
         if place == "here" and work.preparation is None:
-            return Declined(why=work.why_not)
+            return Declined(why=work.why_not, code="nothing_to_compact")
         answer = await self._ask(work.instructions)
         document = document_of(answer)
         if not document:

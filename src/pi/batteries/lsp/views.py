@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from pi.extension import (
@@ -15,6 +16,7 @@ from pi.extension import (
     sanitise_keeping_style,
 )
 from pi.tui.input.keys import matches_key
+from pi.tui.text.width import visible_width
 from pi.tui.text.wrap import wrap_text
 from pi.tui.widgets.frame import FRAME_ROWS, framed_rows
 
@@ -96,7 +98,7 @@ class LanguageServersScreen:
         if not running:
             about = "None is running: the first write or query starts one."
             rows += [theme.fg("muted", row) for row in wrap_text(about, max(width - 2, 1))]
-        rows += ["", *self._installed(len(rows))]
+        rows += ["", *self._installed(len(rows), max(width - 2, 1))]
         height = self._tui.terminal.size.rows
         return framed_rows(theme, "Language servers", rows, HINT, width=width, height=height)
 
@@ -109,14 +111,24 @@ class LanguageServersScreen:
             rows.append(f"  {one_line(more)}")
         return rows
 
-    def _installed(self, used: int) -> list[str]:
+    def _installed(self, used: int, width: int) -> list[str]:
+        """The rows of the known servers that fit, from the first that is not scrolled away."""
         room = max(3, self._tui.terminal.size.rows - used - FRAME_ROWS)
-        self._top = max(0, min(self._top, len(self._known) - room))
-        rows = []
-        for name, program, install in self._known[self._top : self._top + room]:
-            text = one_line(program) if program else self._theme.fg("dim", f"not found: {install}")
-            rows.append(f"{name:<20} {text}")
-        return rows
+        drawn = [self._known_rows(*each, width) for each in self._known]
+        last, left = len(drawn), room
+        while last and len(drawn[last - 1]) <= left:
+            last -= 1
+            left -= len(drawn[last])
+        self._top = max(0, min(self._top, last))
+        return [row for rows in drawn[self._top :] for row in rows][:room]
+
+    def _known_rows(self, name: str, program: str, install: str, width: int) -> list[str]:
+        text = one_line(program) if program else f"not found: {install}"
+        paint = str if program else partial(self._theme.fg, "dim")
+        if len(name := f"{name:<20}") + 1 + visible_width(text) <= width:
+            return [f"{name} {paint(text)}"]
+        # A command that is cut cannot be copied.
+        return [name.rstrip(), *(f"  {paint(row)}" for row in wrap_text(text, max(width - 2, 1)))]
 
     def handle_input(self, data: str) -> None:
         """Scroll, restart or close."""

@@ -13,6 +13,7 @@ from typing import Literal
 from pi.batteries.rewind import restoring
 from pi.batteries.rewind.history import History
 from pi.batteries.rewind.journal import Point, Scope
+from pi.batteries.rewind.planning import Plan, make_plan
 from pi.batteries.rewind.preview import (
     PointRow,
     coverage_text,
@@ -25,7 +26,7 @@ from pi.batteries.rewind.preview import (
     title,
 )
 from pi.batteries.rewind.recorder import ENTRY, Recorder, point_data
-from pi.batteries.rewind.restoring import Interrupted, Plan, make_plan
+from pi.batteries.rewind.restoring import Interrupted
 from pi.extension import (
     CommandContext,
     Entry,

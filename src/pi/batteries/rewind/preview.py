@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from pi.batteries.rewind.history import Coverage, History
 from pi.batteries.rewind.journal import Point
-from pi.batteries.rewind.restoring import Plan, PlannedFile
+from pi.batteries.rewind.planning import Plan, PlannedFile
 from pi.batteries.rewind.states import FileState
 from pi.extension import Record, one_line
 

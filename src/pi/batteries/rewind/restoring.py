@@ -1,4 +1,4 @@
-"""Plans and performs restorations, and ends those that were killed.
+"""Performs restorations, and ends those that were killed.
 
 A restoration writes what it is going to do (``restore.json``), then the files, then the journal.
 Whatever it replaces was saved before, so that every restoration can be taken back.
@@ -9,14 +9,13 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from pi.batteries.rewind import states
 from pi.batteries.rewind.history import History, NotSaved
 from pi.batteries.rewind.journal import (
-    Change,
     PathChange,
     Point,
     Restoration,
@@ -24,60 +23,10 @@ from pi.batteries.rewind.journal import (
     decode_changes,
     encode_changes,
 )
+from pi.batteries.rewind.planning import Plan, is_folder
 from pi.batteries.rewind.states import FileState
 from pi.batteries.rewind.store import read_json
 from pi.extension import FileAccessError, PiError, Record, replace, replace_file
-
-
-class PlannedFile(Record):
-    """A path that differs from its state at the point."""
-
-    path: str
-    now: FileState | None
-    then: FileState | None
-    is_foreign: bool = False
-    """Whether something outside of this session has changed it since the point."""
-    problem: str = ""
-    """Why it cannot be put back; empty if it can."""
-
-
-class Plan(Record):
-    """What a restoration would change."""
-
-    point: Point
-    files: tuple[PlannedFile, ...] = ()
-
-    def steps(self, *, foreign: bool) -> tuple[PathChange, ...]:
-        """The changes, with or without the files that others have changed."""
-        steps = {e.path: e for e in self.files if not e.problem and (foreign or not e.is_foreign)}
-        kept = [each for each in self.files if each.path not in steps]
-        # What is kept also keeps the folders that it is in, and no folder replaces a kept file.
-        while blocked := [each for each in steps.values() if _is_blocked(each, kept)]:
-            for each in blocked:
-                del steps[each.path]
-            kept += blocked
-        return tuple(
-            PathChange(path=each.path, old=each.now, new=each.then) for each in steps.values()
-        )
-
-    @property
-    def foreign(self) -> tuple[PlannedFile, ...]:
-        """The files that others have changed."""
-        return tuple(each for each in self.files if each.is_foreign and not each.problem)
-
-    @property
-    def problems(self) -> tuple[PlannedFile, ...]:
-        """The files that cannot be put back."""
-        return tuple(each for each in self.files if each.problem)
-
-
-def _is_blocked(file: PlannedFile, kept: Sequence[PlannedFile]) -> bool:
-    if _is_folder(file.now) and not _is_folder(file.then):
-        inside = f"{file.path}/"
-        if any(each.path.startswith(inside) and each.now is not None for each in kept):
-            return True
-    above = (each for each in kept if file.path.startswith(f"{each.path}/"))
-    return any(each.now is not None and each.now.kind != "folder" for each in above)
 
 
 class RestoreFailed(PiError):
@@ -92,75 +41,6 @@ class Interrupted(Record):
     navigate: str = ""
     """The entry that the conversation moves to, once the files are done."""
     files_done: bool = False
-
-
-def make_plan(history: History, point: Point) -> Plan:
-    """What has to change to get back to a point; call it after a capture."""
-    timeline = history.journal.timeline
-    then, authors = timeline.states_at(point), timeline.authors_since(point)
-    foreign = _changed_by_other_sessions(history, point)
-    files = [
-        PlannedFile(
-            path=path,
-            now=now,
-            then=state,
-            is_foreign="outside" in authors[path] or foreign.get(path, ...) == now,
-            problem=_problem(history, now, state) or _folder_problem(history, path, then),
-        )
-        for path, state in sorted(then.items())
-        if (now := history.look(path)) != state
-    ]
-    return Plan(point=point, files=tuple(each for each in files if not _is_lost(history, each)))
-
-
-def _is_lost(history: History, file: PlannedFile) -> bool:
-    """Whether a file outside of the project went away with its folder, e.g. of a working copy."""
-    path = history.path_of(file.path)
-    return str(path) == file.path and file.now is None and not path.parent.is_dir()
-
-
-def _changed_by_other_sessions(history: History, point: Point) -> dict[str, FileState | None]:
-    """What other sessions in this project left since a point.
-
-    They may have written while a command of this session ran, which then looks like their author.
-    """
-    found: dict[str, FileState | None] = {}
-    own = {_key(each) for each in history.journal.timeline.events if isinstance(each, Change)}
-    for journal in history.other_journals():
-        for event in journal.timeline.events:
-            if not isinstance(event, Change) or event.by == "outside":
-                continue
-            # The journal of a fork begins with the changes of its parent: they are its own.
-            if event.time_ms > point.time_ms and _key(event) not in own:
-                found.update((each.path, each.new) for each in event.files)
-    return found
-
-
-def _key(change: Change) -> tuple[int, str, str]:
-    return change.time_ms, change.what, change.files[0].path
-
-
-def _problem(history: History, now: FileState | None, then: FileState | None) -> str:
-    if then is not None and not then.is_saved:
-        return "its content was not saved: too large, or beyond the limits"
-    if then is not None and then.kind == "file" and then.hash not in history.packs:
-        return "its saved content is missing"
-    if now is not None and not now.is_saved:
-        return "its present content cannot be saved: too large, or beyond the limits"
-    return ""
-
-
-def _folder_problem(history: History, path: str, then: Mapping[str, FileState | None]) -> str:
-    """A folder that has to make room for a file must not hold anything that is not covered."""
-    state, whole = then[path], history.path_of(path)
-    if state is None or state.kind == "folder" or whole.is_symlink() or not whole.is_dir():
-        return ""
-    for folder, folders, files in os.walk(whole):
-        below = os.path.relpath(folder, history.root)
-        for name in (*folders, *files):
-            if f"{below}/{name}" not in then:
-                return f"the folder in its place holds files that are not covered: {name}"
-    return ""
 
 
 # Performing ---------------------------------------------------------------------------------------
@@ -241,9 +121,9 @@ def _check(history: History, steps: Iterable[PathChange]) -> None:
 
 def put_all(history: History, changes: Sequence[PathChange]) -> None:
     """Change every path from ``old`` to ``new``; a path that is there already is left alone."""
-    folders = [each for each in changes if _is_folder(each.new)]
+    folders = [each for each in changes if is_folder(each.new)]
     for each in folders:
-        if _is_folder(history.look(each.path)):
+        if is_folder(history.look(each.path)):
             _chmod(history, each, stat.S_IRWXU)  # what is in it may have to change
     for each in ordered(changes):
         _put(history, each)
@@ -263,23 +143,19 @@ def _chmod(history: History, change: PathChange, more: int = 0) -> None:
 def ordered(changes: Sequence[PathChange]) -> list[PathChange]:
     """Removals from the inside out, folders from the outside in, then files and links."""
     removed = [each for each in changes if each.new is None or _changes_kind(each)]
-    inside_out = sorted(removed, key=lambda each: (_is_folder(each.old), each.path.count("/")))
-    files = [each for each in inside_out if not _is_folder(each.old)]
-    folders = [each for each in reversed(inside_out) if _is_folder(each.old)]
+    inside_out = sorted(removed, key=lambda each: (is_folder(each.old), each.path.count("/")))
+    files = [each for each in inside_out if not is_folder(each.old)]
+    folders = [each for each in reversed(inside_out) if is_folder(each.old)]
     gone = [PathChange(path=each.path, old=each.old, new=None) for each in (*files, *folders)]
     made = sorted(
         (each for each in changes if each.new is not None),
-        key=lambda each: (not _is_folder(each.new), each.path.count("/"), each.path),
+        key=lambda each: (not is_folder(each.new), each.path.count("/"), each.path),
     )
     return [*gone, *made]
 
 
 def _changes_kind(change: PathChange) -> bool:
     return change.old is not None and change.new is not None and change.old.kind != change.new.kind
-
-
-def _is_folder(state: FileState | None) -> bool:
-    return state is not None and state.kind == "folder"
 
 
 def _put(history: History, change: PathChange) -> None:

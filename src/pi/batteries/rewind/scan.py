@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from stat import S_ISDIR, S_ISLNK, S_ISREG
 
+from pi.batteries.rewind.pauses import COMPARED, pause
 from pi.batteries.rewind.states import Stamp, is_leftover, stamp_of
 from pi.extension import IgnoreRule, is_ignored, parse_ignore_rules
 
@@ -85,6 +86,7 @@ class Scanner:
         seen_rules: set[str] = set()
         limit = int(self._max_files * SLACK) if self._has_scanned else self._max_files
         waiting: deque[tuple[str, Rules]] = deque([("", ())])
+        listed_since_pause = 0
         while waiting:
             prefix, outer = waiting.popleft()
             try:
@@ -94,6 +96,10 @@ class Scanner:
                 if prefix:
                     found.unreadable.append(prefix)
                 continue
+            listed_since_pause += len(entries)
+            if listed_since_pause > COMPARED:
+                listed_since_pause = 0
+                pause()
             chain = self._chain(prefix, entries, outer, found, seen_rules)
             self._chains[prefix] = chain
             if len(found.stamps) + len(entries) > limit:

@@ -17,10 +17,11 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
+from pi.batteries.rewind.index import index_hashes
 from pi.batteries.rewind.journal import Timeline, read_events
 from pi.batteries.rewind.packs import drop_unused
 from pi.batteries.rewind.settings import StoreLimits
@@ -28,11 +29,6 @@ from pi.extension import FileLock, FileLocked, Record, replace_file
 
 DAY_SECONDS = 24 * 60 * 60
 LOCK_SECONDS = 10.0
-SLICE = 500
-"""Items that take about 0.3 ms."""
-PAUSE_SECONDS = 20e-6
-"""Not zero: a thread that only offers the interpreter gets it back before others wake up."""
-T = TypeVar("T")
 
 
 class Pruned(Record):
@@ -97,14 +93,9 @@ class ProjectFolder:
 
     def used_hashes(self) -> set[str]:
         """Every content that a journal, the index or a restoration refers to."""
-        used: set[str] = set()
+        used = index_hashes(self.index)
         for path in self.journals():
             used |= Timeline(read_events(path)).hashes()
-        try:
-            states = [row[2] for row in read_index(self.index)[1]]
-        except (OSError, ValueError, IndexError):
-            states = []
-        used.update(s[2] for s in states if s and s[0] == "f")
         restore = read_json(self.restore)
         if isinstance(restore, dict):
             states = [state for row in restore.get("files", ()) for state in row[1:]]
@@ -202,23 +193,6 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_bytes())
     except (OSError, ValueError):
         return None
-
-
-def read_index(path: Path) -> tuple[dict[str, Any], list[Any]]:
-    """The head and the rows of an index; raises ``OSError`` or ``ValueError``."""
-    head, *lines = path.read_text("utf-8").splitlines()
-    return json.loads(head), [json.loads(line) for line in in_slices(lines)]
-
-
-def in_slices(items: Iterable[T]) -> Iterator[T]:
-    """Yields all items; after some of them the other threads run.
-
-    Python itself switches only after 5 ms: the event loop, and a key with it, would wait as long.
-    """
-    for number, item in enumerate(items, 1):
-        yield item
-        if number % SLICE == 0:
-            time.sleep(PAUSE_SECONDS)
 
 
 def sweep(project: ProjectFolder) -> None:

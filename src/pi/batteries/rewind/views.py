@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from pi.batteries.rewind.planning import Plan
 from pi.batteries.rewind.preview import (
     PointRow,
     changed_text,
@@ -13,7 +14,6 @@ from pi.batteries.rewind.preview import (
     summary,
     title,
 )
-from pi.batteries.rewind.restoring import Plan
 from pi.extension import Theme
 from pi.tui.input.keys import matches_key
 from pi.tui.text.width import truncate_to_width

@@ -209,7 +209,8 @@ def summary(content: Content, base: str, *, days: int, redacts: bool, secrets: i
         " read them: prompts, answers, files that were read, output of commands.",
     ]
     if redacts and secrets:
-        lines.append(f"Secrets were redacted in {secrets} entries.")
+        noun = "entry" if secrets == 1 else "entries"
+        lines.append(f"Secrets were redacted in {secrets} {noun}.")
     elif not redacts:
         lines.append(
             "Secrets are NOT redacted (share.redactSecrets is off):"

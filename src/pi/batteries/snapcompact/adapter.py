@@ -53,8 +53,10 @@ class SnapStrategy:
     async def compact(self, work: Work) -> CompactionResult | Declined:
         """Return the archive; decline if a text summary is better."""
         preparation = work.preparation
-        if preparation is None or (why := self._unsuitable(work)):
-            return Declined(why=work.why_not if preparation is None else why)
+        if preparation is None:
+            return Declined(why=work.why_not, code="nothing_to_compact")
+        if why := self._unsuitable(work):
+            return Declined(why=why)
         model = work.models[0]
         shape = shape_for(model, self._pi.settings.get("snapcompact.shape"))
         facts = work.kept_facts

@@ -168,7 +168,7 @@ class _Progress:
         not_done = len(self._statuses) - counts["done"]
         rewrite_line(
             f"{bar:20} {len(self._statuses)}/{self._total}  {counts['done']} done,"
-            f" {not_done} not  ${spent:.2f}  {_clock(rest)} left\x1b[K"
+            f" {not_done} not done  ${spent:.2f}  {_clock(rest)} left\x1b[K"
         )
 
     def end(self) -> None:

@@ -10,7 +10,9 @@ import asyncio
 import os
 import pickle
 import socket
+import sys
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -77,12 +79,14 @@ class RayEngine:
     ) -> None:
         check_address(address, environ)
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        try:
-            import ray  # deferred: an optional dependency of 260 MB
-        except ImportError as error:
-            raise BatchProblem(
-                "--ray needs the package ray.", hint="pip install 'pi-harness[ray]'"
-            ) from error
+        if "ray" not in sys.modules:
+            if find_spec("ray") is None:
+                raise BatchProblem(
+                    "--ray needs the package ray.", hint="pip install 'pi-harness[ray]'"
+                )
+            check_reachable(address)  # before the import, which takes seconds
+        import ray  # deferred: an optional dependency of 260 MB
+
         self._ray = ray
         self._settings = pickled(settings)
         self._per_worker = per_worker

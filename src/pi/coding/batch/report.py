@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from math import ceil
 
+from pi.base.terminal_text import sanitise
 from pi.coding.batch.results import BatchManifest, BatchResult, latest
 from pi.coding.batch.tasks import BatchTask
 
@@ -76,17 +77,20 @@ def _counts(tasks: Sequence[BatchTask], rows: Sequence[BatchResult]) -> Counter[
 def report_page(
     tasks: Sequence[BatchTask], rows: Sequence[BatchResult], manifest: BatchManifest
 ) -> str:
-    """Return the whole page; everything that comes from tasks and models is escaped."""
+    """Return the whole page; everything that comes from tasks and models is escaped.
+
+    Control sequences are removed, because a page is also shown with ``cat`` or ``less -R``.
+    """
     by_id = latest(rows)
     last = list(by_id.values())
     body = "".join(
-        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
+        f"<tr>{''.join(f'<td>{escape(sanitise(cell))}</td>' for cell in cells)}</tr>"
         for cells in (_cells(task, by_id.get(task.id)) for task in tasks)
     )
     head = "".join(f"<th>{name}</th>" for name in COLUMNS)
     return _PAGE.format(
         sums=escape(_sums(tasks, rows)),
-        about=escape(f"pi {manifest.pi}, started {manifest.started}"),
+        about=escape(sanitise(f"pi {manifest.pi}, started {manifest.started}")),
         success=_status_chart(_counts(tasks, rows), len(tasks)),
         cost=_histogram([row.cost for row in last], "US dollars per task"),
         time=_histogram([row.seconds for row in last], "seconds per task"),

@@ -56,8 +56,12 @@ class CompactionEnd(Record, tag="compaction_end"):
     reason: CompactionReason
     result: CompactionResult | UnsetType = UNSET
     aborted: bool = False
+    """Aborted by the user, cancelled by an extension, or the branch was left."""
     will_retry: bool = False
     error_message: str | UnsetType = UNSET
+    """Why it was declined or failed; not set if it was aborted."""
+    handed_off: bool | UnsetType = UNSET
+    """Whether the conversation continues in another session; this one is not compacted."""
 
 
 class ContextFullAnswer(Record):

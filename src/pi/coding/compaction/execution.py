@@ -70,7 +70,7 @@ class CompactionRun:
 
     async def run(self) -> CompactionResult:
         """Return the stored result, or raise ``CompactionFailed``."""
-        entries = len(self._conversation.log.tree)
+        entries = len(self._conversation.log.tree.outlines)
         leave_out = self._request.leave_out
         self._before = await measured_off_loop(self._conversation, without=leave_out)
         await self._session.load_strategy(self._request.strategy or self._options.strategy)
@@ -96,9 +96,8 @@ class CompactionRun:
                 await self._session.hand_off(document, go_on=go_on, details=details)
                 self.handed_off = True
                 return self._unsummarised(document)
-            case Declined(why=why):
-                code = "summary_failed" if preparation is not None else "nothing_to_compact"
-                raise CompactionFailed(code, why)  # type: ignore[arg-type]
+            case Declined(why=why, hint=hint, code=code):
+                raise CompactionFailed(code, why, hint=hint)
 
     # Before ---------------------------------------------------------------------------------------
 
@@ -142,7 +141,7 @@ class CompactionRun:
     async def _supplied_by_extension(self, preparation: Preparation) -> CompactionResult | None:
         """Return the compaction that an extension supplies; it may also cancel."""
         bus = self._session.bus
-        if not bus.has_subscribers(SessionBeforeCompactEvent):
+        if SessionBeforeCompactEvent not in bus.subscribed:
             return None
         question = SessionBeforeCompactEvent(
             preparation=preparation,
@@ -194,7 +193,11 @@ class CompactionRun:
         # The reason of another strategy alone would hide why no summary replaced it.
         is_summary = (self._request.strategy or self._options.strategy) in (SUMMARY, "off")
         counted = declined[:1] if is_summary else declined[:2]
-        return Declined(why=" ".join(dict.fromkeys(each.why for each in counted)))
+        return Declined(
+            why=" ".join(dict.fromkeys(each.why for each in counted)),
+            hint=next((each.hint for each in counted if each.hint), ""),
+            code=counted[0].code,
+        )
 
     def _strategies(self) -> Iterator[Strategy]:
         """Yield the chosen strategy, then summary, then shake if no summary was explicitly

@@ -39,6 +39,7 @@ from pi.coding.session.context import (
 )
 from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.entries import (
+    HAND_OFF,
     BashExecution,
     BranchSummary,
     BranchSummaryMessage,
@@ -172,7 +173,7 @@ async def measured_off_loop(conversation: SessionConversation, *, without: str =
     await conversation.prepare()
     messages = tuple(conversation.messages())  # changes the conversation: not in a thread
     work = partial(measured, conversation, without=without, messages=messages)
-    return await off_loop(work, len(conversation.log.tree))
+    return await off_loop(work, len(conversation.log.tree.outlines))
 
 
 def measured(
@@ -247,7 +248,7 @@ def _item(entry: Entry, edits: Edits) -> CompactionItem:
     match entry, message:
         case BranchSummary(details=dict(details), from_hook=hook), _ if hook is not True:
             return replace(item, details=details)
-        case _, CustomMessage(custom_type="handoff", details=dict(details)):
+        case _, CustomMessage(custom_type=kind, details=dict(details)) if kind == HAND_OFF:
             return replace(item, details=details)
         case _, ToolResultMessage(useless=True):
             return replace(item, useless=True)

@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from pi.agent.compaction.budget import CompactionItem
 from pi.agent.compaction.compact import Facts, compact, kept_facts
-from pi.agent.compaction.errors import CompactionFailed
+from pi.agent.compaction.errors import CompactionErrorCode, CompactionFailed
 from pi.agent.compaction.prepare import Preparation
 from pi.agent.compaction.summarise import Ask
 from pi.ai.messages import Json, ToolResultMessage, add_usage
@@ -30,6 +30,10 @@ class Declined(Record):
     """The strategy does not apply; the next one is tried."""
 
     why: str
+    """One sentence for the user, shown if no other strategy applies either."""
+    hint: str = ""
+    """What the user can do about it."""
+    code: CompactionErrorCode = "summary_failed"
 
 
 class Edits(Record):
@@ -130,7 +134,8 @@ class ShakeStrategy:
             chosen.append(item)
             gained += saved(item, notice(item))
         if not chosen:
-            return Declined(why="There is no large tool result outside the newest part.")
+            why = "There is no large tool result outside the newest part."
+            return Declined(why=why, code="nothing_to_compact")
         return Edits(edits=tuple(edit(item, notice(item)) for item in chosen), tokens_saved=gained)
 
 
@@ -173,7 +178,7 @@ class SummaryStrategy:
     async def compact(self, work: Work) -> Outcome:
         """Return the summary of the first model that makes a usable one."""
         if work.preparation is None:
-            return Declined(why=work.why_not)
+            return Declined(why=work.why_not, code="nothing_to_compact")
         preparation = work.preparation.unarchived()
         errors: list[CompactionFailed] = []
         asks = [(model, work.ask(model)) for model in work.models]
@@ -197,6 +202,6 @@ class SummaryStrategy:
                     details=msgspec.to_builtins(result.details),
                     preserve_data=UNSET if native is None else native.preserved,
                 )
-        return Declined(
-            why=errors[0].message if errors else "No model is available for the summary."
-        )
+        if not errors:
+            return Declined(why="No model is available for the summary.")
+        return Declined(why=errors[0].message, hint=errors[0].hint, code=errors[0].code)

@@ -82,7 +82,7 @@ class Scope:
                 await self._guarded("timer", tick)
 
         task = self.spawn(go_on(), name="timer")
-        return self.keep(Registration(lambda: _cancel(task)))
+        return self.register(lambda: _cancel(task))
 
     def inner(self, name: str) -> Scope:
         """A scope within this one; the caller closes it."""
@@ -91,6 +91,10 @@ class Scope:
     def on_close(self, close: Close) -> None:
         """Call ``close`` at the end, in reverse order of registration."""
         self._closers.append(close)
+
+    def register(self, end: Callable[[], None]) -> Registration:
+        """Return a registration that ``end`` removes, at the end at the latest."""
+        return self.keep(Registration(end))
 
     def keep(self, registration: Registration) -> Registration:
         """Remove a registration at the end."""

@@ -19,7 +19,7 @@ from pi.coding.extension_host.open_dialogs import (
     OpenDialogs,
     as_options,
 )
-from pi.coding.extension_host.scope import HostConnection, Registration, SessionLink
+from pi.coding.extension_host.scope import HostConnection, SessionLink
 from pi.coding.extension_host.watchdog import Watchdog
 from pi.coding.port.drawing import Drawable, GuardedDrawable, Lines, Make, Rows, made
 from pi.coding.port.ui import (
@@ -63,7 +63,7 @@ class ExtensionUIProxy:
         self._shown: dict[tuple[str, Hashable], Callable[[], None]] = {}
         """Functions that remove what is shown, by kind and key."""
         self._with_guests = False
-        link.scope.keep(Registration(self._end))
+        link.scope.register(self._end)
 
     def __getattr__(self, name: str) -> Any:
         if not hasattr(ExtensionUI, name):

@@ -191,7 +191,10 @@ class SessionPort(Protocol):
         ...
 
     def since_session_ms(self) -> int:
-        """Milliseconds since this session started."""
+        """Milliseconds since this session was opened here, by a monotonic clock.
+
+        Opening, resuming and switching start at zero; the age of the session file does not count.
+        """
         ...
 
     async def abort(self) -> None:

@@ -22,8 +22,7 @@ from pi.coding.other_agents import (
     project_paths,
     user_paths,
 )
-from pi.coding.resources.commands import named_command
-from pi.coding.resources.prompts import PromptTemplate
+from pi.coding.resources.prompts import PromptTemplate, named_command
 from pi.coding.resources.sources import (
     BadResource,
     Place,

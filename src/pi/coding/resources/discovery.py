@@ -18,14 +18,13 @@ from pi.base.files import expand_home
 from pi.base.records import Record, replace
 from pi.coding.other_agents import AGENTS, SHARED, AgentUse, project_directories, repository_of
 from pi.coding.resources.agent_files import AgentFiles
-from pi.coding.resources.commands import find_commands
 from pi.coding.resources.instructions import (
     ContextFile,
     ContextFiles,
     InstructionSearch,
     find_context_files,
 )
-from pi.coding.resources.prompts import PromptTemplate, find_prompts
+from pi.coding.resources.prompts import PromptTemplate, find_commands, find_prompts
 from pi.coding.resources.skills import FoundSkill, find_skills
 from pi.coding.resources.sources import (
     INLINE,

@@ -14,8 +14,7 @@ from pi.agent.tools.tool import AgentTool, ToolContext
 from pi.ai.messages import Json
 from pi.ai.models.model import Model
 from pi.base.records import Record, replace
-from pi.coding.compaction.automatic import CompactionPolicy, IdleCompaction
-from pi.coding.compaction.compactor import Compactor
+from pi.coding.compaction.automatic import CompactionPolicy, Compactor, IdleCompaction
 from pi.coding.compaction.measuring import latest_answer
 from pi.coding.extension_host.events.session import SessionStartEvent
 from pi.coding.retry import RetryPolicy
@@ -26,7 +25,6 @@ from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.options import SessionOptions, SessionOverrides
 from pi.coding.runtime.session.agent_session import AgentSession
 from pi.coding.runtime.session.cache_warming import CacheWarming
-from pi.coding.runtime.session.command_output import CommandOutput
 from pi.coding.runtime.session.compaction import (
     CompactionControl,
     LiveCompaction,
@@ -43,7 +41,7 @@ from pi.coding.runtime.session.policies import (
 )
 from pi.coding.runtime.session.prompts import HandedOff, PromptRunner
 from pi.coding.runtime.session.runs import AgentRuns
-from pi.coding.runtime.session.shell import UserShell
+from pi.coding.runtime.session.shell import CommandOutput, UserShell
 from pi.coding.runtime.toolbox import Toolbox
 from pi.coding.session.context import convert_to_llm
 from pi.coding.session.conversation import SessionConversation
@@ -76,7 +74,7 @@ async def assemble(
         bootstrap.hosting.bind(core, session)
         if options.name is not None:
             await session.info.rename(options.name)
-        if not len(core.log.tree) or bootstrap.is_new:
+        if not core.log.tree.outlines or bootstrap.is_new:
             await session.prompts.record_model_choice()
     except BaseException:
         await bootstrap.rollback()

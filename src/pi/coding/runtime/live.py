@@ -109,7 +109,7 @@ class LiveSession:
         self.toolbox = toolbox
         self.extensions = extensions
         self.began = machine.clock.monotonic()
-        """Start of this session on the monotonic clock."""
+        """When this session was opened here, on the monotonic clock; a switch sets it anew."""
         self.has_model = has_model
         """Whether a model is selected."""
         self.plan_limits: dict[str, tuple[PlanLimit, ...]] = {}
@@ -172,7 +172,7 @@ class LiveSession:
             raise self.remote.refuse(action)
 
     def since_session_ms(self) -> int:
-        """Milliseconds since this session started."""
+        """Milliseconds since this session was opened here."""
         return round((self.machine.clock.monotonic() - self.began) * 1000)
 
     async def append_message(self, message: SessionMessage) -> None:

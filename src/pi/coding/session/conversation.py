@@ -56,21 +56,23 @@ class SessionConversation:
         """Return the messages for the model: the same growing sequence, unless earlier parts
         change.
         """
-        new = self._new_places()
         outlines = self.log.tree.outlines
+        if self.log.leaf == self._leaf and len(outlines) == self._seen:
+            return self._shown
+        new = self._new_places()
         if new is None or any(outlines[place].type in REPLACING for place in new):
             self._shown = shown_messages(self.log)
         else:
             added = (self._said.get(place) or message_of(self.log.at(place)) for place in new)
             self._shown += [message for message in added if message is not None]
         self._said.clear()
-        self._leaf, self._seen = self.log.leaf, len(self.log.tree)
+        self._leaf, self._seen = self.log.leaf, len(outlines)
         return self._shown
 
     async def prepare(self) -> None:
         """Decode many new entries without blocking the loop; ``messages`` finds them decoded."""
         log, seen = self.log, self._seen
-        leaf, length = log.leaf, len(log.tree)
+        leaf, length = log.leaf, len(log.tree.outlines)
         if length - seen <= LARGE:
             return
         shown = await asyncio.to_thread(shown_messages, log, leaf)

@@ -38,6 +38,10 @@ class BashExecution(Record, tag_field="role", tag="bashExecution"):
     timestamp: int = 0
 
 
+HAND_OFF = "handoff"
+"""Custom type of the document that a new session begins with."""
+
+
 class CustomMessage(Record, tag_field="role", tag="custom"):
     """A message of an extension to the model."""
 

@@ -17,7 +17,9 @@ from pi.base.clock import IdFactory
 from pi.base.json_lines import encode_line
 from pi.base.records import Record, replace
 from pi.coding.session.entries import (
+    HAND_OFF,
     CustomMessage,
+    CustomMessageEntry,
     Entry,
     KnownEntry,
     Label,
@@ -287,7 +289,7 @@ class SessionLog:
 
     def entries(self) -> Iterator[Entry]:
         """Iterate over all entries in file order; each is decoded when reached."""
-        return map(self.at, range(len(self.tree)))
+        return map(self.at, range(len(self.tree.outlines)))
 
     def branch(self) -> Iterator[Entry]:
         """Iterate over the entries from the root to the leaf: the display transcript.
@@ -317,13 +319,16 @@ class SessionLog:
 
 
 def is_worth_keeping(entry: Entry) -> bool:
-    """Whether a session with this entry should be stored: it has a message or a name.
+    """Whether a session with this entry should be stored: it has a message, a hand-off or a name.
 
     The model choice and prompt that every start writes do not count.
     """
     match entry:
         case MessageEntry(message=message):
             return not isinstance(message, SystemMessage | CustomMessage)
+        case CustomMessageEntry(custom_type=kind):
+            # A model wrote it, and it is in no other file.
+            return kind == HAND_OFF
         case SessionInfo(name=name):
             return bool(name)
         case _:

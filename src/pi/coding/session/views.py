@@ -44,7 +44,7 @@ class TreeNode(Struct, eq=False):
 
 def session_tree(log: SessionLog) -> list[TreeNode]:
     """Return the roots, usually one; children are in file order."""
-    nodes = [_node(log, place) for place in range(len(log.tree))]
+    nodes = [_node(log, place) for place in range(len(log.tree.outlines))]
     roots: list[TreeNode] = []
     for node in nodes:
         parent = log.tree.parent(node.place)

@@ -175,7 +175,7 @@ class SessionWriter:
         """Why the file lacks the latest entries, if it does."""
         self._report = report
         self._stored = stored
-        """Converts a line in memory to its form in the file."""
+        """Converts a line with images to its form in the file."""
         self._lock = lock
         self._id_lock = id_lock
         """Held by a new session with a given id until it is closed."""
@@ -264,9 +264,12 @@ class SessionWriter:
             self._lock = lock_session(self.path)
         if self.path.exists() and self.path.stat().st_size:
             raise FileAccessError(f"{self.path} was made by another program")
-        replace_file(self.path, b"".join(map(self._stored, self._waiting)))
+        replace_file(self.path, b"".join(map(self._file_form, self._waiting)))
         self._waiting.clear()
         self._file = self.path.stat()
+
+    def _file_form(self, line: bytes) -> bytes:
+        return self._stored(line) if b"image" in line else line
 
     def _append(self) -> None:
         fd = os.open(self.path, _FLAGS)
@@ -275,7 +278,7 @@ class SessionWriter:
                 raise FileAccessError(f"{self.path} was replaced by another program")
             start = b"\n" if _is_torn(fd) else b""
             while self._waiting:
-                _write_all(fd, start + self._stored(self._waiting[0]))
+                _write_all(fd, start + self._file_form(self._waiting[0]))
                 start = b""
                 del self._waiting[0]
         finally:

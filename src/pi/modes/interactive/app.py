@@ -154,7 +154,7 @@ class App:
         self._early.append(text)
         self._frame.composer.show_queued(("Waiting", tuple(self._early)))
 
-    def _draft_changed(self, text: str) -> None:
+    def _draft_changed(self) -> None:
         if not self._draft_is_due:
             self._draft_is_due = True
             self._tasks.start(self._save_draft(), name="saving the draft")

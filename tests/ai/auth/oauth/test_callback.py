@@ -202,3 +202,19 @@ async def test_the_browser_gets_its_page_although_the_login_goes_on_at_once(
         await listener.code()
 
     assert "go back to pi" in (await page).text
+
+
+@pytest.mark.parametrize(
+    "fields",
+    ["", "Accept: */*\r\n", "Host: localhost\r\nHost: evil.example\r\n"],
+    ids=["none", "another field only", "two"],
+)
+async def test_a_request_without_exactly_one_host_is_refused(fields: str) -> None:
+    async with CallbackListener(path="/callback", state="s") as listener:
+        reader, writer = await asyncio.open_connection("127.0.0.1", listener._port)
+        writer.write(f"GET /callback?code=c&state=s HTTP/1.1\r\n{fields}\r\n".encode())
+        answer = await reader.read()
+        writer.close()
+
+        assert answer.split()[1] == b"421"
+        assert not listener._code.done()

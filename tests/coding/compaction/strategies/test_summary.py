@@ -26,4 +26,6 @@ async def test_without_anything_to_summarise_it_declines_with_the_reason() -> No
 
     outcome = await SummaryStrategy().compact(work)
 
-    assert outcome == Declined(why="Nothing to compact (session too small)")
+    assert outcome == Declined(
+        why="Nothing to compact (session too small)", code="nothing_to_compact"
+    )

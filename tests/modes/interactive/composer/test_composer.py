@@ -64,7 +64,7 @@ def test_what_is_taken_back_stands_before_what_is_written() -> None:
 def test_what_is_queued_is_unsent_in_full_like_what_is_written() -> None:
     made = composer()
     reported: list[str] = []
-    made.on_change = reported.append
+    made.on_change = lambda: reported.append(made.unsent)
 
     made.set_text("draft")
     made.show_queued(("Steering", ("one\nmore",)), ("Follow-up", ("two",)))
@@ -93,7 +93,7 @@ def test_what_is_taken_is_found_with_up() -> None:
 def test_the_text_is_reported_with_long_pastes_in_full() -> None:
     made = composer()
     reported: list[str] = []
-    made.on_change = reported.append
+    made.on_change = lambda: reported.append(made.unsent)
     pasted = "\n".join(str(number) for number in range(20))
 
     made.prompt.handle_input(f"\x1b[200~{pasted}\x1b[201~")

@@ -16,6 +16,7 @@ from pi.modes.interactive.ui import Ui
 from pi.tui.text.ansi import strip_sequences
 from pi.tui.widgets.input import Input
 from tests.modes.interactive.fake_screen import FakeScreen, plain_theme
+from tests.modes.interactive.transcript.looks import look
 
 
 def test_a_panel_frames_what_is_inside() -> None:
@@ -51,6 +52,19 @@ def test_of_a_title_of_several_lines_all_are_shown() -> None:
     rows = Panel(plain_theme(), title, Input(prompt=" > ")).render(22)
     shown = [" Dangerous command:", "   rm -rf /very/long", "", " Allow?", "", " >"]
     assert [strip_sequences(row).rstrip() for row in rows[1:-1]] == shown
+
+
+def test_a_unified_diff_in_a_message_has_the_colours_of_a_diff() -> None:
+    theme = look().theme
+    title = "Allow edit?\n\n- a reason\n\na.py\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n\n+ no diff"
+    muted, removed, added = map(theme.paint, ("muted", "toolDiffRemoved", "toolDiffAdded"))
+
+    rows = "\n".join(Panel(theme, title, Input(prompt=" > ")).render(30))
+
+    assert theme.paint("toolDiffRemovedBg")(f"{removed('-two')}{' ' * 24}") in rows
+    assert theme.paint("toolDiffAddedBg")(f"{added('+three')}{' ' * 22}") in rows
+    for quiet in ("- a reason", " one", "+ no diff"):
+        assert muted(quiet) in rows
 
 
 def test_hints_name_the_keys_that_are_bound(tmp_path: Path) -> None:

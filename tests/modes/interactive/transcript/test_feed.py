@@ -389,6 +389,14 @@ def test_a_compaction_that_worked_is_a_divider() -> None:
     assert hosted.rows == ["── Compacted from 900 tokens (ctrl+o to expand) ────────────"]
 
 
+def test_a_conversation_that_was_handed_off_is_not_shown_as_compacted() -> None:
+    result = CompactionResult(summary="s", first_kept_id="", tokens_before=900)
+
+    end = CompactionEnd(reason="manual", result=result, handed_off=True)
+
+    assert Play().handle_event(end).rows == []
+
+
 def test_thoughts_come_in_their_own_block_of_text() -> None:
     hosted = Play().grow(
         ThinkingDelta(content_index=0, delta="hm"), TextDelta(content_index=1, delta="Yes.")

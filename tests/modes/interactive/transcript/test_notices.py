@@ -31,6 +31,15 @@ def test_a_sign_shows_how_important_a_notice_is(level: Level, rows: list[str]) -
     assert plain(NoticeBlock(look(), "It is so and so\n", level)) == rows
 
 
+def test_an_address_in_a_notice_is_a_link_over_all_its_rows() -> None:
+    options = look()
+    options.has_hyperlinks = True
+    block = NoticeBlock(options, "See https://relay.test/#abcdefghijkl, or not")
+    rows = [row for row in block.render(24) if row.strip()]
+    assert [row.count("\x1b]8;;https://relay.test/#abcdefghijkl\x07") for row in rows] == [0, 1, 1]
+    assert "\x1b]8;" not in "".join(NoticeBlock(look(), block.text).render(24))
+
+
 def test_long_notices_wrap_below_their_text() -> None:
     assert plain(NoticeBlock(look(), "one two three", "error"), 12) == [
         "",

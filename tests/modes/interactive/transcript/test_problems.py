@@ -25,8 +25,17 @@ from pi.modes.interactive.transcript.notices import describe_provider_error
         ),
         (
             "401: a web page titled 'Unauthorized'",
-            "401: a web page titled 'Unauthorized'\nCheck the API key; /login stores another one.",
+            "The key was refused (HTTP 401): a web page titled 'Unauthorized'\n"
+            "Check the API key; /login stores another one.",
         ),
+        ("529: a web page titled 'Error response'", "Overloaded (HTTP 529)"),
+        ("502: a web page without a title", "Bad gateway (HTTP 502)"),
+        ("503: the server gave no reason", "Service unavailable (HTTP 503)"),
+        (
+            "403: a web page titled 'Attention Required!'",
+            "Access was refused (HTTP 403): a web page titled 'Attention Required!'",
+        ),
+        ("418: a web page titled 'Teapot'", "418: a web page titled 'Teapot'"),
     ],
 )
 def test_the_words_of_a_refusal_are_taken_out_of_its_body(error: str, reported: str) -> None:

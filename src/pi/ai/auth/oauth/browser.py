@@ -204,13 +204,16 @@ class CallbackListener:
 
 
 def _is_for_loopback(headers: str) -> bool:
-    """Whether the request names this machine, unlike one whose DNS name was pointed here."""
-    for line in headers.split("\r\n"):
-        name, _, value = line.partition(":")
-        if name.lower() == "host":
-            host = value.strip().lower()
-            return host in _HOSTS or host.rpartition(":")[0] in _HOSTS
-    return True  # HTTP/1.0; a browser always sends it
+    """Whether the request names this machine, and nothing else, as its host.
+
+    Another name is one whose DNS record was pointed here. Every browser sends exactly one Host
+    field, so that a request without it, or with several, comes from another program.
+    """
+    fields = (line.partition(":") for line in headers.split("\r\n"))
+    hosts = [value.strip().lower() for name, _, value in fields if name.strip().lower() == "host"]
+    if len(hosts) != 1:
+        return False
+    return hosts[0] in _HOSTS or hosts[0].rpartition(":")[0] in _HOSTS
 
 
 def _equal(given: str, expected: str) -> bool:

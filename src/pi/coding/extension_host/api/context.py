@@ -180,7 +180,7 @@ class ExtensionContext:
         return self._link.session.info.stats()
 
     def since_session_ms(self) -> int:
-        """Milliseconds since the session began, by a monotonic clock."""
+        """Milliseconds since the session was opened here, by a monotonic clock."""
         return self._link.session.since_session_ms()
 
     async def export(self, form: ExportForm, sink: Sink = "export") -> bytes:

@@ -29,7 +29,6 @@ from pi.coding.extension_host.contributions.commands import (
 from pi.coding.extension_host.contributions.flags import (
     ExtensionFlag,
     FlagValue,
-    check_flag,
     flag_value,
 )
 from pi.coding.extension_host.contributions.providers import provider_from
@@ -78,7 +77,11 @@ class LoadedExtension:
         self.state = state
         self._renewed = renewed
         self.scope = Scope(state.clock, name=owner.name, report=partial(state.failed, owner))
-        self.link = SessionLink(self.scope, state.connection)
+
+    @cached_property
+    def link(self) -> SessionLink:
+        """Its connection to the session."""
+        return SessionLink(self.scope, self.state.connection)
 
     @cached_property
     def context(self) -> ExtensionContext:
@@ -129,7 +132,7 @@ class LoadedExtension:
 
     def keep(self, end: Callable[[], None]) -> Registration:
         """A registration that is removed with the extension."""
-        return self.scope.keep(Registration(end))
+        return self.scope.register(end)
 
 
 def add_handler(instance: LoadedExtension, event: str, handler: Handler, at: At) -> Registration:
@@ -276,8 +279,8 @@ def add_provider(
 
 
 def add_flag(instance: LoadedExtension, flag: ExtensionFlag) -> Registration:
-    """Add a command-line option."""
-    return instance.add_name(instance.state.registries.flags, flag.name, check_flag(flag))
+    """Add a command-line option that was checked."""
+    return instance.add_name(instance.state.registries.flags, flag.name, flag)
 
 
 def get_flag(instance: LoadedExtension, name: str) -> FlagValue:

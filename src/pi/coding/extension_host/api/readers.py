@@ -215,7 +215,7 @@ class Feed:
         """Queue a snapshot of the session."""
         log, partial = self._session.entries.log, self._session.runs.progress.partial_answer
         self._items.clear()
-        self._seen, self._leaf = len(log.tree), log.leaf_id
+        self._seen, self._leaf = len(log.tree.outlines), log.leaf_id
         self._state = self._chosen()
         self._put(
             "snapshot",
@@ -255,13 +255,13 @@ class Feed:
 
     def _entries(self) -> None:
         log = self._session.entries.log
-        for place in range(self._seen, len(log.tree)):
+        for place in range(self._seen, len(log.tree.outlines)):
             entry = log.json(place)
             if entry.get("parentId") != self._leaf:
                 self._put("leaf", entry.get("parentId"))
             self._put("entry", entry)
             self._leaf = entry.get("id")
-        self._seen = len(log.tree)
+        self._seen = len(log.tree.outlines)
         if log.leaf_id != self._leaf:
             self._leaf = log.leaf_id
             self._put("leaf", self._leaf)

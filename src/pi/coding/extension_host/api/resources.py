@@ -116,4 +116,4 @@ class ExtensionResources:
         self._failed(self._owner, "resources", ExtensionError(text))
 
     def _keep(self, end: Callable[[], None]) -> Registration:
-        return self._link.scope.keep(Registration(end))
+        return self._link.scope.register(end)

@@ -104,11 +104,11 @@ class ExtensionModels:
 
     def set_cycle(self, choose: ChooseNext) -> Registration:
         """Let ``choose(step)`` select the model when the user cycles; ``None`` changes nothing."""
-        return self._link.scope.keep(Registration(self._link.session.models.set_cycle(choose)))
+        return self._link.scope.register(self._link.session.models.set_cycle(choose))
 
     def add_notes(self, notes: Callable[[], ModelNotes]) -> Registration:
         """Show badges in the lists of models, and the models that are used most at the top."""
-        return self._link.scope.keep(Registration(self._link.session.models.add_notes(notes)))
+        return self._link.scope.register(self._link.session.models.add_notes(notes))
 
     def available(self) -> tuple[Model, ...]:
         """Every model that has credentials."""
@@ -253,7 +253,7 @@ class ExtensionSettings:
     def on_change(self, listener: Callable[[], None]) -> Registration:
         """Call ``listener`` after every change of any setting."""
         settings = self._link.workspace.settings
-        return self._link.scope.keep(Registration(settings.on_change(listener)))
+        return self._link.scope.register(settings.on_change(listener))
 
     @property
     def declared(self) -> Mapping[str, tuple[Any, Any, str]]:

@@ -97,10 +97,8 @@ class Commands(Generic[C]):
 
     @property
     def _rows(self) -> OrderedList[C]:
-        waiting = self._waiting[:]
-        self._waiting.clear()
-        for add_commands in waiting:
-            add_commands()
+        while self._waiting:
+            self._waiting.pop(0)()
         return self._registered
 
     def listed(self, taken: Collection[str] = ()) -> list[tuple[str, C]]:

@@ -54,7 +54,12 @@ def check_flag(flag: ExtensionFlag) -> ExtensionFlag:
 def registered_flag(name: str, how: FlagOptions) -> ExtensionFlag:
     """An option as declared by code. Raises ``ExtensionError`` for what a flag does not have."""
     check_options("pi.register_flag", how, FlagOptions)
-    return declared_flag(name, how)
+    return checked_flag(name, how)
+
+
+def checked_flag(name: str, declared: Mapping[str, Any]) -> ExtensionFlag:
+    """``declared_flag``. Raises ``ExtensionError`` if its kind or default is invalid."""
+    return check_flag(declared_flag(name, declared))
 
 
 def declared_flag(name: str, declared: Mapping[str, Any]) -> ExtensionFlag:

@@ -179,7 +179,7 @@ _KINDS = (BeforeProviderHeadersEvent, BeforeProviderRequestEvent, AfterProviderR
 
 def with_provider_events(request: ModelRequest, bus: EventBus) -> ModelRequest:
     """Add the provider events to ``request``, if a handler subscribed to one of them."""
-    if not bus.has_subscribers(*_KINDS):
+    if bus.subscribed.isdisjoint(_KINDS):
         return request
     options = request.options
     headers: dict[str, str | None] = {**(request.model.headers or {}), **(options.headers or {})}

@@ -197,7 +197,6 @@ class Manifest(Record, rename=None):
         """What is registered before the extension is loaded; its first use loads it."""
         shortcuts, prefixes = self.triggers("shortcut"), self.triggers("prefix")
         return StandIns(
-            commands=self.declared_commands(),
             shortcuts=self.shortcuts | {key: "" for key in shortcuts if key not in self.shortcuts},
             prefixes=self.prefixes | {each: each for each in prefixes if each not in self.prefixes},
             schemes=self.triggers("scheme"),
@@ -217,10 +216,8 @@ def _by_kind(triggers: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
 
 
 class StandIns(Record):
-    """The stand-ins of a deferred extension, besides those of its own tools, flags and views."""
+    """The stand-ins of a deferred extension, besides its own tools, flags, views and commands."""
 
-    commands: dict[str, str]
-    """Names with their descriptions."""
     shortcuts: dict[str, str]
     """Keys with their descriptions."""
     prefixes: dict[str, str]

@@ -72,9 +72,9 @@ class ExtensionPolicy(Policy):
 
     async def before_request(self, request: Request) -> Request:
         """``context`` and ``context_with_system``."""
-        if self._bus.has_subscribers(ContextEvent):
+        if ContextEvent in self._bus.subscribed:
             request = await self._without_instructions(request)
-        if self._bus.has_subscribers(ContextWithSystemEvent):
+        if ContextWithSystemEvent in self._bus.subscribed:
             given = ContextWithSystemEvent(messages=tuple(request.messages))
             asked = await self._bus.query(given, raises=DECISIONS)
             if asked is not given:
@@ -86,7 +86,7 @@ class ExtensionPolicy(Policy):
     async def after_answer(self, answer: AssistantMessage) -> AssistantMessage:
         """``message_end`` of an answer."""
         self.answer_asked = True
-        if not self._bus.has_subscribers(MessageEndEvent):
+        if MessageEndEvent not in self._bus.subscribed:
             return answer
         asked = await self._bus.query(MessageEndEvent(message=answer), raises=DECISIONS)
         message: AssistantMessage = asked.message
@@ -94,7 +94,7 @@ class ExtensionPolicy(Policy):
 
     async def before_tool(self, call: ToolCall) -> ToolCall:
         """``tool_call``: changed in place, or blocked."""
-        if not self._bus.has_subscribers(ToolCallEvent):
+        if ToolCallEvent not in self._bus.subscribed:
             return call
         arguments = copy.deepcopy(call.arguments)
         asked = await self._bus.query(
@@ -112,7 +112,7 @@ class ExtensionPolicy(Policy):
 
     async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
         """``tool_result``: each handler sees the result of the previous one."""
-        if not self._bus.has_subscribers(ToolResultEvent):
+        if ToolResultEvent not in self._bus.subscribed:
             return result
         given = ToolResultEvent(
             tool_name=call.name,
@@ -134,10 +134,10 @@ class ExtensionPolicy(Policy):
 
     async def at_boundary(self, at: Boundary) -> Next:
         """``turn_end`` and ``agent_before_settle``."""
-        if at.kind == "turn" and self._bus.has_subscribers(TurnEndEvent):
+        if at.kind == "turn" and TurnEndEvent in self._bus.subscribed:
             asked = await self._bus.query(self._turn_end(at), raises=DECISIONS)
             return _merged(at.next, asked)
-        if at.kind == "settle" and self._bus.has_subscribers(AgentBeforeSettleEvent):
+        if at.kind == "settle" and AgentBeforeSettleEvent in self._bus.subscribed:
             question = AgentBeforeSettleEvent(outcome=at.outcome, context=self._context())
             return _merged(at.next, await self._bus.query(question, raises=DECISIONS))
         return at.next
@@ -146,7 +146,7 @@ class ExtensionPolicy(Policy):
         self, prompt: str, images: tuple[Image, ...], parts: PromptParts, *, now_ms: int
     ) -> tuple[PromptParts, tuple[SessionMessage, ...]]:
         """``before_agent_start``: returns the changed prompt parts and the added messages."""
-        if not self._bus.has_subscribers(BeforeAgentStartEvent):
+        if BeforeAgentStartEvent not in self._bus.subscribed:
             return parts, ()
         options = options_from(parts)
         asked = await self._bus.query(
@@ -259,7 +259,7 @@ class AgentEventForwarder:
         """Subscribe to the events of an agent."""
         self._agent = agent
         agent.subscribe(self.handle_event, kinds=self.CHANGED)
-        agent.subscribe(self._bus.emit, kinds=(*self.UNCHANGED, *self.FOR_TOOLS))
+        agent.subscribe(self._emit, kinds=(*self.UNCHANGED, *self.FOR_TOOLS))
         agent.finish = self.finish
 
     async def finish(self, message: Any) -> Any:
@@ -269,7 +269,7 @@ class AgentEventForwarder:
 
         Without a handler of ``message_end``, both follow with the events of the agent.
         """
-        if not self._bus.has_subscribers(MessageEndEvent):
+        if MessageEndEvent not in self._bus.subscribed:
             return message
         await self._bus.emit(MessageStart(message=message), raises=DECISIONS)
         asked = await self._bus.query(MessageEndEvent(message=message), raises=DECISIONS)
@@ -281,7 +281,7 @@ class AgentEventForwarder:
         match event:
             case AgentStart():
                 self._policy.turn_index = -1
-                self._follow_tokens(enabled=self._bus.has_subscribers(MessageUpdateEvent))
+                self._follow_tokens(enabled=MessageUpdateEvent in self._bus.subscribed)
             case TurnStart():
                 self._policy.turn_index += 1
                 event = TurnStartEvent(
@@ -303,7 +303,11 @@ class AgentEventForwarder:
                 self._policy.forced_prompt = None
             case SessionInfoChanged(name=name):
                 event = SessionInfoChangedEvent(name=name or None)
-        await self._bus.emit(event)
+        await self._emit(event)
+
+    async def _emit(self, event: Any) -> None:
+        if type(event) in self._bus.subscribed:
+            await self._bus.emit(event)
 
     def _follow_tokens(self, *, enabled: bool) -> None:
         """Subscribe to the tokens of a run only while an extension wants them."""

@@ -33,7 +33,7 @@ from pi.coding.extension_host.discovery.manifest import (
 )
 from pi.coding.extension_host.errors import ExtensionError, contained
 from pi.coding.extension_host.loading import modules
-from pi.coding.extension_host.loading.stand_ins import add_stand_ins
+from pi.coding.extension_host.loading.stand_ins import add_command_stand_ins, add_stand_ins
 from pi.coding.extension_host.watchdog import Stalls
 from pi.coding.port.extensions import ExtensionInfo
 
@@ -223,9 +223,25 @@ class ExtensionLoader:
                 has_views=not deferred.candidate.missing_extras,
             )
         except Exception as error:
-            instance.scope.take_back()
-            del self._deferred[where], self._instances[where]
-            self._refuse(deferred.candidate, where, error)
+            self._refuse_deferred(deferred, error)
+            return
+        self._state.registries.commands.add_later(partial(self._add_commands, deferred, instance))
+
+    def _add_commands(self, deferred: _Found, instance: LoadedExtension) -> None:
+        """Add the stand-ins of commands, unless the extension was loaded or unloaded meanwhile."""
+        if self._instances.get(deferred.owner.path) is not instance:
+            return
+        try:
+            add_command_stand_ins(instance, deferred.manifest, lambda: self._activate(deferred))
+        except Exception as error:
+            self._refuse_deferred(deferred, error)
+
+    def _refuse_deferred(self, deferred: _Found, error: Exception) -> None:
+        """Remove the stand-ins of an extension with an invalid manifest."""
+        where = deferred.owner.path
+        self._instances.pop(where).scope.take_back()
+        del self._deferred[where]
+        self._refuse(deferred.candidate, where, error)
 
     async def _activate(self, deferred: _Found) -> None:
         """Load a deferred extension on its first use. Raises ``ExtensionError`` if that fails."""

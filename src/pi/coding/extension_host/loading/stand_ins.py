@@ -11,7 +11,7 @@ from pi.base.records import replace
 from pi.base.tasks import maybe_await
 from pi.coding.extension_host.api import loaded_extension
 from pi.coding.extension_host.api.loaded_extension import LoadedExtension
-from pi.coding.extension_host.contributions.flags import declared_flag
+from pi.coding.extension_host.contributions.flags import checked_flag
 from pi.coding.extension_host.contributions.references import (
     Reference,
     Resource,
@@ -36,16 +36,16 @@ def add_stand_ins(
 ) -> None:
     """Register what the manifest declares; any use loads the extension and is passed on to it.
 
+    Commands are registered by ``add_command_stand_ins``, when commands are first read.
+
     Stand-ins have no context: the extension gets its own when it is loaded. Only views are used
     without loading it, unless ``has_views`` is False: an extra is missing.
     """
     for name, view in manifest.views.items() if has_views else ():
         instance.add_name(instance.state.registries.views, name, view)
     for name, flag in manifest.flags.items():
-        loaded_extension.add_flag(instance, declared_flag(name, flag))
+        loaded_extension.add_flag(instance, checked_flag(name, flag))
     names = manifest.stand_ins()
-    for name, description in names.commands.items():
-        _command(instance, manifest, name, description, activate)
     for name, declared in manifest.tools.items():
         _tool(instance, name, declared, activate)
     for key, description in names.shortcuts.items():
@@ -58,6 +58,14 @@ def add_stand_ins(
         _event(instance, event, activate)
     if names.other_tools and "tool_call" not in names.events:
         _event(instance, "tool_call", activate, tools=names.other_tools)
+
+
+def add_command_stand_ins(
+    instance: LoadedExtension, manifest: Manifest, activate: Activate
+) -> None:
+    """Register the declared commands."""
+    for name, description in manifest.declared_commands().items():
+        _command(instance, manifest, name, description, activate)
 
 
 def _event(

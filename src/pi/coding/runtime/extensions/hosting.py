@@ -178,7 +178,7 @@ class ExtensionHosting:
 
     async def _discover_resources(self, event: SessionStartEvent) -> None:
         """Add the resources that extensions provide."""
-        if self.bus.has_subscribers(ResourcesDiscoverEvent):
+        if ResourcesDiscoverEvent in self.bus.subscribed:
             question = ResourcesDiscoverEvent(
                 cwd=str(self._core.workspace.cwd),
                 reason="reload" if event.reason == "reload" else "startup",

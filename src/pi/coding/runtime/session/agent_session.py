@@ -167,7 +167,7 @@ class AgentSession:
         return await self._open_nested(spec)
 
     def since_session_ms(self) -> int:
-        """Milliseconds since this session started; restarts with every new one."""
+        """Milliseconds since this session was opened here; a switch starts at zero."""
         return self._core.since_session_ms()
 
     # Events ---------------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ class EntryCounts:
     def update(self) -> None:
         """Count the entries that were appended since the last call."""
         usages: list[Usage] = []
-        for place in range(self._seen, len(self.log.tree)):
+        for place in range(self._seen, len(self.log.tree.outlines)):
             entry = self.log.at(place)
             if isinstance(entry, MessageEntry):
                 self.messages[type(entry.message)] += 1
@@ -64,7 +64,7 @@ class EntryCounts:
                     self.tool_calls += len(entry.message.tool_calls)
             if (usage := usage_of(entry)) is not None:
                 usages.append(usage)
-        self._seen = len(self.log.tree)
+        self._seen = len(self.log.tree.outlines)
         self.tokens = _totals(usages, self.tokens)
         self.cost += sum(usage.cost.total for usage in usages)
 
@@ -260,7 +260,9 @@ class SessionQueries:
         if since is not None and since not in log.tree:
             raise PiError(f"Entry not found: {since}")
         first = 0 if since is None else log.tree.place(since) + 1
-        return [msgspec.Raw(public_line(log, place)) for place in range(first, len(log.tree))]
+        return [
+            msgspec.Raw(public_line(log, place)) for place in range(first, len(log.tree.outlines))
+        ]
 
     def tree(self) -> list[TreeNode]:
         """Return the roots of the tree."""

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET, UnsetType
 
 from pi.agent.errors import AgentBusy, PromptRefused
+from pi.agent.loop import message_text, user_message
 from pi.agent.policy import Next, Request
-from pi.agent.queues import message_text, user_message
 from pi.agent.skills import expand_skill
 from pi.ai.messages import Image, Json, SystemMessage, UserMessage
 from pi.ai.models.model import Model
@@ -25,11 +25,10 @@ from pi.coding.prompt import PromptParts, prompt_sections
 from pi.coding.resources.prompts import MissingValues, expand_prompt
 from pi.coding.runtime.extensions.calls import SessionExtensions
 from pi.coding.runtime.live import LiveSession
-from pi.coding.runtime.session.command_output import CommandOutput
 from pi.coding.runtime.session.models import ModelSelection
 from pi.coding.runtime.session.policies import said_with_pictures
 from pi.coding.runtime.session.runs import AgentRuns
-from pi.coding.runtime.session.shell import UserShell
+from pi.coding.runtime.session.shell import CommandOutput, UserShell
 from pi.coding.session.context import chosen_model
 from pi.coding.session.entries import ModelChange, SessionMessage, ThinkingLevelChange
 
@@ -333,7 +332,9 @@ class PromptRunner:
         core, model = self._core, self._core.agent.model
         if not core.has_model:
             return
-        has_model, has_level = await off_loop(partial(_has_choices, core), len(core.log.tree))
+        has_model, has_level = await off_loop(
+            partial(_has_choices, core), len(core.log.tree.outlines)
+        )
         if not has_model:
             await core.add(ModelChange(provider=model.provider, model_id=model.id))
         if not has_level:

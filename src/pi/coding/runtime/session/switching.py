@@ -30,7 +30,7 @@ from pi.coding.runtime.workspace import Workspace
 from pi.coding.session import file_operations
 from pi.coding.session.context import chosen_model, chosen_thinking_level
 from pi.coding.session.conversation import SessionConversation
-from pi.coding.session.entries import CustomMessage
+from pi.coding.session.entries import HAND_OFF, CustomMessage
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import SessionLocation, new_replica, new_session, open_session
 
@@ -181,7 +181,7 @@ class SessionSwitcher:
         await self._prompts.record_model_choice()
         now_ms = self._core.machine.clock.now_ms()
         message = CustomMessage(
-            custom_type="handoff", content=document, details=more, timestamp=now_ms
+            custom_type=HAND_OFF, content=document, details=more, timestamp=now_ms
         )
         if not go_on:
             await self._core.append_message(message)

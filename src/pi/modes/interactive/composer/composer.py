@@ -125,8 +125,8 @@ class Composer:
         request_render: Callable[[], None],
     ) -> None:
         self.on_submit: Callable[[str, tuple[Image, ...]], None] = lambda text, images: None
-        self.on_change: Callable[[str], None] = lambda text: None
-        """Called with ``unsent`` after every possible change."""
+        self.on_change: Callable[[], None] = lambda: None
+        """Called after every possible change of ``unsent``."""
         self.on_text: Callable[[str], None] = lambda text: None
         """Called with the text after every change of it."""
         self.mode_of: Callable[[str], InputMode | None] = lambda text: None
@@ -230,7 +230,7 @@ class Composer:
     def show_queued(self, *groups: tuple[str, tuple[str, ...]]) -> None:
         """Shows queued messages, each group with its name."""
         self._queued.set(*groups)
-        self.on_change(self.unsent)
+        self.on_change()
 
     @property
     def unsent(self) -> str:
@@ -266,7 +266,7 @@ class Composer:
     def _changed(self, text: str) -> None:
         self._paint_border()
         self.on_text(text)
-        self.on_change(self.unsent)
+        self.on_change()
 
     def _paint_border(self) -> None:
         text = self._editor.get_text()

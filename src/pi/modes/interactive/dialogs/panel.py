@@ -11,7 +11,7 @@ from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component, Focusable, Interactive
 from pi.tui.style import Paint
-from pi.tui.text.width import truncate_to_width, visible_width
+from pi.tui.text.width import pad_to_width, truncate_to_width, visible_width
 from pi.tui.text.wrap import wrap_parts, wrap_text
 
 Hints: TypeAlias = Callable[[], str]
@@ -107,11 +107,11 @@ class Panel:
         inside = self.inside.render(max(width - self._inset, 1))
         body = [*self._gap(), *(f"{margin}{row}" for row in inside)]
         left = self._rows() - _BORDERS_AND_FOOTER - len(head) - len(body)
-        message = _wrapped_message(self._message, room) if self._message else []
+        message = _message_rows(self._message, self._theme, room) if self._message else []
         hints = self._hint_rows(room)
         if len(message) + len(hints) <= left:
             body += hints
-        head += map(self._theme.paint("muted"), _cut(message, max(left, 1), room))
+        head += _cut(message, max(left, 1), room)
         top = [f" {truncate_to_width(row, room, '…')}" for row in head]
         return [truncate_to_width(row, width, "") for row in [border, *top, *body, border]]
 
@@ -182,16 +182,33 @@ def _cut(rows: list[str], most: int, width: int) -> list[str]:
     return [*rows[: most - 1], f"{truncate_to_width(rows[most - 1], width - 1, '')}…"]
 
 
-def _wrapped_message(text: str, width: int) -> list[str]:
-    """Wraps a message; the rows of a list item begin below its text."""
+_HUNK = re.compile(r"@@ -\d+(,\d+)? \+\d+(,\d+)? @@")
+_CHANGED = {"-": "toolDiffRemoved", "+": "toolDiffAdded"}
+
+
+def _message_rows(text: str, theme: Theme, width: int) -> list[str]:
+    """Wraps a message; the lines of a unified diff have the colours that the transcript uses."""
     rows: list[str] = []
+    muted, is_diff = theme.paint("muted"), False
     for line in text.split("\n"):
-        bullet = _BULLET if line.startswith(_BULLET) else ""
-        if bullet and visible_width(line) > width:
-            line = re.sub(" {2,}", "  ", line)  # there is no room for columns
-        first, *others = wrap_text(line.removeprefix(bullet), max(width - len(bullet), 1))
-        rows += [bullet + first, *(" " * len(bullet) + row for row in others)]
+        is_diff = _HUNK.match(line) is not None or (is_diff and line[:1] in ("-", "+", " "))
+        token = _CHANGED.get(line[:1]) if is_diff else None
+        if token is None:
+            rows += map(muted, _wrapped(line, width))
+            continue
+        paint = theme.paint(token)
+        tint = theme.paint(f"{token}Bg") if theme.has_backgrounds else str
+        rows += (tint(pad_to_width(paint(row), width)) for row in wrap_text(line, width))
     return rows
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    """Wraps a line; the rows of a list item begin below its text."""
+    bullet = _BULLET if line.startswith(_BULLET) else ""
+    if bullet and visible_width(line) > width:
+        line = re.sub(" {2,}", "  ", line)  # there is no room for columns
+    first, *others = wrap_text(line.removeprefix(bullet), max(width - len(bullet), 1))
+    return [bullet + first, *(" " * len(bullet) + row for row in others)]
 
 
 def shown_key(key: str) -> str:

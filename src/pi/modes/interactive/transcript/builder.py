@@ -132,6 +132,8 @@ class TranscriptBuilder:
         match event:
             case EntryAppended(entry={"type": "custom"} as entry):
                 self._begin(msgspec.convert(entry, Custom))
+            case CompactionEnd(handed_off=True):
+                pass  # the next session shows the document
             case CompactionEnd(result=result) if not isinstance(result, UnsetType):
                 self._compacted(result.tokens_before, result.summary, result.short_summary)
             case AutoRetryStart():

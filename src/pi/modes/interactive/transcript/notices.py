@@ -20,7 +20,7 @@ from pi.modes.interactive.transcript.block import (
     more_rows,
 )
 from pi.tui.component import Component
-from pi.tui.text.ansi import strip_sequences
+from pi.tui.text.ansi import link, strip_sequences
 from pi.tui.text.width import expand_tabs, truncate_to_width, visible_width
 from pi.tui.text.wrap import wrap_parts, wrap_text
 
@@ -29,19 +29,35 @@ from pi.tui.text.wrap import wrap_parts, wrap_text
 
 _REFUSAL = re.compile(r"(?<!\S)(\d{3}):? +(\{.*\})\s*\Z", re.S)
 _STATUS = re.compile(r"(\d{3}): ")
+_WITHOUT_WORDS = re.compile(r"(\d{3}): (a web page .*|the server gave no reason)\Z")
+_MEANINGS = {
+    "401": "The key was refused",
+    "403": "Access was refused",
+    "404": "Not found",
+    "408": "The request timed out",
+    "429": "Too many requests",
+    "500": "Server error",
+    "502": "Bad gateway",
+    "503": "Service unavailable",
+    "504": "Gateway timed out",
+    "529": "Overloaded",
+}
+"""Statuses that proxies send with a page of their own instead of an error of the provider."""
 _HINTS = {"401": "Check the API key; /login stores another one."}
 
 
 def describe_provider_error(error: str) -> str:
     """Returns the message of an error without the JSON around it: ``Slow down (HTTP 429)``.
 
-    Other texts are returned unchanged, with a hint if they begin with the status of a refused key.
+    A status without such a message is named: ``Overloaded (HTTP 529)``. Other texts are returned
+    unchanged, with a hint if they begin with the status of a refused key.
     """
     found = _REFUSAL.search(error)
     if found is None:
         without_json = _STATUS.match(error)
         hint = _HINTS.get(without_json[1]) if without_json else None
-        return f"{error}\n{hint}" if hint else error
+        shown = _named(error)
+        return f"{shown}\n{hint}" if hint else shown
     status, body = found.groups()
     try:
         words = _words(msgspec.json.decode(body))
@@ -51,6 +67,17 @@ def describe_provider_error(error: str) -> str:
         return error
     text = f"{error[: found.start()]}{words} (HTTP {status})"
     return f"{text}\n{_HINTS[status]}" if status in _HINTS else text
+
+
+def _named(error: str) -> str:
+    found = _WITHOUT_WORDS.match(error)
+    meaning = _MEANINGS.get(found[1]) if found else None
+    if found is None or meaning is None:
+        return error
+    text = f"{meaning} (HTTP {found[1]})"
+    # The title of a firewall's page explains a refusal; that of a gateway repeats its status.
+    is_explained = found[1].startswith("4") and "titled" in found[2]
+    return f"{text}: {found[2]}" if is_explained else text
 
 
 def _words(body: Any) -> str:
@@ -81,6 +108,9 @@ MAX_KEPT = 50 * 1024
 """Maximum characters kept of a running command, which bounds the cost of a frame."""
 
 
+_ADDRESS = re.compile(r"https?://[^\s<>\"'`]*[^\s<>\"'`.,;:!?)\]]")
+
+
 class NoticeBlock(Block):
     """A notice."""
 
@@ -94,7 +124,11 @@ class NoticeBlock(Block):
         """The text with a sign for its level."""
         sign, token = _LOOKS[self._level]
         paint = self.look.theme.paint(token)
-        rows = wrap_text(self.text, max(width - len(sign) - 2, 1))
+        text = self.text
+        if self.look.has_hyperlinks:
+            # A long address is broken into rows: without this a click opens the first of them only.
+            text = _ADDRESS.sub(lambda found: link(found[0], found[0]), text)
+        rows = wrap_text(text, max(width - len(sign) - 2, 1))
         margins = [sign] + [" " * len(sign)] * (len(rows) - 1)
         return [f" {paint(margin + row)}" for margin, row in zip(margins, rows, strict=True)]
 

@@ -18,7 +18,7 @@ from pi.tui.text.width import pad_to_width, slice_columns, truncate_to_width, vi
 from pi.tui.text.wrap import wrap_text
 
 if TYPE_CHECKING:
-    from pi.modes.interactive.transcript.tool_views.view import ToolView
+    from pi.modes.interactive.transcript.tool_views.view import DrawnCall
 
 LONG_SECONDS = 2.0
 """Seconds from which the duration is shown."""
@@ -183,19 +183,19 @@ def _call_rows(call: ToolCallState, name: str, look: TranscriptOptions, width: i
     return [background(pad_to_width(f" {row}", width)) for row in rows]
 
 
-def _shown(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolView:
+def _shown(call: ToolCallState, look: TranscriptOptions, width: int) -> DrawnCall:
     """Returns the view of an extension, or of the tool."""
     # Deferred: the footer is shown before the views of tools are loaded.
     from pi.modes.interactive.transcript.tool_views import view_of
-    from pi.modes.interactive.transcript.tool_views.view import ToolView
+    from pi.modes.interactive.transcript.tool_views.view import DrawnCall
 
     rows = look.views.tool(call, width, expanded=look.is_expanded)
     if rows is None:
         return view_of(call.name)(call, look, width)
-    return ToolView(rows[0] if rows else "", rows[1:])
+    return DrawnCall(rows[0] if rows else "", rows[1:])
 
 
-def _note(call: ToolCallState, shown: ToolView, look: TranscriptOptions) -> str:
+def _note(call: ToolCallState, shown: DrawnCall, look: TranscriptOptions) -> str:
     parts = [shown.note] if shown.note else []
     if call.state == "interrupted":
         parts.append(look.theme.paint("warning")("interrupted"))
@@ -217,7 +217,7 @@ def _short_title(head: str, title: str, note: str, width: int, *, by_path: bool)
 
 
 def _wrapped_title(
-    head: str, shown: ToolView, note: str, look: TranscriptOptions, width: int
+    head: str, shown: DrawnCall, note: str, look: TranscriptOptions, width: int
 ) -> list[str]:
     """A title of all its lines, wrapped; a few rows while folded. The note stands at the end."""
     indent = " " * TITLE_INDENT

@@ -20,7 +20,7 @@ from pi.modes.interactive.transcript.tool_views.diffs import (
     read_diff,
     with_words,
 )
-from pi.modes.interactive.transcript.tool_views.view import ToolView, counted, failure, folded_head
+from pi.modes.interactive.transcript.tool_views.view import DrawnCall, counted, failure, folded_head
 from pi.tui.widgets.markdown.highlight import highlight
 
 _LANGUAGES = {
@@ -34,17 +34,17 @@ _LANGUAGES = {
 }  # fmt: skip
 
 
-def read_view(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolView:
+def read_view(call: ToolCallState, look: TranscriptOptions, width: int) -> DrawnCall:
     """read: the path with its lines, and their number; the content only when expanded."""
     path = look.short_path(one_line(call.argument("path"))) or "…"
     title = look.theme.paint("accent")(path) + look.theme.paint("warning")(_window(call))
     if call.state == "failed":
-        return ToolView(title, failure(call, look, width))
+        return DrawnCall(title, failure(call, look, width))
     note = look.theme.paint("dim")(_line_count(call)) if call.state == "done" else ""
     if not look.is_expanded or call.images:
-        return ToolView(title, note=note)
+        return DrawnCall(title, note=note)
     code = code_lines(call.text, call.argument("path"), look)
-    return ToolView(title, folded_head(code, 0, look, width), note)
+    return DrawnCall(title, folded_head(code, 0, look, width), note)
 
 
 _CONTINUES = re.compile(
@@ -95,21 +95,21 @@ def _window(call: ToolCallState) -> str:
 WRITE_PREVIEW_ROWS = 8
 
 
-def write_view(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolView:
+def write_view(call: ToolCallState, look: TranscriptOptions, width: int) -> DrawnCall:
     """The path, the number of lines, and the first lines."""
     path = one_line(call.argument("path"))
     title = look.theme.paint("accent")(look.short_path(path) or "…")
     if call.state == "failed":
-        return ToolView(title, failure(call, look, width))
+        return DrawnCall(title, failure(call, look, width))
     content = call.argument("content")
     if not content:
-        return ToolView(title)
+        return DrawnCall(title)
     lines = content.removesuffix("\n").split("\n")
     note = look.theme.paint("dim")(counted(len(lines), "line")) + _diagnosed(call, look)
     # Hidden lines are not highlighted.
     shown = lines if look.is_expanded else lines[:WRITE_PREVIEW_ROWS]
     code = code_lines("\n".join(shown), path, look)
-    return ToolView(
+    return DrawnCall(
         title, folded_head(code, WRITE_PREVIEW_ROWS, look, width, total=len(lines)), note
     )
 
@@ -123,22 +123,22 @@ EDIT_PREVIEW_ROWS = 8
 _WHICH = re.compile(r"edits\[(\d+)\]")
 
 
-def edit_view(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolView:
+def edit_view(call: ToolCallState, look: TranscriptOptions, width: int) -> DrawnCall:
     """The path, the number of added and removed lines, and the diff."""
     path = one_line(call.argument("path"))
     title = look.theme.paint("accent")(look.short_path(path) or "…")
     if call.state == "failed":
-        return ToolView(title, [*failure(call, look, width), *_sought(call, look, width)])
+        return DrawnCall(title, [*failure(call, look, width), *_sought(call, look, width)])
     diff = call.details.get("diff")
     if isinstance(diff, str):
         lines = sanitise(diff).split("\n")
         # Hidden lines are not compared or highlighted.
         near = lines if look.is_expanded else lines[: DIFF_ROWS + MAX_PAIRS]
         rows = _diff(read_diff(near), look, width, path, DIFF_ROWS, total=len(lines))
-        return ToolView(title, rows, _size(lines, look) + _diagnosed(call, look))
+        return DrawnCall(title, rows, _size(lines, look) + _diagnosed(call, look))
     if call.has_ended:
-        return ToolView(title)
-    return ToolView(title, _diff(_preview(call, look), look, width, path, EDIT_PREVIEW_ROWS))
+        return DrawnCall(title)
+    return DrawnCall(title, _diff(_preview(call, look), look, width, path, EDIT_PREVIEW_ROWS))
 
 
 def _diff(

@@ -9,7 +9,7 @@ import msgspec
 from pi.base.terminal_text import one_line
 from pi.modes.interactive.transcript.block import ToolCallState, TranscriptOptions
 from pi.modes.interactive.transcript.tool_views.view import (
-    ToolView,
+    DrawnCall,
     counted,
     failure,
     folded_head,
@@ -30,7 +30,7 @@ _NOT_ALL = re.compile(r"\n\n\[(Showing [^\n]*)\]\s*\Z")
 _NO_OUTPUT = "(no output)"
 
 
-def bash_view(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolView:
+def bash_view(call: ToolCallState, look: TranscriptOptions, width: int) -> DrawnCall:
     """The command after a dollar sign; the last rows of its output below."""
     theme = look.theme
     first, *others = call.argument("command").strip().split("\n")
@@ -39,14 +39,14 @@ def bash_view(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolV
     if how := _how(call, look):
         more.append(theme.paint("muted")(how))
     if call.state == "failed" and not _ENDING.search(call.text):  # it was not started
-        return ToolView(title, failure(call, look, width), more_title=more, wraps=True)
+        return DrawnCall(title, failure(call, look, width), more_title=more, wraps=True)
     text, note = _outcome(call.styled, look) if call.has_ended else (call.styled, "")
     if text.strip() == _NO_OUTPUT:
         text, note = "", note or theme.paint("dim")("no output")
     text, remark = _remark(text)
     rows = folded_tail(painted_output(text, look), TAIL_ROWS, look, width)
     rows += wrap_text(theme.paint("dim")(remark), width) if remark else []
-    return ToolView(title, rows, note, more_title=more, wraps=True)
+    return DrawnCall(title, rows, note, more_title=more, wraps=True)
 
 
 def _how(call: ToolCallState, look: TranscriptOptions) -> str:
@@ -93,7 +93,7 @@ _BREAK = re.compile(r"[\t\n]")
 _MATCH = re.compile(r".*:\d+:")
 
 
-def grep_view(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolView:
+def grep_view(call: ToolCallState, look: TranscriptOptions, width: int) -> DrawnCall:
     """The pattern and the path; the number of matching lines."""
     pattern = look.theme.paint("accent")(f"/{_pattern(call)}/")
     glob = one_line(call.argument("glob"))
@@ -102,13 +102,13 @@ def grep_view(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolV
     return _shown(call, look, width, title, counted(len(found), "match", "matches"))
 
 
-def find_view(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolView:
+def find_view(call: ToolCallState, look: TranscriptOptions, width: int) -> DrawnCall:
     """The pattern and the path; the number of files."""
     title = look.theme.paint("accent")(_pattern(call)) + _place(call, look)
     return _shown(call, look, width, title, counted(len(_lines(call.text)), "file"))
 
 
-def ls_view(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolView:
+def ls_view(call: ToolCallState, look: TranscriptOptions, width: int) -> DrawnCall:
     """The folder; the number of entries."""
     path = one_line(call.argument("path")) or "."
     title = look.theme.paint("accent")(look.short_path(path) or ".")
@@ -118,16 +118,16 @@ def ls_view(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolVie
 
 def _shown(
     call: ToolCallState, look: TranscriptOptions, width: int, title: str, number: str
-) -> ToolView:
+) -> DrawnCall:
     if call.state == "failed":
-        return ToolView(title, failure(call, look, width))
+        return DrawnCall(title, failure(call, look, width))
     if call.state != "done":
-        return ToolView(title)
+        return DrawnCall(title)
     rows = painted(call.text, look.theme.paint("toolOutput")) if look.is_expanded else []
     note = "nothing" if not _lines(call.text) else number
     if _MORE.search(call.text.rstrip()):
         note += ", and more"
-    return ToolView(title, folded_head(rows, 0, look, width), look.theme.paint("dim")(note))
+    return DrawnCall(title, folded_head(rows, 0, look, width), look.theme.paint("dim")(note))
 
 
 def _pattern(call: ToolCallState) -> str:
@@ -154,7 +154,7 @@ def _lines(text: str) -> list[str]:
 ROWS = 5
 
 
-def generic_view(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolView:
+def generic_view(call: ToolCallState, look: TranscriptOptions, width: int) -> DrawnCall:
     """Arguments as ``name=value``, or one per row when expanded."""
     pairs = [one_line(f"{name}={_value(value)}") for name, value in call.arguments.items()]
     muted = look.theme.paint("muted")
@@ -164,10 +164,10 @@ def generic_view(call: ToolCallState, look: TranscriptOptions, width: int) -> To
         title, rows = muted(" ".join(pairs)), []
     if call.state == "failed":
         head = folded_head(rows, len(rows), look, width)
-        return ToolView(title, [*head, *failure(call, look, width)])
+        return DrawnCall(title, [*head, *failure(call, look, width)])
     lines = painted(call.text, look.theme.paint("toolOutput"))
     body = folded_head([*rows, *lines], ROWS, look, width)
-    return ToolView(title, body)
+    return DrawnCall(title, body)
 
 
 def _value(value: object) -> str:

@@ -26,7 +26,7 @@ ERROR_ROWS = 6
 """Rows of an error shown while folded."""
 
 
-class ToolView(NamedTuple):
+class DrawnCall(NamedTuple):
     """A drawn call. All texts are painted and sanitised."""
 
     title: str
@@ -41,7 +41,7 @@ class ToolView(NamedTuple):
     """Whether the title is wrapped, to a few rows while folded; otherwise it is truncated."""
 
 
-View: TypeAlias = Callable[[ToolCallState, TranscriptOptions, int], ToolView]
+View: TypeAlias = Callable[[ToolCallState, TranscriptOptions, int], DrawnCall]
 """Draws a call at a width."""
 
 

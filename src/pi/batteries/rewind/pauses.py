@@ -1,0 +1,35 @@
+"""Lets the event loop run while a thread works through many items.
+
+Python itself switches threads only after 5 ms, and a thread that makes short system calls gets the
+interpreter back before others wake up: a key would wait as long. So a pause comes after about half
+a millisecond of work.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+COMPARED = 500
+"""Stamps that are compared, or paths that are listed, between two pauses."""
+CODED = 50
+"""Rows that are encoded or decoded between two pauses."""
+READ = 5
+"""Files that are read and hashed between two pauses."""
+PAUSE_SECONDS = 20e-6
+"""Not zero: a thread that only offers the interpreter gets it back before others wake up."""
+T = TypeVar("T")
+
+
+def pause() -> None:
+    """Let the other threads run."""
+    time.sleep(PAUSE_SECONDS)
+
+
+def in_slices(items: Iterable[T], size: int = COMPARED) -> Iterator[T]:
+    """Yields all items, with a pause after every ``size`` of them."""
+    for number, item in enumerate(items, 1):
+        yield item
+        if number % size == 0:
+            pause()

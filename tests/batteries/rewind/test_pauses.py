@@ -1,0 +1,53 @@
+"""The thread that captures lets the event loop run: keys do not wait for it."""
+
+from __future__ import annotations
+
+import gc
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.batteries.rewind.project_fixture import ProjectFixture
+
+FILES = 110
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The times that the thread slept."""
+    found: list[float] = []
+    monkeypatch.setattr(time, "sleep", found.append)
+    return found
+
+
+def filled(folder: Path) -> ProjectFixture:
+    project = ProjectFixture(folder)
+    for number in range(FILES):
+        (project.root / f"f{number}").write_text(f"{number}")
+    return project
+
+
+def test_reading_files_and_the_index_is_interrupted(tmp_path: Path, pauses: list[float]) -> None:
+    project = filled(tmp_path)
+    project.history.capture("outside")
+    captured = len(pauses)
+    project.history.close()
+    pauses.clear()
+    project.open()
+    opened = len(pauses)
+    project.history.close()
+
+    assert captured >= FILES // 5
+    assert opened >= FILES // 50
+
+
+def test_what_is_known_of_files_is_not_visited_by_the_garbage_collector(tmp_path: Path) -> None:
+    project = filled(tmp_path)
+    project.history.capture("outside")
+    gc.collect()
+    known: dict[str, Any] = project.history._known
+
+    assert len(known) == FILES
+    assert not any(map(gc.is_tracked, known.values()))
