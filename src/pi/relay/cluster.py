@@ -95,10 +95,6 @@ class Visit:
         """Forward a frame of the guest to the owner of the room."""
         self._cluster.queue(self.owner, _FROM_GUEST, self.visitor, data)
 
-    def leave(self) -> None:
-        """The socket has ended."""
-        self._cluster.visit_ended(self)
-
 
 class Cluster:
     """The connection of this process to the others."""

@@ -228,16 +228,16 @@ class Relay:
     async def _serve_guest(
         self, socket: web.WebSocketResponse, connection: SocketConnection, room_id: str
     ) -> None:
-        visit = None
-        if self.rooms.find(room_id) is None and self._cluster is not None:
-            visit = await self._cluster.visit(room_id, connection)
-        if visit is not None:
+        visit, cluster = None, self._cluster
+        if self.rooms.find(room_id) is None and cluster is not None:
+            visit = await cluster.visit(room_id, connection)
+        if visit is not None and cluster is not None:
             try:
                 async for message in socket:
                     if message.type is WSMsgType.BINARY:
                         visit.send(message.data)
             finally:
-                visit.leave()
+                cluster.visit_ended(visit)
             return
         room, guest = self.rooms.join(room_id, connection)
         try:

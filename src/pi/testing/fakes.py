@@ -80,15 +80,10 @@ class ScriptedStream:
 
     def __init__(self, *steps: Step) -> None:
         self._provider = FauxProvider(*steps)
-
-    @property
-    def requests(self) -> list[Call]:
+        self.requests = self._provider.requests
         """The requests so far, in order."""
-        return self._provider.requests
-
-    def add(self, *steps: Step) -> None:
-        """Append steps to the script."""
-        self._provider.add(*steps)
+        self.add = self._provider.add
+        """Appends steps to the script."""
 
     def __call__(
         self, model: Model, context: Context, options: StreamOptions | None = None

@@ -290,10 +290,10 @@ async def test_a_guest_leaves_and_opens_other_sessions(tmp_path: Path) -> None:
         await gus.join(hanna.link())
         await gus.run("/leave")
         assert gus.session.info.runs_here
-        await until(lambda: len(host.participants) == 1)
+        await until(lambda: len(host.room.participants) == 1)
         await gus.join(hanna.link())
         await gus.session.sessions.new()
-        await until(lambda: len(host.participants) == 1)
+        await until(lambda: len(host.room.participants) == 1)
         assert gus.sharing.guest is None
         await gus.session.prompts.prompt("Here.")
         assert texts(hanna) == ["First.", "One."]
@@ -314,7 +314,7 @@ async def test_guests_who_may_write_answer_dialogs(tmp_path: Path) -> None:
         await vic.join(hanna.link(view=True))
         host = hanna.sharing.host
         assert host is not None
-        await until(lambda: len(host.room.writers) == 1 and len(host.participants) == 3)
+        await until(lambda: len(host.room.writers) == 1 and len(host.room.participants) == 3)
         hanna.ui.waits = asyncio.get_running_loop().create_future()
         gus.ui.choice = "Blue"
         ui = state["pi"].context.ui

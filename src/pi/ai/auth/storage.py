@@ -189,13 +189,10 @@ class AuthStorage:
         """Current refreshes by provider: the tasks of this process share them."""
         self.commands = CommandCache()
         """Outputs of the ``!command`` keys of this store: each runs once per process."""
+        self.where = self._store.where
+        """The name of the store in messages: its path."""
         self.entries = self._store.read
         """Returns the current entries, without waiting as in ``peek``."""
-
-    @property
-    def where(self) -> str:
-        """The name of the store in messages: its path."""
-        return self._store.where
 
     def peek(self, provider: str) -> Credential | None:
         """Returns the credential without waiting, even while the original pi writes the file."""

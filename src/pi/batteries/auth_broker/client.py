@@ -44,11 +44,8 @@ class BrokerClient:
     def __init__(self, http: ExtensionHttp, config: BrokerConfig) -> None:
         self._http = http
         self._config = config
-
-    @property
-    def url(self) -> str:
+        self.url = config.url
         """Where the broker is."""
-        return self._config.url
 
     async def health(self) -> Json:
         """What the broker says about itself; needs no token."""

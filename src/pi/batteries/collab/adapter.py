@@ -143,7 +143,7 @@ class Collab:
         host = None if sharing is None else sharing.host
         if host is None or host.ended:
             return None
-        guests = len(host.participants) - 1
+        guests = len(host.room.participants) - 1
         noun = "guest" if guests == 1 else "guests"
         choice = await ctx.ui.select(
             f"This session is shared with {guests} {noun}.", [STOP, FOLLOW, STAY]
@@ -289,7 +289,7 @@ class Collab:
             f"Full link: {host.link.text()}",
             f"View-only link: {host.link.view_only().text()}",
             "Participants:",
-            role_text(host.participants),
+            role_text(host.room.participants),
         ]
         if host.room.rejected:
             lines.append(f"Frames that were refused: {host.room.rejected}")

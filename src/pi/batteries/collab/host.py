@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pi.batteries.collab.connection import RelayClient, RoomEnded
 from pi.batteries.collab.guest_services import GuestServices
-from pi.batteries.collab.host_room import GuestPeer, HostRoom, Participant
+from pi.batteries.collab.host_room import GuestPeer, HostRoom
 from pi.batteries.collab.links import Link
 from pi.batteries.collab.links import encode as base64url
 from pi.batteries.collab.merging import MERGE_SECONDS, Merger, RunView
@@ -61,6 +61,8 @@ class Host:
         self._takeover = os.urandom(32)
         clock = scope.clock
         self.room = HostRoom(link.keys, name=name, now=clock.monotonic)
+        self.on_text = self.room.relay_text
+        """Handles a message of the relay."""
         self.room.on_hello = self._hello
         self.room.on_change = self._participant
         url = f"{link.relay}/r/{link.room}?role=host"
@@ -115,10 +117,6 @@ class Host:
         self.room.connected()
         self._waiting.clear()
         self._show()
-
-    def on_text(self, text: str) -> None:
-        """A message of the relay."""
-        self.room.relay_text(text)
 
     def on_frame(self, data: bytes) -> None:
         """A frame of a guest."""
@@ -330,11 +328,6 @@ class Host:
         self._show()
 
     # State ----------------------------------------------------------------------------------------
-
-    @property
-    def participants(self) -> list[Participant]:
-        """The host and all guests."""
-        return self.room.participants
 
     def _state(self, state: Json) -> Json:
         assert self._pi is not None

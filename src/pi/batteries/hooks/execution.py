@@ -172,14 +172,9 @@ class HookRunner:
         """Ids of tool calls that agent hooks make: hooks do not apply to them."""
 
     @property
-    def project(self) -> Path:
-        """The directory of the session."""
-        return self._pi.context.cwd
-
-    @property
     def _places(self) -> HookPlaces:
         home = self._pi.context.environ.get("HOME") or str(Path.home())
-        return HookPlaces(project=self.project, home=Path(home))
+        return HookPlaces(project=self._pi.context.cwd, home=Path(home))
 
     # Consent --------------------------------------------------------------------------------------
 
@@ -240,13 +235,13 @@ class HookRunner:
         if (script := missing_script(hook, self._places)) is not None:
             return failed(hook, f"was not run: {script} does not exist")
         if isinstance(hook.options.get("args"), list):
-            words = command_words(hook, self.project)
+            words = command_words(hook, self._pi.context.cwd)
         else:
             words = [self._pi.context.shell_setup().path, "-c", hook.text("command")]
         ended = await self._pi.exec(
             words,
             stdin=msgspec.json.encode(payload),
-            env={PROJECT_DIR: str(self.project), **self._variables(hook)},
+            env={PROJECT_DIR: str(self._pi.context.cwd), **self._variables(hook)},
             environment="command",
             timeout=hook.timeout,
             kind="hook",

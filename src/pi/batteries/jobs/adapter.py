@@ -180,9 +180,9 @@ class BashJobs:
     # The ends of jobs -----------------------------------------------------------------------------
 
     @property
-    def mode(self) -> str:
-        """The mode that pi runs in."""
-        return self._pi.context.mode
+    def runs_once(self) -> bool:
+        """Whether pi runs in a mode that ends with the last answer."""
+        return self._pi.context.mode in WAITING_MODES
 
     @property
     def running(self) -> Sequence[JobInfo]:
@@ -233,7 +233,7 @@ class BashJobs:
                 "details": {"jobId": job.id, "state": ended.state},
             },
             deliver_as="steer",
-            trigger_turn=self._pi.context.mode not in WAITING_MODES,
+            trigger_turn=not self.runs_once,
         )
 
     def _show_count(self) -> None:
@@ -316,7 +316,7 @@ class WaitForJobs(Policy):
 
     async def at_boundary(self, at: Boundary) -> Next:
         """At the end of a run, wait for a job and continue with its report."""
-        waits = self._jobs.mode in WAITING_MODES and at.kind == "settle"
+        waits = self._jobs.runs_once and at.kind == "settle"
         if not waits or at.outcome != "completed" or at.next.claimed or not self._jobs.running:
             return at.next
         return replace(at.next, action="again", prepare=self._jobs.wait_for_one)

@@ -104,6 +104,8 @@ class Client:
 
     def __init__(self, host: ClientHost, transport: Transport) -> None:
         self._host = host
+        self.log = host.log
+        """Writes a line to the log of the server."""
         self._transport = transport
         self._ids = count(1)
         self._pending: dict[int, asyncio.Future[Json]] = {}
@@ -415,10 +417,6 @@ class Client:
         self._strays += 1
         if self._strays <= MAX_LOGGED_STRAYS:
             self._host.log(f"Ignored {what}.")
-
-    def log(self, text: str) -> None:
-        """A line for the log of the server."""
-        self._host.log(text)
 
     def fail(self, id: int | None, error: McpError) -> None:
         """A request failed, or the whole connection is lost."""

@@ -144,11 +144,9 @@ class Requests:
         os.dup2(nothing, 0)
         os.close(nothing)
         self._waiting: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        self.next = self._waiting.get
+        """Waits for the next request."""
         threading.Thread(target=self._read, name="pi requests", daemon=True).start()
-
-    def next(self) -> dict[str, Any]:
-        """Wait for the next request."""
-        return self._waiting.get()
 
     def _read(self) -> None:
         while len(header := self._stream.read(4)) == 4:

@@ -234,6 +234,8 @@ class _BoundedGzip:
         self._source = gzip.GzipFile(fileobj=io.BytesIO(data))
         self._place = 0
         self.mode = "rb"
+        self.close = self._source.close
+        """Releases the memory."""
 
     def read(self, size: int) -> bytes:
         """The next bytes."""
@@ -255,10 +257,6 @@ class _BoundedGzip:
     def tell(self) -> int:
         """The current place."""
         return self._place
-
-    def close(self) -> None:
-        """Release the memory."""
-        self._source.close()
 
 
 def _open_tar(data: bytes, kind: Kind) -> tarfile.TarFile:

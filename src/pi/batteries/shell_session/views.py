@@ -34,18 +34,12 @@ class Emulator:
 
         self._lib, self._core = pyghostty.lib, core
         self._terminal = pyghostty.Terminal(columns, rows)
-
-    def on_reply(self, listener: Callable[[bytes], None]) -> None:
-        """Subscribe to what the terminal sends back, such as reports of the cursor's position."""
-        self._terminal.on_reply(listener)
-
-    def feed(self, data: bytes) -> None:
-        """Handle output of the program."""
-        self._terminal.feed(data)
-
-    def resize(self, columns: int, rows: int) -> None:
-        """Change the size."""
-        self._terminal.resize(columns, rows)
+        self.on_reply: Callable[[Callable[[bytes], None]], None] = self._terminal.on_reply
+        """Subscribes to what the terminal sends back, such as reports of the cursor's position."""
+        self.feed: Callable[[bytes], None] = self._terminal.feed
+        """Handles output of the program."""
+        self.resize: Callable[[int, int], None] = self._terminal.resize
+        """Changes the size, in columns and rows."""
 
     def contents(self) -> str:
         """The text of scrollback and screen, without the screen of a full-screen program."""

@@ -54,6 +54,8 @@ class HostConnection:
 
     def __init__(self, target: Target, scope: Scope) -> None:
         self._target = target
+        self.host = target.host
+        """The host as the user named it."""
         self._scope = scope
         self._opening = asyncio.Lock()
         self._end: asyncio.Task[Any] | None = None
@@ -62,11 +64,6 @@ class HostConnection:
         self._folder: Path | None = None
         self._count = 0
         scope.on_close(self.close)
-
-    @property
-    def host(self) -> str:
-        """The host as the user named it."""
-        return self._target.host
 
     async def run(
         self,

@@ -71,11 +71,6 @@ class SessionRules:
         """All stream rules; none while ``ttsr.enabled`` is off. Loaded when first read."""
         return self._load().rules
 
-    @property
-    def injected(self) -> tuple[str, ...]:
-        """The names of the rules that were injected on this branch."""
-        return self._repeat.injected
-
     def _load(self) -> Registered:
         if self._registered is None:
             self._registered = self._registered_now()

@@ -155,9 +155,9 @@ class SubAgents:
     # Background agents ----------------------------------------------------------------------------
 
     @property
-    def mode(self) -> str:
-        """The mode that pi runs in."""
-        return self._pi.context.mode
+    def runs_once(self) -> bool:
+        """Whether pi runs in a mode that ends with the last answer."""
+        return self._pi.context.mode in WAITING_MODES
 
     @property
     def running(self) -> list[AgentNode]:
@@ -191,7 +191,7 @@ class SubAgents:
                     "details": {"agents": [node.row()]},
                 },
                 deliver_as="steer",
-                trigger_turn=wakes and self.mode not in WAITING_MODES,
+                trigger_turn=wakes and not self.runs_once,
             )
         finally:
             node.is_reported = True
@@ -267,7 +267,7 @@ class AgentPolicy(Policy):
             return at.next
         if at.outcome == "aborted" and agents.tree.active():
             await agents.stopped()
-        waits = agents.mode in WAITING_MODES and at.outcome == "completed"
+        waits = agents.runs_once and at.outcome == "completed"
         if not waits or at.next.claimed or not agents.running:
             return at.next
         return replace(at.next, action="again", prepare=agents.wait_for_one)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from pi.batteries.subagents.history import Histories
 from pi.batteries.subagents.nodes import AgentNode
 from pi.batteries.subagents.work import AgentWork
@@ -18,6 +16,8 @@ class AgentHub:
 
     def __init__(self, work: AgentWork, histories: Histories) -> None:
         self._work = work
+        self.on_change = work.tree.on_change
+        """Subscribes to every change. Returns an unsubscribe function."""
         self._histories = histories
 
     def agents(self) -> list[Json]:
@@ -32,10 +32,6 @@ class AgentHub:
             }
             for node in self._work.tree.all()
         ]
-
-    def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call ``listener`` after every change. Returns an unsubscribe function."""
-        return self._work.tree.on_change(listener)
 
     async def command(self, id: str, action: str, text: str = "") -> None:
         """``chat``, ``kill`` or ``revive``; raises ``PiError`` if it cannot be done."""

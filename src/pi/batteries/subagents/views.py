@@ -128,15 +128,13 @@ class TextScreen:
     ) -> None:
         self._title = title
         self._body = Markdown(text, pad_x=0, pad_y=0)
+        self.invalidate = self._body.invalidate
+        """Draws everything again."""
         self._tui = tui
         self._theme = theme
         self._done = done
         self._first = 0
         self._count = 0
-
-    def invalidate(self) -> None:
-        """Draw everything again."""
-        self._body.invalidate()
 
     def render(self, width: int) -> list[str]:
         """The title, a page of the text, where it is, and the keys."""

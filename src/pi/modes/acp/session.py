@@ -112,14 +112,14 @@ class AcpSession:
             ToolExecutionUpdate: self._show_output,
             ToolExecutionEnd: self._end_call,
             SessionInfoChanged: self._on_info,
-            ThinkingLevelChanged: self._on_level,
+            ThinkingLevelChanged: lambda event: self.choices.publish(),
             CompactionStart: self._compaction,
             CompactionEnd: self._compaction,
             AutoRetryStart: self._on_retry,
             ExtensionFailed: self._on_failure,
         }
         self._end_subscription = port.subscribe(self._on_event, kinds=tuple(self._handlers))
-        self._end_moves = port.on_moved(self._moved)
+        self._end_moves = port.on_moved(self.choices.publish)
 
     # Start and end --------------------------------------------------------------------------------
 
@@ -243,9 +243,6 @@ class AcpSession:
     def _on_info(self, event: SessionInfoChanged) -> Awaitable[None] | None:
         title = None if isinstance(event.name, UnsetType) else event.name
         return self.update({"sessionUpdate": "session_info_update", "title": title})
-
-    def _on_level(self, event: ThinkingLevelChanged) -> None:
-        self.choices.publish()
 
     def _on_retry(self, event: AutoRetryStart) -> None:
         count = f"{event.attempt} of {event.max_attempts}"
@@ -386,9 +383,6 @@ class AcpSession:
             if not isinstance(event.error_message, UnsetType):
                 update["error"] = event.error_message
         return self.update(update)
-
-    def _moved(self) -> None:
-        self.choices.publish()
 
     def _commands(self) -> list[Json]:
         rows: list[Json] = [COMPACT]

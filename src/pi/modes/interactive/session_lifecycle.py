@@ -15,7 +15,6 @@ from pi.base.locks import FileLock, FileLocked
 from pi.base.tasks import TaskScope
 from pi.coding.export.redaction import Redactor
 from pi.coding.trust import TrustChoice
-from pi.modes.interactive.app_ui import AppUi
 from pi.modes.interactive.composer.completion import suggestions
 from pi.modes.interactive.composer.composer import Composer
 from pi.modes.interactive.extensions.connection import rescue_on
@@ -93,11 +92,8 @@ class SessionLifecycle:
         self._secrets: tuple[str, ...] = ()
         self._redactor = Redactor()
         self._regions = SessionController(start, frame, tasks, leaving, cwd=self._cwd, quit=quit)
-
-    @property
-    def screen(self) -> AppUi:
+        self.screen = self._regions.screen
         """The ``Ui`` of dialogs."""
-        return self._regions.screen
 
     @property
     def has_session(self) -> bool:

@@ -60,6 +60,8 @@ class SearchBar:
         self._input = Input(
             prompt="Search: ", keymap=keymap, on_change=self._find, on_cancel=self._end
         )
+        self.invalidate = self._input.invalidate
+        """Discards cached rows."""
         self._close = close
         self._found = (0, 0)
 
@@ -80,10 +82,6 @@ class SearchBar:
             places = ""
         (typed,) = self._input.render(width - len(places))
         return [typed + places]
-
-    def invalidate(self) -> None:
-        """Discards cached rows."""
-        self._input.invalidate()
 
     def handle_input(self, data: str) -> None:
         """Edits the text, goes to the next or previous match, or closes the bar."""

@@ -65,6 +65,8 @@ class Panel:
         inset: int = 0,
     ) -> None:
         self.inside = inside
+        self.invalidate = inside.invalidate
+        """Invalidates the cached rows."""
         self._theme = theme
         first, _, more = sanitise(title).strip().partition("\n")
         self._title = one_line(first)
@@ -95,10 +97,6 @@ class Panel:
         """Passes the key to the inner component."""
         if isinstance(self.inside, Interactive):
             self.inside.handle_input(data)
-
-    def invalidate(self) -> None:
-        """Invalidates the cached rows."""
-        self.inside.invalidate()
 
     def render(self, width: int) -> list[str]:
         """Border, title, message, inner rows, hints, border."""

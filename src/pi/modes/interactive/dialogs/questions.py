@@ -52,6 +52,10 @@ class TextEditor:
         self._editor = Editor(keymap=ui.keymap, theme=ui.theme.editor, screen_rows=lambda: ui.rows)
         self._editor.on_submit = on_done
         self._editor.set_text(text)
+        self.invalidate = self._editor.invalidate
+        """Invalidates the cached rows."""
+        self.render = self._editor.render
+        """The editor."""
 
     @property
     def focused(self) -> bool:
@@ -75,14 +79,6 @@ class TextEditor:
             self._editor.insert_text_at_cursor("\n")
         else:
             self._editor.handle_input(data)
-
-    def invalidate(self) -> None:
-        """Invalidates the cached rows."""
-        self._editor.invalidate()
-
-    def render(self, width: int) -> list[str]:
-        """The editor."""
-        return self._editor.render(width)
 
     @staticmethod
     def _submits_lines(data: str, actions: Sequence[str]) -> bool:
@@ -222,7 +218,7 @@ class CheckList(Generic[T]):
     ) -> None:
         self._options = options
         self._checked = {i for i, option in enumerate(options) if option.value in initial}
-        self._list = SelectList(
+        self.list = SelectList(
             self._items(),
             lambda: list_rows(ui),
             ui.theme.select,
@@ -230,26 +226,21 @@ class CheckList(Generic[T]):
             on_select=lambda item: done([options[i].value for i in sorted(self._checked)]),
             on_cancel=lambda: done(None),
         )
-        self.invalidate = self._list.invalidate
+        self.invalidate = self.list.invalidate
         """Invalidates the cached rows."""
-        self.render = self._list.render
+        self.render = self.list.render
         """The visible options."""
-
-    @property
-    def selected(self) -> SelectItem | None:
-        """The selected option."""
-        return self._list.selected
 
     def handle_input(self, data: str) -> None:
         """Checks or unchecks an option, moves, accepts or cancels."""
-        selected = self._list.selected
+        selected = self.list.selected
         if selected is None or not matches_key(data, _TOGGLE_KEY):
-            self._list.handle_input(data)
+            self.list.handle_input(data)
             return
         index = int(selected.value)
         self._checked ^= {index}
-        self._list.set_items(self._items())
-        self._list.select(index)
+        self.list.set_items(self._items())
+        self.list.select(index)
 
     def _items(self) -> list[SelectItem]:
         return [
@@ -274,7 +265,7 @@ async def choose_several(
 
     def build(done: Callable[[list[T] | None], None]) -> Component:
         inside = CheckList(ui, options, initial, done)
-        shown = _previewed(ui, inside, lambda: inside.selected, options)
+        shown = _previewed(ui, inside, lambda: inside.list.selected, options)
         return framed(
             ui, title, shown, lambda: WRITING, aside=aside, inset=LIST_INSET, more=_TOGGLE_HINT
         )

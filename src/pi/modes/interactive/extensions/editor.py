@@ -44,6 +44,8 @@ class ExtensionEditor:
         self._any: Any = cast("Any", component)
         self._any.on_submit = self._submitted
         self._player = SafeInteractive(component, failed)
+        self.invalidate = self._player.invalidate
+        """Invalidates the cached rows."""
         self._failed = failed
         self._has_failed = False
         self._text = ""
@@ -123,10 +125,6 @@ class ExtensionEditor:
     def handle_mouse(self, event: MouseEvent) -> MouseResult | None:
         """Ignores the mouse."""
         return None
-
-    def invalidate(self) -> None:
-        """Invalidates the cached rows."""
-        self._player.invalidate()
 
     def render(self, width: int) -> list[str]:
         """Its rows, below the activity."""
@@ -285,11 +283,6 @@ class ExtensionEditing:
     def component(self) -> Drawable | None:
         """The editor of an extension, if one is set."""
         return None if self._editor is None else self._editor.component
-
-    @property
-    def text(self) -> str:
-        """The text."""
-        return self._frame.composer.text
 
     def set_text(self, text: str) -> None:
         """Replaces the text."""

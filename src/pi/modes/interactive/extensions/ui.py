@@ -53,6 +53,7 @@ class ScreenUI(ExtensionUI):
         self._activity = activity
         self._window = window
         self._transcript = transcript
+        self._composer = frame.composer
         self.colours = ExtensionTheme(frame.theme)
         self.regions = ExtensionRegions(frame, self.colours)
         self._given = (frame.tui, self.colours, frame.keymap)
@@ -277,7 +278,7 @@ class ScreenUI(ExtensionUI):
 
     def get_editor_text(self) -> str:
         """The text."""
-        return self._editing.text
+        return self._composer.text
 
     def add_autocomplete_provider(self, provider: Any) -> Callable[[], None]:
         """Adds a completion provider."""

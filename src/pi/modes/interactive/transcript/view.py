@@ -79,13 +79,9 @@ class TranscriptView:
         self._show(earlier(end), TranscriptBuilder(self.look, blocks.append), earlier)
         self._blocks.replace_child(divider, blocks)
 
-    def add(self, block: Component) -> None:
-        """Adds a block; a streaming answer continues above it."""
-        self.feed.remark(block)
-
     def add_output(self, output: Component) -> None:
         """Adds the output of a command, with the usual space above it."""
-        self.add(OutputBlock(self.look, output))
+        self.feed.remark(OutputBlock(self.look, output))
 
     def notice(self, text: str, level: Level = "info") -> None:
         """Adds a notice."""
@@ -94,7 +90,7 @@ class TranscriptView:
     def begin_bash(self, command: str, *, is_excluded: bool) -> UserBashBlock:
         """Adds and returns a block for a shell command of the user."""
         block = UserBashBlock(self.look, command, is_excluded=is_excluded)
-        self.add(block)
+        self.feed.remark(block)
         return block
 
     def toggle_expanded(self) -> bool:

@@ -92,7 +92,7 @@ class _Browsing:
             return
         self._sessions = sessions
         self._selector.offer(sessions, "All folders" if everywhere else "This folder")
-        self._look_inside(self._selector.query)
+        self._look_inside(self._selector.picker.query)
         self._ui.request_render()
 
     def _change_scope(self) -> None:

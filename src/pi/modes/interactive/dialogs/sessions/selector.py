@@ -189,7 +189,7 @@ class SessionSelector:
         self._remark = ""
         """Why the last key did nothing, until the next one."""
         self._focused = False
-        self._picker = Picker(
+        self.picker = Picker(
             ui.theme,
             ui.keymap,
             find=self._find,
@@ -215,6 +215,8 @@ class SessionSelector:
             empty=_READING,
             placeholder="Type to search names and messages",
         )
+        self.invalidate = self.picker.invalidate
+        """Invalidates the cached rows."""
 
     @property
     def focused(self) -> bool:
@@ -223,7 +225,7 @@ class SessionSelector:
 
     @focused.setter
     def focused(self, focused: bool) -> None:
-        self._focused = self._picker.focused = focused
+        self._focused = self.picker.focused = focused
 
     @property
     def keys(self) -> Keys:
@@ -232,16 +234,11 @@ class SessionSelector:
             return WRITING
         return _KEYS if self._doomed is None else ()
 
-    @property
-    def query(self) -> str:
-        """The search text."""
-        return self._picker.query
-
     def offer(self, sessions: Sequence[ListedSession], scope: str) -> None:
         """Lists these sessions; ``scope`` is their label. Handles keys that waited."""
         self._sessions, self._scope = sessions, scope
-        self._picker.empty = _NONE
-        self._picker.refresh()
+        self.picker.empty = _NONE
+        self.picker.refresh()
         early, self._early = self._early, []
         for data in early:
             if self._doomed is None:  # a key must not confirm a question that was not visible
@@ -250,7 +247,7 @@ class SessionSelector:
     def found(self, passages: Sequence[Passage]) -> None:
         """Adds passages found in messages."""
         self._passages = passages
-        self._picker.refresh()
+        self.picker.refresh()
 
     def handle_input(self, data: str) -> None:
         """Passes keys to the name field, the question, or the list."""
@@ -262,19 +259,15 @@ class SessionSelector:
         elif self._is_early(data):
             self._early.append(data)
         else:
-            before = self._picker.query
-            self._picker.handle_input(data)
-            if self._picker.query != before:
+            before = self.picker.query
+            self.picker.handle_input(data)
+            if self.picker.query != before:
                 self._passages = ()
-                self._acts.search(self._picker.query)
-
-    def invalidate(self) -> None:
-        """Invalidates the cached rows."""
-        self._picker.invalidate()
+                self._acts.search(self.picker.query)
 
     def render(self, width: int) -> list[str]:
         """The list, and below it the name field or the question."""
-        rows = self._picker.render(width)
+        rows = self.picker.render(width)
         if self._name is not None:
             # Only one cursor: the name field has it.
             rows = [row.replace(CURSOR_MARKER, "") for row in rows]
@@ -325,7 +318,7 @@ class SessionSelector:
 
     def _change(self, **changes: object) -> None:
         self._filter = replace(self._filter, **changes)
-        self._picker.refresh()
+        self.picker.refresh()
 
     def _rename(self, row: SessionRow | None) -> None:
         if row is None:
@@ -352,7 +345,7 @@ class SessionSelector:
             self._doomed = row.session.path
 
     def _delete_if_nothing_is_typed(self, row: SessionRow | None) -> None:
-        if not self._picker.query:
+        if not self.picker.query:
             self._delete(row)
 
     def _confirm(self, data: str) -> None:

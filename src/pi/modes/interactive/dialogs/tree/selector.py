@@ -137,6 +137,8 @@ class TreeSelector:
             on_change=view.search,
         )
         self._search.set_value(view.query)
+        self.invalidate = self._search.invalidate
+        """Invalidates the cached rows."""
         self._label: Input | None = None
         """The field for a label."""
         self.focused = False
@@ -153,10 +155,6 @@ class TreeSelector:
             self._label.handle_input(data)
         elif not self._moved(data) and not self._filtered(data) and not self._acted(data):
             self._search.handle_input(data)
-
-    def invalidate(self) -> None:
-        """Invalidates the cached rows."""
-        self._search.invalidate()
 
     def render(self, width: int) -> list[str]:
         """The search, the rows around the selection, the position, and the label field."""
