@@ -85,8 +85,9 @@ class Terminal:
 
     def _read(self, timeout: float) -> bool:
         """Take what there is; False if nothing came in time or the program closed its side."""
-        ready = self._open and select.select([self._master], [], [], timeout)[0]
-        if not ready:
+        poll = select.poll()  # select() refuses file descriptors above 1023
+        poll.register(self._master, select.POLLIN)
+        if not self._open or not poll.poll(timeout * 1000):
             return False
         try:
             data = os.read(self._master, 1 << 16)

@@ -78,7 +78,7 @@ SCENARIOS = (
     ),
     *(on_ray(count) for count in MEMORY),
     Scenario(
-        name="batch-ray-linear",
+        name="batch-ray-cost",
         about="1,000 tasks on Ray without the start of its actors; the floor is 100",
         measured=Command(words=python("batch.on_ray", 1_000), without=python("batch.on_ray", 1)),
         floor=Command(words=python("batch.on_ray", 100), without=python("batch.on_ray", 1)),
