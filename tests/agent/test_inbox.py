@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pi.agent.events import QueueUpdate
-from pi.agent.loop import MessageQueues, message_text, user_message
+from pi.agent.queues import MessageQueues, message_text, user_message
 from pi.ai.messages import Image, Text, UserMessage
 from pi.base.records import Record
 

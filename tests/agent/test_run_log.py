@@ -5,8 +5,8 @@ from typing import Any
 from pi.agent.abort import Abort
 from pi.agent.conversation import MemoryConversation, unchanged
 from pi.agent.events import AgentEvent, EntryAppended, EventDispatcher
-from pi.agent.loop import AgentRunContext, MessageQueues
 from pi.agent.policy import Draft, Request
+from pi.agent.queues import AgentRunContext, MessageQueues
 from pi.agent.response import StreamingResponse
 from pi.ai.messages import Json
 from pi.ai.providers.faux import FAUX_MODEL

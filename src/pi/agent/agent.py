@@ -30,8 +30,9 @@ from pi.agent.events import (
     ToolExecutionEnd,
     ToolExecutionStart,
 )
-from pi.agent.loop import AgentRun, AgentRunContext, MessageQueues, QueueMode, user_message
+from pi.agent.loop import AgentRun
 from pi.agent.policy import Next, Policy, Request
+from pi.agent.queues import AgentRunContext, MessageQueues, QueueMode, user_message
 from pi.agent.response import StreamingResponse
 from pi.agent.tools.tool import AgentTool
 from pi.ai.messages import (

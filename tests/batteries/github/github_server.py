@@ -304,13 +304,12 @@ async def asked_for(tmp_path: Path, *steps: Mapping[str, Any], **options: Any) -
         return results(hosted)
 
 
-GH = """#!{python}
-import json, os, sys
+GH = """import json, os, sys
 state = os.path.dirname(os.path.abspath(__file__))
 words = sys.argv[1:]
 sent = sys.stdin.read() if "--input" in words else None
 with open(os.path.join(state, "asked.jsonl"), "a") as file:
-    file.write(json.dumps({{"words": words, "sent": sent, "env": sorted(os.environ)}}) + "\\n")
+    file.write(json.dumps({"words": words, "sent": sent, "env": sorted(os.environ)}) + "\\n")
 answers = json.load(open(os.path.join(state, "answers.json")))
 code, out, err = answers.get(words[-1].split("?")[0], [1, "", "no answer"])
 sys.stdout.write(out)
@@ -323,7 +322,9 @@ def stand_in_gh(folder: Path, answers: Mapping[str, tuple[int, str, str]]) -> Pa
     """A program ``gh`` that prints these answers by path; returns the folder for PATH."""
     folder.mkdir()
     program = folder / "gh"
-    program.write_text(GH.format(python=sys.executable))
+    (folder / "gh.py").write_text(GH)
+    # The first line of a script cannot name a Python whose path has a space.
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{folder}/gh.py" "$@"\n')
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     (folder / "answers.json").write_text(json.dumps(answers))
     return folder

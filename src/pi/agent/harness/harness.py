@@ -21,8 +21,8 @@ from pi.agent.harness.store import (
     StoredConversation,
     changed_choices,
 )
-from pi.agent.loop import QueueMode
 from pi.agent.policy import Boundary, Next, Policy
+from pi.agent.queues import QueueMode
 from pi.agent.skills import Skill, expand_skill, skills_section
 from pi.agent.tools.tool import AgentTool
 from pi.ai.messages import AssistantMessage, Context, Image

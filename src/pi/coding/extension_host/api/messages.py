@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
 from msgspec import UNSET
 
-from pi.agent.loop import user_message
+from pi.agent.queues import user_message
 from pi.ai.messages import Image, Json, Text
 from pi.coding.bus import OrderedList, Owner
 from pi.coding.extension_host.errors import ExtensionError, check_value, contained

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET, UnsetType
 
 from pi.agent.errors import AgentBusy, PromptRefused
-from pi.agent.loop import message_text, user_message
 from pi.agent.policy import Next, Request
+from pi.agent.queues import message_text, user_message
 from pi.agent.skills import expand_skill
 from pi.ai.messages import Image, Json, SystemMessage, UserMessage
 from pi.ai.models.model import Model

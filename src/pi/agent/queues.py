@@ -1,0 +1,137 @@
+"""What a run works with: queued messages, and the other parts of the agent.
+
+Messages are queued during a run: steering for the next turn, follow-ups for the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+from msgspec import UNSET, UnsetType
+
+from pi.agent.abort import Abort
+from pi.agent.conversation import AgentMessage, Conversation, Finish
+from pi.agent.events import EntryAppended, EventDispatcher, QueueUpdate
+from pi.agent.policy import Draft, Policy, Request
+from pi.agent.response import SendRequest, StreamingResponse
+from pi.agent.tools.tool import AgentTool
+from pi.ai.messages import Image, Json, Text, UserMessage, blocks
+from pi.ai.models.model import Model
+from pi.base.clock import Clock
+from pi.base.records import Record
+
+QueueMode: TypeAlias = Literal["all", "one-at-a-time"]
+
+
+class MessageQueues:
+    """Steering and follow-up queues. A message is delivered by taking it; an abort loses none."""
+
+    def __init__(
+        self, *, steering: QueueMode = "one-at-a-time", follow_up: QueueMode = "one-at-a-time"
+    ) -> None:
+        self.steering_mode: QueueMode = steering
+        self.follow_up_mode: QueueMode = follow_up
+        self._steering: list[Any] = []
+        self._follow_up: list[Any] = []
+        self._taken = False
+
+    def steer(self, message: Any) -> None:
+        """Queue ``message`` for after the tools of the current turn."""
+        self._steering.append(message)
+
+    def follow_up(self, message: Any) -> None:
+        """Queue ``message`` for when the agent would stop."""
+        self._follow_up.append(message)
+
+    def drain_steering(self) -> Iterator[Any]:
+        """Take the messages of the next turn one by one."""
+        return self._drain(self._steering, self.steering_mode)
+
+    def drain_follow_up(self) -> Iterator[Any]:
+        """Take the messages that start another turn at the end, one by one."""
+        return self._drain(self._follow_up, self.follow_up_mode)
+
+    def take_changed(self) -> bool:
+        """Whether messages were taken since the last call."""
+        taken, self._taken = self._taken, False
+        return taken
+
+    def clear(
+        self, *, steering: bool = True, follow_up: bool = True
+    ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Empty the queues; returns their messages."""
+        steered = tuple(self._steering) if steering else ()
+        followed = tuple(self._follow_up) if follow_up else ()
+        del self._steering[: len(steered)], self._follow_up[: len(followed)]
+        return steered, followed
+
+    @property
+    def steering(self) -> tuple[Any, ...]:
+        """Messages queued for the next turn."""
+        return tuple(self._steering)
+
+    @property
+    def follow_ups(self) -> tuple[Any, ...]:
+        """Messages queued for the end."""
+        return tuple(self._follow_up)
+
+    def update(self) -> QueueUpdate:
+        """Both queues as shown to the user."""
+        return QueueUpdate(
+            steering=tuple(map(message_text, self._steering)),
+            follow_up=tuple(map(message_text, self._follow_up)),
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self._steering or self._follow_up)
+
+    def _drain(self, queue: list[Any], mode: QueueMode) -> Iterator[Any]:
+        for _ in range(len(queue) if mode == "all" else 1):
+            if queue:
+                self._taken = True
+                yield queue.pop(0)
+
+
+def user_message(
+    text: str, images: Sequence[Image] = (), *, now_ms: int, meta: Json | UnsetType = UNSET
+) -> UserMessage:
+    """Make the message of a user's text and images."""
+    return UserMessage(content=(Text(text=text), *images), timestamp=now_ms, meta=meta)
+
+
+def message_text(message: Any) -> str:
+    """Return the text of a queued message as it is shown."""
+    content = getattr(message, "content", "")
+    if not isinstance(content, str | tuple):
+        return ""
+    return "".join(block.text for block in blocks(content) if isinstance(block, Text))
+
+
+class AgentRunContext(Record):
+    """The parts of an agent that a run uses."""
+
+    conversation: Conversation
+    inbox: MessageQueues
+    model: Callable[[], Model]
+    """The current model."""
+    ask: SendRequest
+    request: Callable[[], Request]
+    """The next request, before policies see it."""
+    tools: Callable[[], Mapping[str, AgentTool]]
+    changes: Callable[[], Sequence[AgentMessage]]
+    """Changes of prompt and tools that are not declared yet; sent before all other messages."""
+    finish: Finish
+    """Called with every message except model responses before it is stored; may replace it."""
+    policies: Sequence[Policy]
+    events: EventDispatcher
+    clock: Clock
+    abort: Abort
+    open_answer: StreamingResponse
+
+    async def add(self, drafts: Sequence[Draft]) -> None:
+        """Store drafts and emit those that are public."""
+        for draft in drafts:
+            entry = self.conversation.add(draft)
+            if entry is not None:
+                await self.events.emit(EntryAppended(entry=entry))
