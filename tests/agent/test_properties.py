@@ -7,8 +7,8 @@ from importlib import import_module
 from hypothesis import given
 
 from pi.ai.messages import AssistantMessage, Message, ToolResultMessage
+from pi.ai.provider import WIRES
 from pi.ai.providers.faux import FAUX_MODEL
-from pi.ai.providers.wire_provider import WIRES
 from pi.ai.request import Call
 from pi.ai.wire_support.handoff import NO_RESULT, prepare, same_id
 from pi.base.records import replace

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pi.ai.builder import MessageBuilder
 from pi.ai.messages import Context
 from pi.ai.models.model import Model
-from pi.ai.providers.wire_provider import load_wire
+from pi.ai.provider import load_wire
 from pi.ai.request import Access, Call, StreamOptions
 from pi.ai.stream import EventStream, Flush
 from pi.ai.transcript import conversation

@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 from pi.ai.models.catalog import bundled_models, bundled_providers
+from pi.ai.provider import WIRES
 from pi.ai.providers.rows import BUILT_IN
-from pi.ai.providers.wire_provider import WIRES
 
 
 def test_every_bundled_model_is_complete_and_belongs_to_its_file() -> None:

@@ -233,6 +233,7 @@ MANY_EDITS = [
 ]
 
 
+@pytest.mark.timing
 async def test_thousands_of_edits_do_not_hold_the_event_loop(
     edit: AgentTool, tmp_path: Path, watchdog: LoopWatchdog
 ) -> None:

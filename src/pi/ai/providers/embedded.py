@@ -12,8 +12,7 @@ from pi.ai.builder import MessageBuilder
 from pi.ai.errors import ProviderError
 from pi.ai.messages import SystemMessage
 from pi.ai.models.model import Model
-from pi.ai.provider import Provider
-from pi.ai.providers.wire_provider import load_wire
+from pi.ai.provider import Provider, load_wire
 from pi.ai.request import Access, Call
 from pi.ai.stream import Flush
 from pi.ai.transcript import fold

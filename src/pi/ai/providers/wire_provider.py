@@ -1,4 +1,4 @@
-"""The table of wires, providers whose models use them, and gateways that list their own models.
+"""Providers whose models use the bundled wires, and gateways that list their own models.
 
 Radius and similar gateways describe models as pi does; others as OpenAI's API lists them.
 """
@@ -6,18 +6,17 @@ Radius and similar gateways describe models as pi does; others as OpenAI's API l
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pi.ai.builder import MessageBuilder
-from pi.ai.errors import ProviderError, ProviderUnavailable
+from pi.ai.errors import ProviderUnavailable
 from pi.ai.messages import Image, Json, Message, ToolResultMessage, UserMessage
 from pi.ai.models.catalog import ModelsStore, bundled_models, models_from
 from pi.ai.models.custom import CustomProvider, customised
 from pi.ai.models.model import Model
-from pi.ai.provider import Provider
+from pi.ai.provider import Provider, load_wire
 from pi.ai.request import Access, Call
 from pi.ai.stream import Flush
 from pi.base.records import replace
@@ -39,41 +38,6 @@ _OUTPUT = ("max_output_tokens", "max_completion_tokens")
 
 ReadList: TypeAlias = Callable[[Any, str, str], tuple[Model, ...]]
 """``read(answer, base_url, provider)``: parses a response of ``GET /models``."""
-
-
-class Wire(Protocol):
-    """Sends one request over one protocol and fills the builder with the response."""
-
-    def __call__(
-        self, call: Call, builder: MessageBuilder, flush: Flush, services: Services
-    ) -> Awaitable[None]:
-        """Raises ``ProviderError`` if it fails; the partial response is in the builder."""
-        ...
-
-
-WIRES: dict[str, str] = {
-    "anthropic-messages": "pi.ai.wire.anthropic_messages:answer",
-    "azure-openai-responses": "pi.ai.wire.openai_responses:answer",
-    "bedrock-converse-stream": "pi.ai.wire.bedrock_converse:answer",
-    "google-generative-ai": "pi.ai.wire.google_generate:answer",
-    "google-vertex": "pi.ai.wire.google_generate:answer",
-    "mistral-conversations": "pi.ai.wire.mistral_conversations:answer",
-    "openai-codex-responses": "pi.ai.wire.openai_responses:answer",
-    "openai-completions": "pi.ai.wire.openai_completions:answer",
-    "openai-responses": "pi.ai.wire.openai_responses:answer",
-    "pi-messages": "pi.ai.wire.pi_messages:answer",
-}
-"""Wire protocols by name; imported with the first request that needs one."""
-
-
-def load_wire(api: str) -> Wire:
-    """Returns the wire for ``api``; raises ``ProviderError`` if there is none."""
-    if api not in WIRES:
-        known = ", ".join(WIRES)
-        raise ProviderError(f'No wire protocol is called "{api}".', hint=f"There are: {known}.")
-    module, _, name = WIRES[api].partition(":")
-    wire: Wire = getattr(import_module(module), name)
-    return wire
 
 
 class WireProvider:
