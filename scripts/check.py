@@ -30,9 +30,7 @@ from scripts import coverage_table, pythons, sample  # noqa: E402 (a script has 
 BEHAVIOURS = ROOT / "docs" / "reference" / "behaviours.md"
 BEHAVIOUR = re.compile(r"^- `([a-z0-9-]+)`: ", re.MULTILINE)
 BEHAVIOUR_MARK = re.compile(r"mark\.behaviour\(([^()]*)\)")
-WORKERS = ("-n", str((os.cpu_count() or 1) * 3 // 2), "--dist", "worksteal")
-"""More than there are cores, because many tests wait for processes. A worker that has run all its
-tests takes over those of another one: some files take a minute."""
+WORKERS = ("-n", str(os.cpu_count() or 1))
 UNSTEADY = ROOT / "tests" / "unsteady.txt"
 MAX_RETRIES = 5
 """How many failures may be the machine's; more are the change's."""

@@ -90,6 +90,7 @@ async def test_code_actions_are_listed_and_applied(tmp_path: Path) -> None:
     assert (cwd / "a.demo").read_text() == "one good\ngood b good\n"
 
 
+@pytest.mark.timing
 async def test_an_action_may_run_a_command_whose_edit_the_server_requests(tmp_path: Path) -> None:
     _, cwd = await results(
         tmp_path,

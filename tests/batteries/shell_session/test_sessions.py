@@ -53,6 +53,7 @@ async def test_a_timeout_ends_the_command_and_keeps_the_state(tmp_path: Path) ->
         assert text(after) == "kept\n"
 
 
+@pytest.mark.timing
 async def test_an_abort_keeps_the_output_and_the_state(tmp_path: Path) -> None:
     async with shell(tmp_path) as bash:
         await bash.run("x=kept")
