@@ -239,9 +239,9 @@ async def test_thousands_of_edits_do_not_hold_the_event_loop(
 ) -> None:
     (tmp_path / "f").write_text(MANY_LINES)
 
-    shown = await text_of(edit, path="f", edits=MANY_EDITS)
+    shown = await text_of(edit, path="f", edits=MANY_EDITS[:5000])
 
-    assert shown == "Successfully replaced 10000 block(s) in f."
+    assert shown == "Successfully replaced 5000 block(s) in f."
 
 
 async def test_an_edit_that_is_cancelled_while_it_is_computed_leaves_the_file(
