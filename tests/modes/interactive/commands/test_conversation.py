@@ -191,7 +191,7 @@ async def test_import_takes_quoted_paths_and_goes_on_with_the_copy(tmp_path: Pat
 async def test_import_takes_the_histories_of_another_agent(tmp_path: Path) -> None:
     async with command_fixture(tmp_path) as on:
         claude_conversation(str(on.fixture.cwd)).write(on.fixture.home)
-        codex_conversation("/work/other").write(on.fixture.home)
+        codex_conversation("/projects/other").write(on.fixture.home)
         await on.run("/import claude")
         assert "Imported from claude: 1 new, 0 updated, 0 unchanged." in on.screen.printed(100)
         await on.run("/import codex --all")

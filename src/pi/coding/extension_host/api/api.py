@@ -59,7 +59,7 @@ from pi.coding.extension_host.api.services import (
 from pi.coding.extension_host.api.storage import Store, StorePlace, data_directory, open_store
 from pi.coding.extension_host.api.sub_sessions import SessionHandle, open_sub_session
 from pi.coding.extension_host.contributions.commands import CommandHandler
-from pi.coding.extension_host.contributions.flags import FlagOptions, FlagValue, registered_flag
+from pi.coding.extension_host.contributions.flags import FlagOptions, FlagValue, checked_flag
 from pi.coding.extension_host.contributions.model_wraps import ModelWrap, Purpose, Wrapped
 from pi.coding.extension_host.contributions.references import (
     ParseReference,
@@ -86,7 +86,7 @@ from pi.coding.extension_host.contributions.tools import (
 )
 from pi.coding.extension_host.contributions.views import View
 from pi.coding.extension_host.control import SessionControl
-from pi.coding.extension_host.errors import check_value
+from pi.coding.extension_host.errors import check_options, check_value
 from pi.coding.extension_host.events.handlers import Handler
 from pi.coding.extension_host.scope import Registration, Scope
 from pi.coding.files.layers import FileLayer, FileRead, WrappedFiles
@@ -288,7 +288,8 @@ class ExtensionAPI:
 
     def register_flag(self, name: str, **how: Unpack[FlagOptions]) -> Registration:
         """Add the command-line option ``--name``."""
-        return loaded_extension.add_flag(self._instance, registered_flag(name, how))
+        check_options("pi.register_flag", how, FlagOptions)
+        return loaded_extension.add_flag(self._instance, checked_flag(name, how))
 
     def flag(self, name: str, **how: Unpack[FlagOptions]) -> Callable[[], FlagValue]:
         """Call ``register_flag`` and return a function that reads the value."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from pi.base.records import Record
-from pi.coding.extension_host.errors import ExtensionError, check_options
+from pi.coding.extension_host.errors import ExtensionError
 
 FlagKind: TypeAlias = Literal["boolean", "string"]
 FlagValue: TypeAlias = bool | str | None
@@ -49,12 +49,6 @@ def check_flag(flag: ExtensionFlag) -> ExtensionFlag:
             f"The default of --{flag.name} must be a {expected.__name__}, not {flag.default!r}."
         )
     return flag
-
-
-def registered_flag(name: str, how: FlagOptions) -> ExtensionFlag:
-    """An option as declared by code. Raises ``ExtensionError`` for what a flag does not have."""
-    check_options("pi.register_flag", how, FlagOptions)
-    return checked_flag(name, how)
 
 
 def checked_flag(name: str, declared: Mapping[str, Any]) -> ExtensionFlag:
