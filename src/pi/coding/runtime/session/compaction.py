@@ -16,7 +16,7 @@ from pi.ai.models.model import Model
 from pi.base.errors import PiError
 from pi.base.records import replace
 from pi.base.terminal_text import one_line
-from pi.coding.compaction.automatic import Compactor
+from pi.coding.compaction.compactor import Compactor
 from pi.coding.compaction.options import STRATEGY_TEXTS, CompactionOptions, unknown_strategy
 from pi.coding.compaction.request import CompactionRequest
 from pi.coding.extension_host.dormant import ExtensionContributions
