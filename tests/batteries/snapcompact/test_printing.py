@@ -9,7 +9,7 @@ import pytest
 from PIL import Image as Pictures
 
 from pi.ai.models.model import Model
-from pi.batteries.snapcompact.archive import limits, plan
+from pi.batteries.snapcompact.archive import Earlier, limits, plan
 from pi.batteries.snapcompact.font import HEIGHT, NEW_LINE, UNKNOWN, glyph, printable
 from pi.batteries.snapcompact.frames import FramePage, draw, paginate
 from pi.batteries.snapcompact.history import MAX_RESULT, Piece, pieces, shortened
@@ -217,11 +217,11 @@ def test_new_pages_are_never_given_up_but_stay_text() -> None:
 
 def test_an_archive_fits_half_of_the_threshold() -> None:
     shape = SHAPES["6x12-dim"]
-    roomy = limits(shape, budget=8, threshold=180_000, facts_tokens=1000)
-    tight = limits(shape, budget=8, threshold=20_000, facts_tokens=1000)
+    roomy = limits(shape, budget=8, threshold=180_000, facts_tokens=1000, earlier=Earlier())
+    tight = limits(shape, budget=8, threshold=20_000, facts_tokens=1000, earlier=Earlier())
 
     assert roomy is not None
     assert (roomy.frames, roomy.tail_characters) == (8, 2 * shape.capacity)
     assert tight is not None
     assert tight.frames * shape.largest_tokens + tight.tail_characters // 4 <= 9_000
-    assert limits(shape, budget=8, threshold=4_000, facts_tokens=0) is None
+    assert limits(shape, budget=8, threshold=4_000, facts_tokens=0, earlier=Earlier()) is None

@@ -62,15 +62,16 @@ class SnapStrategy:
         facts = work.kept_facts
         # Pixels cannot be masked later: whatever is a secret must not be printed.
         facts_text = self._pi.redact(facts.text, "export")
+        earlier = earlier_archive(work.previous)
         room = limits(
             shape,
             budget=frame_budget(model.provider),
             threshold=work.threshold,
             facts_tokens=len(facts_text) // 4,
+            earlier=earlier,
         )
         if room is None:
             return Declined(why=f"The window of {model.id} is too small for pictures.")
-        earlier = earlier_archive(work.previous)
         printed = await asyncio.to_thread(paginate, self._pieces(work, earlier), shape)
         if not printed.is_readable:
             return Declined(why="The font of snapcompact lacks too many of these characters.")

@@ -15,6 +15,8 @@ VERSION = 1
 TAIL_FRAMES = 2
 """The text tail is at most as long as the text of so many pictures."""
 CHARACTERS_PER_TOKEN = 4
+NOTES = 240
+"""Characters for the notes on pictures given up and on text left out."""
 
 
 class Earlier(Record):
@@ -90,15 +92,21 @@ SHARE = 0.5
 
 
 def limits(
-    shape: FrameShape, *, budget: int, threshold: int, facts_tokens: int
+    shape: FrameShape, *, budget: int, threshold: int, facts_tokens: int, earlier: Earlier
 ) -> ArchiveLimits | None:
-    """Return how much fits; ``None`` if the window is too small for a single picture."""
+    """Return how much fits; ``None`` if the window is too small for a single picture.
+
+    Once the archive has all its pictures and a text tail, the tail may not grow: the next
+    compaction is not larger than this one.
+    """
     room = int(threshold * SHARE) - facts_tokens
     frames = min(budget, room // shape.largest_tokens)
     if frames < 1:
         return None
     left = max(0, room - frames * shape.largest_tokens)
     most = min(TAIL_FRAMES * shape.capacity, left * CHARACTERS_PER_TOKEN)
+    if earlier.text_tail and len(earlier.frames) >= frames:
+        most = min(most, max(0, len(earlier.text_tail) - NOTES))
     return ArchiveLimits(frames=frames, tail_characters=most)
 
 
