@@ -364,6 +364,37 @@ async def test_an_interrupted_rewind_is_recovered_in_the_next_session(
         assert bool(roles(hosted)) is not is_finished
 
 
+async def test_a_prompt_after_an_interrupted_rewind_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def remove(path: Path, state: Any) -> None:
+        raise OSError(5, "Input/output error")
+
+    steps = (calls("bash", command="printf 1 > a"), says("done"))
+    ui = Answers(BOTH)
+    async with extension_session(tmp_path, extension, steps=steps, settings=ON, ui=ui) as hosted:
+        await hosted.session.prompt("go")
+        file = hosted.session.entries.log.file
+        assert file is not None
+        monkeypatch.setattr("pi.batteries.rewind.states.remove", remove)
+        await hosted.session.prompt("/rewind 1")
+
+    ui = Answers()
+    async with extension_session(
+        tmp_path,
+        extension,
+        steps=(says("more"), says("again")),
+        settings=ON,
+        ui=ui,
+        open_log=lambda location: open_session(file, location),
+    ) as hosted:
+        await hosted.session.prompt("go on")
+        await hosted.session.prompt("and on")
+        await hosted.session.prompt("/rewind status")  # waits for what runs in the background
+
+        assert ui.notes.count("A rewind of this project was interrupted. Use /rewind recover.") == 1
+
+
 async def test_a_fork_can_go_back_behind_its_beginning(tmp_path: Path) -> None:
     steps = (
         calls("bash", command="printf 1 > a"),

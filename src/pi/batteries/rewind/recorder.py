@@ -191,7 +191,7 @@ class Recorder:
             await self._capture(self._author())
             history = await self.opened()
             await self.run(history.add_point, id, prompt)
-            await self._report_coverage(history)
+            await self._report_once(history)
 
         self._point = self._pi.scope.spawn(self._guarded(capture()), name="capture at a prompt")
         session = self._pi.context.session_manager.get_session_id()
@@ -265,11 +265,13 @@ class Recorder:
             self.is_recording = False
             self._pi.warn(f"Rewind is off in this session: {why}")
 
-    async def _report_coverage(self, history: History) -> None:
-        """Say once what the user would not expect to be missing."""
+    async def _report_once(self, history: History) -> None:
+        """Say once that files are half restored, and what the user would miss."""
         if self._has_reported:
             return
         self._has_reported = True
+        if self.interrupted is not None:
+            self._pi.warn("A rewind of this project was interrupted. Use /rewind recover.")
         found = await self.run(history.coverage)
         if found.refused or found.left_out or found.over_budget:
             from pi.batteries.rewind.preview import coverage_text  # deferred: seldom said
