@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pi.ai.providers.faux import Step, calls, says
+from pi.batteries.rewind import restoring
 from pi.batteries.rewind.adapter import extension
 from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from tests.base.processes.children import needs_posix_shell
@@ -86,3 +89,35 @@ async def test_the_default_is_nothing(tmp_path: Path, keys: tuple[str, ...]) -> 
 
         assert (app.fixture.cwd / "b").exists()
         assert "Changed it." in app.screen
+
+
+async def test_while_files_are_restored_no_prompt_can_be_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_go_on = threading.Event()
+    restore = restoring.restore
+
+    def restore_slowly(*arguments: Any, **named: Any) -> Any:
+        assert may_go_on.wait(30)
+        return restore(*arguments, **named)
+
+    monkeypatch.setattr(restoring, "restore", restore_slowly)
+    async with RewindAppFixture(tmp_path, *STEPS[:2]).running() as app:
+        await app.asks("make a file", "Made it.")
+        app.send("/rewind 1")
+        await app.sees("Enter choose what to restore")
+        app.type(ENTER)
+        await app.sees("Do nothing")
+        app.type(DOWN)
+        app.type(ENTER)
+        await app.sees("Restoring 1 file …")
+        app.send("too early")
+        app.type(ESCAPE)
+        await app.rests()
+        is_waiting = "Restoring 1 file …" in app.screen
+        may_go_on.set()
+        await app.sees("/redo takes it back")
+
+        assert is_waiting
+        assert "too early" not in app.screen
+        assert not (app.fixture.cwd / "a.py").exists()

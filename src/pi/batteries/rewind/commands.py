@@ -5,7 +5,8 @@ Nothing is restored without an answer, and the first answer is always to do noth
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import zip_longest
 from typing import Literal
@@ -44,6 +45,9 @@ FILES = "Restore only files"
 CONVERSATION = "Restore only the conversation"
 KEEP = "Keep these files as they are"
 OVERWRITE = "Restore them, too"
+RECOVERING = "Restoring files …"
+SHOW_AFTER = 0.3
+"""Seconds after which a screen says what is being done."""
 USAGE = "Usage: /rewind [n] [files|conversation], /rewind list, status, recover or prune; /redo"
 OFF = (
     'Rewind is off: nothing is saved. Set "rewind": {"enabled": true} in settings.json, '
@@ -244,18 +248,17 @@ class RewindCommands:
         target = self._target(plan.point, ctx) if scope != "files" else ""
         if scope == "conversation" and not target:
             raise PiError("The prompt of this point is not in this conversation.")
-        await self._recorder.run(
-            partial(
-                restoring.restore,
-                history,
-                plan,
-                steps,
-                kind=kind,
-                scope=scope,
-                leaf=ctx.session_manager.get_leaf_id() or "",
-                navigate=target,
-            )
+        work = partial(
+            restoring.restore,
+            history,
+            plan,
+            steps,
+            kind=kind,
+            scope=scope,
+            leaf=ctx.session_manager.get_leaf_id() or "",
+            navigate=target,
         )
+        await self._run_shown(work, f"Restoring {files_text(len(steps))} …", ctx)
         moved = await self._navigate(target, ctx) if target else ""
         await self._recorder.run(restoring.end, history)
         kept = len(plan.files) - len(steps) if scope != "conversation" else 0
@@ -267,6 +270,18 @@ class RewindCommands:
         undo = "/redo takes it back." if kind == "rewind" else ""
         parts = [part for part in (done, stayed, moved) if part]
         self._write(ctx, f"{'; '.join(parts).capitalize()}. {undo}".strip())
+
+    async def _run_shown(self, work: Callable[[], object], text: str, ctx: CommandContext) -> None:
+        """Do work in the thread of the session. If it takes long, a screen takes the keys.
+
+        A prompt that is sent meanwhile would let the model work on files that are half restored.
+        """
+        task = self._pi.scope.spawn(self._recorder.run(work), name="restoring files")
+        if ctx.mode == "tui" and not (await asyncio.wait({task}, timeout=SHOW_AFTER))[0]:
+            from pi.batteries.rewind.views import WorkScreen  # deferred: only drawn here
+
+            await ctx.ui.custom(partial(WorkScreen, text, task))
+        await task
 
     def _target(self, point: Point, ctx: CommandContext) -> str:
         """The entry that the conversation moves to; empty if it is not in this session."""
@@ -325,10 +340,10 @@ class RewindCommands:
             self._write(ctx, "Nothing was changed.")
             return
         if answer == "undo":
-            await self._recorder.run(restoring.undo, history, intent)
+            await self._run_shown(partial(restoring.undo, history, intent), RECOVERING, ctx)
             self._write(ctx, "The interrupted rewind was taken back.")
         else:
-            await self._recorder.run(restoring.finish, history, intent)
+            await self._run_shown(partial(restoring.finish, history, intent), RECOVERING, ctx)
             moved = ""
             if intent.navigate and ctx.session_manager.get_entry(intent.navigate) is not None:
                 moved = await self._navigate(intent.navigate, ctx)

@@ -1,7 +1,8 @@
-"""The screens of ``/rewind``: the points, and what a rewind would change."""
+"""The screens of ``/rewind``: the points, what a rewind would change, and while it works."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -29,7 +30,7 @@ COLOURS = {"+": "toolDiffAdded", "-": "toolDiffRemoved", "@": "muted"}
 
 
 class _Screen:
-    """What both screens share."""
+    """What the screens share."""
 
     def __init__(self, tui: Any, theme: Theme, keys: Any, done: Callable[[Any], None]) -> None:
         self._tui = tui
@@ -95,6 +96,30 @@ class PointsScreen(_Screen):
             self._selected = (self._selected - 1) % len(self._rows)
         elif matches_key(data, "down"):
             self._selected = (self._selected + 1) % len(self._rows)
+
+
+class WorkScreen(_Screen):
+    """Says what is being done until it is done. No key ends it."""
+
+    def __init__(
+        self,
+        text: str,
+        task: asyncio.Future[Any],
+        tui: Any,
+        theme: Theme,
+        keys: Any,
+        done: Callable[[Any], None],
+    ) -> None:
+        super().__init__(tui, theme, keys, done)
+        self._text = text
+        task.add_done_callback(lambda _: done(None))
+
+    def render(self, width: int) -> list[str]:
+        """The text."""
+        return self._framed("Rewind", [self._text], "Please wait", width)
+
+    def handle_input(self, data: str) -> None:
+        """Nothing: files must not stay half restored."""
 
 
 class PreviewScreen(_Screen):
