@@ -119,7 +119,13 @@ class CommandLineSession(OpenedSession):
         await self._session.start()
 
     async def welcome(self, ui: Ui) -> None:
-        """Shows the dialogs of a first start, and a warning about extra costs."""
+        """Shows the dialogs of a first start, and a warning about extra costs.
+
+        A subcommand such as ``pi join`` comes first: a guest needs no model of its own. The
+        dialogs are shown when pi is started without one.
+        """
+        if self._arguments.command:
+            return
         # Deferred: not needed before the first frame.
         from pi.modes.interactive.welcome import warn_about_extra_billing, welcome
 

@@ -163,6 +163,8 @@ class SessionController:
                 self._frame.passing.end_progress()
             case ThinkingLevelChanged(level=level):
                 self._frame.composer.show_level(level)
+            case ExtensionFailed(event="command", hint=str()):  # it says what to do next
+                self.screen.notify(event.explain(), "error")
             case ExtensionFailed(extension_path=path, error=error):
                 more = more_in_log(self._start.agent_dir)
                 self.screen.notify(f"{path}: {error}\n{more}", "error")
