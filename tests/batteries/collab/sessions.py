@@ -137,7 +137,11 @@ class Person:
 
 @asynccontextmanager
 async def person(
-    folder: Path, name: str, *steps: Any, more: tuple[Callable[[ExtensionAPI], Any], ...] = ()
+    folder: Path,
+    name: str,
+    *steps: Any,
+    more: tuple[Callable[[ExtensionAPI], Any], ...] = (),
+    user: str | None = None,
 ) -> AsyncIterator[Person]:
     """A session with the extension, and its user."""
     state: dict[str, Any] = {}
@@ -153,7 +157,7 @@ async def person(
         pi.register_command = register  # type: ignore[method-assign, assignment]
         extension(pi, key=f"collab of {folder / name}")
 
-    environ = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "USER": name}
+    environ = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "USER": name if user is None else user}
     session = await make_session(
         folder / name,
         *steps,

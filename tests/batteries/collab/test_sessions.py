@@ -61,6 +61,19 @@ async def test_a_guest_has_the_log_of_the_host_byte_for_byte(tmp_path: Path) -> 
 
 
 @pytest.mark.behaviour("view-only-guests-cannot-act")
+async def test_a_guest_without_a_user_name_is_not_called_host(tmp_path: Path) -> None:
+    async with (
+        relay_running() as relay,
+        person(tmp_path, "hanna", user="") as hanna,
+        person(tmp_path, "gus", user="") as gus,
+    ):
+        await hanna.run(f"/collab {relay.address}")
+        await gus.join(hanna.link())
+        host = hanna.sharing.host
+        assert host is not None
+        assert [each.name for each in host.room.participants] == ["host", "guest"]
+
+
 async def test_a_view_only_guest_reads_and_cannot_write(tmp_path: Path) -> None:
     async with (
         relay_running() as relay,

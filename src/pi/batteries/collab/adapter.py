@@ -92,11 +92,11 @@ class Collab:
             self._found = await self._pi.shared(self._key, make, linger=LINGER_SECONDS)
         return self._found
 
-    @property
-    def _name(self) -> str:
+    def _name(self, otherwise: str) -> str:
+        """How other participants see this user."""
         environ = self._pi.context.environ
         users = (environ.get(name, "") for name in ("USER", "LOGNAME", "USERNAME"))
-        return self._pi.settings.get("collab.displayName") or next(filter(None, users), "host")
+        return self._pi.settings.get("collab.displayName") or next(filter(None, users), otherwise)
 
     # Sessions -------------------------------------------------------------------------------------
 
@@ -226,7 +226,7 @@ class Collab:
 
     async def start_host(self, sharing: Sharing, relay: str) -> Host:
         """Share this session, unless it is shared; without a relay, with this machine only."""
-        host, is_new = await sharing.start(relay, self._name)
+        host, is_new = await sharing.start(relay, self._name("host"))
         if is_new:
             self._attach(host)
             await self._shared.add(host)
@@ -327,7 +327,7 @@ class Collab:
         sharing.joining = True
         try:
             ctx.ui.set_status("collab", "joining…")
-            guest = await sharing.join(link, self._name)
+            guest = await sharing.join(link, self._name("guest"))
             guest.previous = previous
             guest.on_ended = self._guest_ended
             await guest.first_snapshot()
