@@ -6,7 +6,6 @@ from __future__ import annotations
 import gzip
 import io
 import random
-import resource
 import sqlite3
 import stat
 import sys
@@ -19,6 +18,7 @@ from pathlib import Path
 
 from pi.batteries.rich_files import archives, databases
 from pi.extension import ToolFailed
+from tests.bounded import peak_memory
 
 NAMES = ("a.txt", "d/b.txt", "../../escape", "/etc/passwd", "d/../../x", "ü.txt", "a.txt")
 
@@ -208,7 +208,7 @@ def main() -> None:
                 use_database(number, Path(folder))
             else:
                 use_archive(number)
-    sys.stdout.write(f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024}\n")
+    sys.stdout.write(f"{peak_memory():.0f}\n")
 
 
 if __name__ == "__main__":
