@@ -9,6 +9,7 @@ import socket
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
@@ -25,8 +26,12 @@ from bench.programs.relay_load import (
     room_name,
 )
 from pi.base.errors import PiError
+from pi.base.tasks import TaskScope
 from pi.relay.bind import Bind
+from pi.relay.cluster import Cluster
 from pi.relay.limits import Limits
+from pi.relay.metrics import Metrics
+from pi.relay.rooms import Rooms
 from pi.relay.server import Relay, RelayOptions
 from tests.relay.test_server import AGAIN, HOST, ROOM, closed, frame
 
@@ -169,6 +174,38 @@ async def test_nats_is_killed_and_comes_back(nats: Nats) -> None:
                     if answer.type is aiohttp.WSMsgType.TEXT:
                         break
                 await asyncio.sleep(0.2)
+
+
+class FakeNats:
+    """Records how a process answers for a room."""
+
+    def __init__(self) -> None:
+        self.ask: Any = None
+        self.answers: list[bytes] = []
+
+    async def subscribe(self, subject: str, cb: Any) -> None:
+        self.ask = cb
+
+    async def flush(self) -> None:
+        pass
+
+    async def publish(self, subject: str, data: bytes) -> None:
+        pass
+
+    async def respond(self, answer: bytes) -> None:
+        self.answers.append(answer)
+
+
+async def test_a_process_that_has_lost_a_room_does_not_answer_for_it() -> None:
+    nats = FakeNats()
+    rooms = Rooms(Limits(), Metrics(), time.monotonic)
+    members = Cluster(rooms, TaskScope(), report=lambda line: None)
+    members._client = nats
+    await members.serve(ROOM)
+
+    await nats.ask(SimpleNamespace(data=b"G" + bytes(16), respond=nats.respond))
+
+    assert nats.answers == []  # the process that has it now answers
 
 
 async def test_without_nats_the_relay_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -189,7 +189,10 @@ class Cluster:
         if room_id not in self._served:
 
             async def answer(message: Msg) -> None:
-                await message.respond(self._answer(room_id, message.data))
+                # No answer if the room is not here: while it moves, two processes are asked, and
+                # the first answer counts.
+                if (room := self._rooms.find(room_id)) is not None:
+                    await message.respond(self._answer(room, message.data))
 
             subject = f"pi.relay.room.{room_id}"
             self._served[room_id] = await self._client.subscribe(subject, cb=answer)
@@ -197,9 +200,7 @@ class Cluster:
             await self._client.flush()
         await self._client.publish("pi.relay.moved", self.id + room_id.encode())
 
-    def _answer(self, room_id: str, question: bytes) -> bytes:
-        if (room := self._rooms.find(room_id)) is None:
-            return b"gone"
+    def _answer(self, room: Room, question: bytes) -> bytes:
         kind, content = question[:1], question[1:]
         if kind == b"H":
             return self._release(room, content)
@@ -239,7 +240,7 @@ class Cluster:
         self._visits[visitor] = visit
         try:
             answer = await self._ask(room_id, b"G" + self.id + _VISITOR.pack(visitor))
-            if answer is None or answer == b"gone":
+            if answer is None:
                 raise Refused(NO_ROOM, "no such room")
             if answer == b"here":
                 del self._visits[visitor]
