@@ -67,8 +67,9 @@ def mock_server() -> Iterator[MockProcess]:
 
 def _port(process: subprocess.Popen[bytes]) -> int:
     assert process.stdout
-    ready, _, _ = select.select([process.stdout], [], [], _TIMEOUT_SECONDS)
-    line = process.stdout.readline() if ready else b""
+    poll = select.poll()  # select() refuses file descriptors above 1023
+    poll.register(process.stdout, select.POLLIN)
+    line = process.stdout.readline() if poll.poll(_TIMEOUT_SECONDS * 1000) else b""
     if not line:
         raise RuntimeError("the mock server did not start; its reason is above, on standard error")
     return int(line)

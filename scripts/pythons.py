@@ -2,7 +2,7 @@
 
 ``scripts/oracles`` makes the environments. The conditions are bad on purpose: the path has a
 space and the word ``user`` in it, the hang-up signal is ignored as under ``nohup``, the tools for
-searching are those of Debian 12, and two busy loops run beside the tests.
+searching are those of Debian 12, and two busy loops run beside the tests of the first Python.
 """
 
 from __future__ import annotations
@@ -102,13 +102,13 @@ def copy_sources(root: Path, target: Path) -> None:
         subprocess.run(["git", *identity, *command], cwd=target, check=True)
 
 
-def run_suite(root: Path, python: Python) -> tuple[int, str]:
+def run_suite(root: Path, python: Python, *, busy_loops: int) -> tuple[int, str]:
     """Exit code and output of the tests there."""
     copy_sources(root, python.checkout)
     tools = root / FOLDER / TOOLS
     environment = dict(os.environ, PATH=f"{tools}{os.pathsep}{os.environ['PATH']}")
     with ExitStack() as stack:
-        for _ in range(2):
+        for _ in range(busy_loops):
             busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
             stack.callback(busy.wait)
             stack.callback(busy.kill)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import os
-import select
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ import pytest
 from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.terminal import Listener
 from tests.cli.program import TIMEOUT_SECONDS, Program
+from tests.tui.pty_program import is_readable
 
 needs_pty = pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are of POSIX")
 
@@ -113,7 +113,7 @@ class TerminalUser:
 
     def _looks(self, seconds: float) -> bool:
         """Take what the program has written; False if nothing came, or nothing more will."""
-        if not select.select([self._ours], [], [], max(seconds, 0))[0]:
+        if not is_readable(self._ours, seconds):
             return False
         try:
             data = os.read(self._ours, 65_536)

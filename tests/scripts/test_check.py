@@ -108,10 +108,9 @@ def test_each_unsteady_test_is_noted_also_when_another_one_fails_again(tmp_path:
 @pytest.mark.full
 def test_only_what_depends_on_timing_is_run_again(root: Path, tmp_path: Path) -> None:
     """In a checkout of its own, with the real script and the real options of pytest."""
-    for name in ("scripts/check.py", "scripts/pythons.py", "scripts/sample.py", "pyproject.toml"):
+    scripts = [path.relative_to(root) for path in root.glob("scripts/*.py")]
+    for name in (*scripts, "pyproject.toml", "tests/conftest.py", "tests/bounded.py"):
         put(tmp_path / name, (root / name).read_text())
-    put(tmp_path / "tests/conftest.py", (root / "tests/conftest.py").read_text())
-    put(tmp_path / "tests/bounded.py", (root / "tests/bounded.py").read_text())
     put(tmp_path / "tests/unsteady.txt", "# why\n")
     put(tmp_path / "tests/test_it.py", UNSTEADY)
 

@@ -103,16 +103,22 @@ class PtyProgram:
         attributes = termios.tcgetattr(self._slave)
         attributes[3] &= ~termios.ICANON
         termios.tcsetattr(self._slave, termios.TCSANOW, attributes)
-        is_there = select.select((self._slave,), (), (), 0)[0]
-        return os.read(self._slave, 65_536) if is_there else b""
+        return os.read(self._slave, 65_536) if is_readable(self._slave) else b""
 
     def terminal_attributes(self) -> list[Any]:
         return termios.tcgetattr(self._slave)
 
     def _read(self) -> None:
-        if select.select((self._master,), (), (), 0.05)[0]:
+        if is_readable(self._master, 0.05):
             self.output += os.read(self._master, 65_536)
 
     def _read_rest(self) -> None:
-        while self._master >= 0 and select.select((self._master,), (), (), 0)[0]:
+        while self._master >= 0 and is_readable(self._master):
             self.output += os.read(self._master, 65_536)
+
+
+def is_readable(fd: int, seconds: float = 0.0) -> bool:
+    """Wait until there is input, or the other side is closed; False if there is none in time."""
+    poll = select.poll()  # select() refuses file descriptors above 1023
+    poll.register(fd, select.POLLIN)
+    return bool(poll.poll(max(seconds, 0) * 1000))

@@ -120,7 +120,8 @@ def test_a_working_copy_that_does_not_fit_is_an_error_of_its_task(disk: SmallDis
 
     codes, errors = disk.shell(
         "mkdir -p out/work; mount -t tmpfs -o size=2m none out/work;"
-        f" {disk.pi} tasks.jsonl {disk.words} --retries 0; echo full=$?; ls out/work"
+        # One after the other: while both are copied, the small one does not fit either.
+        f" {disk.pi} tasks.jsonl {disk.words} --per-worker 1 --retries 0; echo full=$?; ls out/work"
     )
 
     assert codes == {"full": 1}, errors
