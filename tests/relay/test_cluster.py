@@ -200,7 +200,7 @@ async def test_a_process_that_has_lost_a_room_does_not_answer_for_it() -> None:
     nats = FakeNats()
     rooms = Rooms(Limits(), Metrics(), time.monotonic)
     members = Cluster(rooms, TaskScope(), report=lambda line: None)
-    members._client = nats
+    members._client = nats  # type: ignore[assignment]
     await members.serve(ROOM)
 
     await nats.ask(SimpleNamespace(data=b"G" + bytes(16), respond=nats.respond))
