@@ -27,7 +27,6 @@ from pi.coding.extension_host.contributions.commands import (
     check_prefix,
 )
 from pi.coding.extension_host.contributions.flags import (
-    ExtensionFlag,
     FlagValue,
     flag_value,
 )
@@ -129,6 +128,10 @@ class LoadedExtension:
     def add_name(self, names: NamedRegistry[T], name: str, value: T) -> Registration:
         """Register a value under a name; only one value per name applies."""
         return self.keep(names.add(name, value, self.owner))
+
+    def add_names(self, names: NamedRegistry[T], values: Mapping[str, T]) -> Registration:
+        """Register several values by name, which are removed together."""
+        return self.keep(names.add_all(values, self.owner))
 
     def keep(self, end: Callable[[], None]) -> Registration:
         """A registration that is removed with the extension."""
@@ -276,11 +279,6 @@ def add_provider(
     stored = AuthStorage(state.agent_dir / "auth.json").peek
     made = provider_from(provider, config, state.environ, stored)
     return instance.keep(state.providers.add(made, instance.owner))
-
-
-def add_flag(instance: LoadedExtension, flag: ExtensionFlag) -> Registration:
-    """Add a command-line option that was checked."""
-    return instance.add_name(instance.state.registries.flags, flag.name, flag)
 
 
 def get_flag(instance: LoadedExtension, name: str) -> FlagValue:
