@@ -76,6 +76,8 @@ class LoadedExtension:
         self.state = state
         self._renewed = renewed
         self.scope = Scope(state.clock, name=owner.name, report=partial(state.failed, owner))
+        self.keep = self.scope.register
+        """Makes a registration that is removed with the extension."""
 
     @cached_property
     def link(self) -> SessionLink:
@@ -132,10 +134,6 @@ class LoadedExtension:
     def add_names(self, names: NamedRegistry[T], values: Mapping[str, T]) -> Registration:
         """Register several values by name, which are removed together."""
         return self.keep(names.add_all(values, self.owner))
-
-    def keep(self, end: Callable[[], None]) -> Registration:
-        """A registration that is removed with the extension."""
-        return self.scope.register(end)
 
 
 def add_handler(instance: LoadedExtension, event: str, handler: Handler, at: At) -> Registration:
