@@ -42,7 +42,7 @@ def active(session: AgentSession) -> list[str]:
 
 
 def recommended(fixture: SessionFixture) -> dict[str, Any]:
-    return ExtensionSources(fixture.host, ExtensionOptions(), None).recommended()
+    return ExtensionSources(fixture.host, ExtensionOptions()).recommended()
 
 
 def test_every_recommended_setting_is_known_and_switches_its_battery_on() -> None:

@@ -8,7 +8,7 @@ depend on the length of the message.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Literal, TypeAlias
 
 from msgspec import UNSET, UnsetType
@@ -223,6 +223,11 @@ class MessageBuilder:
         if not self._started:
             self._started = True
             self._events.append(Start())
+
+    def texts(self, key: Hashable, deltas: Sequence[str]) -> None:
+        """Append to the text block ``key``, with an event for each delta."""
+        for delta in deltas:
+            self.text(key, delta)
 
     def text(self, key: Hashable, delta: str) -> TextBlock:
         """Append to the text block ``key``."""

@@ -17,7 +17,7 @@ from pi.base.files import agent_directory
 from pi.base.records import Record, replace
 from pi.cli.arguments import Arguments, ExtensionOption, UsageError, parse_arguments
 from pi.cli.options import HELP, CommandUsage, Flag, SubcommandRow
-from pi.coding.extension_host.contributions.flags import ExtensionFlag, checked_flag, declared_flag
+from pi.coding.extension_host.contributions.flags import ExtensionFlag, checked_flags, declared_flag
 from pi.coding.extension_host.discovery import finding
 from pi.coding.extension_host.discovery.entry_points import installed
 from pi.coding.extension_host.discovery.finding import Candidate
@@ -100,7 +100,7 @@ WITHOUT_SESSION = ("print", "no_session", "no_approve", "without_session")
 
 def _parsed_with_own(words: Sequence[str], found: Subcommand, others: Sequence[Flag]) -> Arguments:
     """Parses the words of a subcommand with its own options, and adds their defaults."""
-    own = [checked_flag(*each) for each in found.flags.items()]
+    own = checked_flags(found.flags).values()
     rows = [extension_flag(words[0], flag) for flag in own]
     arguments = parse_arguments(words[1:], [*others, *rows], own=rows)
     given = {option.name: option for option in arguments.extension_options}

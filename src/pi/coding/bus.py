@@ -111,6 +111,16 @@ class NamedRegistry(Generic[T]):
         """Register ``value`` under ``name``. Returns a function that removes it."""
         return self._rows.add((name, value), owner)
 
+    def add_all(self, values: Mapping[str, T], owner: Owner) -> Callable[[], None]:
+        """Register several values. Returns a function that removes them together."""
+        removals = [self.add(name, value, owner) for name, value in values.items()]
+
+        def remove() -> None:
+            for each in removals:
+                each()
+
+        return remove
+
     def get(self, name: str) -> T | None:
         """Return the winning value of ``name``."""
         return self.values.get(name)

@@ -249,14 +249,6 @@ def _project_names(
                     yield agent.name, directory, name
 
 
-def user_paths(home: Path, use: AgentUse, *kinds: Kind) -> Iterator[tuple[str, Path]]:
-    """Yield name and path of what may be in the home directory, of accepted agents."""
-    for agent in AGENTS.values():
-        if use.of_user(agent.name):
-            for kind in kinds:
-                yield from ((agent.name, home / name) for name in agent.user.get(kind, ()))
-
-
 ALL_KINDS: tuple[Kind, ...] = (
     "skills", "commands", "instructions", "rules", "tools", "settings", "plugins",
 )  # fmt: skip

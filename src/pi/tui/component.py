@@ -1,4 +1,4 @@
-"""The component protocols, and a cache for the rows of a widget.
+"""The component protocols.
 
 A component returns one string per row, each at most ``width`` columns wide. Styles need not be
 closed, because the screen ends the styles of every row. Text from outside (models, tools, files)
@@ -134,33 +134,3 @@ class StaysInWindow(Protocol):
 def wants_key_release(component: object) -> bool:
     """Returns whether a component requested key release events."""
     return bool(getattr(component, "wants_key_release", False))
-
-
-class CachedWidget:
-    """A component that is drawn again only if it, the width or its circumstances changed.
-
-    A subclass implements ``_draw`` and calls ``invalidate`` when its state changes.
-    ``_circumstances`` returns what the rows depend on beside that. A base class, because every
-    widget needs the same ``render`` and ``invalidate``.
-    """
-
-    _drawn_for: tuple[int, object] | None = None
-    _drawn_rows: list[str] = []  # noqa: RUF012 (replaced, never changed)
-
-    def invalidate(self) -> None:
-        """Discards cached rows."""
-        self._drawn_for = None
-
-    def render(self, width: int) -> list[str]:
-        """Returns the rows: the same list as before if nothing changed, which the screen skips."""
-        key = (width, self._circumstances())
-        if key != self._drawn_for:
-            self._drawn_rows = self._draw(width)
-            self._drawn_for = key
-        return self._drawn_rows
-
-    def _circumstances(self) -> object:
-        return None
-
-    def _draw(self, width: int) -> list[str]:
-        raise NotImplementedError

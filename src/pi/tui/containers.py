@@ -1,4 +1,4 @@
-"""Containers that stack components vertically and redraw only what changed; empty rows."""
+"""Drawing only what changed: the base class of widgets, and containers that stack components."""
 
 from __future__ import annotations
 
@@ -6,6 +6,36 @@ from bisect import bisect_right
 from collections.abc import Collection, Sequence
 
 from pi.tui.component import Area, Component
+
+
+class CachedWidget:
+    """A component that is drawn again only if it, the width or its circumstances changed.
+
+    A subclass implements ``_draw`` and calls ``invalidate`` when its state changes.
+    ``_circumstances`` returns what the rows depend on beside that. A base class, because every
+    widget needs the same ``render`` and ``invalidate``.
+    """
+
+    _drawn_for: tuple[int, object] | None = None
+    _drawn_rows: list[str] = []  # noqa: RUF012 (replaced, never changed)
+
+    def invalidate(self) -> None:
+        """Discards cached rows."""
+        self._drawn_for = None
+
+    def render(self, width: int) -> list[str]:
+        """Returns the rows: the same list as before if nothing changed, which the screen skips."""
+        key = (width, self._circumstances())
+        if key != self._drawn_for:
+            self._drawn_rows = self._draw(width)
+            self._drawn_for = key
+        return self._drawn_rows
+
+    def _circumstances(self) -> object:
+        return None
+
+    def _draw(self, width: int) -> list[str]:
+        raise NotImplementedError
 
 
 class _CachedChild:
@@ -100,6 +130,12 @@ class Container:
         """The end of the stable rows of that live region, if known."""
         live = self._live
         return None if live is None or live.safe_end is None else live.offset + live.safe_end
+
+    @property
+    def first_changing_row(self) -> int | None:
+        """The first row that may still change, as far as it is known; None if no row may."""
+        safe = self.commit_safe_end
+        return self.live_region_start if safe is None else safe
 
     def areas_at(self, row: int) -> list[Area]:
         """Returns the area of the child on a row, if any."""

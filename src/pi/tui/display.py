@@ -158,9 +158,7 @@ class RegularDisplay:
             if changed is None
             else self.root.render_parts(self._width, changed)
         )
-        boundary = self.root.commit_safe_end
-        if boundary is None:
-            boundary = self.root.live_region_start
+        boundary = self.root.first_changing_row
         boundary = len(rows) if boundary is None else boundary
         staying = self.root.staying_start
         if staying is not None:

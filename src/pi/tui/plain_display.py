@@ -68,8 +68,7 @@ class PlainDisplay:
     def draw(self, changed: Collection[Component] | None) -> None:
         """Collects the rows."""
         self._rows = self.root.render(self._width)
-        safe = self.root.commit_safe_end
-        boundary = self.root.live_region_start if safe is None else safe
+        boundary = self.root.first_changing_row
         staying = self.root.staying_start
         self._below = len(self._rows) if staying is None else staying
         self._final = min(len(self._rows) if boundary is None else boundary, self._below)

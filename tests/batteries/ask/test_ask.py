@@ -13,8 +13,7 @@ import pytest
 
 from pi.ai.messages import ToolResultMessage
 from pi.ai.providers.faux import Step, calls, says
-from pi.batteries.ask.adapter import extension
-from pi.batteries.ask.questions import OTHER, seconds_of
+from pi.batteries.ask.adapter import OTHER, extension, seconds_of
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.port.ui import ExtensionUI, Mode
 from tests.cli.program import Program

@@ -9,8 +9,7 @@ import pytest
 
 from pi.ai.messages import Text, ToolResultMessage
 from pi.ai.providers.faux import Step, calls, says
-from pi.batteries.edit_variants.adapter import extension, paths_of, preview
-from pi.batteries.edit_variants.descriptions import DESCRIPTIONS, SNIPPETS
+from pi.batteries.edit_variants.adapter import DESCRIPTIONS, SNIPPETS, extension, paths_of, preview
 from pi.batteries.edit_variants.hashlines import file_tag, line_hash, without_anchors
 from pi.batteries.edit_variants.views import edit as view
 from pi.coding.port.drawing import PlainTheme

@@ -14,7 +14,7 @@ from pi.ai.models.model import Model
 from pi.ai.providers.faux import FAUX_MODEL, Reply, calls, says
 from pi.ai.transcript import final_tools
 from pi.base.records import replace
-from pi.batteries.plan.proposals import APPROVE, CLEAR, COMPACT, REFINE
+from pi.batteries.plan.adapter import APPROVE, CLEAR, COMPACT, REFINE
 from pi.batteries.sandbox.adapter import extension as sandbox
 from pi.coding.session.opening import open_session
 from pi.extension import ExtensionAPI, find_sandbox

@@ -12,8 +12,7 @@ import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from pi.base.errors import PiError
-from pi.batteries.sealed_share.adapter import server_address, summary
-from pi.batteries.sealed_share.blob import TooLarge, branch, fit, seal
+from pi.batteries.sealed_share.adapter import TooLarge, branch, fit, seal, server_address, summary
 
 HEADER = {"type": "session", "id": "s"}
 

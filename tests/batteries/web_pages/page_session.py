@@ -11,8 +11,7 @@ from typing import Any
 
 from pi.ai.messages import Text, ToolResultMessage
 from pi.ai.providers.faux import calls, says
-from pi.batteries.web_pages.adapter import SETTINGS, WebPages
-from pi.batteries.web_pages.github import GitHubHosts
+from pi.batteries.web_pages.adapter import SETTINGS, GitHubHosts, WebPages
 from pi.extension import ExtensionAPI
 from tests.coding.extension_host.extension_session import ExtensionFixture, extension_session
 
@@ -73,8 +72,7 @@ async def reading(
     web = {"pages": True, "allowHosts": list(allow)} | options.pop("web", {})
 
     def extension(pi: ExtensionAPI) -> None:
-        for name, kind, default, help in SETTINGS:
-            pi.settings.declare(name, kind, default, help)
+        pi.settings.declare_all(SETTINGS)
         pages = WebPages(pi, hosts)
         pi.add_path_form(pages.parse, pages)
 

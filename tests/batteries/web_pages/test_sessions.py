@@ -11,9 +11,8 @@ import pytest
 from PIL import Image as Pillow
 
 from pi.batteries.web_pages import contents
-from pi.batteries.web_pages.adapter import ABOUT, extension
+from pi.batteries.web_pages.adapter import ABOUT, GitHubHosts, extension, parse_github
 from pi.batteries.web_pages.contents import MAX_BYTES, Fetched, media_type
-from pi.batteries.web_pages.github import GitHubHosts, parse_github
 from pi.coding.files.documents.convert import ConversionLimits
 from tests.batteries.web_pages.page_session import WebSite, read_texts, web_site
 from tests.coding.extension_host.extension_session import extension_session

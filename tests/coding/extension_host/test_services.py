@@ -20,7 +20,7 @@ async def test_a_setting_has_its_declared_kind_and_default(tmp_path: Path) -> No
     async with extension_session(tmp_path, apis.append, settings=settings) as hosted:
         (pi,) = apis
         pi.settings.declare("weather.units", str, "imperial")
-        pi.settings.declare("weather.days", int, 3, "how many")
+        pi.settings.declare_all([("weather.days", int, 3, "how many")])
         pi.settings.declare("weather.city", str, "Berlin")
         listening = pi.settings.on_change(lambda: changes.append(1))
         hosted.session.settings.override({"weather.days": 5})

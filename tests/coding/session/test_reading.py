@@ -15,10 +15,10 @@ from pi.ai.messages import AssistantMessage, Cost, Usage
 from pi.base.files import FileAccessError
 from pi.coding.session.entries import Compaction, MessageEntry, UnknownEntry
 from pi.coding.session.errors import NotASession
+from pi.coding.session.log import decode_entry
 from pi.coding.session.reading import (
     Outline,
     SessionFile,
-    decode_entry,
     parse_session,
     read_file,
     read_outline,

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.tui.component import CachedWidget
+from pi.tui.containers import CachedWidget
 
 
 class Label(CachedWidget):

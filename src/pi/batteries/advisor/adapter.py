@@ -121,8 +121,7 @@ MAX_TOKENS = 1_500
 
 def extension(pi: ExtensionAPI) -> None:
     """Add the reviewing policy and the command."""
-    for name, kind, default, help in SETTINGS:
-        pi.settings.declare(name, kind, default, help)
+    pi.settings.declare_all(SETTINGS)
     pi.context.resources.add_kind(KIND, lambda text, path: text.strip() or None, str)
     pi.context.resources.add_source(KIND, _files)
     advisor = Advisor(pi)

@@ -80,8 +80,7 @@ class EditParams(Record):
 
 def extension(pi: ExtensionAPI) -> None:
     """Register both tools; without the setting they are active only if they are selected."""
-    for name, kind, default, help in SETTINGS:
-        pi.settings.declare(name, kind, default, help)
+    pi.settings.declare_all(SETTINGS)
     tools = AstTools(pi)
     pi.add_view("tool", SEARCH, "pi.batteries.ast_tools.views:search")
     pi.add_view("tool", EDIT, "pi.batteries.ast_tools.views:edit")

@@ -35,16 +35,22 @@ ErrorShape: TypeAlias = Callable[[str, str], Json]
 """Returns the body of an error: kind and message."""
 
 
+EncodeEvent: TypeAlias = Callable[[StreamEvent, Any], bytes]
+"""Returns the bytes for an event and the block that it ends, if it ends one."""
+EncodeAnswer: TypeAlias = Callable[[AssistantMessage], Json]
+
+
 class Question(Record):
     """A request of a client, in our terms."""
 
     model: str
     options: StreamOptions
-    stream: bool
     messages: Callable[[Model], tuple[Message, ...]]
     """Returns the conversation for the model that answers."""
-    encoder: Callable[[str, int], EventEncoder]
-    """Makes the encoder of the answer from an id and the time in seconds."""
+    events: Callable[[str, int], EncodeEvent]
+    """Returns the encoder of the answer's events; gets an id and the time in seconds."""
+    whole: Callable[[str, int], EncodeAnswer] | None = None
+    """Returns the encoder of the whole answer, if the client wants no events."""
 
 
 class Format(Protocol):
@@ -77,17 +83,21 @@ class ServedFormat:
         """Decode a request; raises ``BadRequest``."""
         request = self._codec.decode_request(body)
         api = self._codec.API
+
+        def whole(id: str, created: int) -> EncodeAnswer:
+            return self._encoder(request, id, created).whole
+
         return Question(
             model=request.model,
             options=request.options,
-            stream=request.stream,
             messages=lambda target: messages_for(request, api, target),
-            encoder=lambda id, created: self._encoder(request, id, created),
+            events=lambda id, created: self._encoder(request, id, created).encode,
+            whole=None if request.stream else whole,
         )
 
 
 class PiFormat:
-    """The events of pi itself, as the wire ``pi-messages`` sends them."""
+    """The events of pi itself, as the wire ``pi-messages`` sends them; always a stream."""
 
     prefix = "pi_"
 
@@ -97,9 +107,8 @@ class PiFormat:
         return Question(
             model=request.model,
             options=pi_messages_server.proxy_stream_options(request.options),
-            stream=True,
             messages=lambda target: pi_messages_server.proxy_messages(request, target),
-            encoder=lambda id, created: PiEncoder(),
+            events=lambda id, created: _pi_event,
         )
 
     def error(self, kind: str, message: str) -> Json:
@@ -107,16 +116,8 @@ class PiFormat:
         return {"error": {"type": kind, "message": message}}
 
 
-class PiEncoder:
-    """Encodes events for another pi."""
-
-    def encode(self, event: StreamEvent, block: Any = None) -> bytes:
-        """Returns the bytes for ``event``."""
-        return pi_messages_server.encode_event(event, block=block)
-
-    def whole(self, message: AssistantMessage) -> Json:
-        """Never used: the format has streams only."""
-        raise NotImplementedError
+def _pi_event(event: StreamEvent, block: Any) -> bytes:
+    return pi_messages_server.encode_event(event, block=block)
 
 
 def _openai_error(kind: str, message: str) -> Json:

@@ -13,6 +13,8 @@ from aiohttp import web
 
 from pi.batteries.auth_gateway.formats import (
     FORMATS,
+    EncodeAnswer,
+    EncodeEvent,
     Format,
     UnknownModel,
     listed,
@@ -22,7 +24,6 @@ from pi.batteries.auth_gateway.formats import (
 from pi.extension import (
     AssistantMessage,
     Clock,
-    EventEncoder,
     EventStream,
     Failed,
     Json,
@@ -153,24 +154,22 @@ class GatewayServer:
         messages = question.messages(model)
         stream = self._models.ask(messages, model=model, options=question.options)
         stream.on_end = lambda message: self._count(model, message)
-        encoder = question.encoder(
-            f"{form.prefix}{secrets.token_hex(12)}", self._clock.now_ms() // 1000
-        )
+        id, created = f"{form.prefix}{secrets.token_hex(12)}", self._clock.now_ms() // 1000
         async with aclosing(stream):
-            if not question.stream:
-                return await self._whole(form, stream, encoder)
-            return await self._events(request, form, stream, encoder)
+            if question.whole is not None:
+                return await self._whole(form, stream, question.whole(id, created))
+            return await self._events(request, form, stream, question.events(id, created))
 
     async def _whole(
-        self, form: Format, stream: EventStream, encoder: EventEncoder
+        self, form: Format, stream: EventStream, encode: EncodeAnswer
     ) -> web.StreamResponse:
         message = await stream.result()
         if message.stop_reason in ("error", "aborted"):
             return self._failed(form, stream.failure, message.error_message or "aborted")
-        return _json(encoder.whole(message))
+        return _json(encode(message))
 
     async def _events(
-        self, request: web.Request, form: Format, stream: EventStream, encoder: EventEncoder
+        self, request: web.Request, form: Format, stream: EventStream, encode: EncodeEvent
     ) -> web.StreamResponse:
         events = await stream.take()
         if isinstance(events[0], Failed):  # nothing has begun: an error with a status of its own
@@ -183,7 +182,7 @@ class GatewayServer:
         with suppress(ConnectionResetError):  # the client has gone; the stream is closed
             while events:
                 # One write for all events of a read: a system call costs more than their encoding.
-                data = b"".join([_encoded(event, stream, encoder) for event in events])
+                data = b"".join([_encoded(event, stream, encode) for event in events])
                 if data:
                     await response.write(data)
                 events = await stream.take()
@@ -235,11 +234,11 @@ class GatewayServer:
         return _json({"status": "ok", "version": 1})
 
 
-def _encoded(event: StreamEvent, stream: EventStream, encoder: EventEncoder) -> bytes:
+def _encoded(event: StreamEvent, stream: EventStream, encode: EncodeEvent) -> bytes:
     block = None
     if isinstance(event, TextEnd | ThinkingEnd):  # only the message knows its signature
         block = stream.partial.content[event.content_index]
-    return encoder.encode(event, block)
+    return encode(event, block)
 
 
 def _json(value: Json, status: int = 200, headers: dict[str, str] | None = None) -> web.Response:

@@ -77,8 +77,7 @@ class BrowserParams(Record):
 
 def extension(pi: ExtensionAPI) -> None:
     """Register the tool; without the setting it is active only if it is selected."""
-    for name, kind, default, help in SETTINGS:
-        pi.settings.declare(name, kind, default, help)
+    pi.settings.declare_all(SETTINGS)
     operator = BrowserOperator(pi)
     pi.add_view("tool", NAME, "pi.batteries.browser.views:draw_browser")
     pi.add_tool(

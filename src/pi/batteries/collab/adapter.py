@@ -51,8 +51,7 @@ SETTINGS: tuple[tuple[str, type[Any], Any, str], ...] = (
 
 def extension(pi: ExtensionAPI, key: str = KEY) -> None:
     """Register commands and handlers; ``key`` is that of the object that sessions share."""
-    for name, kind, default, help in SETTINGS:
-        pi.settings.declare(name, kind, default, help)
+    pi.settings.declare_all(SETTINGS)
     collab = Collab(pi, key)
     pi.register_command("collab", collab.command, description="share this session")
     pi.register_command("join", collab.join, description="join a shared session")

@@ -21,8 +21,7 @@ SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
 
 def extension(pi: ExtensionAPI) -> None:
     """Wait for a full window, if promotion is on."""
-    for name, kind, default, help in SETTINGS:
-        pi.settings.declare(name, kind, default, help)
+    pi.settings.declare_all(SETTINGS)
     pi.on("context_full", ContextPromotion(pi).full)
 
 

@@ -72,8 +72,7 @@ HEADLESS = (
 
 def extension(pi: ExtensionAPI) -> None:
     """Register the tool, and keep the token from programs and exports."""
-    for name, kind, default, help in SETTINGS:
-        pi.settings.declare(name, kind, default, help)
+    pi.settings.declare_all(SETTINGS)
     calls = GitHubCalls(pi)
     pi.add_view("tool", NAME, "pi.batteries.github.views:draw_gh")
     pi.add_tool(

@@ -41,8 +41,7 @@ LEAD = "This session continues an earlier one. Its hand-off document:"
 
 def extension(pi: ExtensionAPI) -> None:
     """Add the strategy and the command."""
-    for name, kind, default, help in SETTINGS:
-        pi.settings.declare(name, kind, default, help)
+    pi.settings.declare_all(SETTINGS)
     strategy = HandOffStrategy(pi)
     pi.add_compaction("handoff", strategy)
     pi.register_command(

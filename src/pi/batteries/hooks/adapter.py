@@ -213,8 +213,7 @@ _MAX_SHOWN = 100
 
 def extension(pi: ExtensionAPI) -> None:
     """Register the command and the events; hooks are read when the session starts."""
-    for name, kind, default, help in SETTINGS:
-        pi.settings.declare(name, kind, default, help)
+    pi.settings.declare_all(SETTINGS)
     battery = HookEvents(pi)
     pi.register_command("hooks", battery.command, description="show hooks and where they are from")
     pi.on("session_start", battery.start)

@@ -67,8 +67,7 @@ class ImageParams(Record):
 
 def extension(pi: ExtensionAPI) -> None:
     """Register the tool; without the setting it is active only if it is selected."""
-    for name, kind, default, help in SETTINGS:
-        pi.settings.declare(name, kind, default, help)
+    pi.settings.declare_all(SETTINGS)
     maker = ImageMaker(pi)
     pi.add_view("tool", NAME, "pi.batteries.image_tool.views:generate_image")
     pi.add_tool(

@@ -73,8 +73,7 @@ class JobParams(Record):
 
 def extension(pi: ExtensionAPI) -> None:
     """Register the tool, the command and the wrap around ``bash``."""
-    for name, kind, default, help in SETTINGS:
-        pi.settings.declare(name, kind, default, help)
+    pi.settings.declare_all(SETTINGS)
     jobs = BashJobs(pi)
     pi.add_view("tool", "job", "pi.batteries.jobs.views:job")
     pi.add_view("message", REPORT, "pi.batteries.jobs.views:report")

@@ -49,8 +49,7 @@ WRITING = frozenset({"rename", "rename_file", "code_actions"})
 
 def extension(pi: ExtensionAPI) -> None:
     """Register the tool, the command, the file layer and the checks."""
-    for name, kind, default, help in SETTINGS:
-        pi.settings.declare(name, kind, default, help)
+    pi.settings.declare_all(SETTINGS)
     battery = LspBattery(pi)
     pi.add_view("tool", "lsp", "pi.batteries.lsp.views:call")
     pi.add_view("message", LATE_NOTE, "pi.batteries.lsp.views:late_note")

@@ -28,8 +28,7 @@ SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
 
 def extension(pi: ExtensionAPI) -> SessionMcp:
     """Register the servers, their tools and ``/mcp``. Returns the servers of the session."""
-    for name, kind, default, help in SETTINGS:
-        pi.settings.declare(name, kind, default, help)
+    pi.settings.declare_all(SETTINGS)
     session = SessionMcp(pi)
     commands = McpCommands(session)
 

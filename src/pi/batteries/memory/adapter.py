@@ -72,8 +72,7 @@ class RecallParams(Record):
 
 def extension(pi: ExtensionAPI) -> None:
     """Register tools, commands and the index."""
-    for name, kind, default, help in SETTINGS:
-        pi.settings.declare(name, kind, default, help)
+    pi.settings.declare_all(SETTINGS)
     memory = SessionMemory(pi)
     memory.add_tools()
     pi.register_command(

@@ -252,8 +252,7 @@ KEY = "alt+s"
 
 def extension(pi: ExtensionAPI) -> None:
     """Register names, commands, the key, and the role for pictures."""
-    for name, kind, default, help in SETTINGS:
-        pi.settings.declare(name, kind, default, help)
+    pi.settings.declare_all(SETTINGS)
     pi.register_flag("smol", type="string", description="the model for the role smol")
     pi.register_flag("slow", type="string", description="the model for the role slow")
     roles = SessionRoles(pi)

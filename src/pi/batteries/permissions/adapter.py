@@ -59,8 +59,7 @@ MOST_COMPARED = 1_000_000
 
 def extension(pi: ExtensionAPI) -> None:
     """Guard every tool call, in nested sessions, too."""
-    for name, kind, default, help in SETTINGS:
-        pi.settings.declare(name, kind, default, help)
+    pi.settings.declare_all(SETTINGS)
     pi.register_flag(FLAG, type="string", description="off, ask, auto-edit or read-only")
     guard = Guard(pi)
     pi.context.resources.add_kind(KIND, parse_claude_settings, lambda file: file.path)

@@ -1,20 +1,249 @@
-"""Connects plan mode to a session: commands, flags, a key, events."""
+"""Plan mode in a session: commands, flags, a key, events, and the tool that proposes a plan."""
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Annotated, Any
 
+from pi.batteries.plan import texts
+from pi.batteries.plan.guard import PROPOSE
 from pi.batteries.plan.mode import PlanMode
-from pi.batteries.plan.proposals import Proposals, take_over
 from pi.extension import (
     CommandContext,
     ExtensionAPI,
     ExtensionContext,
     MessageEntry,
+    Meta,
+    Option,
+    PiError,
+    Record,
+    Registration,
+    Scope,
     SessionCompactEvent,
+    SessionControl,
     SessionStartEvent,
     SessionTreeEvent,
+    ToolContext,
+    ToolFailed,
+    ToolResult,
+    make_tool,
+    one_line,
 )
+
+APPROVE = "Approve"
+CLEAR = "Approve and clear context"
+COMPACT = "Approve and compact"
+REFINE = "Refine"
+OPTIONS = (
+    Option(label=APPROVE, description="carry out the plan in this conversation"),
+    Option(label=CLEAR, description="in a new session that knows only the plan"),
+    Option(label=COMPACT, description="summarise the conversation first"),
+    Option(label=REFINE, description="say what to change; plan mode stays on"),
+)
+HANDOVER = "plan-handover"
+"""Key of the shared object that takes an approved plan into a new session."""
+HANDOVER_SECONDS = 60.0
+COMPACTION = "The plan below was approved and is carried out next. Keep what it needs.\n\n{plan}"
+_HEADING = re.compile(r"^#+\s+(.*)$", re.MULTILINE)
+_TEXT = re.compile(r"[^\W_]+")
+MAX_SLUG = 60
+
+
+class PlanParams(Record):
+    """Arguments of a proposal."""
+
+    title: Annotated[str, Meta(description="The plan in one line")] = ""
+    plan: Annotated[
+        str, Meta(description="The whole plan as Markdown; empty if the plan file has it")
+    ] = ""
+
+
+class PlanDecision(Record):
+    """What the user wants."""
+
+    choice: str
+    """One of the labels."""
+    feedback: str = ""
+
+
+class Handover:
+    """An approved plan on its way to a new session."""
+
+    def __init__(self) -> None:
+        self.order = ""
+
+    def take(self) -> str:
+        """Return the prompt for the new session, once."""
+        order, self.order = self.order, ""
+        return order
+
+
+class Proposals:
+    """Proposals of one session."""
+
+    def __init__(self, pi: ExtensionAPI, mode: PlanMode, *, approves: bool) -> None:
+        self._pi = pi
+        self._mode = mode
+        self._approves = approves
+        """Whether plans are approved without a question."""
+        self._tool: Registration | None = None
+
+    def declare(self) -> None:
+        """Declare the tool; it stays declared, so that requests stay cacheable."""
+        if self._tool is None:
+            self._tool = self._pi.add_tool(
+                make_tool(
+                    name=PROPOSE,
+                    label="propose plan",
+                    description=texts.DESCRIPTION,
+                    params=PlanParams,
+                    run=self._run,
+                    execution_mode="sequential",
+                    approval="read",
+                )
+            )
+
+    async def _run(self, params: PlanParams, ctx: ToolContext) -> ToolResult:
+        mode = self._mode
+        if not mode.is_on:
+            raise ToolFailed("Plan mode is off: nothing needs to be proposed. Go on with the work.")
+        if params.plan.strip():
+            await mode.write(params.plan)
+        plan = await mode.read()
+        if not plan.strip():
+            raise ToolFailed(
+                f"There is no plan yet: pass it as `plan`, or write it to {mode.file}."
+            )
+        details = {"title": params.title or title_of(plan), "plan": plan, "file": str(mode.file)}
+        ctx.update(ToolResult.of("Waiting for the user's decision.", details=details))
+        if self._approves:
+            decision: PlanDecision | None = PlanDecision(choice=APPROVE)
+        elif not self._pi.context.has_ui:
+            return ToolResult.of(texts.NO_USER.format(file=mode.file), details=details)
+        else:
+            decision = await self.ask(params.title or title_of(plan))
+        if decision is None:
+            return self._result(texts.UNDECIDED, details, "undecided", terminate=True)
+        if decision.choice == REFINE:
+            return self._result(texts.refined(decision.feedback), details, "refine")
+        return await self._approved(decision.choice, plan, details)
+
+    @staticmethod
+    def _result(
+        text: str, details: dict[str, Any], decision: str, *, terminate: bool = False
+    ) -> ToolResult:
+        return ToolResult.of(text, details={**details, "decision": decision}, terminate=terminate)
+
+    async def _approved(self, choice: str, plan: str, details: dict[str, Any]) -> ToolResult:
+        await self._mode.leave(None)
+        if saved := await self._autosave(plan):
+            details = {**details, "saved": saved}
+        if choice == APPROVE:
+            return self._result(texts.APPROVED, details, "approved")
+        how = "in a new session" if choice == CLEAR else "after a compaction"
+        await self.carry_out(choice, plan)
+        return self._result(texts.MOVED.format(how=how), details, "approved", terminate=True)
+
+    # The decision ---------------------------------------------------------------------------------
+
+    async def ask(self, title: str) -> PlanDecision | None:
+        """Ask the user; ``None`` if there is no decision."""
+        ui = self._pi.context.ui
+        question = f"Carry out this plan? {one_line(title)}".rstrip()
+        answer = await ui.select(question, OPTIONS)
+        if answer == REFINE:
+            feedback = await ui.editor("What should change?", style="prompt")
+            if not feedback or not feedback.strip():
+                return None
+            return PlanDecision(choice=REFINE, feedback=feedback.strip())
+        return PlanDecision(choice=answer) if answer in (APPROVE, CLEAR, COMPACT) else None
+
+    async def review(self, plan: str) -> None:
+        """Let the user decide about the plan while the agent is idle."""
+        decision = await self.ask(title_of(plan))
+        if decision is None:
+            return
+        if decision.choice == REFINE:
+            self.declare()
+            await self._mode.enter()
+            await self._pi.send_user_message(
+                f"Change the plan in {self._mode.file} as follows, then propose it again:\n\n"
+                f"{decision.feedback}"
+            )
+            return
+        await self._mode.leave(None)
+        await self._autosave(plan)
+        if decision.choice == APPROVE:
+            await self._pi.send_user_message(texts.order(plan, self._mode.file))
+        else:
+            await self.carry_out(decision.choice, plan)
+
+    # Carrying out ---------------------------------------------------------------------------------
+
+    async def carry_out(self, choice: str, plan: str) -> None:
+        """Begin to carry out the plan as soon as the agent is idle."""
+        order = texts.order(plan, self._mode.file)
+        if choice == COMPACT:
+            self._after_compaction(order, plan)
+        else:
+            handover = await take_over(self._pi)
+            handover.order = order
+            self._pi.when_idle(_in_new_session)
+
+    def _after_compaction(self, order: str, plan: str) -> None:
+        async def begin(result: object) -> None:
+            await self._pi.send_user_message(order)
+
+        async def failed(error: Exception) -> None:
+            message = error.message if isinstance(error, PiError) else str(error)
+            self._pi.context.ui.notify(f"The conversation was not compacted: {message}", "warning")
+            await self._pi.send_user_message(order)
+
+        self._pi.context.compact(
+            COMPACTION.format(plan=plan.strip()), on_complete=begin, on_error=failed
+        )
+
+    async def _autosave(self, plan: str) -> str:
+        """Store an approved plan in the project; returns the path."""
+        get = self._pi.settings.get
+        if not get("plan.autosave"):
+            return ""
+        folder = str(get("plan.autosaveDir")).rstrip("/")
+        path = f"{folder}/{slug(title_of(plan))}.md"
+        try:
+            await self._pi.context.files.write_file(path, plan.encode())
+        except PiError as error:
+            self._pi.warn(f"The plan was not saved to {path}: {error.message}")
+            return ""
+        return path
+
+
+async def _in_new_session(control: SessionControl) -> None:
+    await control.new_session()
+
+
+async def take_over(pi: ExtensionAPI) -> Handover:
+    """Return the object that connects the old session with the new one."""
+
+    async def make(scope: Scope) -> Handover:
+        return Handover()
+
+    # It outlives the old session until the new one has begun.
+    return await pi.shared(HANDOVER, make, linger=HANDOVER_SECONDS)
+
+
+def title_of(plan: str) -> str:
+    """Return the first heading of a plan, or its first line."""
+    heading = _HEADING.search(plan)
+    line = heading[1] if heading else next((ln for ln in plan.splitlines() if ln.strip()), "")
+    return one_line(line.strip())
+
+
+def slug(title: str) -> str:
+    """Return a file name for a title."""
+    words = "-".join(_TEXT.findall(title.lower()))
+    return words[:MAX_SLUG].strip("-") or "plan"
+
 
 SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
     ("plan.enabled", bool, False, "offer plan mode: the key, and the tool from the first request"),
@@ -30,8 +259,7 @@ NO_PLAN = "There is no plan yet. The model writes one in plan mode: /plan TASK"
 
 def extension(pi: ExtensionAPI) -> None:
     """Register commands, flags, the key and the guards."""
-    for name, kind, default, help in SETTINGS:
-        pi.settings.declare(name, kind, default, help)
+    pi.settings.declare_all(SETTINGS)
     pi.register_flag("plan-mode", type="boolean", description="start in plan mode")
     pi.register_flag("plan-yolo", type="boolean", description="plan first, approve by itself")
     pi.register_flag("plan", type="string", description="the model for the role plan")

@@ -180,8 +180,7 @@ VIEWS = "pi.batteries.python_kernel.views"
 
 def extension(pi: ExtensionAPI) -> None:
     """Offer what the settings, ``PI_PY``, ``PI_JS`` or ``--tools`` ask for."""
-    for name, kind, default, help in SETTINGS:
-        pi.settings.declare(name, kind, default, help)
+    pi.settings.declare_all(SETTINGS)
     for tool in DESCRIPTIONS:
         pi.add_view("tool", tool, f"{VIEWS}:draw_call")
         pi.add_view("message", tool, f"{VIEWS}:draw_message")

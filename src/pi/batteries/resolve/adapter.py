@@ -63,8 +63,7 @@ class ResolveParams(Record):
 
 def extension(pi: ExtensionAPI) -> None:
     """Register the tool and the policy."""
-    for name, kind, default, help in SETTINGS:
-        pi.settings.declare(name, kind, default, help)
+    pi.settings.declare_all(SETTINGS)
     resolver = Resolver(pi)
     pi.scope.on_close(pi.pending_actions.add_resolver())
     pi.scope.on_close(pi.pending_actions.on_change(resolver.changed))

@@ -21,8 +21,7 @@ WORDS = ("recover", "status", "list", "prune", "redo")
 
 def extension(pi: ExtensionAPI) -> Recorder:
     """Register the commands; files are followed if ``rewind.enabled`` is set."""
-    for name, kind, default, help in SETTINGS:
-        pi.settings.declare(name, kind, default, help)
+    pi.settings.declare_all(SETTINGS)
     recorder = Recorder(pi, lambda: read_limits(pi))
 
     def session_start(event: SessionStartEvent, ctx: ExtensionContext) -> None:

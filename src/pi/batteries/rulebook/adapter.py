@@ -237,8 +237,7 @@ SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
 
 def extension(pi: ExtensionAPI) -> None:
     """Register the command; the rest follows when the session starts, if the rulebook is on."""
-    for name, kind, default, help in SETTINGS:
-        pi.settings.declare(name, kind, default, help)
+    pi.settings.declare_all(SETTINGS)
     book = Rulebook(pi)
     pi.register_command("rules", book.command, description="show which rules apply, and why")
     pi.on("session_start", book.start)

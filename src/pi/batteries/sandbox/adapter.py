@@ -41,8 +41,7 @@ SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
 
 def extension(pi: ExtensionAPI) -> None:
     """Wrap every program that is started."""
-    for name, kind, default, help in SETTINGS:
-        pi.settings.declare(name, kind, default, help)
+    pi.settings.declare_all(SETTINGS)
     sandbox = Sandbox(pi)
     pi.on("session_start", sandbox.start)
     pi.on("tool_result", sandbox.result)

@@ -45,8 +45,7 @@ SHORTEST_CREDENTIAL = 6
 
 def extension(pi: ExtensionAPI) -> None:
     """Wrap every model call; the secrets are read when the session starts."""
-    for name, kind, default, help in SETTINGS:
-        pi.settings.declare(name, kind, default, help)
+    pi.settings.declare_all(SETTINGS)
     session = SessionSecrets(pi)
     pi.context.resources.add_kind(KIND, _parsed, lambda file: file.path)
     pi.context.resources.add_source(KIND, _find)

@@ -89,8 +89,7 @@ class SshParams(Record):
 
 def extension(pi: ExtensionAPI) -> None:
     """Register the scheme, and the tool once the session knows the hosts."""
-    for name, kind, default, help in SETTINGS:
-        pi.settings.declare(name, kind, default, help)
+    pi.settings.declare_all(SETTINGS)
     remote = RemoteHosts(pi)
     pi.add_doctor_check("ssh", remote.doctor)
 

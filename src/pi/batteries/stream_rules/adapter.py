@@ -49,8 +49,7 @@ _INSTALL = "Install it: pip install 'pi-harness[rules]'."
 
 def extension(pi: ExtensionAPI) -> None:
     """Declare the settings; the rules are loaded when the session starts."""
-    for name, kind, default, help in SETTINGS:
-        pi.settings.declare(name, kind, default, help)
+    pi.settings.declare_all(SETTINGS)
     session = SessionRules(pi)
     pi.provide(SERVICE, session)
     pi.on("session_start", session.start)

@@ -64,8 +64,7 @@ MAX_TOKENS = 200
 
 def extension(pi: ExtensionAPI) -> None:
     """Watch for the first message, if titles are on."""
-    for name, kind, default, help in SETTINGS:
-        pi.settings.declare(name, kind, default, help)
+    pi.settings.declare_all(SETTINGS)
     titles = SessionTitles(pi)
     pi.on("before_agent_start", titles.begun)
 

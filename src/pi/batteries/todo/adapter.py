@@ -88,8 +88,7 @@ class TodoParams(Record):
 
 def extension(pi: ExtensionAPI) -> None:
     """Register the tool, ``/todo`` and the panel."""
-    for name, kind, default, help in SETTINGS:
-        pi.settings.declare(name, kind, default, help)
+    pi.settings.declare_all(SETTINGS)
     todo = SessionTodo(pi)
     pi.add_view("tool", NAME, "pi.batteries.todo.views:todo")
     pi.register_command(

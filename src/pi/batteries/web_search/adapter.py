@@ -58,8 +58,7 @@ class WebSearchParams(Record):
 
 def extension(pi: ExtensionAPI) -> None:
     """Register the tool and the logins."""
-    for name, kind, default, help in SETTINGS:
-        pi.settings.declare(name, kind, default, help)
+    pi.settings.declare_all(SETTINGS)
     for name, key in KEYS.items():
         if key.label:
             pi.auth.add_login(name, label=key.label)

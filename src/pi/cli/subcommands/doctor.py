@@ -311,7 +311,7 @@ def _has_checks(host: Machine, cwd: Path, settings: Settings, *, trusted: bool) 
         return True
     return any(
         candidate.rank != "bundled" or (not candidate.problem and candidate.declared().doctor)
-        for candidate in ExtensionSources(host, ExtensionOptions(), settings).own(cwd)
+        for candidate in ExtensionSources(host, ExtensionOptions()).own(cwd, settings)
     )
 
 

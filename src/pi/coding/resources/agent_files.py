@@ -16,11 +16,12 @@ from msgspec import field
 from pi.base.formats import BadFormat, parse_jsonc, parse_toml, with_line
 from pi.base.records import Record
 from pi.coding.other_agents import (
+    AGENTS,
+    Agent,
     AgentUse,
     Kind,
     project_directories,
     project_paths,
-    user_paths,
 )
 from pi.coding.resources.prompts import PromptTemplate, named_command
 from pi.coding.resources.sources import (
@@ -97,9 +98,17 @@ class AgentFiles:
             for agent, directory, path in project_paths(self._cwd, self._home, self.use, *kinds):
                 if directory in trusted and path_exists(path):
                     yield AgentPath(agent=agent, path=path, scope="project")
-        for agent, path in user_paths(self._home, self.use, *kinds):
-            if path_exists(path):
-                yield AgentPath(agent=agent, path=path, scope="user")
+        for accepted in self._accepted:
+            for path in (
+                self._home / name for kind in kinds for name in accepted.user.get(kind, ())
+            ):
+                if path_exists(path):
+                    yield AgentPath(agent=accepted.name, path=path, scope="user")
+
+    @cached_property
+    def _accepted(self) -> tuple[Agent, ...]:
+        """The agents whose files in the home directory are used."""
+        return tuple(agent for agent in AGENTS.values() if self.use.of_user(agent.name))
 
     def places(self, kind: Kind) -> Iterator[Place]:
         """Yield the folders of skills or commands, then those of plugins."""

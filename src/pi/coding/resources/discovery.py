@@ -256,6 +256,7 @@ class ResourceSearch(Record):
 def discover(options: ResourceOptions, where: ResourceSearch) -> Resources:
     """Search all places. Only trusted files are opened."""
     warnings: list[str] = []
+    directories = where.directories
     agents = AgentFiles(where.cwd, where.home, where.use, where.trusts, warnings.append)
     context = ContextFiles()
     if options.context_files:
@@ -271,7 +272,7 @@ def discover(options: ResourceOptions, where: ResourceSearch) -> Resources:
     prompt_files = find_prompt_files(
         where.cwd,
         where.agent_dir,
-        trusted=where.directories,
+        trusted=directories,
         system=options.system_prompt,
         append=options.append_system_prompt,
         warn=warnings.append,
@@ -281,21 +282,28 @@ def discover(options: ResourceOptions, where: ResourceSearch) -> Resources:
         prompt_files=replace(prompt_files, append=provided.append_prompt or prompt_files.append),
         skills=(
             *(FoundSkill(skill=skill, source=INLINE) for skill in provided.skills),
-            *_admitted_skills(options, where, agents, warnings.append),
+            *_admitted_skills(options, where, directories, agents, warnings.append),
         ),
-        prompts=provided.prompts + _admitted_prompts(options, where, agents, warnings.append),
+        prompts=(
+            *provided.prompts,
+            *_admitted_prompts(options, where, directories, agents, warnings.append),
+        ),
         variables=agents.variables(),
         warnings=tuple(warnings),
     )
 
 
 def _admitted_skills(
-    options: ResourceOptions, where: ResourceSearch, agents: AgentFiles, warn: Warn
+    options: ResourceOptions,
+    where: ResourceSearch,
+    directories: Sequence[Path],
+    agents: AgentFiles,
+    warn: Warn,
 ) -> tuple[FoundSkill, ...]:
     selections = _selections(where, "skills")
     places = [
         *named_places(options.skill_paths, where.cwd),
-        *(_skill_places(where, selections, agents) if options.skills else ()),
+        *(_skill_places(where, directories, selections, agents) if options.skills else ()),
     ]
     found = find_skills(_existing(places, "Skill", warn), warn, partial(_admits, selections))
     admits = where.names.admits
@@ -303,27 +311,34 @@ def _admitted_skills(
 
 
 def _admitted_prompts(
-    options: ResourceOptions, where: ResourceSearch, agents: AgentFiles, warn: Warn
+    options: ResourceOptions,
+    where: ResourceSearch,
+    directories: Sequence[Path],
+    agents: AgentFiles,
+    warn: Warn,
 ) -> tuple[PromptTemplate, ...]:
     selections = _selections(where, "prompts")
     places = [
         *named_places(options.prompt_paths, where.cwd),
-        *(_prompt_places(where, selections) if options.prompts else ()),
+        *(_prompt_places(where, directories, selections) if options.prompts else ()),
     ]
     there = _existing(places, "Prompt template", warn)
     admits = partial(_admits, selections)
     found = find_prompts(there, warn, admits)
     if not options.prompts:
         return found
-    found += find_commands(_command_places(where, agents), warn, found, admits)
+    found += find_commands(_command_places(where, directories, agents), warn, found, admits)
     names = {each.name for each in found}
     return found + tuple(each for each in agents.settings.commands if each.name not in names)
 
 
 def _skill_places(
-    where: ResourceSearch, selections: Sequence[Selection], agents: AgentFiles
+    where: ResourceSearch,
+    directories: Sequence[Path],
+    selections: Sequence[Selection],
+    agents: AgentFiles,
 ) -> Iterator[Place]:
-    for directory in where.directories:
+    for directory in directories:
         yield Place(path=directory / ".pi" / "skills", scope="project")
     if where.use.in_project(SHARED):
         for directory in _up_to_repository(where.cwd):
@@ -337,15 +352,19 @@ def _skill_places(
     yield from (place for place in agents.places("skills") if place.source != SHARED)
 
 
-def _command_places(where: ResourceSearch, agents: AgentFiles) -> Iterator[Place]:
-    for directory in where.directories:
+def _command_places(
+    where: ResourceSearch, directories: Sequence[Path], agents: AgentFiles
+) -> Iterator[Place]:
+    for directory in directories:
         yield Place(path=directory / ".pi" / "commands", scope="project")
     yield Place(path=where.agent_dir / "commands")
     yield from agents.places("commands")
 
 
-def _prompt_places(where: ResourceSearch, selections: Sequence[Selection]) -> Iterator[Place]:
-    for directory in where.directories:
+def _prompt_places(
+    where: ResourceSearch, directories: Sequence[Path], selections: Sequence[Selection]
+) -> Iterator[Place]:
+    for directory in directories:
         yield Place(path=directory / ".pi" / "prompts", scope="project")
     yield Place(path=where.agent_dir / "prompts")
     yield from _listed(selections)

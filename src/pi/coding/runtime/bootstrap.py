@@ -26,7 +26,6 @@ from pi.coding.runtime.secrets import KnownSecrets
 from pi.coding.runtime.session_places import listed_session_dir, location_for
 from pi.coding.runtime.workspace import (
     Workspace,
-    config_files,
     open_workspace,
     own_settings,
     skipped_files,
@@ -87,8 +86,8 @@ class Bootstrap:
     async def run(self) -> None:
         """Run all steps: trust, settings, log, extensions, models."""
         self._opened.push_async_callback(self.hosting.close)
-        await self.hosting.load_own(self._cwd)
         settings = self.overrides.settings or own_settings(self.machine, self.options)
+        await self.hosting.load_own(self._cwd, settings)
         await self._offer_agents(settings)
         trust = await self.decide_trust(self._cwd, settings)
         self.workspace = await self.open_workspace(self._cwd, trust, settings=settings)
@@ -192,6 +191,9 @@ class Bootstrap:
         To be called when the session is shown: earlier reports are cleared with the old screen.
         """
         here = self._here
+        is_decided_here = self.overrides.trust is None  # not for the directory of a parent session
+        if is_decided_here and here.trust.source == "nothing to trust":
+            return  # it was decided just now, by looking for the same files
         skipped = skipped_files(here, self.options)
         new = [str(path) for path in skipped if path not in self._skipped]
         self._skipped = skipped
@@ -236,16 +238,10 @@ class Bootstrap:
         return self.workspace if self._live is None else self._live.workspace
 
     def _new_hosting(self) -> ExtensionHosting:
-        sources = ExtensionSources(
-            self.machine,
-            self.options.extensions,
-            self.overrides.settings,
-            config_files(self.machine, self.options.config_files),
-        )
         hosting = ExtensionHosting(
             self.contributions,
             self._new_host,
-            sources,
+            ExtensionSources(self.machine, self.options.extensions),
             self.bus,
             self.options,
             mode=self.overrides.mode,

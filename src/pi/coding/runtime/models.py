@@ -20,7 +20,7 @@ from pi.ai.models.custom import CustomModels, read_custom_models
 from pi.ai.models.model import Model
 from pi.ai.plan_limits import plan_limits
 from pi.ai.providers.rows import BUILT_IN
-from pi.ai.request import OnResponse, StreamOptions
+from pi.ai.request import OnResponse, StreamOptions, Transport
 from pi.ai.stream import EventStream
 from pi.ai.transcript import conversation
 from pi.base.errors import PiError
@@ -90,6 +90,15 @@ def _read(machine: Machine, content: bytes | None) -> CustomModels:
 
 
 BLOCKED = "(image omitted: the setting images.blockImages blocks images)"
+
+
+TRANSPORTS: dict[str, Transport] = {
+    "auto": "auto",
+    "sse": "sse",
+    "websocket": "websocket",
+    "websocket-cached": "websocket",
+}
+"""By the value of the setting."""
 
 
 class ProviderRetry(Record):
@@ -162,17 +171,27 @@ class ModelClient:
         return replace(context, messages=tuple(shown))
 
     def _request_options(self, model: Model, options: StreamOptions) -> StreamOptions:
-        usual = self.options()
+        """Return ``options`` with what all requests of the session share."""
+        settings, session = self._settings(), self._core
+        values = settings.values
+        provider = settings.section(("retry", "provider"), ProviderRetry)
+        timeout = (
+            values.http_idle_timeout_ms if provider.timeout_ms is None else provider.timeout_ms
+        )
+        long_cache = self._machine.environ.get("PI_CACHE_RETENTION") == "long"
         return replace(
             options,
-            thinking_budgets=options.thinking_budgets or usual.thinking_budgets,
-            transport=usual.transport if options.transport == "auto" else options.transport,
-            timeout_ms=usual.timeout_ms if options.timeout_ms is None else options.timeout_ms,
-            websocket_connect_timeout_ms=usual.websocket_connect_timeout_ms,
-            max_retries=options.max_retries or usual.max_retries,
-            max_retry_delay_ms=usual.max_retry_delay_ms,
-            cache_retention=usual.cache_retention,
-            session_id=options.session_id or usual.session_id,
+            thinking_budgets=options.thinking_budgets
+            or msgspec.structs.asdict(values.thinking_budgets),
+            transport=TRANSPORTS[values.transport]
+            if options.transport == "auto"
+            else options.transport,
+            timeout_ms=timeout if options.timeout_ms is None else options.timeout_ms,
+            websocket_connect_timeout_ms=values.websocket_connect_timeout_ms,
+            max_retries=options.max_retries or provider.max_retries,
+            max_retry_delay_ms=provider.max_retry_delay_ms,
+            cache_retention="long" if long_cache else "short",
+            session_id=options.session_id or (session.log.header.id if session else None),
             api_key=options.api_key or self._key_for(model),
             on_response=self._noting_limits(options.on_response),
         )
@@ -192,33 +211,6 @@ class ModelClient:
         found = plan_limits(headers, now=self._machine.clock.now_ms() / 1000)
         if found and self._core is not None:
             self._core.plan_limits[model.provider] = found
-
-    def options(self) -> StreamOptions:
-        """Options that all requests of the session share."""
-        settings = self._settings()
-        values = settings.values
-        provider = settings.section(("retry", "provider"), ProviderRetry)
-        long_cache = self._machine.environ.get("PI_CACHE_RETENTION") == "long"
-        budgets = values.thinking_budgets
-        return StreamOptions(
-            thinking_budgets={
-                "minimal": budgets.minimal,
-                "low": budgets.low,
-                "medium": budgets.medium,
-                "high": budgets.high,
-            },
-            transport="websocket"
-            if values.transport.startswith("websocket")
-            else ("sse" if values.transport == "sse" else "auto"),
-            timeout_ms=(
-                values.http_idle_timeout_ms if provider.timeout_ms is None else provider.timeout_ms
-            ),
-            websocket_connect_timeout_ms=values.websocket_connect_timeout_ms,
-            max_retries=provider.max_retries,
-            max_retry_delay_ms=provider.max_retry_delay_ms,
-            cache_retention="long" if long_cache else "short",
-            session_id=self._core.log.header.id if self._core else None,
-        )
 
     async def close(self) -> None:
         """Close connections, if this object owns them."""

@@ -7,7 +7,7 @@ JSON form, with the order of its keys, is the one of session files and of RPC.
 # Without `from __future__ import annotations`: every session decodes these records, and msgspec
 # has to compile each annotation that is a string.
 
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 from msgspec import UNSET, UnsetType, field
 
@@ -231,6 +231,9 @@ KnownEntry: TypeAlias = (
     | Custom
     | CustomMessageEntry
 )
+
+ENTRY_KINDS = {str(kind.__struct_config__.tag): kind for kind in get_args(KnownEntry)}
+"""By the value of ``type``."""
 
 Entry: TypeAlias = KnownEntry | UnknownEntry
 """One node of a session's tree."""

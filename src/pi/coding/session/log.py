@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
+import msgspec
 from msgspec import UNSET
 
 from pi.ai.messages import Json, SystemMessage
 from pi.base.clock import IdFactory
 from pi.base.json_lines import encode_line
-from pi.base.records import Record, replace
+from pi.base.records import UNREADABLE, Record, replace
 from pi.coding.session.entries import (
+    ENTRY_KINDS,
     HAND_OFF,
     CustomMessage,
     CustomMessageEntry,
@@ -26,9 +29,10 @@ from pi.coding.session.entries import (
     MessageEntry,
     SessionHeader,
     SessionInfo,
+    UnknownEntry,
 )
 from pi.coding.session.errors import EntryNotFound, SessionProblem
-from pi.coding.session.reading import Outline, SessionFile, decode_entry, read_object, read_outline
+from pi.coding.session.reading import Outline, SessionFile, read_object, read_outline
 from pi.coding.session.writing import SessionWriter, clean_name
 
 _NONE = -1
@@ -343,3 +347,52 @@ def _with_clean_names(draft: KnownEntry) -> KnownEntry:
             return replace(draft, label=clean_name(label) or UNSET)
         case _:
             return draft
+
+
+# Entries are decoded on access: a long session is opened without decoding them.
+
+
+@cache
+def _entry_decoder(type: str) -> msgspec.json.Decoder[KnownEntry]:
+    """Created on first use: all decoders together are slow to build, and few are needed early."""
+    return msgspec.json.Decoder(ENTRY_KINDS[type])
+
+
+def decode_entry(line: bytes, known: Outline) -> Entry:
+    """Decode a whole entry; ``UnknownEntry`` if its kind or shape is unknown."""
+    try:
+        return _entry_decoder(known.type).decode(line)
+    except (KeyError, *UNREADABLE):  # of an unknown kind or shape
+        data = read_object(line)
+    if data is None:
+        data = msgspec.to_builtins(known)
+    try:
+        entry: KnownEntry = msgspec.convert(_without_nulls(data), KnownEntry, strict=False)
+        return entry
+    except msgspec.ValidationError:
+        return UnknownEntry(
+            data=data, id=known.id, parent_id=known.parent_id, timestamp=_time(data)
+        )
+
+
+def _time(data: Json) -> str:
+    timestamp = data.get("timestamp")
+    return timestamp if isinstance(timestamp, str) else ""
+
+
+def _without_nulls(data: Json) -> Json:
+    """Return ``data`` without null fields: some writers write null for absent or NaN.
+
+    Only known fields: null is meaningful in tool arguments and sections. Null content becomes
+    empty, because messages without the field are invalid.
+    """
+    kept = {
+        key: _without_nulls(value)
+        if isinstance(value, dict) and key in ("message", "usage", "cost")
+        else value
+        for key, value in data.items()
+        if value is not None or key == "replacement"
+    }
+    if data.get("content", ...) is None and ("role" in data or "customType" in data):
+        kept["content"] = []
+    return kept

@@ -1,6 +1,6 @@
 """Parses session files: header, entries, outlines; migrates old versions.
 
-Opening a file reads every line but decodes only its outline; the whole entry is decoded on access.
+Opening a file reads every line but decodes only its outline; the log decodes an entry on access.
 The line itself is kept, so that unknown fields are not lost.
 """
 
@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Container, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, get_args
+from typing import BinaryIO, NamedTuple
 
 import msgspec
 from msgspec import UNSET
@@ -21,12 +21,10 @@ from pi.base.files import FileAccessError, is_special_file, open_regular
 from pi.base.json_lines import BadLine, decode_line, encode_line
 from pi.base.records import UNREADABLE, Record
 from pi.coding.session.entries import (
+    ENTRY_KINDS,
     SESSION_VERSION,
     CustomMessageEntry,
-    Entry,
-    KnownEntry,
     SessionHeader,
-    UnknownEntry,
 )
 from pi.coding.session.errors import NotASession
 
@@ -115,18 +113,11 @@ _READ_AHEAD = 1 << 18
 _END_BYTES = 4096
 """Part of a line over the limit in which its id is searched, at either end."""
 _OUTLINES = msgspec.json.Decoder(Outline)
-_KINDS = {str(kind.__struct_config__.tag): kind for kind in get_args(KnownEntry)}
-
-
-@cache
-def _entry_decoder(type: str) -> msgspec.json.Decoder[KnownEntry]:
-    """Created on first use: all decoders together are slow to build, and few are needed early."""
-    return msgspec.json.Decoder(_KINDS[type])
 
 
 @cache
 def _entry_start() -> re.Pattern[bytes]:
-    return re.compile(rf'{{"type":"(?:{"|".join(_KINDS)})","(?:id|customType)":'.encode())
+    return re.compile(rf'{{"type":"(?:{"|".join(ENTRY_KINDS)})","(?:id|customType)":'.encode())
 
 
 class LongLine(NamedTuple):
@@ -244,23 +235,6 @@ def read_outline(line: bytes) -> Outline | None:
     return found[0] if found else None
 
 
-def decode_entry(line: bytes, known: Outline) -> Entry:
-    """Decode a whole entry; ``UnknownEntry`` if its kind or shape is unknown."""
-    try:
-        return _entry_decoder(known.type).decode(line)
-    except (KeyError, *UNREADABLE):  # of an unknown kind or shape
-        data = read_object(line)
-    if data is None:
-        data = msgspec.to_builtins(known)
-    try:
-        entry: KnownEntry = msgspec.convert(_without_nulls(data), KnownEntry, strict=False)
-        return entry
-    except msgspec.ValidationError:
-        return UnknownEntry(
-            data=data, id=known.id, parent_id=known.parent_id, timestamp=_time(data)
-        )
-
-
 def read_object(line: bytes) -> Json | None:
     """Return the JSON object in a line, or ``None``. Invalid UTF-8 is read as U+FFFD."""
     value = _read(line)
@@ -358,26 +332,3 @@ def _migrated(lines: Sequence[bytes], at: int, new_id: NewId) -> tuple[list[byte
         if new != old:
             migrated[place] = encode_line(new)
     return migrated, renewed[0]
-
-
-def _time(data: Json) -> str:
-    timestamp = data.get("timestamp")
-    return timestamp if isinstance(timestamp, str) else ""
-
-
-def _without_nulls(data: Json) -> Json:
-    """Return ``data`` without null fields: some writers write null for absent or NaN.
-
-    Only known fields: null is meaningful in tool arguments and sections. Null content becomes
-    empty, because messages without the field are invalid.
-    """
-    kept = {
-        key: _without_nulls(value)
-        if isinstance(value, dict) and key in ("message", "usage", "cost")
-        else value
-        for key, value in data.items()
-        if value is not None or key == "replacement"
-    }
-    if data.get("content", ...) is None and ("role" in data or "customType" in data):
-        kept["content"] = []
-    return kept

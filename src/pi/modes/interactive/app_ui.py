@@ -20,7 +20,7 @@ from pi.modes.interactive.layout import AppLayout
 from pi.modes.interactive.status.activity import Activity
 from pi.modes.interactive.transcript.notices import DividerBlock
 from pi.modes.interactive.transcript.view import TranscriptView
-from pi.modes.interactive.ui import Build, Level, OverlayShown, T
+from pi.modes.interactive.ui import Build, Level, OverlayShown, T, report_errors
 from pi.tui.component import Component
 from pi.tui.desktop import Clipboard
 from pi.tui.display import NewPage
@@ -241,25 +241,22 @@ class AppUi:
     async def open_external_editor(self, text: str, *, suffix: str = ".md") -> str | None:
         """Edits a text in the user's external editor."""
         port, host = self._opened()
-        try:
+        edited: str | None = None
+        with report_errors(self):
             command = editor_command(
                 port.settings.values.external_editor, host.environ, self._system
             )
-        except PiError as error:
-            self.notify(error.explain(), "error")
-            return None
-        tui = self._frame.tui
-        tui.stop(for_now=True)
-        try:
-            variables = environment_of_programs(host, port.settings)
-            return await edit_text(text, command, suffix=suffix, cwd=self._cwd(), env=variables)
-        except PiError as error:
-            self.notify(error.explain(), "error")
-            return None
-        finally:
-            tui.display.resume(tui.terminal.size)
-            tui.request_render(clear_scrollback=True)  # the previous text stays
-            tui.start()
+            tui = self._frame.tui
+            tui.stop(for_now=True)
+            try:
+                variables = environment_of_programs(host, port.settings)
+                cwd = self._cwd()
+                edited = await edit_text(text, command, suffix=suffix, cwd=cwd, env=variables)
+            finally:
+                tui.display.resume(tui.terminal.size)
+                tui.request_render(clear_scrollback=True)  # the previous text stays
+                tui.start()
+        return edited
 
     def _opened(self) -> tuple[SessionPort, Machine]:
         if self._session is None:

@@ -50,6 +50,8 @@ class DialogSlot:
         self._resting_rows = 0
         """Height of the resident when it was last drawn."""
         self._width = self._rows = 0
+        self.transient_rows = 0
+        """How many rows disappear when the dialogs close, or of the resident itself."""
 
     @property
     def is_taken(self) -> bool:
@@ -61,14 +63,6 @@ class DialogSlot:
         """The visible component."""
         return (self._guests[-1] if self._guests else self._resident,)
 
-    @property
-    def transient_rows(self) -> int:
-        """How many rows disappear when the dialogs close, or of the resident itself."""
-        if self.is_taken:
-            return max(self._rows - self._resting_rows, 0)
-        rows: int = getattr(self._resident, "transient_rows", 0)
-        return rows
-
     def areas_at(self, row: int) -> list[Area]:
         """The area of the visible component."""
         (shown,) = self.children
@@ -79,7 +73,10 @@ class DialogSlot:
         (shown,) = self.children
         rows = shown.render(width)
         self._width, self._rows = width, len(rows)
-        if not self.is_taken:
+        if self.is_taken:
+            self.transient_rows = max(self._rows - self._resting_rows, 0)
+        else:
+            self.transient_rows = getattr(self._resident, "transient_rows", 0)
             self._resting_rows = self._rows - self.transient_rows
         return rows
 

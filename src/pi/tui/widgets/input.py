@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pi.base.terminal_text import one_line, sanitise_keeping_style
-from pi.tui.component import CURSOR_MARKER, CachedWidget
+from pi.tui.component import CURSOR_MARKER
+from pi.tui.containers import CachedWidget
 from pi.tui.input.decoder import PASTE_END, PASTE_START
 from pi.tui.input.keymap import Keymap
 from pi.tui.input.keys import printable_text

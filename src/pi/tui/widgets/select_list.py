@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from pi.base.records import Record, replace
 from pi.base.terminal_text import one_line
-from pi.tui.component import CachedWidget
+from pi.tui.containers import CachedWidget
 from pi.tui.input.keymap import Keymap
 from pi.tui.style import Paint, unpainted
 from pi.tui.text.width import truncate_to_width, visible_width

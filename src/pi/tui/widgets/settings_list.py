@@ -8,7 +8,8 @@ from typing import TypeAlias
 from pi.base.fuzzy import rank
 from pi.base.records import Record, replace
 from pi.base.terminal_text import one_line
-from pi.tui.component import CachedWidget, Component, Focusable, Interactive
+from pi.tui.component import Component, Focusable, Interactive
+from pi.tui.containers import CachedWidget
 from pi.tui.input.keymap import Keymap
 from pi.tui.input.keys import matches_key
 from pi.tui.style import Paint, unpainted

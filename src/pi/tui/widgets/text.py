@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pi.base.records import replace
 from pi.base.terminal_text import sanitise_keeping_style
-from pi.tui.component import Area, CachedWidget, Component
-from pi.tui.containers import Container
+from pi.tui.component import Area, Component
+from pi.tui.containers import CachedWidget, Container
 from pi.tui.style import Paint
 from pi.tui.text.width import inner_width, padded, truncate_to_width
 from pi.tui.text.wrap import wrap_text

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pi.base.errors import PiError
-from pi.modes.interactive.extensions.dialogs import overlay_placement
+from pi.modes.interactive.extensions.ui import overlay_placement
 from pi.tui.overlays import Margin, OverlayOptions
 from tests.modes.interactive.extensions.layouts import Line, new_frame, new_ui
 from tests.modes.interactive.fake_screen import FakeScreen

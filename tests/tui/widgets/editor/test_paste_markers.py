@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.tui.widgets.editor.document import PasteMarkers
+from pi.tui.widgets.editor.buffer import PasteMarkers
 
 ELEVEN_LINES = "\n".join("abcdefghijk")
 

@@ -261,15 +261,20 @@ class ChatDecoder:
         self._thinking: bool | None = None
         """Whether the current block is thinking; ``None`` before the first."""
         self._thought: ThinkingBlock | None = None
+        self._plain: list[str] = []
+        """Text of the last events, which contained nothing else."""
         self._decode: Callable[[bytes], Chunk | None] = decode_first
         self._reason: str | None = None
 
     def feed(self, events: Iterable[ServerEvent]) -> None:
         """Decode events up to the last one of the response."""
-        for name, data in events:
-            self._take_event(name, data)
-            if self.finished:
-                return
+        try:
+            for name, data in events:
+                self._take_event(name, data)
+                if self.finished:
+                    return
+        finally:  # also before an error: what arrived stays
+            self._add_plain()
 
     def end(self) -> None:
         """The body ended without ``[DONE]``."""
@@ -308,32 +313,41 @@ class ChatDecoder:
         return decode_lenient(data)
 
     def _delta(self, delta: Delta) -> None:
-        # Most events are some text and nothing else: they pass here with the fewest steps.
-        if (
+        content = delta.content
+        is_thinking = (
             delta.reasoning_content
             or delta.reasoning
             or delta.reasoning_text
             or delta.reasoning_details
             or delta.reasoning_opaque
+        )
+        # Most events are some text and nothing else: they pass here with the fewest steps.
+        if (
+            self._tags.plain
+            and self._thinking is False
+            and type(content) is str
+            and "<" not in content
+            and not is_thinking
+            and not delta.tool_calls
+            and not delta.refusal
         ):
+            self._plain.append(content)
+            return
+        self._add_plain()
+        if is_thinking:
             text, field = thinking_delta(delta, self._details)
             if text:
                 self._think(text).signature = field
-        content = delta.content
         if content:
-            tags = self._tags
-            if (
-                tags.plain
-                and self._thinking is False
-                and type(content) is str
-                and "<" not in content
-            ):
-                tags.unread.append(content)
-                self._builder.text(self._block, content)
-            else:
-                self._visible(content)
+            self._visible(content)
         if delta.tool_calls or delta.refusal:
             self._act(delta)
+
+    def _add_plain(self) -> None:
+        if self._plain:
+            self._tags.unread += self._plain
+            self._builder.texts(self._block, self._plain)
+            self._plain = []
 
     def _act(self, delta: Delta) -> None:
         if delta.refusal:
@@ -418,6 +432,7 @@ class ChatDecoder:
 
     def _flush(self) -> None:
         """Complete what was held back for events that will not come."""
+        self._add_plain()
         self._add_pieces(self._tags.rest())
         self._calls.finish()
         if (proof := self._details.proof) is not None:

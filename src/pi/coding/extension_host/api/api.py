@@ -289,7 +289,8 @@ class ExtensionAPI:
     def register_flag(self, name: str, **how: Unpack[FlagOptions]) -> Registration:
         """Add the command-line option ``--name``."""
         check_options("pi.register_flag", how, FlagOptions)
-        return loaded_extension.add_flag(self._instance, checked_flag(name, how))
+        flags = self._instance.state.registries.flags
+        return self._instance.add_name(flags, name, checked_flag(name, how))
 
     def flag(self, name: str, **how: Unpack[FlagOptions]) -> Callable[[], FlagValue]:
         """Call ``register_flag`` and return a function that reads the value."""

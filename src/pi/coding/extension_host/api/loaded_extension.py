@@ -27,7 +27,6 @@ from pi.coding.extension_host.contributions.commands import (
     check_prefix,
 )
 from pi.coding.extension_host.contributions.flags import (
-    ExtensionFlag,
     FlagValue,
     flag_value,
 )
@@ -77,6 +76,8 @@ class LoadedExtension:
         self.state = state
         self._renewed = renewed
         self.scope = Scope(state.clock, name=owner.name, report=partial(state.failed, owner))
+        self.keep = self.scope.register
+        """Makes a registration that is removed with the extension."""
 
     @cached_property
     def link(self) -> SessionLink:
@@ -130,9 +131,9 @@ class LoadedExtension:
         """Register a value under a name; only one value per name applies."""
         return self.keep(names.add(name, value, self.owner))
 
-    def keep(self, end: Callable[[], None]) -> Registration:
-        """A registration that is removed with the extension."""
-        return self.scope.register(end)
+    def add_names(self, names: NamedRegistry[T], values: Mapping[str, T]) -> Registration:
+        """Register several values by name, which are removed together."""
+        return self.keep(names.add_all(values, self.owner))
 
 
 def add_handler(instance: LoadedExtension, event: str, handler: Handler, at: At) -> Registration:
@@ -276,11 +277,6 @@ def add_provider(
     stored = AuthStorage(state.agent_dir / "auth.json").peek
     made = provider_from(provider, config, state.environ, stored)
     return instance.keep(state.providers.add(made, instance.owner))
-
-
-def add_flag(instance: LoadedExtension, flag: ExtensionFlag) -> Registration:
-    """Add a command-line option that was checked."""
-    return instance.add_name(instance.state.registries.flags, flag.name, flag)
 
 
 def get_flag(instance: LoadedExtension, name: str) -> FlagValue:

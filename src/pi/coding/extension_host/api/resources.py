@@ -71,6 +71,7 @@ class ExtensionResources:
         failed: ReportHandlerFailure,
     ) -> None:
         self._link = link
+        self._keep = link.scope.register
         self._registries = registries
         self._owner = owner
         self._failed = failed
@@ -114,6 +115,3 @@ class ExtensionResources:
 
     def _warn(self, text: str) -> None:
         self._failed(self._owner, "resources", ExtensionError(text))
-
-    def _keep(self, end: Callable[[], None]) -> Registration:
-        return self._link.scope.register(end)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar, Unpack
 
@@ -192,6 +192,11 @@ class ExtensionSettings:
     def declare(self, key: str, kind: type[T], default: T, help: str = "") -> None:
         """Declare the setting ``key``, dotted as in the file."""
         self._declared[key] = (kind, default, help)
+
+    def declare_all(self, rows: Iterable[tuple[str, Any, Any, str]]) -> None:
+        """Declare several settings: key, type, default and help of each."""
+        for key, kind, default, help in rows:
+            self.declare(key, kind, default, help)
 
     def get(self, key: str, *, with_project: bool = True) -> Any:
         """The value; the default if it is missing or of another type than declared.

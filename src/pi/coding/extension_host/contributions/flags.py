@@ -56,6 +56,11 @@ def checked_flag(name: str, declared: Mapping[str, Any]) -> ExtensionFlag:
     return check_flag(declared_flag(name, declared))
 
 
+def checked_flags(declared: Mapping[str, Mapping[str, Any]]) -> dict[str, ExtensionFlag]:
+    """The options of a manifest by name. Raises ``ExtensionError`` if one is invalid."""
+    return {name: checked_flag(name, each) for name, each in declared.items()}
+
+
 def declared_flag(name: str, declared: Mapping[str, Any]) -> ExtensionFlag:
     """An option as declared in a manifest."""
     return ExtensionFlag(

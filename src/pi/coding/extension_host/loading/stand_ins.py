@@ -11,7 +11,7 @@ from pi.base.records import replace
 from pi.base.tasks import maybe_await
 from pi.coding.extension_host.api import loaded_extension
 from pi.coding.extension_host.api.loaded_extension import LoadedExtension
-from pi.coding.extension_host.contributions.flags import checked_flag
+from pi.coding.extension_host.contributions.flags import checked_flags
 from pi.coding.extension_host.contributions.references import (
     Reference,
     Resource,
@@ -41,10 +41,10 @@ def add_stand_ins(
     Stand-ins have no context: the extension gets its own when it is loaded. Only views are used
     without loading it, unless ``has_views`` is False: an extra is missing.
     """
-    for name, view in manifest.views.items() if has_views else ():
-        instance.add_name(instance.state.registries.views, name, view)
-    for name, flag in manifest.flags.items():
-        loaded_extension.add_flag(instance, checked_flag(name, flag))
+    if manifest.views and has_views:
+        instance.add_names(instance.state.registries.views, manifest.views)
+    if manifest.flags:
+        instance.add_names(instance.state.registries.flags, checked_flags(manifest.flags))
     names = manifest.stand_ins()
     for name, declared in manifest.tools.items():
         _tool(instance, name, declared, activate)

@@ -200,9 +200,9 @@ class ExtensionHosting:
 
     # Loading --------------------------------------------------------------------------------------
 
-    async def load_own(self, cwd: Path) -> None:
+    async def load_own(self, cwd: Path, settings: Settings) -> None:
         """Load extensions that need no trust."""
-        await self._load(self.sources.own(cwd))
+        await self._load(self.sources.own(cwd, settings))
 
     async def load_project(self, workspace: Workspace) -> None:
         """Load the extensions of packages and of a trusted project."""
@@ -213,9 +213,10 @@ class ExtensionHosting:
         """Load all extensions of the current session."""
         self.dormant.forget()
         self.theme_paths = ()
-        await self.load_own(self._core.workspace.cwd)
-        await self.load_project(self._core.workspace)
-        await self.load_triggered(self._core.workspace, self._core.log)
+        workspace = self._core.workspace
+        await self.load_own(workspace.cwd, workspace.settings)
+        await self.load_project(workspace)
+        await self.load_triggered(workspace, self._core.log)
 
     async def _load(self, candidates: Iterable[Candidate]) -> None:
         found = read_manifests(candidates)
@@ -226,5 +227,6 @@ class ExtensionHosting:
         """Forget imported modules, so that a reload imports them again."""
         from pi.coding.extension_host.loading.loader import forget_candidates
 
-        forget_candidates(self.sources.own(self._core.workspace.cwd))
-        forget_candidates(self.sources.of_workspace(self._core.workspace))
+        workspace = self._core.workspace
+        forget_candidates(self.sources.own(workspace.cwd, workspace.settings))
+        forget_candidates(self.sources.of_workspace(workspace))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,7 @@ from pi.coding.resources.sources import Place, entries_of, is_file, is_folder, r
 from pi.coding.runtime.agent_offer import switched_off
 from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.workspace import Workspace
-from pi.coding.settings.settings import ConfigFile, Settings, SettingsFile, nested
+from pi.coding.settings.settings import Settings, nested
 
 if TYPE_CHECKING:
     from pi.coding.bus import Rank
@@ -47,26 +47,26 @@ class ExtensionSources:
         self,
         machine: Machine,
         options: finding.ExtensionOptions,
-        settings: Settings | None,
-        overlays: Sequence[ConfigFile] = (),
     ) -> None:
         self._machine = machine
         self._options = options
-        self._settings = settings
-        self._overlays = overlays
         self.flags = options.flags
         """Command line options that no built-in option matches."""
         self.foreign: list[str] = []
         """Files that need the original pi."""
         self._reported = False
 
-    def own(self, cwd: Path) -> Iterator[Candidate]:
-        """Yield extensions that need no trust: installed, the user's, and of the command line."""
+    def own(self, cwd: Path, settings: Settings) -> Iterator[Candidate]:
+        """Yield extensions that need no trust: installed, the user's, and of the command line.
+
+        ``settings`` are read without those of a project.
+        """
         report = self._warn
         if self._options.discover:
             yield from installed(self._machine.agent_dir, self._machine.import_path)
             folder = Place(path=self._machine.agent_dir / "extensions")
-            listed = Selection.of(self._listed(), self._machine.agent_dir)
+            raw = settings.layer("user", ("extensions",))
+            listed = Selection.of(_texts(raw), self._machine.agent_dir)
             yield from self._taken(
                 finding.find_candidates((folder, *listed.places("user")), "user", report, listed)
             )
@@ -189,14 +189,6 @@ class ExtensionSources:
     def _note_foreign(self, paths: Iterable[str]) -> None:
         self.foreign += [path for path in paths if path not in self.foreign]
 
-    def _listed(self) -> list[str]:
-        if self._settings is not None:
-            return _texts(self._settings.raw.get("extensions"))
-        file = SettingsFile(self._machine.agent_dir / "settings.json", clock=self._machine.clock)
-        settings = Settings(file, overlays=self._overlays)
-        settings.load()  # errors are reported where the session reads all settings
-        return _texts(settings.raw.get("extensions"))
-
     def _warn(self, text: str) -> None:
         self._machine.report(f"Warning: {text}")
 
@@ -225,9 +217,9 @@ def strategies_in(machine: Machine, cwd: Path, settings: Settings) -> tuple[str,
 def _manifests(machine: Machine, cwd: Path, settings: Settings) -> list[Manifest]:
     """Return the manifests of the extensions that need no trust."""
     manifests = []
-    sources = ExtensionSources(machine, finding.ExtensionOptions(), settings)
+    sources = ExtensionSources(machine, finding.ExtensionOptions())
     settings.recommend(sources.recommended)
-    for candidate in sources.own(cwd):
+    for candidate in sources.own(cwd, settings):
         try:
             manifests.append(candidate.declared())
         except PiError:  # reported when the extension is loaded

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from pi.agent.events import AgentSettled, MessageEnd, MessageStart
+from pi.agent.events import AgentSettled, MessageEnd, TurnStart
 from pi.ai.events import Start
 from pi.ai.messages import AssistantMessage, Context
 from pi.ai.models.model import MILLION, Model, PromptCache, rates_for
@@ -36,7 +36,7 @@ RETURN_PROBABILITY = 0.5
 class CacheWarming:
     """Waits in the background; every other request restarts the wait."""
 
-    KINDS = (MessageStart, MessageEnd, AgentSettled)
+    KINDS = (TurnStart, MessageEnd, AgentSettled)
 
     def __init__(self, core: LiveSession, client: ModelClient) -> None:
         self._core = core
@@ -49,7 +49,7 @@ class CacheWarming:
     async def handle_event(self, event: object) -> None:
         """Handle an event of the agent."""
         match event:
-            case MessageStart(message=AssistantMessage()):
+            case TurnStart():
                 self._stop()
             case MessageEnd(message=AssistantMessage() as answer):
                 self._begin(answer)

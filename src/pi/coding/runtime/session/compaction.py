@@ -13,11 +13,17 @@ from pi.agent.conversation import prompt_text
 from pi.ai.json_text import json_bytes
 from pi.ai.messages import AssistantMessage, Context, Json, Message
 from pi.ai.models.model import Model
+from pi.ai.request import StreamOptions
 from pi.base.errors import PiError
 from pi.base.records import replace
 from pi.base.terminal_text import one_line
 from pi.coding.compaction.compactor import Compactor
-from pi.coding.compaction.options import STRATEGY_TEXTS, CompactionOptions, unknown_strategy
+from pi.coding.compaction.options import (
+    BUILT_IN_STRATEGIES,
+    STRATEGY_TEXTS,
+    CompactionOptions,
+    unknown_strategy,
+)
 from pi.coding.compaction.request import CompactionRequest
 from pi.coding.extension_host.dormant import ExtensionContributions
 from pi.coding.extension_host.events.session import SessionStartEvent
@@ -75,8 +81,7 @@ class Summaries:
         began = SummarizationRetryAttemptStart(source=source, reason=reason or UNSET)
 
         async def asked(request: SummaryRequest) -> AssistantMessage:
-            options = replace(
-                self._client.options(),
+            options = StreamOptions(
                 reasoning=self._core.agent.thinking_level,
                 max_tokens=request.max_tokens,
                 session_id=f"{self._core.log.header.id}-{request.purpose}",
@@ -108,11 +113,8 @@ class Summaries:
 
     async def compact(self, model: Model, messages: Sequence[Message]) -> AssistantMessage:
         """Ask the provider of ``model`` to compact ``messages`` in its own form."""
-        options = replace(
-            self._client.options(),
-            compact=True,
-            session_id=f"{self._core.log.header.id}-compaction",
-        )
+        session_id = f"{self._core.log.header.id}-compaction"
+        options = StreamOptions(compact=True, session_id=session_id)
         prompt = prompt_text(self._core.agent.system_prompt)
         context = Context(system_prompt=prompt, messages=tuple(messages))
         answer = self._client.stream(model, context, options, purpose="summary")
@@ -255,8 +257,10 @@ class StrategyCheck:
     def check(self, event: SessionStartEvent) -> None:
         """Check the current setting; extensions must be loaded."""
         options, extensions = compaction_options(self._core), self._core.extensions
-        known = (*extensions.declared_strategies(), *extensions.strategies())
-        problem = unknown_strategy(options, known)
+        problem = ""
+        if options.strategy not in BUILT_IN_STRATEGIES:
+            known = (*extensions.declared_strategies(), *extensions.strategies())
+            problem = unknown_strategy(options, known)
         if problem and problem != self._reported:
             self._core.machine.report(f"Warning: {problem}")
         self._reported = problem

@@ -10,7 +10,7 @@ from pi.base.tasks import TaskScope
 from pi.base.terminal_text import one_line
 from pi.coding.mentions import Attachment
 from pi.modes.interactive.theme import Theme
-from pi.tui.component import CachedWidget
+from pi.tui.containers import CachedWidget
 from pi.tui.text.wrap import wrap_text
 
 PAUSE = 0.15

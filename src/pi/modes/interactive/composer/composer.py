@@ -16,8 +16,8 @@ from pi.modes.interactive.composer.prompt import (
 )
 from pi.modes.interactive.theme import Theme
 from pi.tui.completion.provider import Provider
-from pi.tui.component import CachedWidget, Component
-from pi.tui.containers import Container
+from pi.tui.component import Component
+from pi.tui.containers import CachedWidget, Container
 from pi.tui.input.keymap import Keymap
 from pi.tui.text.width import truncate_to_width
 from pi.tui.widgets.editor.editor import Editor

@@ -204,22 +204,19 @@ class PasteHandler:
     async def paste(self) -> None:
         """Pastes the image on the clipboard, or else its text."""
         environ = self._start.environ
-        try:
+        with report_errors(self._ui):
             found = await read_clipboard(
                 asker(environ, self._start.cwd),
                 system=self._start.system,
                 env=environ,
                 limits=self._limits(),
             )
-        except PiError as error:
-            self._ui.notify(error.explain(), "error")
-            return
-        if found is None:
-            self._ui.notify("The clipboard has no text or image.")
-        elif isinstance(found, str):
-            self._composer.insert(found)
-        else:
-            self._attach([found])
+            if found is None:
+                self._ui.notify("The clipboard has no text or image.")
+            elif isinstance(found, str):
+                self._composer.insert(found)
+            else:
+                self._attach([found])
 
     def drop(self, text: str) -> bool:
         """Attaches the images named by a pasted text; returns whether it may name some."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from pi.modes.interactive.theme import Theme
-from pi.tui.component import CachedWidget
+from pi.tui.containers import CachedWidget
 from pi.tui.input.keymap import Keymap
 from pi.tui.text.width import truncate_to_width
 from pi.tui.widgets.input import Input

@@ -10,8 +10,8 @@ from pi.coding.port.ui import PLACEMENTS, Placement
 from pi.modes.interactive.extensions.drawing import ExtensionTheme, SafeComponent, SafeLines
 from pi.modes.interactive.layout import AppLayout
 from pi.modes.interactive.theme import Theme
-from pi.tui.component import CachedWidget, Component
-from pi.tui.containers import Container
+from pi.tui.component import Component
+from pi.tui.containers import CachedWidget, Container
 from pi.tui.text.width import truncate_to_width
 
 # Rows below the footer: status texts and lines of extensions.
@@ -50,6 +50,10 @@ class Statuses(CachedWidget):
         return [truncate_to_width(" ".join(texts), width, "…")] if texts else []
 
 
+NO_ROWS: list[str] = []
+"""The same list every time: nothing has changed."""
+
+
 class FooterLines:
     """Lines of extensions, each painted separately.
 
@@ -80,9 +84,11 @@ class FooterLines:
         return Line(invalidate=lambda: self._repaint(line), remove=lambda: self._remove(key, line))
 
     def render(self, width: int) -> list[str]:
-        """The lines, if they fit."""
+        """The lines, if there are any and they fit."""
+        if not self._lines:
+            return NO_ROWS
         if self._screen_rows() - AROUND < MIN_FREE:
-            return []
+            return NO_ROWS
         return self._rows.render(width)
 
     def _remove(self, key: str, line: SafeComponent) -> None:

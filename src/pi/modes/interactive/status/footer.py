@@ -7,7 +7,7 @@ from pathlib import Path
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.modes.interactive.theme import Theme
-from pi.tui.component import CachedWidget
+from pi.tui.containers import CachedWidget
 from pi.tui.text.width import slice_columns, truncate_to_width, visible_width
 from pi.tui.text.wrap import wrap_text
 

@@ -15,7 +15,7 @@ from pi.ai.messages import Image, Json, Text
 from pi.base.terminal_text import sanitise, sanitise_keeping_style
 from pi.coding.session.entries import Custom, CustomMessage
 from pi.modes.interactive.theme import Theme
-from pi.tui.component import CachedWidget
+from pi.tui.containers import CachedWidget
 from pi.tui.images.graphics import Graphics
 from pi.tui.text.width import truncate_to_width, visible_width
 from pi.tui.text.wrap import wrap_text

@@ -1,7 +1,8 @@
-"""Lines of text with a cursor; text units, word boundaries and cursor motions."""
+"""Lines of text with a cursor; paste markers, text units, word boundaries and cursor motions."""
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, groupby
@@ -87,6 +88,45 @@ def after(start: Position, text: str) -> Position:
     if not breaks:
         return Position(start.row, start.col + len(text))
     return Position(start.row + breaks, len(text) - text.rindex("\n") - 1)
+
+
+MAX_LINES = 10
+MAX_CHARACTERS = 1000
+
+_MARKER = r"\[paste #(\d+) (?:\+\d+ lines|\d+ chars)\]"
+
+
+class PasteMarkers:
+    """Long pastes, shown as short markers and submitted in full."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+
+    def shorten(self, text: str) -> str:
+        """Returns a marker for a long text; a short text is unchanged."""
+        lines = text.removesuffix("\n").count("\n") + 1  # a final newline begins no further line
+        if lines <= MAX_LINES and len(text) <= MAX_CHARACTERS:
+            return text
+        size = f"+{lines} lines" if lines > MAX_LINES else f"{len(text)} chars"
+        marker = f"[paste #{len(self._texts) + 1} {size}]"
+        self._texts[marker] = text
+        return marker
+
+    def expand(self, text: str) -> str:
+        """Returns the text with markers replaced by the pasted texts."""
+        if not self._texts:
+            return text
+        return re.sub(_MARKER, lambda found: self._texts.get(found[0], found[0]), text)
+
+    def spans(self, line: str) -> list[tuple[int, int]]:
+        """Returns the positions of markers in a line. Unknown markers are ordinary text."""
+        if not self._texts:
+            return []
+        return [found.span() for found in re.finditer(_MARKER, line) if found[0] in self._texts]
+
+    def clear(self) -> None:
+        """Drops all texts and restarts the numbering."""
+        self._texts.clear()
 
 
 Spans = Callable[[str], Sequence[tuple[int, int]]]

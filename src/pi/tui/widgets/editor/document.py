@@ -1,4 +1,4 @@
-"""The edited text with undo, kill ring and paste markers; the edits of keys as data.
+"""The edited text with undo and kill ring; the edits of keys as data.
 
 All changes go through ``Document``, so that they can be undone and the cursor is never inside a
 grapheme or a paste marker.
@@ -6,54 +6,23 @@ grapheme or a paste marker.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
 
 from pi.base.records import replace
 from pi.base.terminal_text import sanitise
 from pi.tui.widgets.editor import buffer
-from pi.tui.widgets.editor.buffer import START, Buffer, Edit, Motion, Position, TextUnits, after
+from pi.tui.widgets.editor.buffer import (
+    START,
+    Buffer,
+    Edit,
+    Motion,
+    PasteMarkers,
+    Position,
+    TextUnits,
+    after,
+)
 from pi.tui.widgets.editor.history import KillRing
-
-MAX_LINES = 10
-MAX_CHARACTERS = 1000
-
-_MARKER = r"\[paste #(\d+) (?:\+\d+ lines|\d+ chars)\]"
-
-
-class PasteMarkers:
-    """Long pastes, shown as short markers and submitted in full."""
-
-    def __init__(self) -> None:
-        self._texts: dict[str, str] = {}
-
-    def shorten(self, text: str) -> str:
-        """Returns a marker for a long text; a short text is unchanged."""
-        lines = text.removesuffix("\n").count("\n") + 1  # a final newline begins no further line
-        if lines <= MAX_LINES and len(text) <= MAX_CHARACTERS:
-            return text
-        size = f"+{lines} lines" if lines > MAX_LINES else f"{len(text)} chars"
-        marker = f"[paste #{len(self._texts) + 1} {size}]"
-        self._texts[marker] = text
-        return marker
-
-    def expand(self, text: str) -> str:
-        """Returns the text with markers replaced by the pasted texts."""
-        if not self._texts:
-            return text
-        return re.sub(_MARKER, lambda found: self._texts.get(found[0], found[0]), text)
-
-    def spans(self, line: str) -> list[tuple[int, int]]:
-        """Returns the positions of markers in a line. Unknown markers are ordinary text."""
-        if not self._texts:
-            return []
-        return [found.span() for found in re.finditer(_MARKER, line) if found[0] in self._texts]
-
-    def clear(self) -> None:
-        """Drops all texts and restarts the numbering."""
-        self._texts.clear()
-
 
 MAX_STEPS = 1000
 

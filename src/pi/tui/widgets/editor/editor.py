@@ -9,7 +9,8 @@ from pi.base.clock import SystemClock
 from pi.base.records import Record
 from pi.base.tasks import TaskScope
 from pi.tui.completion.provider import Provider
-from pi.tui.component import CURSOR_MARKER, CachedWidget
+from pi.tui.component import CURSOR_MARKER
+from pi.tui.containers import CachedWidget
 from pi.tui.input.decoder import PASTE_END, PASTE_START
 from pi.tui.input.keymap import Keymap
 from pi.tui.input.keys import printable_text
@@ -204,12 +205,15 @@ class Editor(CachedWidget):
         view, paint = self._viewport, self.border_color
         above = f"↑ {view.above} more" if view.above else ""
         below = f"↓ {view.below} more" if view.below else ""
-        rows = [border(width, paint, label=self.label, note=above)]
+        top = border(width, paint, label=self.label, note=above)
+        mode = paint(self._vim.label) if self._vim else ""
+        is_same = (mode, below) == (self.label, above)  # nearly always: plain lines
+        bottom = top if is_same else border(width, paint, label=mode, note=below)
+        rows = [top]
         cursor_at = view.cursor_row - view.above if self.focused else -1
         margin = " " * self._pad(width)
         suggestions = self._popup.render(width)
         self.transient_rows = len(suggestions)
-        bottom = border(width, paint, label=paint(self._vim.label) if self._vim else "", note=below)
         if self.placeholder and not self._document.buffer.text:
             room, has_cursor = width - len(margin), cursor_at == 0
             rows.append(margin + self._draw_placeholder(room, has_cursor=has_cursor))

@@ -41,7 +41,8 @@ from pi.coding.session.entries import (
     UnknownEntry,
     UsageEntry,
 )
-from pi.coding.session.reading import decode_entry, read_outline
+from pi.coding.session.log import decode_entry
+from pi.coding.session.reading import read_outline
 from pi.coding.session.views import TreeNode
 from pi.modes.interactive.dialogs.panel import summarise_message
 from pi.modes.interactive.transcript.notices import describe_provider_error
