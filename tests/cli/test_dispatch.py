@@ -161,3 +161,27 @@ def test_everything_else_is_a_prompt(
 
 def test_in_a_pipe_a_word_is_a_prompt(cli: Program) -> None:
     assert cli.run("modles") == (0, "The quick brown\n", "")
+
+
+LINK = f"relay.example/r/{'r' * 22}.5.{'S' * 86}"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--model", "mock/model", "join", LINK),
+        ("-p", LINK),
+        ("-p", f"join {LINK}"),
+        ("--no-session", "-p", "look", f"https://relay.example/#{'r' * 22}%235%23{'S' * 43}"),
+    ],
+)
+def test_a_link_to_a_shared_session_is_never_sent_to_a_model(
+    tmp_path: Path, capsys: Captured, words: tuple[str, ...]
+) -> None:
+    assert main(words, {"HOME": str(tmp_path)}) == 1
+    out, err = capsys.readouterr()
+    assert "`pi join LINK [options]`" in err and "SSS" not in out + err
+
+
+def test_a_link_is_a_prompt_after_two_dashes_and_in_a_sentence(cli: Program) -> None:
+    assert cli.run("-p", f"What is {LINK}?", "--", LINK).code == 0

@@ -227,3 +227,31 @@ async def test_a_component_may_itself_ask_a_question(tmp_path: Path) -> None:
         await app_fixture.sees("Can you count?")
         app_fixture.type(ENTER)
         await app_fixture.sees("Count: 100")
+
+
+async def test_the_change_of_a_call_is_shown_once_where_the_user_decides(tmp_path: Path) -> None:
+    asking = """
+    @pi.on("tool_call")
+    async def allow(event, ctx):
+        text = "Allow it?\\n@@ -1 +1 @@\\n-old words\\n+new words"
+        if await ctx.ui.select(text, ["Yes", "No"], call_id=event.tool_call_id) == "No":
+            return Block(reason="Not now.")
+    """
+    edits = [{"oldText": "old words", "newText": "new words"}]
+    edit = calls("edit", path="a.txt", edits=edits)
+    app_fixture = extended(tmp_path, asking, edit, says("Left."), edit, says("Done."))
+    (app_fixture.fixture.cwd / "a.txt").write_text("old words\n")
+    async with app_fixture.running():
+        app_fixture.send("go")
+        await app_fixture.sees("Allow it?")
+        await app_fixture.quiet()
+        assert app_fixture.screen.count("new words") == 1
+        assert "● edit a.txt" in app_fixture.screen
+        app_fixture.type(DOWN + ENTER)
+        await app_fixture.sees("Left.")
+        assert "words" not in app_fixture.screen
+        app_fixture.send("again")
+        await app_fixture.sees("Allow it?")
+        app_fixture.type(ENTER)
+        await app_fixture.sees("Done.")
+        assert app_fixture.screen.count("new words") == 1

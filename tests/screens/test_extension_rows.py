@@ -287,3 +287,27 @@ async def test_the_whole_screen_has_the_same_places(tmp_path: Path) -> None:
         assert app_fixture.screen.rindex("a widget") < app_fixture.screen.rindex("line 3")
         app_fixture.type("\x1b[5~")  # a key that scrolls is heard, too
         await app_fixture.sees(r"heard '\x1b[5~'")
+
+
+async def test_why_a_strategy_did_not_compact_is_shown_with_why_no_summary_did(
+    tmp_path: Path,
+) -> None:
+    picky = """
+    class Picky:
+        keeps = "nothing"
+
+        async def compact(self, work):
+            return Declined(why="The model wrote no document.")
+
+    pi.add_compaction("picky", Picky())
+
+    @pi.command("shrink")
+    async def shrink(args, ctx):
+        ctx.compact(strategy="picky")
+    """
+    async with extended(tmp_path, picky, says("Hello.")).running() as app_fixture:
+        await app_fixture.asks("go", "Hello.")
+        app_fixture.send("/shrink")
+        await app_fixture.sees(
+            "✗ Compaction failed: The model wrote no document. Nothing to compact"
+        )

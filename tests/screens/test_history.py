@@ -24,7 +24,9 @@ async def test_what_an_edit_was_going_to_replace_does_not_stay_when_it_failed(
 ) -> None:
     edits = [{"oldText": "preview\n" * 9, "newText": "other"}]
     asked = Reply(blocks=(call("edit", path="a.py", edits=edits), call("bash", command="true")))
-    async with low(tmp_path, asked).running() as app_fixture:
+    app_fixture = low(tmp_path, asked)
+    (app_fixture.fixture.cwd / "a.py").write_text("nothing\n")
+    async with app_fixture.running():
         await app_fixture.asks("go", "Done.")
 
         assert app_fixture.tape.count("preview") == EDIT_PREVIEW_ROWS  # what it was looking for

@@ -7,18 +7,28 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 
 from pi import __version__
-from pi.cli.arguments import Arguments, check_mode, chosen_mode, parse_arguments, parse_words
+from pi.cli.arguments import (
+    Arguments,
+    UsageError,
+    check_mode,
+    chosen_mode,
+    parse_arguments,
+    parse_words,
+)
 from pi.cli.options import COMMANDS, SubcommandRow, find_command
 from pi.modes.phases import phase, ready
 
 _NAME = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 """The characters allowed in the name of a subcommand; the first is a letter."""
+_SHARED_SESSION = r"(?:join\s+)?\S*[\w-]{22}(?:\.|#|%23)(?:\d+(?:\.|#|%23))?[\w-]{43,}/?"
+"""A link to a shared session: the id of a room, the version, and the secret; maybe with `join`."""
 
 
 def dispatch(words: Sequence[str], environ: Mapping[str, str]) -> int:
@@ -46,7 +56,24 @@ def dispatch(words: Sequence[str], environ: Mapping[str, str]) -> int:
             return 0
         sys.stdout.write(main_help(_width(), declared.flags, declared.subcommands))
         return 0
+    _keep_secret_links(words, arguments)
     return _run_session(arguments, environ)
+
+
+def _keep_secret_links(words: Sequence[str], arguments: Arguments) -> None:
+    """Raises ``UsageError`` if a prompt is nothing but the link to a shared session.
+
+    The usual cause is `pi --model M join LINK`: after an option, `join` is no subcommand.
+    """
+    checked = words[: words.index("--")] if "--" in words else words
+    if not arguments.command and any(
+        word in arguments.messages and re.fullmatch(_SHARED_SESSION, word) for word in checked
+    ):
+        raise UsageError(
+            "A link to a shared session contains a secret and is not sent to a model.",
+            hint="Put options after the subcommand: `pi join LINK [options]`."
+            " `pi -- LINK` sends the link as a prompt.",
+        )
 
 
 def _is_slip(word: str, environ: Mapping[str, str]) -> bool:

@@ -19,7 +19,7 @@ EXAMPLES = (
     ('pi -p "why does this fail?"', "print the answer to one prompt"),
     ('git diff | pi -p "review this"', "send piped text before the prompt"),
     ('pi -p @error.log "explain this"', "attach a file or an image"),
-    ('pi -p -c "and now fix it"', "continue the latest session"),
+    ('pi -p -c "and now fix it"', "continue this terminal's last session"),
     ("pi --mode rpc", "for programs: JSON requests and events"),
 )
 VARIABLES = (

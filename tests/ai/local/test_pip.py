@@ -74,8 +74,12 @@ async def test_where_pip_would_fetch_the_wheel_only_the_link_with_the_hash_count
     async with index_of(tmp_path) as index:
         index.has_metadata = False
         index.stop_after = LARGEST_METADATA // 2
+        temporary = tmp_path / "temporary"
+        temporary.mkdir()
+        environ = {**index.environ, "TMPDIR": str(temporary)}
 
-        assert await find_wheel("tiny-weights==1.0", "0" * 64, index.environ) is None
+        assert await find_wheel("tiny-weights==1.0", "0" * 64, environ) is None
+    assert list(temporary.iterdir()) == []  # pip was stopped and has cleaned up nothing
 
 
 @pytest.mark.slow

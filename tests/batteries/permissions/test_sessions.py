@@ -249,3 +249,17 @@ async def test_a_rule_that_cannot_be_read_is_reported(tmp_path: Path, rule: str)
 
         assert any("A permission rule was not used" in seen[1] for seen in ui.seen)
         assert "not used: your settings" in ui.seen[-1][1]
+
+
+async def test_the_question_about_an_edit_has_the_lines_of_the_file(tmp_path: Path) -> None:
+    put(tmp_path / "home/project/a.txt", "one\ntwo\nthree\n")
+    edits = [{"oldText": "two", "newText": "2"}]
+    vague = [{"oldText": "e", "newText": "E"}]  # more than once: the tool refuses it itself
+    steps = (calls("edit", path="a.txt", edits=edits), calls("edit", path="a.txt", edits=vague))
+    ui = Asked(ONCE, DENY)
+    async with guarded(tmp_path, *steps, says("ok"), ui=ui) as hosted:
+        await hosted.session.prompt("go")
+
+        found, sought = ui.questions
+        assert found.endswith("a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three")
+        assert sought.endswith("a.txt\n@@ -1 +1 @@\n-e\n+E")

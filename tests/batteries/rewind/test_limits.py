@@ -10,7 +10,7 @@ import pytest
 
 from pi.batteries.rewind.history import Coverage, History, SessionOf
 from pi.batteries.rewind.packs import pack_files, records
-from pi.batteries.rewind.preview import coverage_text, size_text
+from pi.batteries.rewind.preview import coverage_text, files_text, size_text
 from pi.batteries.rewind.scan import refused_root
 from pi.batteries.rewind.settings import StoreLimits
 from pi.batteries.rewind.store import DAY_SECONDS, Store
@@ -239,6 +239,10 @@ def test_a_damaged_content_is_not_restored(tmp_path: Path) -> None:
 
 def test_sizes_are_readable() -> None:
     assert coverage_text(Coverage(files=1, bytes=3)) == "Covers 1 file, 3 B."
+    assert coverage_text(Coverage(files=1_200, bytes=0, unreadable=("a",))) == (
+        "Covers 1,200 files, 0 B. Not covered: 1 folder that cannot be read (a)."
+    )
+    assert [files_text(count) for count in (0, 1, 2)] == ["0 files", "1 file", "2 files"]
     assert [size_text(size) for size in (0, 1023, 1024, 1024**2, 1024**3 * 2)] == [
         *("0 B", "1023 B", "1.0 KiB", "1.0 MiB", "2.0 GiB")
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -156,6 +157,21 @@ async def test_manual_edits_are_never_lost_without_a_question(tmp_path: Path, an
             assert found == mine | {"a": "2"}
         else:
             assert found == (mine if answer == KEEP else {})
+        if answer == KEEP:
+            assert "1 file restored; 3 files left as they are" in ui.notes
+
+
+async def test_a_single_file_and_a_single_point_read_well(tmp_path: Path) -> None:
+    steps = (calls("bash", command="printf 1 > a; printf 1 > b"), says("done"))
+    ui = Answers(BOTH, KEEP)
+    async with extension_session(tmp_path, extension, steps=steps, settings=ON, ui=ui) as hosted:
+        await hosted.session.prompt("go")
+        (hosted.fixture.cwd / "b").write_text("mine")
+        await hosted.session.prompt("/rewind list")
+        await hosted.session.prompt("/rewind 1")
+
+        assert re.search(r"^  1  \S.{11}  go {48}  2 files, 0 B\n", ui.notes)
+        assert "1 file restored; 1 file left as it is" in ui.notes
 
 
 async def test_commands_and_code_of_the_user_belong_to_the_session(tmp_path: Path) -> None:

@@ -53,7 +53,13 @@ def test_a_resumed_session_goes_on_with_its_model_and_level() -> None:
 def test_a_session_whose_model_is_gone_reports_it() -> None:
     begun = start(ModelPreferences(session=("old", "model")), "openai")
 
-    assert begun.note == "The session's model old/model is not known any more. Using openai/gpt-5."
+    gone = (
+        "The session's model old/model is not available here:"
+        " no provider, models.json or loaded extension has it."
+    )
+    assert begun.note == f"{gone} Using openai/gpt-5."
+    alone = start(ModelPreferences(session=("old", "model")))
+    assert alone.note == f"{gone} Choose another one with /model or --model."
 
 
 def test_a_new_session_starts_with_the_first_of_its_scope() -> None:

@@ -121,8 +121,9 @@ async def find_wheel(requirement: str, sha256: str, environ: Mapping[str, str]) 
         report = Path(folder) / "report.json"
         words = ["install", "--dry-run", "--ignore-installed", "--no-deps", "-vv"]
         words += ["--report", str(report), requirement]
+        # A pip that is stopped leaves the beginning of the wheel in its temporary directory.
         try:
-            await run_pip(words, environ, _refuse_to_fetch, on_line)
+            await run_pip(words, {**environ, "TMPDIR": folder}, _refuse_to_fetch, on_line)
             return read_report(report.read_bytes())
         except (PullFailed, OSError):
             return heard.get(sha256)

@@ -14,6 +14,7 @@ from pi.batteries.permissions.questions import (
     ONCE,
     PROJECT,
     SESSION,
+    changes_content,
     options,
     question,
     visible,
@@ -201,7 +202,7 @@ class Guard:
                 # The answer to the previous question may cover this call.
                 decision = decide(request, self.rules(), self.mode, self._places(ctx))
                 if decision.action == "ask":
-                    refusal = await self._ask(request, decision, ctx)
+                    refusal = await self._ask(event.tool_call_id, request, decision, ctx)
                     if refusal is None:
                         self._consented.add(event.tool_call_id)
                     return refusal
@@ -210,12 +211,12 @@ class Guard:
         return None
 
     async def _ask(
-        self, request: ToolRequest, decision: Decision, ctx: ExtensionContext
+        self, call_id: str, request: ToolRequest, decision: Decision, ctx: ExtensionContext
     ) -> Block | None:
         if not ctx.has_ui:
             return Block(reason=_without_user(request, decision, self._mode_problem))
         text = question(request, decision, await self._before(request, ctx))
-        answer = await ctx.ui.select(text, options(decision))
+        answer = await ctx.ui.select(text, options(decision), call_id=call_id)
         if answer == DENY_WITH_REASON:
             reason = await ctx.ui.input("Why not? The model sees your answer.")
             return Block(reason=f"The user denied this call. {reason or ''}".rstrip())
@@ -236,7 +237,7 @@ class Guard:
 
     async def _before(self, request: ToolRequest, ctx: ExtensionContext) -> str | None:
         path = request.input.get("path")
-        if not isinstance(path, str) or not isinstance(request.input.get("content"), str):
+        if not isinstance(path, str) or not changes_content(request.input):
             return None
         try:
             return (await ctx.files.read_file(path, most=MOST_COMPARED)).decode("utf-8", "replace")

@@ -33,7 +33,7 @@ def options(decision: Decision) -> list[Option]:
 
 
 def question(request: ToolRequest, decision: Decision, before: str | None) -> str:
-    """The text of the dialog; ``before`` is the current content of a file that is replaced."""
+    """The text of the dialog; ``before`` is the current content of a file that is changed."""
     lines = [f"Allow {request.tool}?"]
     if decision.reason:
         lines.append(decision.reason)
@@ -59,9 +59,24 @@ def _subject(request: ToolRequest, before: str | None) -> Iterator[str]:
         yield from _limited(_unified(before or "", content))
     elif isinstance(path, str) and (edits := _edits(given)):
         yield path
-        yield from _limited(line for edit in edits for line in _unified(*edit))
+        yield from _limited(_edited(edits, before))
     elif not request.urls or len(given) > 1:
         yield json.dumps(given, indent=2, ensure_ascii=False, default=str)
+
+
+def changes_content(given: dict[str, Any]) -> bool:
+    """Whether the arguments of a call contain the new content of a file, or edits of it."""
+    return isinstance(given.get("content"), str) or bool(_edits(given))
+
+
+def _edited(edits: list[tuple[str, str]], before: str | None) -> Iterator[str]:
+    """The diff with its line numbers; without them if the tool must look for the old texts."""
+    after = before or ""
+    for old, new in edits:
+        if not old or after.count(old) != 1:
+            return (line for edit in edits for line in _unified(*edit))
+        after = after.replace(old, new)
+    return _unified(before or "", after)
 
 
 def _edits(given: dict[str, Any]) -> list[tuple[str, str]]:

@@ -87,7 +87,7 @@ class RewindCommands:
             case ["prune"]:
                 await self._prune(ctx)
             case ["list"]:
-                self._write(ctx, self._listing(await self._rows(ctx)))
+                ctx.write(f"{self._listing(await self._rows(ctx))}\n")
             case []:
                 await self._choose(ctx)
             case [number] if number.isdecimal():
@@ -266,7 +266,9 @@ class RewindCommands:
         # An entry at the new place: without one, the session would open at its old end again.
         await self._pi.append_entry(ENTRY, data)
         done = f"{files_text(len(steps))} restored" if scope != "conversation" else ""
-        stayed = f"{kept} left as they are" if kept else ""
+        stayed = (
+            f"{files_text(kept)} left as {'it is' if kept == 1 else 'they are'}" if kept else ""
+        )
         undo = "/redo takes it back." if kind == "rewind" else ""
         parts = [part for part in (done, stayed, moved) if part]
         self._write(ctx, f"{'; '.join(parts).capitalize()}. {undo}".strip())
@@ -356,7 +358,7 @@ class RewindCommands:
         self, history: History, intent: Interrupted, ctx: CommandContext
     ) -> Literal["finish", "undo"] | None:
         changed = await self._recorder.run(restoring.conflicts, history, intent)
-        since = f" Changed since then, and left as they are: {files_text(len(changed))}."
+        since = f" Changed since then and not restored: {files_text(len(changed))}."
         count = files_text(len(intent.restoration.files))
         text = f"A rewind of {count} was interrupted.{since if changed else ''}"
         if ctx.mode in ("print", "json"):

@@ -88,6 +88,7 @@ class ExtensionUIProxy:
         initial: str | Sequence[str] | None = None,
         timeout: float | None = None,
         on_timeout: Any = None,
+        call_id: str | None = None,
     ) -> Any:
         """Let the user select one of ``options``, or several."""
         listed = as_options(options)
@@ -101,7 +102,9 @@ class ExtensionUIProxy:
         prompt = UiPromptStartEvent(
             kind="select", title=title, options=listed, multi=multi, initial=tuple(chosen)
         )
-        more = _given(multi=multi, initial=initial, timeout=timeout, on_timeout=on_timeout)
+        more = _given(
+            multi=multi, initial=initial, timeout=timeout, on_timeout=on_timeout, call_id=call_id
+        )
         return await self._ask(prompt, lambda ui: ui.select(title, options, **more), None)
 
     async def select_model(self, title: str) -> Model | None:

@@ -129,6 +129,8 @@ def starting_model(preferences: ModelPreferences, registry: ModelRegistry) -> St
         note = f"{note} {unfit}".lstrip()
     if chosen is None:
         thinking = preferences.thinking or preferences.default_thinking
+        if note:
+            note += " Choose another one with /model or --model."
         return StartingModel(model=None, thinking=thinking, scope=scope, note=note)
     if note:
         note = f"{note} Using {full_name(chosen.model)}."
@@ -191,7 +193,8 @@ def _restored(name: tuple[str, str], registry: ModelRegistry) -> tuple[ResolvedM
     if model is not None and (refused := _refused(model.provider, registry)):
         return None, refused
     if model is None:
-        return None, f"The session's model {'/'.join(name)} is not known any more."
+        unknown = "no provider, models.json or loaded extension has it"
+        return None, f"The session's model {'/'.join(name)} is not available here: {unknown}."
     if not registry.has_auth(model.provider):
         return None, f"There are no credentials for the session's model {'/'.join(name)}."
     return ResolvedModel(model=model), ""

@@ -82,6 +82,7 @@ class ExtensionUI:
         initial: str | None = None,
         timeout: float | None = None,
         on_timeout: T | None = None,
+        call_id: str | None = None,
     ) -> str | T | None: ...
 
     @overload
@@ -94,6 +95,7 @@ class ExtensionUI:
         initial: Sequence[str] | None = None,
         timeout: float | None = None,
         on_timeout: T | None = None,
+        call_id: str | None = None,
     ) -> list[str] | T | None: ...
 
     async def select(
@@ -105,11 +107,13 @@ class ExtensionUI:
         initial: str | Sequence[str] | None = None,
         timeout: float | None = None,
         on_timeout: Any = None,
+        call_id: str | None = None,
     ) -> Any:
         """Return the label of one of ``options``; with ``multi`` a list of labels, maybe empty.
 
         ``initial`` is selected at first. After ``timeout`` seconds the dialog closes and returns
-        ``on_timeout``, here and below; a user who cancels it never causes that value.
+        ``on_timeout``, here and below; a user who cancels it never causes that value. ``call_id``
+        is the tool call whose change ``title`` shows: the transcript hides the change meanwhile.
         """
         return None
 

@@ -80,7 +80,7 @@ _CONVERSATION = group(
 _COMPACTION = group(
     "Compaction",
     switch("compaction.enabled", "Auto-compact", "Compact automatically before the context window is full.", on=True),
-    text("compaction.strategy", "Strategy", "context-full, shake, off, handoff, snapcompact, or a strategy of an extension.", "context-full"),
+    text("compaction.strategy", "Strategy", "How a conversation is compacted: context-full, shake, off, handoff, snapcompact, or a strategy of an extension.", "context-full"),
     number("compaction.reserveTokens", "Reserve", "Tokens of the window kept free for the answer.", 16_384),
     number("compaction.keepRecentTokens", "Keeps", "About how many of the newest tokens stay as they are.", 20_000),
     switch("compaction.adaptiveKeep", "Keeps by count", "Measure the kept part in tokens that the provider counted, not in estimated ones.", on=False),

@@ -96,6 +96,7 @@ class AcpUI(ExtensionUI):
         initial: str | Sequence[str] | None = None,
         timeout: float | None = None,
         on_timeout: Any = None,
+        call_id: str | None = None,
     ) -> Any:
         """Asks for one of ``options``, or for several with a form."""
         listed = as_options(options)

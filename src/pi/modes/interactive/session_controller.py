@@ -170,7 +170,8 @@ class SessionController:
                 self.screen.notify(f"{path}: {error}\n{more}", "error")
             case CompactionEnd(error_message=problem):
                 if isinstance(problem, str):
-                    is_too_small = TOO_SMALL in problem
+                    # Alone; a strategy that failed before the summary adds its own reason.
+                    is_too_small = problem.partition(": ")[2] == TOO_SMALL
                     self.screen.notify(
                         f"{TOO_SMALL}." if is_too_small else problem,
                         "info" if is_too_small else "error",

@@ -59,6 +59,7 @@ class RpcUI(ExtensionUI):
         initial: str | Sequence[str] | None = None,
         timeout: float | None = None,
         on_timeout: Any = None,
+        call_id: str | None = None,
     ) -> Any:
         """Asks for one of ``options``; ``descriptions`` and ``previews`` are in the same order.
 

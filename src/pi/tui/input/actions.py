@@ -224,7 +224,11 @@ APP_ACTIONS: tuple[Action, ...] = (
         ("message.followUp", "queue the prompt for later", "alt+enter", "ctrl+q"),
         ("message.dequeue", "take queued prompts back", "alt+up", "alt+q"),
     ),
-    *_rows("models", "app.thinking", ("save", "keep the thinking level", "ctrl+s")),
+    *_rows(
+        "models",
+        "app.thinking",
+        ("save", "use the thinking level and make it the default", "ctrl+s"),
+    ),
     *_rows(
         "sessions",
         "app.session",
@@ -238,7 +242,7 @@ APP_ACTIONS: tuple[Action, ...] = (
     *_rows(
         "models",
         "app.models",
-        ("save", "keep the choice", "ctrl+s"),
+        ("save", "use and make default; in /scoped-models save the choice", "ctrl+s"),
         ("enableAll", "enable all", "ctrl+a"),
         ("clearAll", "enable none", "ctrl+x"),
         ("toggleProvider", "enable or disable a provider", "ctrl+p"),

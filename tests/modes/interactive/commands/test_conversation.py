@@ -11,10 +11,11 @@ import pytest
 from msgspec import UNSET
 
 from pi.base.errors import PiError
+from pi.base.records import replace
 from pi.coding.compaction.execution import CompactionPreview
 from pi.coding.extension_host.events.answers import Cancel
 from pi.coding.extension_host.events.queries import SessionBeforeSwitchEvent
-from pi.modes.interactive.commands.session import preview_lines
+from pi.modes.interactive.commands.session import preview_section
 from pi.testing import calls, says
 from tests.coding.histories.transcripts import claude_conversation, codex_conversation
 from tests.coding.runtime.session_fixture import kinds
@@ -250,7 +251,7 @@ async def test_compact_shows_a_preview_and_asks(
 
 @pytest.mark.parametrize(
     ("kept", "expected"),
-    [(1, "Kept: 1 message, about 5 tokens"), (2, "Kept: 2 messages, about 5 tokens")],
+    [(1, "1 message, about 5 tokens"), (2, "2 messages, about 5 tokens")],
 )
 def test_a_preview_of_a_compaction_counts_what_stays(kept: int, expected: str) -> None:
     plan = CompactionPreview(
@@ -264,13 +265,17 @@ def test_a_preview_of_a_compaction_counts_what_stays(kept: int, expected: str) -
         first_kept="short",
     )
 
-    assert preview_lines(plan) == [
-        "Compaction with the strategy context",
-        "In use: 12,000 tokens; compacted automatically above 90,000",
-        "Dropped: 1 message, about 0 tokens",
-        expected,
-        "Kept from: short",
-    ]
+    assert preview_section(plan).rows == (
+        ("Strategy", "context"),
+        ("In use", "12,000 tokens; compacted automatically above 90,000"),
+        ("Dropped", "1 message, about 0 tokens"),
+        ("Kept", expected),
+        ("Kept from", "short"),
+    )
+    everything = preview_section(replace(plan, keeps="all", kept_messages=1))
+    assert everything.rows[-1] == ("Kept", "all: 1 message; large tool results become notes")
+    problem = preview_section(replace(plan, problem="Too small."))
+    assert problem.rows[2:] == (("Problem", "Too small."),)
 
 
 async def test_the_question_after_a_preview_does_not_repeat_it(tmp_path: Path) -> None:

@@ -40,6 +40,15 @@ def test_an_address_in_a_notice_is_a_link_over_all_its_rows() -> None:
     assert "\x1b]8;" not in "".join(NoticeBlock(look(), block.text).render(24))
 
 
+def test_the_rows_of_a_list_are_aligned() -> None:
+    assert plain(NoticeBlock(look(), "\n  1  go\n     saved\n 10  on\n")) == [
+        "",
+        "  1  go",
+        "     saved",
+        " 10  on",
+    ]
+
+
 def test_long_notices_wrap_below_their_text() -> None:
     assert plain(NoticeBlock(look(), "one two three", "error"), 12) == [
         "",

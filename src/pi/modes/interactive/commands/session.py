@@ -21,7 +21,7 @@ from pi.modes.interactive.commands.table import require_idle
 from pi.modes.interactive.dialogs.context_view import ContextView, context_parts
 from pi.modes.interactive.dialogs.opening import ask_fork_busy_session, confirm_missing_folder
 from pi.modes.interactive.dialogs.questions import confirm
-from pi.modes.interactive.dialogs.reports import SectionsView, session_info
+from pi.modes.interactive.dialogs.reports import Section, SectionsView, session_info
 from pi.modes.interactive.dialogs.sessions.dialog import SessionScope, pick_fork_point, pick_session
 from pi.modes.interactive.dialogs.tree.dialog import arrive, walk_tree
 from pi.modes.interactive.dialogs.tree.nodes import decoded
@@ -174,7 +174,10 @@ async def compact(ui: Ui, arguments: str) -> None:
     how = {"strategy": given.strategy}
     if given.preview:
         plan = await ui.port.compaction.preview(given.instructions, **how)
-        ui.add_output(Text(sanitise("\n".join(preview_lines(plan)))))
+        ui.add_output(SectionsView(ui.theme, [preview_section(plan)]))
+        if plan.carried and not plan.problem:
+            carried = f"Repeated word for word:\n\n{readable_summary(plan.carried)}"
+            ui.add_output(Text(sanitise(carried)))
         if plan.problem or not await confirm(ui, "Compact now?"):
             return
     try:
@@ -184,29 +187,30 @@ async def compact(ui: Ui, arguments: str) -> None:
             ui.notify(error.message, "warning")
 
 
-def preview_lines(plan: CompactionPreview) -> list[str]:
-    """Returns what a compaction would drop and keep, as text."""
-    lines = [
-        f"Compaction with the strategy {plan.strategy}",
-        f"In use: {plan.tokens:,} tokens; compacted automatically above {plan.threshold:,}",
+def preview_section(plan: CompactionPreview) -> Section:
+    """Returns what a compaction would drop and keep, as a table."""
+    rows = [
+        ("Strategy", plan.strategy),
+        ("In use", f"{plan.tokens:,} tokens; compacted automatically above {plan.threshold:,}"),
     ]
     if plan.problem:
-        return [*lines, plan.problem]
-    if plan.keeps == "all":
-        return [*lines, f"All {plan.kept_messages} messages stay; large tool results become notes."]
-    lines.append(f"Dropped: {_messages(plan.dropped_messages, plan.dropped_tokens)}")
-    if plan.keeps == "nothing":
-        lines.append("Kept: nothing as it is; a document replaces the whole conversation")
+        rows.append(("Problem", plan.problem))
+    elif plan.keeps == "all":
+        kept = _messages(plan.kept_messages)
+        rows.append(("Kept", f"all: {kept}; large tool results become notes"))
     else:
-        lines.append(f"Kept: {_messages(plan.kept_messages, plan.kept_tokens)}")
-        lines.append(f"Kept from: {plan.first_kept}")
-    if plan.carried:
-        lines += ["Repeated word for word:", "", readable_summary(plan.carried)]
-    return lines
+        rows.append(("Dropped", _messages(plan.dropped_messages, plan.dropped_tokens)))
+        if plan.keeps == "nothing":
+            rows.append(("Kept", "nothing as it is; a document replaces the whole conversation"))
+        else:
+            rows.append(("Kept", _messages(plan.kept_messages, plan.kept_tokens)))
+            rows.append(("Kept from", plan.first_kept))
+    return Section(title="Compaction", rows=tuple(rows), paint="muted")
 
 
-def _messages(count: int, tokens: int) -> str:
-    return f"{count} message{'s' * (count != 1)}, about {tokens:,} tokens"
+def _messages(count: int, tokens: int | None = None) -> str:
+    size = "" if tokens is None else f", about {tokens:,} tokens"
+    return f"{count} message{'s' * (count != 1)}{size}"
 
 
 def _named_point(points: list[ForkPoint], id: str) -> ForkPoint:

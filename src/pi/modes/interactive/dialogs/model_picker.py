@@ -353,7 +353,7 @@ DESCRIPTIONS: dict[ThinkingLevel, str] = {
 
 _THINKING_KEYS = (
     ("tui.select.confirm", "use"),
-    ("app.thinking.save", "use and start with it"),
+    ("app.thinking.save", "use and make default"),
     ("tui.select.cancel", "cancel"),
 )
 

@@ -171,6 +171,7 @@ class ScreenUI(ExtensionUI):
         initial: str | Sequence[str] | None = None,
         timeout: float | None = None,
         on_timeout: Any = None,
+        call_id: str | None = None,
     ) -> Any:
         """Asks for one of ``options``, or for several."""
         rows = [
@@ -184,11 +185,12 @@ class ScreenUI(ExtensionUI):
         ]
         chosen = () if initial is None else (initial,) if isinstance(initial, str) else initial
         ask = questions.choose_several if multi else questions.choose
-        return await self._dialogs.ask(
-            timeout,
-            lambda aside: ask(self._screen, title, rows, initial=chosen, aside=aside),
-            on_timeout,
-        )
+
+        async def ask_about_call(aside: DialogHints) -> Any:
+            with self._transcript.feed.shown_in_dialog(call_id):
+                return await ask(self._screen, title, rows, initial=chosen, aside=aside)
+
+        return await self._dialogs.ask(timeout, ask_about_call, on_timeout)
 
     async def select_model(self, title: str) -> Model | None:
         """Shows the list of models."""

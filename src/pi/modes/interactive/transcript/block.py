@@ -47,6 +47,8 @@ class ToolCallState:
         self.images: tuple[Image, ...] = ()
         self.seconds: float | None = None
         """The duration, once it has ended."""
+        self.is_in_dialog = False
+        """Whether an open dialog shows what the call would do."""
         self._details: Any = None
         self._began = now
         self._arguments: Json = {}

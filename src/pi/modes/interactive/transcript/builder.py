@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -349,6 +350,21 @@ class TranscriptBuilder:
             self._group = group
         self._group.add(call)
         return self._group
+
+    @contextmanager
+    def shown_in_dialog(self, id: str | None) -> Iterator[None]:
+        """The running call has only its title meanwhile: a dialog shows what it would do."""
+        call, block = self._calls.get(id or "", (None, None))
+        if call is None or block is None:
+            yield
+            return
+        call.is_in_dialog = True
+        block.invalidate()
+        try:
+            yield
+        finally:
+            call.is_in_dialog = False
+            block.invalidate()
 
     def _changed(self, id: str) -> None:
         self._calls[id][1].invalidate()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from textwrap import dedent
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -117,7 +118,8 @@ class NoticeBlock(Block):
     def __init__(self, look: TranscriptOptions, text: str, level: Level = "info") -> None:
         super().__init__(look)
         text = describe_provider_error(text) if level == "error" else text
-        self.text = sanitise(text).strip()
+        # The first row of a list keeps its place above the others.
+        self.text = dedent(sanitise(text).strip("\n")).rstrip()
         self._level: Level = level
 
     def draw(self, width: int) -> list[str]:

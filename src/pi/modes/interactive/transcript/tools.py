@@ -178,7 +178,7 @@ def _call_rows(call: ToolCallState, name: str, look: TranscriptOptions, width: i
     else:
         by_path = call.name in _NAMED_BY_PATH
         rows = [_short_title(head, shown.title, note, width - 2, by_path=by_path)]
-    rows += [f"  {row}" for row in shown.rows]
+    rows += [f"  {row}" for row in shown.rows if not call.is_in_dialog]
     background = look.theme.paint(_BACKGROUNDS.get(call.state, "toolPendingBg"))
     return [background(pad_to_width(f" {row}", width)) for row in rows]
 

@@ -57,7 +57,7 @@ async def test_sessions_are_listed_with_the_open_one_marked(tmp_path: Path) -> N
             " > Type to search names and messages",
             " This folder · recent",
             "",
-            " → ● gamma question                              2 msgs   2m",
+            " → gamma question                            ●   2 msgs   2m",
             "   beta question                                 2 msgs   4m",
         ]
 
@@ -93,7 +93,7 @@ async def test_a_session_is_renamed_in_place(tmp_path: Path) -> None:
 async def test_the_open_session_is_renamed_through_its_port(tmp_path: Path) -> None:
     async with three(tmp_path) as (screen, _):
         await screen.press("ctrl+r", *"Mine", "enter")
-        await _until(screen, "● Mine")
+        await _until(screen, "Mine ")
         assert screen.port.info.state().session_name == "Mine"
 
 

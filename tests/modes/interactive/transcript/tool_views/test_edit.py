@@ -125,6 +125,12 @@ def test_a_failure_is_reported() -> None:
     assert shown(edit_view, made, expanded=True)[1] == [*sought, "+ c"]
 
 
+def test_a_refused_edit_was_looking_for_nothing() -> None:
+    made = done(call("edit", path="x", edits=EDITS), "The user denied this call.", failed=True)
+
+    assert shown(edit_view, made) == ("x", ["The user denied this call."], "")
+
+
 def test_a_failure_of_one_of_several_edits_shows_that_one() -> None:
     edits = [{"oldText": "a", "newText": "b"}, {"oldText": "c", "newText": "d"}]
     made = done(call("edit", path="x", edits=edits), "edits[1] was not found.", failed=True)

@@ -24,6 +24,8 @@ from pi.tui.widgets.input import Input
 Order: TypeAlias = Literal["recent", "threaded", "relevance"]
 ORDERS: tuple[Order, ...] = get_args(Order)
 
+_WIDE = 60
+"""Columns from which the open session is marked by a word."""
 _UNITS = ((60, "s"), (60, "m"), (24, "h"), (7, "d"), (52, "w"))
 
 
@@ -303,13 +305,14 @@ class SessionSelector:
 
     def _draw(self, row: SessionRow, width: int, *, selected: bool) -> str:
         theme, facts, host = self._ui.theme, row.session.summary, self._host
-        mark = "● " if row.session.path == self._current else ""
+        is_current = row.session.path == self._current
+        current = ("current " if width >= _WIDE else "● ") if is_current else ""
         fork = f"{'  ' * (row.depth - 1)}└ " if row.depth else ""
         when = age(facts.active_ms, host.clock.now_ms())
         where = f"{short_path(facts.cwd, host.home)}  " if self._shows_paths else ""
-        right = theme.paint("dim")(f"{where}{_messages(facts.message_count)}  {when:>3}")
+        right = theme.paint("dim")(f"{current}{where}{_messages(facts.message_count)}  {when:>3}")
         said = f"  {theme.paint('muted')('… ' + row.excerpt)}" if row.excerpt else ""
-        text = f"{mark}{fork}{one_line(title(row))}"
+        text = f"{fork}{one_line(title(row))}"
         left = theme.paint("accent")(text) if selected else text
         return spread(left + said, right, width)
 

@@ -121,6 +121,8 @@ DIFF_ROWS = 24
 EDIT_PREVIEW_ROWS = 8
 
 _WHICH = re.compile(r"edits\[(\d+)\]")
+_MISSED = re.compile(r"could not find|occurrences of|edits\[\d", re.IGNORECASE)
+"""Errors about the text that was sought; a refused call or a missing file is none of them."""
 
 
 def edit_view(call: ToolCallState, look: TranscriptOptions, width: int) -> DrawnCall:
@@ -171,6 +173,8 @@ def _diagnosed(call: ToolCallState, look: TranscriptOptions) -> str:
 
 def _sought(call: ToolCallState, look: TranscriptOptions, width: int) -> list[str]:
     """What a failed edit was looking for, and what it would have written."""
+    if not _MISSED.search(call.text):
+        return []
     which = [int(number) for number in _WHICH.findall(call.text)]
     lines = _preview(call, look, only=which)
     if not look.is_expanded:
