@@ -107,10 +107,16 @@ DEFAULT_RULES = (
 )
 
 
+MAX_INTERCEPTED = 2000
+"""Characters above which a command is not checked: it is a script, and patterns take long."""
+
+
 def find_interception(
     command: str, rules: Sequence[InterceptionRule], tools: Collection[str]
 ) -> str | None:
     """Return why a command is rejected; ``None`` unless a rule matches and its tool is active."""
+    if len(command) > MAX_INTERCEPTED:
+        return None
     for rule in rules:
         if rule.tool in tools and _matches(rule.pattern, command):
             return f"Blocked: {rule.message}\n\nOriginal command: {command}"
