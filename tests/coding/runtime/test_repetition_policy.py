@@ -149,7 +149,7 @@ async def test_the_same_call_that_cannot_run_ends_the_run_too(asked: Reply, name
 
     ended = await fixture.agent.prompt("go")
 
-    assert ended is not None and ended.exit_code == 1
+    assert ended.exit_code == 1
     assert ended.reason.startswith(f"Stopped: the model made the same call of {name}")
     assert ended.reason.endswith(" 9 times in a row.")
     assert "\x1b" not in ended.reason and len(ended.reason) < 200
