@@ -306,7 +306,12 @@ if TYPE_CHECKING:
         resolve_role,
         role_overrides,
     )
-    from pi.coding.resources.ignore import IgnoreRule, is_ignored, parse_ignore_rules
+    from pi.coding.resources.ignore import (
+        IgnoreRule,
+        compile_glob,
+        is_ignored,
+        parse_ignore_rules,
+    )
     from pi.coding.shell.command_line.parts import (
         Assignment,
         CommandLine,
@@ -383,7 +388,12 @@ else:
                 "make_working_copy",
                 "sweep_working_copies",
             ),
-            "pi.coding.resources.ignore": ("IgnoreRule", "is_ignored", "parse_ignore_rules"),
+            "pi.coding.resources.ignore": (
+                "IgnoreRule",
+                "compile_glob",
+                "is_ignored",
+                "parse_ignore_rules",
+            ),
             "pi.coding.models.roles": (
                 "RoleModel",
                 "RoleReference",
@@ -705,6 +715,7 @@ __all__ = [
     "chat_completions_server",
     "claude_call",
     "claude_names",
+    "compile_glob",
     "compute_edit",
     "convert_document",
     "exchanges",

@@ -180,6 +180,18 @@ def test_an_event_of_the_largest_size_is_read_and_a_larger_one_is_an_error() -> 
     assert not problem.value.retryable
 
 
+@pytest.mark.parametrize("end", [b"\n\n", b"\r\n\r\n"])
+def test_a_flood_without_events_has_a_limit_and_an_event_begins_the_count_anew(end: bytes) -> None:
+    comment = b": " + b"x" * (LARGEST_EVENT * 2 // 3) + end
+    reader = SseReader()
+
+    assert reader.feed(comment) == []
+    assert reader.feed(b"data: x" + end) == [("", b"x")]
+    assert reader.feed(comment) == []
+    with pytest.raises(AnswerTooLarge, match="more than 16 MiB without an event"):
+        reader.feed(comment)
+
+
 def test_an_event_that_arrives_byte_by_byte_takes_no_more_memory_than_its_text() -> None:
     reader = SseReader()
     tracemalloc.start()

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from pi.base.errors import PiError
+from pi.base.records import replace
 from pi.cli.arguments import parse_arguments
 from pi.cli.session_setup import OpenCancelled, SessionResolver
 from pi.coding.session.errors import NoMatchingSession
@@ -31,13 +32,12 @@ class Chosen:
             {},
             agent_dir=agent_dir,
             confirm=confirm,
-            report=self.reported.append,
             can_pick=can_pick,
         )
 
     def on(self, where: SessionLocation) -> tuple[str, Path | None]:
         """Id and file of the session."""
-        log = self.choice.open(where)
+        log = self.choice.open(replace(where, report=self.reported.append))
         log.close()
         return log.header.id, log.file
 

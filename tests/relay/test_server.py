@@ -14,7 +14,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -377,3 +377,41 @@ def test_sigterm_closes_all_sockets_and_ends() -> None:
         child.wait()
         if child.stdout is not None:
             child.stdout.close()
+
+
+# Hostile clients ----------------------------------------------------------------------------------
+
+
+async def test_a_connection_without_a_request_is_closed_and_others_stay() -> None:
+    async with running(request_seconds=0) as (relay, client):
+        served = await client.get("/healthz")
+        await served.read()  # its connection stays open
+        reader, writer = await asyncio.open_connection("127.0.0.1", client._base_url.port)  # type: ignore[union-attr]
+        writer.write(b"GET / HT")
+        await writer.drain()
+        assert relay._runner is not None and relay._runner.server is not None
+        for _ in range(1000):
+            if len(relay._runner.server.connections) == 2:
+                break
+            await asyncio.sleep(0)
+
+        relay.waiting.close_slow(relay._runner.server.connections)
+
+        with suppress(ConnectionResetError):
+            assert await reader.read() == b""
+        writer.close()
+        assert len(relay._runner.server.connections) == 1
+
+
+async def test_bytes_that_are_not_http_are_answered_and_not_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with running() as (_, client):
+        reader, writer = await asyncio.open_connection("127.0.0.1", client._base_url.port)  # type: ignore[union-attr]
+        writer.write(b"\x00\x1b[31m\r\n\r\n")
+        answer = await reader.read()
+        writer.close()
+
+    assert answer.startswith(b"HTTP/1.0 400 ")
+    assert b"\x1b" not in answer
+    assert caplog.records == []

@@ -87,9 +87,7 @@ async def _run(
     prompts = await build(arguments)
     if mode != "rpc" and not arguments.unresolved_words and "resume" not in arguments.options:
         _check_prompts(prompts)  # before a session is opened, where possible
-    choice = SessionResolver(
-        arguments, host.environ, agent_dir=host.agent_dir, confirm=confirm, report=print_error
-    )
+    choice = SessionResolver(arguments, host.environ, agent_dir=host.agent_dir, confirm=confirm)
     parts = SessionOverrides(
         open_log=choice.open,
         session_dir=named_session_dir(host, cwd, arguments.options.get("session_dir")),

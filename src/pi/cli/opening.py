@@ -219,11 +219,11 @@ async def _assembled(
         host.environ,
         agent_dir=host.agent_dir,
         confirm=_confirming(answers),
-        report=opening.report,
         can_pick=True,
     )
     parts = SessionOverrides(
         open_log=choice.open,
+        reads_log=choice.reads_stored,
         session_dir=named_session_dir(host, cwd, arguments.options.get("session_dir")),
         persistent="no_session" not in arguments.options,
         stays_if_gone=stays_if_gone,

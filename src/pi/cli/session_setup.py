@@ -204,7 +204,6 @@ class SessionResolver:
         *,
         agent_dir: Path,
         confirm: Callable[[str], bool],
-        report: Callable[[str], None],
         can_pick: bool = False,
     ) -> None:
         self.must_pick = False
@@ -212,14 +211,16 @@ class SessionResolver:
         self._environ = environ
         self._agent_dir = agent_dir
         self._confirm = confirm
-        self._report = report
         self._can_pick = can_pick
+
+    @property
+    def reads_stored(self) -> bool:
+        """Whether a stored session is requested."""
+        return any(name in self._arguments.options for name in OPENS_STORED)
 
     def open(self, location: SessionLocation) -> SessionLog:
         """Opens the session; a new one, unless another is requested."""
-        if not any(name in self._arguments.options for name in OPENS_STORED):
-            return new_session(location)
-        return self._kept(location)
+        return self._kept(location) if self.reads_stored else new_session(location)
 
     def remember(self, log_file: Path | None, cwd: Path, clock: Clock) -> None:
         """Records the session for ``--continue`` in this terminal."""
@@ -247,7 +248,7 @@ class SessionResolver:
         if (query := arguments.text("session")) is not None:
             return self._named(kept, query)
         if (id := arguments.text("session_id")) is not None:
-            return kept.by_id(id, self._report)
+            return kept.by_id(id, location.report)
         if "continue" not in arguments.options:
             return new_session(location)  # shown until another one is picked
         return kept.last(self._breadcrumb())

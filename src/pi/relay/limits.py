@@ -23,6 +23,8 @@ class Limits(Record):
     rooms_per_address: int = 64
     guests_per_room: int = 32
     connections_per_address: int = 256
+    request_seconds: float = 20.0
+    """A connection without a whole request after that time is closed."""
     joins_per_minute: int = 240
     """New connections of one address."""
     guest_messages_per_second: float = 50.0

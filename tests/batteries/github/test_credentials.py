@@ -419,3 +419,9 @@ async def test_with_a_permission_guard_and_no_user_a_write_is_refused(tmp_path: 
 
     assert found.startswith("! gh needs the consent of the user, and no user can answer.")
     assert server.asked == []
+
+
+def test_a_remote_whose_address_cannot_be_parsed_is_skipped() -> None:
+    listed = "github\thttps://[x/a/b (fetch)\norigin\thttps://github.com/o/r.git (fetch)\n"
+
+    assert repository_of_remotes(listed, "github.com").full_name == "o/r"

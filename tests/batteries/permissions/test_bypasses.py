@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from pi.batteries.permissions.decisions import Decision, ToolRequest, decide
-from pi.batteries.permissions.paths import Places
-from pi.batteries.permissions.rules import Mode, RuleSet, parse_rules
+from pi.batteries.permissions.paths import Places, rule_matches, touched
+from pi.batteries.permissions.rules import Mode, RuleSet, parse_rule, parse_rules
 from pi.extension import ToolApproval, ToolTier, replace
 
 RULES = {
@@ -361,3 +361,29 @@ def test_rules_about_servers_addresses_and_tools(
     request = ToolRequest(tool=tool, input=given, approval=ToolApproval(tier="read"))
 
     assert decide(request, rules({"deny": [rule]}), "ask", places).action == action
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "found"),
+    [
+        ("src/*.py", "src/a.py", True),
+        ("src/*.py", "src/in/a.py", False),
+        ("src/**", "src/in/a.py", True),
+        ("src", "src/in/a.py", True),
+        ("**/key", "a/b/KEY", True),
+        ("a**z", "ab/c/yz", True),
+        ("a**/z", "ab/c/z", True),
+        ("[a]{b,c}", "[a]{b,c}", True),
+        ("[a]{b,c}", "ab", False),
+        # These took years: the model chooses the path.
+        ("*a" * 30 + "b", "a" * 100, False),
+        ("**/" * 20 + "b", "a/" * 60 + "c", False),
+        # Too large to be matched: it restricts everything.
+        ("**a" * 20 + "b", "a/" * 60 + "c", True),
+    ],
+)
+def test_patterns_of_files_are_matched_in_linear_time(pattern: str, path: str, found: bool) -> None:
+    places = Places(cwd="/work", home="/home/me")
+    rule = parse_rule(f"Read(./{pattern})", "deny")
+
+    assert rule_matches(rule, touched(path, "/work", places), places) is found

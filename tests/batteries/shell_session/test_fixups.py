@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.batteries.shell_session.adapter import (
+from pi.batteries.shell_session.command_lines import (
     CleanedCommand,
     clean_command,
     strip_limits_at_end,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.batteries.shell_session.adapter import (
+from pi.batteries.shell_session.command_lines import (
     DEFAULT_RULES,
     InterceptionRule,
     find_interception,
@@ -56,6 +56,10 @@ def test_other_commands_are_not(command: str) -> None:
 
 def test_a_rule_holds_only_while_the_model_has_its_tool() -> None:
     assert find_interception("cat f", DEFAULT_RULES, {"grep"}) is None
+
+
+def test_a_long_script_is_not_checked() -> None:
+    assert find_interception("echo " + "a>b" * 50_000 + " |", DEFAULT_RULES, ALL) is None
 
 
 def test_a_rule_that_is_no_expression_never_matches() -> None:

@@ -63,6 +63,14 @@ def test_short_outputs_and_small_gains_are_left_alone() -> None:
     assert minimise("pip install x", "x" * 90_000 + "\n" + PIP, exit_code=0) is None
 
 
+def test_a_line_with_many_colons_is_kept_at_once() -> None:
+    line = "a" + "::a" * 60 + " was not found"  # took years: each :: could begin another part
+
+    short = minimise("pytest", f"{PYTEST}{line}\n", exit_code=0)
+
+    assert short is not None and line in short and "PASSED" not in short
+
+
 def test_the_last_state_of_a_progress_bar_stays() -> None:
     output = PIP + "10%\r50%\r100% done\n"
     short = minimise("pip install x", output, exit_code=0)

@@ -57,6 +57,28 @@ async def test_an_extension_is_not_imported_before_its_command_is_used(tmp_path:
     await session.close()
 
 
+@pytest.mark.parametrize("name", ["bad name", "", "a\\u001b[31m"])
+async def test_an_invalid_command_name_is_reported_once_and_other_extensions_go_on(
+    tmp_path: Path, name: str
+) -> None:
+    fixture = SessionFixture(tmp_path)
+    fixture.write(".pi/agent/extensions/weather.py", LAZY)
+    bad = f'# /// pi\n# activate = ["command:fine"]\n# commands = {{ "{name}" = "x" }}\n# ///\n'
+    path = fixture.write(".pi/agent/extensions/odd.py", f"{bad}def extension(pi): ...\n")
+    session = await fixture.open()
+    await session.start()
+
+    assert {each.name for each in session.info.commands()} <= {"weather", "fine"}
+    await session.prompt("/weather today")
+
+    assert [message.content for message in session.messages] == ["today metric"]  # type: ignore[union-attr]
+    (warning,) = fixture.reports
+    assert warning.startswith(f"Warning: extension {path} was not loaded: A command cannot be")
+    assert "\x1b" not in warning and "\n" not in warning
+    assert [each.name for each in session.info.commands()] == ["weather"]
+    await session.close()
+
+
 async def test_an_event_that_it_waits_for_loads_it_and_is_answered(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("one"))
     fixture.write(".pi/agent/extensions/weather.py", LAZY)

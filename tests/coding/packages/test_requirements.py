@@ -36,6 +36,7 @@ REFUSED = [
     "one>=1 --hash=sha256:ab",
     "ö",
     "a" * 2000,
+    "a" + " " * 990 + "@",  # took minutes: each run of spaces was tried in every split
 ]
 
 

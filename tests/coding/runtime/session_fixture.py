@@ -68,6 +68,7 @@ class SessionFixture:
         model: str | None = "faux/faux",
         persistent: bool = True,
         open_log: OpenLog = new_session,
+        reads_log: bool = False,
         cwd: Path | None = None,
         last_resort: LastResort | None = None,
         ask_trust: AskTrust | None = None,
@@ -78,6 +79,7 @@ class SessionFixture:
         parts = SessionOverrides(
             registry=self.registry,
             open_log=open_log,
+            reads_log=reads_log,
             persistent=persistent,
             bus=self.bus,
             last_resort=last_resort,

@@ -135,6 +135,27 @@ async def test_the_same_calls_in_one_answer_count_as_well() -> None:
     assert [result.is_error for result in fixture.results] == [False] * 5 + [True] * 2
 
 
+@pytest.mark.behaviour("loops-are-stopped")
+@pytest.mark.parametrize(
+    ("asked", "name"),
+    [
+        (calls("nowhere", path="x"), "nowhere"),
+        (calls("peek", wrong=1), "peek"),
+        (calls("a\x1b[31m" + "b" * 500), "ab"),
+    ],
+)
+async def test_the_same_call_that_cannot_run_ends_the_run_too(asked: Reply, name: str) -> None:
+    fixture = AgentFixture(lambda _: asked, tools=[peek], policies=[Repetition()])
+
+    ended = await fixture.agent.prompt("go")
+
+    assert ended.exit_code == 1
+    assert ended.reason.startswith(f"Stopped: the model made the same call of {name}")
+    assert ended.reason.endswith(" 9 times in a row.")
+    assert "\x1b" not in ended.reason and len(ended.reason) < 200
+    assert len(fixture.results) == 9
+
+
 async def test_another_call_or_another_result_or_another_prompt_begins_anew() -> None:
     polled = iter(range(100))
 

@@ -19,8 +19,10 @@ from pi.coding.extension_host.events.session import (
 )
 from pi.coding.runtime.session.agent_session import AgentSession
 from pi.coding.session.errors import CannotFork, SessionInUse
+from pi.coding.session.opening import open_session
 from pi.coding.trust import BadTrustFile, ProjectTrustEvent, TrustAnswer, TrustChoice
 from pi.testing import calls, says
+from tests.bounded import LoopWatchdog
 from tests.coding.runtime.session_fixture import SessionFixture, kinds
 
 
@@ -40,6 +42,32 @@ async def test_a_new_session_knows_its_parent_and_starts_its_clock_anew(tmp_path
     assert session.entries.log.file != first
     await session.prompts.prompt("new")
     assert "sunflower" not in str(fixture.provider.requests[1].messages)
+    await session.close()
+
+
+@pytest.mark.timing
+async def test_opening_a_long_session_does_not_hold_the_event_loop(
+    tmp_path: Path, watchdog: LoopWatchdog
+) -> None:
+    file = tmp_path / "long.jsonl"
+    header = f'{{"type":"session","version":3,"id":"o","timestamp":"","cwd":"{tmp_path}"}}'
+    said = '{"role":"user","content":[{"type":"text","text":"hi"}],"timestamp":1}'
+    place = '"id":"%d","parentId":"%d","timestamp":""'
+    lines = (
+        f'{{"type":"message",{place % (at, at - 1)},"message":{said}}}' for at in range(12_000)
+    )
+    file.write_text("\n".join((header, *lines, "")))
+    fixture = SessionFixture(tmp_path)
+    session = await fixture.open(
+        open_log=lambda location: open_session(file, location), reads_log=True
+    )
+
+    assert session.info.state().message_count == 12_000
+    assert session.info.stats().user_messages == 12_000
+    assert [point.entry_id for point in session.info.fork_points(2)] == ["11998", "11999"]
+    await session.sessions.new()
+    await session.sessions.switch(file)
+    assert session.info.state().message_count == 12_000
     await session.close()
 
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import asyncio
 import subprocess
+import threading
 from base64 import b64encode
 from pathlib import Path
 
@@ -18,7 +20,14 @@ from pi.coding.session.errors import (
     SessionProblem,
 )
 from pi.coding.session.file_operations import fork_file
-from pi.coding.session.opening import new_session, open_session, read_session
+from pi.coding.session.log import SessionLog
+from pi.coding.session.opening import (
+    SessionLocation,
+    new_session,
+    open_session,
+    opened_in_thread,
+    read_session,
+)
 from tests.coding.session.sessions import (
     CWD,
     GOLDEN,
@@ -129,6 +138,47 @@ def test_a_session_that_is_closed_can_be_opened_again(tmp_path: Path) -> None:
     log.close()
 
     assert list(open_session(log.file, make_location(tmp_path)).entries()) == list(log.entries())
+
+
+async def test_what_is_reported_while_a_thread_opens_a_session_is_reported_on_the_loop(
+    tmp_path: Path,
+) -> None:
+    threads: list[tuple[str, int]] = []
+    location = replace(
+        make_location(tmp_path),
+        report=lambda text: threads.append((text, threading.get_ident())),
+    )
+
+    def opening(where: SessionLocation) -> SessionLog:
+        where.report("from the thread")
+        return open_session(tmp_path / "s.jsonl", where)
+
+    (await opened_in_thread(opening, location)).close()
+
+    await asyncio.sleep(0)
+    assert threads == [("from the thread", threading.get_ident())]
+
+
+async def test_a_session_that_is_opened_after_a_cancellation_is_closed_again(
+    tmp_path: Path,
+) -> None:
+    began, go_on = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def opening(where: SessionLocation) -> SessionLog:
+        loop.call_soon_threadsafe(began.set)
+        go_on.wait(10)
+        return open_session(tmp_path / "s.jsonl", where)
+
+    task = asyncio.create_task(opened_in_thread(opening, make_location(tmp_path)))
+    await began.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    go_on.set()
+    await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}))
+
+    open_session(tmp_path / "s.jsonl", make_location(tmp_path)).close()  # it is not in use
 
 
 def test_reading_alone_changes_nothing(tmp_path: Path) -> None:

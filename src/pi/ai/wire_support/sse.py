@@ -16,7 +16,11 @@ ServerEvent: TypeAlias = tuple[str, bytes]
 """Name of the event (empty if the server sends none) and its data."""
 
 LARGEST_EVENT = 16 * 1024 * 1024
-"""Limit of bytes of one event, over every transport; a larger one ends the response."""
+"""Limit of bytes of one event, over every transport; a larger one ends the response.
+
+Also of what a server sends between two events: keep-alives reach it after months, a flood of
+blank lines at once.
+"""
 
 MAX_START_BYTES = 4096
 """Approximate bytes that are kept to explain a stream without events."""
@@ -39,6 +43,8 @@ class SseReader:
         self.first_bytes = b""
         """The start of the data before the first event, to explain a stream without events."""
         self.seen_event = False
+        self._between = 0
+        """Bytes of whole blocks without data since the latest event."""
         self.last_event_id = ""
         """``id`` of the latest complete event with one, for ``Last-Event-ID`` of a reconnect."""
         self.retry: int | None = None
@@ -63,7 +69,14 @@ class SseReader:
         if self._blank == b"\n\r":  # the middle of two CRLF
             whole, rest = whole.removesuffix(b"\r"), rest.removeprefix(b"\n")
         self._held, self._last_byte = bytearray(rest), rest[-1:]
-        return self._events(whole)
+        events = self._events(whole)
+        self._between = 0 if events else self._between + len(whole)
+        if self._between > LARGEST_EVENT:
+            raise AnswerTooLarge(
+                f"The server sent more than {LARGEST_EVENT >> 20} MiB without an event.",
+                hint="Check the provider's base URL, or choose another model.",
+            )
+        return events
 
     def finish(self) -> list[ServerEvent]:
         """Returns the last event of a stream without a blank line behind it."""

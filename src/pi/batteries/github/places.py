@@ -90,7 +90,10 @@ def other_host(named: str) -> str:
 def repository_of_url(url: str) -> tuple[str, str] | None:
     """Host and path of the address of a remote; ``None`` for local folders."""
     if "://" in url:
-        parts = urlsplit(url)
+        try:
+            parts = urlsplit(url)
+        except ValueError:  # "https://[x": a project may name any address
+            return None
         host, path = parts.hostname or "", parts.path
     elif found := _SCP.fullmatch(url):
         host, path = found["host"], found["path"]

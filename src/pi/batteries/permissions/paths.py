@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path, PurePath
 
 from pi.batteries.permissions.rules import Rule
-from pi.extension import Record
+from pi.extension import Record, compile_glob
 
 PROTECTED_FOLDERS = (".pi", ".claude", ".git/hooks", ".git/config", ".git/modules", ".mcp.json")
 START_UP_FILES = frozenset(
@@ -98,24 +98,39 @@ def root_of(rule: Rule, places: Places) -> tuple[str, str]:
     return places.cwd, plain
 
 
+MAX_PATTERN_LENGTH = 1000
+MAX_WIDE_STARS = 2
+"""``**`` beside other characters in one part of a path: each doubles the alternatives."""
+
+
 @lru_cache(maxsize=1024)
 def _compiled(pattern: str, *, ignores_case: bool) -> re.Pattern[str]:
+    """Translate a pattern into the globs of ``compile_glob``, which match in linear time.
+
+    The model chooses the paths: with plain regular expressions, a rule with many stars could be
+    made to take years. A pattern that is too large restricts everything and allows nothing.
+    """
     # A folder covers everything inside of it: with ``/**`` and without.
     pattern = pattern.removesuffix("/**").rstrip("/")
     out, place = [], 0
     while place < len(pattern):
+        starts_part = place == 0 or pattern[place - 1] == "/"
         if pattern.startswith("**/", place):
-            out.append("(?:[^/]+/)*")
-            place += 3
+            out.append("**/" if starts_part else "{,?*/**/}")
+            while pattern.startswith("**/", place):  # several are the same as one
+                place += 3
         elif pattern.startswith("**", place):
-            out.append(".*")
-            place += 2
+            out.append("{*,*/**/*}")  # also across folders
+            place = len(pattern) - len(pattern[place:].lstrip("*"))
         else:
             letter = pattern[place]
-            out.append({"*": "[^/]*", "?": "[^/]"}.get(letter, re.escape(letter)))
+            out.append(f"\\{letter}" if letter in "[]{},\\" else letter)
             place += 1
-    text = "".join(out) + "(?:/.*)?"
-    return re.compile(text, re.DOTALL | (re.IGNORECASE if ignores_case else 0))
+    glob = "".join(out) + "{,/**}"
+    wide = sum(piece[0] == "{" for piece in out)
+    if wide > MAX_WIDE_STARS or len(glob) > MAX_PATTERN_LENGTH:
+        return re.compile(r".*" if ignores_case else r"(?!)", re.DOTALL)
+    return compile_glob(glob, ignore_case=ignores_case)
 
 
 def rule_matches(rule: Rule, path: TouchedPath, places: Places) -> bool:

@@ -56,7 +56,7 @@ RULES = (
     MinimiserRule(
         programs=("pytest", "py.test"),
         modules=("pytest",),
-        drop=r"\s*$|\S+(?:::\S+)*\s+(?:PASSED\b|[.]+\s*(?:\[\s*\d+%\])?$)|[.]+\s*(?:\[\s*\d+%\])?$"
+        drop=r"\s*$|\S++\s+(?:PASSED\b|[.]+\s*(?:\[\s*\d+%\])?$)|[.]+\s*(?:\[\s*\d+%\])?$"
         r"|(?:platform|cachedir|rootdir|configfile|plugins|asyncio|Using|testpaths)\b",
     ),
     MinimiserRule(

@@ -33,8 +33,9 @@ MAGIC = {
 }
 LEAST_TEXT = 80
 """Characters below which a page with scripts counts as empty."""
+# Possessive: a comment could else be read as a longer one, and 1 kB of comments would take years.
 _HTML = re.compile(
-    rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b",
+    rb"\s*+(?:<\?xml[^>]*>\s*+)?(?:<!--.*?-->\s*+)*+<(?:!doctype\s+html|html|head|body)\b",
     re.IGNORECASE | re.DOTALL,
 )
 _CHARSET = re.compile(r"charset=[\"']?([\w.:-]+)", re.IGNORECASE)

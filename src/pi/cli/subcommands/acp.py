@@ -87,7 +87,7 @@ class AcpSessions:
         )
         if request.session_id is not None:
             found = await self._find(request.session_id)
-            overrides = replace(overrides, open_log=partial(_open, found.path))
+            overrides = replace(overrides, open_log=partial(_open, found.path), reads_log=True)
         built = await assemble(request.cwd, self._machine, options, overrides)
         if built.note:
             print_error(built.note)

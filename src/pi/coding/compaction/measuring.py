@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from functools import partial
 
@@ -26,7 +27,7 @@ from pi.ai.messages import (
 )
 from pi.ai.transcript import checkpoint, counted_tokens, estimated_tokens
 from pi.base.records import Record, replace
-from pi.base.tasks import off_loop
+from pi.base.tasks import LARGE, off_loop
 from pi.coding.session.context import (
     Edits,
     convert_to_llm,
@@ -109,6 +110,13 @@ def tokens_in_use(
     if not edits and log.leaf is not None:
         conversation.totals[log.leaf] = since
     return since
+
+
+async def prepare_conversation(conversation: SessionConversation) -> None:
+    """Decode and measure a long conversation in a thread; a short one needs no preparation."""
+    await conversation.prepare()
+    if len(conversation.log.tree) > LARGE:
+        await asyncio.to_thread(measure_sizes, conversation)
 
 
 def measure_sizes(conversation: SessionConversation) -> None:

@@ -103,11 +103,17 @@ class DormantExtensions:
 
     def _declared(self) -> Commands[DeclaredCommand]:
         # Deferred import: most runs end before a command is typed.
-        from pi.coding.extension_host.contributions.commands import Commands, DeclaredCommand
+        from pi.coding.extension_host.contributions.commands import (
+            Commands,
+            DeclaredCommand,
+            is_command_name,
+        )
 
         commands: Commands[DeclaredCommand] = Commands()
         for owner, each in self._owners():
             for name, description in each.manifest.declared_commands().items():
+                if not is_command_name(name):
+                    continue  # reported when its extension is loaded
                 command = DeclaredCommand(
                     name=name,
                     description=description,

@@ -26,10 +26,10 @@ _EXTRAS = rf"\[\s*(?:{_NAME}(?:\s*,\s*{_NAME})*)?\s*\]"
 _REQUIREMENT_VERSION = r"(?:===|~=|==|!=|<=|>=|<|>)\s*[\w.*+!-]+"
 _VERSIONS = rf"{_REQUIREMENT_VERSION}(?:\s*,\s*{_REQUIREMENT_VERSION})*"
 _MARKER = r";[\w\s.'\"()<>=!~,*+-]*"
-# Not compiled: most starts read no requirement.
+# Not compiled: most starts read no requirement. Possessive: 1,000 spaces would take minutes.
 _REQUIREMENT = (
-    rf"(?a)\s*(?P<name>{_NAME})\s*(?:{_EXTRAS})?\s*"
-    rf"(?:{_VERSIONS}|\(\s*{_VERSIONS}\s*\))?\s*(?:{_MARKER})?"
+    rf"(?a)\s*+(?P<name>{_NAME})\s*+(?:{_EXTRAS})?\s*+"
+    rf"(?:{_VERSIONS}|\(\s*{_VERSIONS}\s*\))?\s*+(?:{_MARKER})?"
 )
 _MAX_REQUIREMENT = 1000
 _SHOWN = 200

@@ -102,8 +102,8 @@ class InfoPort(Protocol):
         """Return the roots of the tree with their entries, in RPC's format."""
         ...
 
-    def fork_points(self) -> list[ForkPoint]:
-        """Return the user messages of all branches, in file order."""
+    def fork_points(self, most: int | None = None) -> list[ForkPoint]:
+        """Return the newest ``most`` user messages of all branches, or all, in file order."""
         ...
 
     def last_answer(self) -> str | None:

@@ -73,6 +73,7 @@ async def assemble(
         bootstrap.bind(core)
         session = build_session(bootstrap, core)
         bootstrap.hosting.bind(core, session)
+        await session.info.prepare()
         if options.name is not None:
             await session.info.rename(options.name)
         if not core.log.tree.outlines or bootstrap.is_new:

@@ -11,6 +11,7 @@ from pi.ai.messages import Json
 from pi.ai.provider import Provider
 from pi.base.errors import PiError
 from pi.base.records import replace
+from pi.base.tasks import off_loop
 from pi.coding.bus import EventBus
 from pi.coding.extension_host.dormant import ExtensionContributions
 from pi.coding.models.starting import ModelPreferences, StartingModel, find_starting_model
@@ -92,7 +93,7 @@ class Bootstrap:
         trust = await self.decide_trust(self._cwd, settings)
         self.workspace = await self.open_workspace(self._cwd, trust, settings=settings)
         self._move_legacy_sessions()
-        self.log = self.overrides.open_log(self.session_location(self._cwd))
+        self.log = await self._open_log(self.session_location(self._cwd))
         self._opened.callback(self.log.close)
         await self._move_to(Path(self.log.header.cwd))
         self.report_skipped_files()
@@ -114,7 +115,7 @@ class Bootstrap:
         # Before the model is chosen: a triggered extension may provide it, or resolve its name.
         await self.hosting.load_triggered(self.workspace, self.log)
         self.start = await find_starting_model(
-            self._model_preferences(), self.model_client.registry
+            await off_loop(self._model_preferences, len(self.log.tree)), self.model_client.registry
         )
         if self.options.settings.get("batteries") == RECOMMENDED:
             self.hosting.sources.report_left_out()
@@ -201,6 +202,13 @@ class Bootstrap:
             self.machine.report(
                 f"Not trusted, so not read: {', '.join(new)}. Use --approve to allow it once."
             )
+
+    async def _open_log(self, location: SessionLocation) -> SessionLog:
+        if not self.overrides.reads_log:
+            return self.overrides.open_log(location)
+        from pi.coding.session.opening import opened_in_thread  # lazy: new sessions need none
+
+        return await opened_in_thread(self.overrides.open_log, location)
 
     def session_location(self, cwd: Path) -> SessionLocation:
         """Return where the sessions of a directory are stored."""

@@ -103,6 +103,8 @@ class SessionOverrides(Record):
     whole_prompt: str | None = None
     """Replaces the system prompt; nothing is added."""
     open_log: OpenLog = new_session
+    reads_log: bool = False
+    """Whether ``open_log`` reads a stored session; it is called in a thread then."""
     session_dir: Path | None = None
     persistent: bool = True
     stays_if_gone: bool = False

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import EllipsisType
 from typing import Any, TypeAlias
 
@@ -322,7 +322,7 @@ def display_transcript(
             above = log.tree.parent(place)
             break
     items.reverse()
-    earlier = sum(_counts(log, place) for place in places)
+    earlier = _displayed_count(log, places)
     return DisplayTranscript(items=tuple(items), earlier=earlier, end=above if earlier else None)
 
 
@@ -359,14 +359,23 @@ class _Glance(Record):
 _GLANCE = msgspec.json.Decoder(_Glance)
 
 
-def _counts(log: SessionLog, place: int) -> bool:
-    """Whether the entry is displayed; decodes as little as possible."""
-    if log.tree.outlines[place].type != "message":
-        return _displayed(log, place, None) is not None
-    try:
-        return _GLANCE.decode(log.line(place)).message.role != "system"
-    except UNREADABLE:
-        return _displayed(log, place, None) is not None
+def _displayed_count(log: SessionLog, places: Iterable[int]) -> int:
+    """Return how many of the entries are displayed; decodes as little as possible.
+
+    One loop with local names: it runs over all earlier entries while a session is opened.
+    """
+    outlines, line_at, count = log.tree.outlines, log.line, 0
+    for place in places:
+        if outlines[place].type == "message":
+            line = line_at(place)
+            if b'"system"' not in line and b'"role":' in line:
+                count += 1
+                continue
+            with suppress(*UNREADABLE):
+                count += _GLANCE.decode(line).message.role != "system"
+                continue
+        count += _displayed(log, place, None) is not None
+    return count
 
 
 # ----------------------------------------------------------------------------------------------

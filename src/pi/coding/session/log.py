@@ -195,6 +195,9 @@ class SessionLog:
         self._stamps = stamps
         self._writer = writer
         self._annotations = Annotations()
+        self._custom_types: set[str] = set()
+        self._searched = 0
+        """Entries whose custom types are known. Several extensions ask for them at the start."""
         for place, known in enumerate(content.outlines):
             if known.type in ANNOTATING:
                 self._annotations.read(self.at(place))
@@ -286,6 +289,15 @@ class SessionLog:
         """
         is_message = self.tree.outlines[place].type == "message"
         return is_message and b'"assistant"' in self._lines[place]
+
+    def custom_types(self) -> Collection[str]:
+        """Return the types of all custom entries."""
+        outlines = self.tree.outlines
+        for place in range(self._searched, len(outlines)):
+            if outlines[place].type == "custom":
+                self._custom_types.add(str(self.json(place).get("customType")))
+        self._searched = len(outlines)
+        return self._custom_types
 
     def entry(self, id: str) -> Entry:
         """Return the entry with that id."""

@@ -231,7 +231,7 @@ class KeyActions:
             return
         if text := self._composer.text:
             await copy_text(self._screen, text, "the prompt")
-        elif points := self._port.info.fork_points():
+        elif points := self._port.info.fork_points(1):
             await copy_text(self._screen, points[-1].text, "the last prompt")
         else:
             self._screen.notify("There is no prompt to copy yet.")

@@ -28,6 +28,7 @@ from pi.modes.interactive.transcript.block import TranscriptOptions
 from pi.modes.interactive.transcript.view import TranscriptView
 from pi.modes.log_file import more_in_log
 from pi.tui.input.keymap import Keymap
+from pi.tui.widgets.editor.history import MAX_HISTORY_ENTRIES
 
 # Detects prompt-cache misses and estimates their cost. Pure.
 
@@ -200,7 +201,7 @@ class SessionController:
         port = self.screen.port
         self._session_id = port.entries.log.header.id
         self.extensions.load(port)
-        for point in port.info.fork_points():
+        for point in port.info.fork_points(MAX_HISTORY_ENTRIES):
             self._frame.composer.remember(without_attachments(point.text))
 
     def _show_facts(self) -> None:
@@ -218,7 +219,7 @@ class SessionController:
         if self._session_id == before:
             page = self.screen.page("Another branch", is_other_text=True)
         else:
-            title = "Session" if facts.fork_points() else "New session"
+            title = "Session" if facts.fork_points(1) else "New session"
             page = self.screen.page(title, is_other_text=True, is_forced=True)
         self._frame.tui.reset_display(page)
 

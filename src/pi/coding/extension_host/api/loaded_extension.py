@@ -25,6 +25,7 @@ from pi.coding.extension_host.contributions.commands import (
     ExtensionCommand,
     RegisteredInputMode,
     check_prefix,
+    is_command_name,
 )
 from pi.coding.extension_host.contributions.flags import (
     FlagValue,
@@ -219,7 +220,7 @@ def add_command(
     """Add a command. Raises ``ExtensionError`` if its name or signature is invalid."""
     check_options("pi.register_command", how, CommandOptions)
     name = name.removeprefix("/")
-    if not name or any(letter.isspace() for letter in name):
+    if not is_command_name(name):
         raise ExtensionError(
             f"A command cannot be called {name!r}.", hint="Its name is one word, like `weather`."
         )

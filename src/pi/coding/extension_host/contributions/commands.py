@@ -76,6 +76,11 @@ def split_command(text: str) -> tuple[str, str]:
     return name, text[1 + len(name) :].strip()
 
 
+def is_command_name(name: str) -> bool:
+    """Whether a command can have that name: one word, without control characters."""
+    return bool(name) and " " not in name and name.isprintable()
+
+
 OWN = "pi:"
 """Prefix that always names a command that pi brings itself."""
 

@@ -413,7 +413,9 @@ _OCCURS: dict[str, Callable[[tuple[str, ...], ActivationState], bool]] = {
     "file": lambda names, state: any(_file_exists(name, state) for name in names),
     "strategy": lambda names, state: value_at(state.settings, _STRATEGY) in names,
     "shared": lambda names, state: not state.shared.isdisjoint(names),
-    "entry": lambda names, state: state.log is not None and _holds_entry(state.log, set(names)),
+    "entry": lambda names, state: (
+        state.log is not None and not set(names).isdisjoint(state.log.custom_types())
+    ),
 }
 """Whether the state contains one of the triggers of a kind. Looked up by kind, because every start
 asks for every battery, and most have one or two kinds."""
@@ -473,10 +475,3 @@ def _file_exists(name: str, state: ActivationState) -> bool:
     else:
         return False
     return os.path.lexists(path)
-
-
-def _holds_entry(log: "SessionLog", types: set[str]) -> bool:
-    outlines = enumerate(log.tree.outlines)
-    # Custom entries are few, and only these are decoded.
-    places = (place for place, outline in outlines if outline.type == "custom")
-    return any(log.json(place).get("customType") in types for place in places)

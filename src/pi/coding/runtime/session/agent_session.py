@@ -207,8 +207,7 @@ class AgentSession:
     # Start and end --------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Decode the conversation and emit the start event."""
-        await self._core.conversation.prepare()
+        """Emit the start event."""
         await self._bootstrap.hosting.load_before_start()
         await self._core.bus.emit(SessionStartEvent(reason="startup"))
         self._bootstrap.offer_agents_over_rpc()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -12,7 +13,8 @@ from msgspec import UNSET
 from pi.ai.messages import AssistantMessage, ToolResultMessage, Usage, UserMessage
 from pi.ai.plan_limits import PlanLimit
 from pi.base.errors import PiError
-from pi.coding.compaction.measuring import tokens_in_use
+from pi.base.tasks import LARGE
+from pi.coding.compaction.measuring import prepare_conversation, tokens_in_use
 from pi.coding.extension_host.events.session import SessionInfoChanged
 from pi.coding.port.results import Command, ForkPoint, SessionState
 from pi.coding.runtime.live import LiveSession
@@ -136,10 +138,9 @@ def _totals(usages: list[Usage], before: TokenTotals) -> TokenTotals:
 
 
 def _compacted_since_answer(core: LiveSession) -> bool:
-    log, place = core.log, core.log.leaf
-    outlines, known = log.tree.outlines, core.conversation.compacted
+    log, outlines, known = core.log, core.log.tree.outlines, core.conversation.compacted
     found = False
-    while place is not None:
+    for place in log.tree.upwards(log.leaf):
         if place in known:
             found = known[place]
             break
@@ -150,7 +151,6 @@ def _compacted_since_answer(core: LiveSession) -> bool:
                     break
                 case MessageEntry(message=AssistantMessage(usage=usage)) if usage.total_tokens:
                     break
-        place = log.tree.parent(place)
     if log.leaf is not None:
         known[log.leaf] = found
     return found
@@ -200,6 +200,15 @@ class SessionQueries:
         self._core = core
         self._compaction = compaction
         self._counts = EntryCounts(core.log)
+
+    async def prepare(self) -> None:
+        """Decode, measure and count a long session in a thread: its screen asks for all of it."""
+        conversation = self._core.conversation
+        await prepare_conversation(conversation)
+        if len(conversation.log.tree) > LARGE:
+            counts = EntryCounts(conversation.log)
+            await asyncio.to_thread(session_stats, self._core, counts)
+            self._counts = counts
 
     @property
     def cwd(self) -> Path:
@@ -272,15 +281,18 @@ class SessionQueries:
         """Return the roots of the tree with their entries, in RPC's format."""
         return msgspec.Raw(tree_json(self._core.log))
 
-    def fork_points(self) -> list[ForkPoint]:
-        """Return the user messages of all branches, in file order."""
+    def fork_points(self, most: int | None = None) -> list[ForkPoint]:
+        """Return the newest ``most`` user messages of all branches, or all, in file order."""
         log = self._core.log
-        said = (log.at(at) for at, known in enumerate(log.tree.outlines) if known.type == "message")
-        return [
-            ForkPoint(entry_id=entry.id, text=spoken_text(entry) or "")
-            for entry in said
-            if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)
-        ]
+        points: list[ForkPoint] = []
+        for place in reversed(range(len(log.tree))):
+            if len(points) == most:
+                break
+            entry = log.at(place) if log.tree.outlines[place].type == "message" else None
+            if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
+                points.append(ForkPoint(entry_id=entry.id, text=spoken_text(entry) or ""))
+        points.reverse()
+        return points
 
     def last_answer(self) -> str | None:
         """Return the text of the newest answer that has text."""

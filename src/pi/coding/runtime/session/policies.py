@@ -28,6 +28,7 @@ from pi.agent.tools.tool import ToolResult
 from pi.ai.events import Delta, ToolCallDelta
 from pi.ai.messages import Image, Json, Text, ToolCall
 from pi.base.records import Record, replace
+from pi.base.terminal_text import one_line
 from pi.coding.retry import RetryPolicy
 from pi.coding.runtime.live import LiveSession, image_limits
 from pi.coding.settings.settings import Settings
@@ -36,6 +37,8 @@ _STEP = 500
 """Characters between two checks."""
 _MARK = 24
 """Length of the suffix whose previous occurrence determines the length of the repeated piece."""
+_SHOWN = 100
+"""Characters of the name of a tool in a reason: a model may invent any."""
 _WORD = r"(?i)\b(?!(?:nan|inf|[a-f]+)\b)[^\W\d_]{2,}\b"
 """Letters that are not part of a number, hexadecimal ones included."""
 
@@ -64,6 +67,8 @@ class Repetition(Policy):
         self._limits = limits or RepetitionLimits()
         self._answer = _Answer(self._limits)
         self._calls = _Calls()
+        self._checked: set[str] = set()
+        """Ids of the calls of this turn that ``before_tool`` has counted."""
         self._cuts = 0
 
     async def before_request(self, request: Request) -> Request:
@@ -84,12 +89,8 @@ class Repetition(Policy):
 
     async def before_tool(self, call: ToolCall) -> ToolCall:
         """Refuse a call that was made too often in a row."""
-        made = self._calls.made(call)
-        refusals = made - self._limits.calls
-        if refusals > self._limits.refusals:
-            reason = f"Stopped: the model made the same call of {call.name} {made} times in a row."
-            raise StopRun(reason, exit_code=1)
-        if refusals > 0:
+        self._checked.add(call.id)
+        if self._count(call) > self._limits.calls:
             raise ToolRefused(
                 f"This very call of {call.name} was made {self._limits.calls} times in a row and "
                 "gave the same each time, so it was not run again. Do something else, or say "
@@ -99,15 +100,36 @@ class Repetition(Policy):
 
     async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
         """Restart the count if a call returned something new."""
-        self._calls.gave(call, result)
+        self._calls.gave(call, result.content)
         return result
 
     async def at_boundary(self, at: Boundary) -> Next:
-        """Restart the count with each prompt."""
+        """Restart the count with each prompt; count calls that could not run after each turn.
+
+        A call of an unknown tool, with invalid arguments or refused by another policy never reaches
+        ``before_tool``, and a model may repeat just that call without end.
+        """
         if at.kind == "prompt":
             self._calls = _Calls()
             self._cuts = 0
+        elif at.kind == "turn":
+            checked, self._checked = self._checked, set()
+            if at.answer is not None and at.outcome == "completed":
+                results = {result.tool_call_id: result for result in at.results}
+                for call in at.answer.tool_calls:
+                    if call.id in results and call.id not in checked:
+                        self._count(call)
+                        self._calls.gave(call, results[call.id].content)
         return at.next
+
+    def _count(self, call: ToolCall) -> int:
+        """Count a call; returns how often it was made. Raises ``StopRun`` if that is too often."""
+        made = self._calls.made(call)
+        if made > self._limits.calls + self._limits.refusals:
+            name = one_line(call.name)[:_SHOWN]
+            reason = f"Stopped: the model made the same call of {name} {made} times in a row."
+            raise StopRun(reason, exit_code=1)
+        return made
 
 
 class _Answer:
@@ -150,12 +172,12 @@ class _Calls:
         self._times += 1
         return self._times
 
-    def gave(self, call: ToolCall, result: ToolResult) -> None:
+    def gave(self, call: ToolCall, content: tuple[Text | Image, ...]) -> None:
         """Record the result of a call."""
         if call.id in self._ids:
-            if self._given not in (None, result.content):
+            if self._given not in (None, content):
                 self._times = 1
-            self._given = result.content
+            self._given = content
 
 
 def repeats(text: str, limits: RepetitionLimits) -> bool:

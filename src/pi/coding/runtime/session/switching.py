@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -13,6 +14,7 @@ from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.errors import PiError
 from pi.base.records import replace
 from pi.coding.blobs.artifacts import copy_artifacts
+from pi.coding.compaction.measuring import prepare_conversation
 from pi.coding.extension_host.events.queries import SessionBeforeForkEvent, SessionBeforeSwitchEvent
 from pi.coding.extension_host.events.session import (
     SessionForkEvent,
@@ -32,7 +34,13 @@ from pi.coding.session.context import chosen_model, chosen_thinking_level
 from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.entries import HAND_OFF, CustomMessage
 from pi.coding.session.log import SessionLog
-from pi.coding.session.opening import SessionLocation, new_replica, new_session, open_session
+from pi.coding.session.opening import (
+    SessionLocation,
+    new_replica,
+    new_session,
+    open_session,
+    opened_in_thread,
+)
 
 SwitchReason: TypeAlias = Literal["new", "resume", "fork"]
 
@@ -77,7 +85,7 @@ class SessionSwitcher:
             return Replaced(cancelled=True)
         if self._core.log.file is not None and path == self._core.log.file:
             return Replaced(cancelled=False)
-        log = open_session(path, self.location)
+        log = await opened_in_thread(partial(open_session, path), self.location)
         await self._swap(log, "resume")
         return Replaced(cancelled=False)
 
@@ -232,12 +240,14 @@ class SessionSwitcher:
                 SessionShutdownEvent(reason=reason, target_session_file=_path_text(log.file))
             )
             workspace = await self._bootstrap.workspace_under(trust, cwd, core.workspace)
+            conversation = SessionConversation(log)
+            await prepare_conversation(conversation)
             await self._work_in(workspace)
         except BaseException:
             log.close()
             raise
         core.log.close()
-        core.replace_conversation(SessionConversation(log))
+        core.replace_conversation(conversation)
         core.agent.reset(core.conversation)
         core.began = core.machine.clock.monotonic()
         await self._follow(remote)
