@@ -10,6 +10,7 @@ import pytest
 from bench.mock_process import MockProcess
 from pi.cli.main import main
 from tests.cli.program import TIMEOUT_SECONDS, Program
+from tests.sampling import sampled
 from tests.screens.terminal_user import needs_pty, terminal_user
 
 Captured = pytest.CaptureFixture[str]
@@ -122,7 +123,10 @@ def test_with_a_terminal_on_both_sides_there_is_a_screen(tmp_path: Path) -> None
 @needs_pty
 @pytest.mark.parametrize(
     ("word", "meant"),
-    [("modles", "models"), ("instal", "install"), ("help", "--help"), ("version", "--version")],
+    sampled(
+        [("modles", "models"), ("instal", "install"), ("help", "--help"), ("version", "--version")],
+        keep=1,
+    ),
 )
 def test_one_word_that_is_nearly_a_command_sends_nothing_on_a_terminal(
     cli: Program, server: MockProcess, word: str, meant: str
@@ -150,10 +154,10 @@ def test_one_word_that_is_nearly_a_command_of_an_extension_sends_nothing(
 
 
 @needs_pty
-@pytest.mark.parametrize("words", [("--", "modles"), ("modles", "please"), ("hello",)])
-def test_everything_else_is_a_prompt(
-    cli: Program, server: MockProcess, words: tuple[str, ...]
-) -> None:
+@pytest.mark.parametrize(
+    "words", sampled([["--", "modles"], ["modles", "please"], ["hello"]], keep=1)
+)
+def test_everything_else_is_a_prompt(cli: Program, server: MockProcess, words: list[str]) -> None:
     with terminal_user(cli, *words) as ada:
         ada.sees("The quick brown")
         assert ada.leaves() == 0

@@ -10,6 +10,7 @@ import pytest
 
 from tests.cli.program import TIMEOUT_SECONDS, Program
 from tests.modules import inside
+from tests.sampling import sampled
 
 PROBE = """
 import json, sys
@@ -94,11 +95,14 @@ def loaded(cli: Program, *words: str, stdin: str = "") -> list[str]:
 
 @pytest.mark.parametrize(
     ("words", "stdin"),
-    [
-        (("-p", "hi"), ""),
-        (("--mode", "json", "-p", "hi"), ""),
-        (("--mode", "rpc"), '{"type": "get_state"}\n'),
-    ],
+    sampled(
+        [
+            (("-p", "hi"), ""),
+            (("--mode", "json", "-p", "hi"), ""),
+            (("--mode", "rpc"), '{"type": "get_state"}\n'),
+        ],
+        keep=1,
+    ),
 )
 def test_a_start_loads_only_what_it_needs(cli: Program, words: tuple[str, ...], stdin: str) -> None:
     model = ("--model", "mock/echo-1")
@@ -110,6 +114,7 @@ def test_a_start_loads_only_what_it_needs(cli: Program, words: tuple[str, ...], 
     assert [module for module in modules if inside(module, NEVER)] == []
 
 
+@pytest.mark.full
 def test_a_session_without_requests_loads_no_http_client(cli: Program) -> None:
     modules = loaded(cli, "--mode", "rpc", "--model", "mock/echo-1", stdin='{"type":"get_state"}\n')
 

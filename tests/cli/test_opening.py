@@ -30,6 +30,7 @@ def test_the_words_of_the_command_line_are_said_at_once(tmp_path: Path) -> None:
         assert "To resume this session: pi --session" in ada.tape
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("failed-writes-are-reported")
 def test_quitting_an_unsaved_session_prints_a_warning(tmp_path: Path) -> None:
     cli = known(tmp_path)
@@ -42,6 +43,7 @@ def test_quitting_an_unsaved_session_prints_a_warning(tmp_path: Path) -> None:
         assert "To resume this session" not in ada.tape
 
 
+@pytest.mark.full
 def test_what_was_loaded_is_reported(tmp_path: Path) -> None:
     cli = known(tmp_path)
     cli.write("AGENTS.md", "Be kind.")
@@ -58,6 +60,7 @@ def test_the_first_rows_name_version_model_and_folder(tmp_path: Path) -> None:
         assert ada.leaves() == 0
 
 
+@pytest.mark.full
 def test_resume_opens_the_list_of_sessions(tmp_path: Path) -> None:
     with terminal_user(known(tmp_path), "--resume") as ada:
         ada.sees("Resume")
@@ -95,6 +98,7 @@ def test_resume_with_other_words_sends_them_to_the_session_that_is_picked(tmp_pa
     assert [said_in(session) for session in cli.sessions()] == [["hello there", "go on please"]]
 
 
+@pytest.mark.full
 def test_resume_with_other_words_and_nothing_picked_leaves_them_in_the_editor(
     tmp_path: Path,
 ) -> None:
@@ -149,6 +153,7 @@ def test_a_session_whose_folder_is_gone_goes_on_here_for_who_wants_that(tmp_path
         assert ada.ends() == 0
 
 
+@pytest.mark.full
 def test_verbose_start_reports_everything_that_was_loaded(tmp_path: Path) -> None:
     with terminal_user(known(tmp_path), "--verbose", columns=40, rows=60) as ada:
         ada.sees(f"pi {__version__}")

@@ -13,6 +13,7 @@ import pytest
 
 from tests.base.processes.children import alive, eventually, needs_posix_shell
 from tests.cli.program import Program
+from tests.sampling import sampled
 from tests.stories.loopback_model import LoopbackModel, loopback_model
 
 pytestmark = needs_posix_shell
@@ -162,7 +163,7 @@ def extension(pi):
 """
 
 
-@pytest.mark.parametrize("mode", ["text", "json", "rpc"])
+@pytest.mark.parametrize("mode", sampled(["text", "json", "rpc"], keep=1))
 def test_shared_objects_that_linger_are_closed_when_pi_ends(
     cli: Program, tmp_path: Path, mode: str
 ) -> None:

@@ -22,6 +22,7 @@ from pi.extension import (
     make_tool,
 )
 from tests.batteries.plan.plan_session import planning, results, without_sandbox
+from tests.sampling import sampled
 
 ENVIRON = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LANG": "C.UTF-8"}
 
@@ -79,7 +80,7 @@ COMMANDS = (
 )
 
 
-@pytest.fixture(params=["sandbox", "no bubblewrap", "no sandbox"])
+@pytest.fixture(params=sampled(["sandbox", "no sandbox", "no bubblewrap"], keep=2))
 def machine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "no sandbox":
         without_sandbox(monkeypatch)

@@ -24,6 +24,7 @@ from tests.coding.packages.making import (
     make_wheel,
     snapshot,
 )
+from tests.sampling import sampled
 
 
 def listed(store: PackageStore) -> object:
@@ -268,7 +269,7 @@ exec '{git}' "$@"
 
 @pytest.mark.behaviour("package-installs-are-contained")
 @pytest.mark.parametrize("step", ["ls-remote", "clone", "checkout"])
-@pytest.mark.parametrize("there", ["nothing", "an older version"])
+@pytest.mark.parametrize("there", sampled(["nothing", "an older version"], keep=1))
 async def test_whatever_step_is_interrupted_the_state_before_stays(
     make_store: MakeStore,
     repository: Repository,

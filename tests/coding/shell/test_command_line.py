@@ -200,7 +200,7 @@ def test_a_long_line_and_a_zero_byte_are_unresolved() -> None:
          "((1)) ; ", "$((1)) ", "a=1 ", "x'y'z ", "`ls` ", "[[ a ]]; ", "if a; then b; fi; ",
          "f() { ls; }\n", "<<A ", "sed s/a/b/; ", "git -c x; ", "$((a) ) ", "$((a ", "'", "a=(b ",
          "x[1]=", "sed 's/a/b/;", "env ", "xargs ", "find -exec ", "{", "{a,"],
-        keep=8,
+        keep=2,
     ),
 )  # fmt: skip
 def test_the_longest_line_of_any_form_is_parsed_in_time(piece: str) -> None:
