@@ -180,6 +180,7 @@ def test_an_event_of_the_largest_size_is_read_and_a_larger_one_is_an_error() -> 
     assert not problem.value.retryable
 
 
+@pytest.mark.full
 def test_an_event_that_arrives_byte_by_byte_takes_no_more_memory_than_its_text() -> None:
     reader = SseReader()
     tracemalloc.start()

@@ -102,6 +102,7 @@ def test_without_being_used_none_is_imported(cli: Program, mode: str) -> None:
     assert (ended.code, ended.err) == (0, "[]\n")
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @needs_pty
 def test_without_being_used_none_is_imported_by_the_screen(cli: Program, tmp_path: Path) -> None:
@@ -128,6 +129,7 @@ def test_a_flag_of_one_loads_it_and_it_alone(cli: Program) -> None:
     assert {name.split(".")[2] for name in loaded} == {"timebox"}
 
 
+@pytest.mark.full
 def test_commands_and_flags_are_known_without_it(cli: Program) -> None:
     path = cli.write("reporter.py", REPORTER)
     asked = '{"id": "1", "type": "get_commands"}\n'

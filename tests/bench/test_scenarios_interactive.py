@@ -10,6 +10,7 @@ from bench.trial import observe
 from tests.sampling import sampled
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("target", sampled(["{port}", "bare"], keep=1))
 def test_the_first_key_is_seen_after_the_first_frame(server: MockProcess, target: str) -> None:
     seen = observe(program("starting", target).words, server)

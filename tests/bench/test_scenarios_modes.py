@@ -57,6 +57,7 @@ def test_a_client_reports_times_and_memory(command: tuple[str, ...], server: Moc
     assert memory > 1
 
 
+@pytest.mark.full
 def test_json_mode_reports_what_its_last_thousand_deltas_cost(server: MockProcess) -> None:
     seen = observe(linear(2000).words, server)
 

@@ -6,9 +6,10 @@ from bench.mock_process import MockProcess
 from bench.scenario import printed
 from bench.scenarios.sessions import program
 from bench.trial import observe
+from tests.sampling import sampled
 
 
-@pytest.mark.parametrize("name", ["opening", "bare_opening"])
+@pytest.mark.parametrize("name", sampled(["opening", "bare_opening"], keep=1))
 def test_opening_reports_its_time_and_memory(server: MockProcess, name: str) -> None:
     seen = observe(program(name, 50), server)
 

@@ -32,6 +32,7 @@ def test_a_command_has_options_of_its_own(capsys: Captured) -> None:
     assert capsys.readouterr().err.startswith("Error: Unknown option: --model\n")
 
 
+@pytest.mark.full
 def test_models_are_listed_by_a_flag_as_by_the_command(tmp_path: Path) -> None:
     cli = Program.below(tmp_path)
 
@@ -68,6 +69,7 @@ def test_an_unknown_model_suggests_the_nearest(cli: Program) -> None:
     )
 
 
+@pytest.mark.full
 def test_an_unknown_provider_suggests_the_nearest(cli: Program) -> None:
     assert cli.run("-p", "--provider", "mokc", "hello") == (
         1,
@@ -163,5 +165,6 @@ def test_everything_else_is_a_prompt(cli: Program, server: MockProcess, words: l
         assert ada.leaves() == 0
 
 
+@pytest.mark.full
 def test_in_a_pipe_a_word_is_a_prompt(cli: Program) -> None:
     assert cli.run("modles") == (0, "The quick brown\n", "")

@@ -192,6 +192,7 @@ def test_the_program_gives_extensions_what_they_declare(cli: Program, server: Mo
     assert "  --budget <value>" in cli.run("--help").out
 
 
+@pytest.mark.full
 def test_the_program_finds_out_what_extensions_have(cli: Program, server: MockProcess) -> None:
     path = cli.write("sketch.py", UNDECLARED)
     words = ("-p", "--model", "mock/echo-3", "-e", str(path))

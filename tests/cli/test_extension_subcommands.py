@@ -121,6 +121,7 @@ def test_an_unknown_option_of_a_subcommand_has_a_suggestion(bare: Program) -> No
     )
 
 
+@pytest.mark.full
 def test_help_and_completion_list_the_subcommand(bare: Program) -> None:
     assert "\n  serve <address> " in bare.run("--help").out
 

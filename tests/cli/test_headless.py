@@ -81,6 +81,7 @@ def test_without_a_prompt_one_line_says_what_to_do(cli: Program, words: list[str
     assert cli.sessions() == []
 
 
+@pytest.mark.full
 def test_further_messages_are_said_one_after_the_other(cli: Program, server: MockProcess) -> None:
     cli.run("-p", "--model", "mock/echo-3", "one", "two")
 
@@ -88,6 +89,7 @@ def test_further_messages_are_said_one_after_the_other(cli: Program, server: Moc
     assert asked(server) == ["one", "two"]
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("prompts-with-dashes")
 @pytest.mark.parametrize(
     "prompt", sampled(["- fix\n- test", "---\nname: x\n---\nbody", "-1 + 1"], keep=1)
@@ -106,6 +108,7 @@ def test_behind_two_dashes_everything_is_a_prompt(cli: Program, server: MockProc
     assert asked(server) == ["--help"]
 
 
+@pytest.mark.full
 def test_a_bad_thinking_level_is_a_warning(cli: Program) -> None:
     assert cli.run("-p", "--thinking", "hard", "--model", "mock/echo-3", "hello") == (
         0,

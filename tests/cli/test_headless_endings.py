@@ -46,7 +46,7 @@ def in_an_answer(cli: Program) -> subprocess.Popen[bytes]:
 
 @pytest.mark.behaviour("print-mode-exit-codes")
 @pytest.mark.skipif(not FULL.exists(), reason="/dev/full of Linux")
-@pytest.mark.parametrize("words", [("-p",), ("--mode", "json")])
+@pytest.mark.parametrize("words", sampled([["-p"], ["--mode", "json"]], keep=1))
 def test_an_answer_that_finds_no_room_on_the_disk_ends_with_1(
     cli: Program, words: tuple[str, ...]
 ) -> None:

@@ -43,6 +43,7 @@ def test_a_session_that_is_not_there_is_an_error(cli: Program) -> None:
     )
 
 
+@pytest.mark.full
 def test_a_session_of_another_folder_is_forked_only_by_a_person(cli: Program) -> None:
     cli.run("-p", "--model", "mock/echo-3", "one")
     id = cli.sessions()[0][0]["id"]
@@ -80,6 +81,7 @@ def test_without_a_session_nothing_is_kept(cli: Program) -> None:
     )
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("tilde-expands")
 @pytest.mark.parametrize("how", sampled(["flag", "variable", "setting"], keep=1))
 def test_a_tilde_is_the_home_folder_wherever_sessions_are_put(cli: Program, how: str) -> None:
@@ -129,6 +131,7 @@ def test_a_session_folder_of_an_unknown_user_is_one_clear_line(cli: Program) -> 
     assert "✗ sessions      Cannot use the path ~no-such-user/x" in examined.out
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("key", sampled(["skills", "prompts", "extensions"], keep=1))
 def test_a_resource_of_an_unknown_user_does_not_stop_the_start(cli: Program, key: str) -> None:
     cli.write("settings.json", f'{{"{key}": ["~no-such-user/x"]}}')

@@ -136,6 +136,7 @@ def test_messages_name_the_real_agent_directory(cli: Program) -> None:
     assert f"Warning: Invalid settings file {cli.home}/agent/settings.json: " in ended.err
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("place", sampled(["project", "agent", "config root", "home"], keep=1))
 def test_a_dotenv_file_is_for_pi_and_not_for_its_commands(cli: Program, place: str) -> None:
     models = cli.agent_dir / "models.json"
@@ -164,6 +165,7 @@ def test_a_dotenv_file_is_for_pi_and_not_for_its_commands(cli: Program, place: s
     assert seen == "[]\n"
 
 
+@pytest.mark.full
 def test_what_is_set_for_logins_counts_in_sessions(cli: Program) -> None:
     cli.environ["ANTHROPIC_OAUTH_TOKEN"] = "t"
     cli.write("settings.json", '{"oauthClients": {"anthropic": {"redirectPort": "none"}}}')
@@ -174,6 +176,7 @@ def test_what_is_set_for_logins_counts_in_sessions(cli: Program) -> None:
     assert 'The setting "oauthClients" for anthropic cannot be used: ' in ended.err
 
 
+@pytest.mark.full
 def test_a_negative_number_for_compaction_ends_it_with_1(cli: Program) -> None:
     cli.write("settings.json", '{"compaction": {"reserveTokens": -1}}')
 

@@ -131,6 +131,7 @@ def test_a_session_that_begins_needs_no_list_of_those_that_are_kept() -> None:
     assert [module for module in json.loads(child.stdout) if inside(module, kept)] == []
 
 
+@pytest.mark.full
 def test_the_first_frame_needs_no_agent_no_model_and_no_session() -> None:
     code = "import json, sys, pi.cli.interactive; json.dump(sorted(sys.modules), sys.stdout)"
     child = subprocess.run(

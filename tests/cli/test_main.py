@@ -94,6 +94,7 @@ def test_a_bug_names_the_log_that_has_it(tmp_path: Path, capsys: Captured) -> No
     assert "ValueError: this is a bug" in (agent_dir / "pi.log").read_text()
 
 
+@pytest.mark.full
 def test_a_file_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     nowhere = str(tmp_path / ("x" * 300))
     program = Program(tmp_path / "home", tmp_path, {"PI_CODING_AGENT_DIR": nowhere})

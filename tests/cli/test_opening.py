@@ -13,6 +13,7 @@ from tests.screens.terminal_user import TOUR, needs_pty, terminal_user
 pytestmark = needs_pty
 
 
+@pytest.mark.full
 def test_a_newer_version_is_reported_behind_everything_else(tmp_path: Path) -> None:
     cli = known(tmp_path)
     far = {"latest": "99.0", "askedMs": 0, "nextMs": 1 << 52}
@@ -121,6 +122,7 @@ def said_in(session: list[Any]) -> list[str]:
     return [m["content"][0]["text"] for m in messages if m["role"] == "user"]
 
 
+@pytest.mark.full
 def test_who_opens_a_session_that_another_has_open_may_fork_it(tmp_path: Path) -> None:
     cli = known(tmp_path)
     with terminal_user(cli, *TOUR, "hello there") as ada:
@@ -134,6 +136,7 @@ def test_who_opens_a_session_that_another_has_open_may_fork_it(tmp_path: Path) -
     assert len(files) == 2
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("missing-directory-on-resume")
 def test_a_session_whose_folder_is_gone_goes_on_here_for_who_wants_that(tmp_path: Path) -> None:
     cli = known(tmp_path)

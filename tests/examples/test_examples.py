@@ -41,6 +41,7 @@ def test_a_conversation_of_a_harness_is_left_compacted_and_gone_on_with() -> Non
     assert finished.stdout == "Ahoy, Ada.\nAda introduced herself.\nYou are Ada. 13 entries\n"
 
 
+@pytest.mark.full
 def test_twenty_repairs_of_a_batch_are_checked(tmp_path: Path) -> None:
     folder = tmp_path / "batch"
     shutil.copytree(ROOT / "examples/batch", folder, ignore=shutil.ignore_patterns("__pycache__"))

@@ -68,6 +68,7 @@ def test_the_command_line_wins_over_a_setting_of_the_whole_screen(tmp_path: Path
         assert ada.leaves() == 0
 
 
+@pytest.mark.full
 def test_a_resize_replays_everything_once(tmp_path: Path) -> None:
     with terminal_user(Program.below(tmp_path), *TOUR, columns=80, rows=24) as ada:
         ada.sees("(demo) tour")
@@ -97,6 +98,7 @@ def test_a_draft_survives_when_the_program_is_killed(tmp_path: Path) -> None:
         assert len(drafts(cli)) == 1
 
 
+@pytest.mark.full
 def test_what_the_user_has_started_ends_with_the_program(tmp_path: Path) -> None:
     cli = Program.below(tmp_path)
     with terminal_user(cli, *TOUR) as ada:

@@ -216,6 +216,7 @@ def test_a_resize_in_a_long_answer_keeps_history_as_it_was(
     assert pane.history.startswith(before)
 
 
+@pytest.mark.full
 def test_a_killed_program_gives_the_terminal_back(open_pane: OpenPane) -> None:
     pane = open_pane(80, 24)
     pane.sees("(demo) tour")

@@ -225,6 +225,7 @@ def test_files_of_the_user_are_off_until_they_are_accepted(kit: AuditFixture) ->
     assert "DESCRIBED-mine" in kit.model.requests[-1]
 
 
+@pytest.mark.full
 def test_a_project_cannot_import_files_of_the_user(kit: AuditFixture) -> None:
     put(kit.home / "secret.md", "MY-SECRET")
     fill(kit, {"CLAUDE.md": "a\n@~/secret.md\n@../outside.md\n@missing.md\n"})
@@ -283,6 +284,7 @@ def test_over_rpc_the_client_is_asked_beside_its_commands(kit: AuditFixture) -> 
     assert ["skill:mine" in each for each in names] == [False, True]
 
 
+@pytest.mark.full
 def test_shell_commands_in_a_command_run_after_consent_to_them(kit: AuditFixture) -> None:
     path = kit.project.root / ".claude/commands/pr.md"
     put(path, "State: !`echo from-$1 in; false`\n\n!`echo two`\nFor $ARGUMENTS")

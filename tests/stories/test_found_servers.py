@@ -118,6 +118,7 @@ def test_naming_it_is_choosing_it_and_the_choice_holds(
     assert json.loads(model.requests[0])["model"] == "second"
 
 
+@pytest.mark.full
 def test_over_rpc_a_client_names_it(cli: Program, model: LoopbackModel) -> None:
     (chosen,) = rpc(cli, {"type": "set_model", "provider": "vllm", "modelId": "first"})
     (available,) = rpc(cli, {"type": "get_available_models"})

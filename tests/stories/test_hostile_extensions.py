@@ -128,6 +128,7 @@ def extension(pi):
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("mode", sampled(["text", "json"], keep=1))
 def test_an_extension_that_cancels_every_task_ends_nothing(cli: Program, mode: str) -> None:
     cli.write("extensions/cancels.py", CANCELS)
@@ -308,6 +309,7 @@ def test_coroutines_that_are_closed_by_force_end_pi_with_one_clear_error(cli: Pr
     )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("end", sampled(["close()", "throw(SystemExit(4))"], keep=1))
 def test_coroutines_that_the_garbage_collector_lists_are_closed_and_pi_does_not_hang(
     cli: Program, end: str

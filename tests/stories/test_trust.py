@@ -101,6 +101,7 @@ def test_on_a_screen_nothing_is_read_or_run_before_the_answer_and_after_a_no(
     assert [INJECTION in request for request in kit.model.requests] == [False]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("mode", sampled(MODES, 1))
 def test_what_was_skipped_is_named_once_with_the_way_to_allow_it(
     kit: AuditFixture, mode: str
@@ -174,6 +175,7 @@ def test_commands_see_neither_what_only_a_dotenv_file_says_nor_our_git(kit: Audi
     assert "bash" not in kit.loot
 
 
+@pytest.mark.full
 def test_a_decision_that_was_stored_counts_for_what_lies_below(kit: AuditFixture) -> None:
     trust = kit.agent_dir / "trust.json"
     trust.write_text(json.dumps({str(kit.project.cwd): True, str(kit.project.root): False}))
@@ -195,6 +197,7 @@ def test_a_link_does_not_lead_around_the_decision(kit: AuditFixture) -> None:
     assert kit.open("print").opened <= ALLOWED
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", sampled(MODES, 1))
 def test_the_kernel_saw_nothing_else(

@@ -220,6 +220,7 @@ class Screen:
         self.press(keys, until=until)
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("trust-uses-canonical-paths")
 @pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
 def test_on_a_screen_the_user_is_asked_before_anything_is_read(kit: AuditFixture) -> None:

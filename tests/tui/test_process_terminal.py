@@ -120,6 +120,7 @@ def test_a_terminal_that_is_closed_ends_the_program() -> None:
         assert program.end() in (0, 1, -signal.SIGHUP)
 
 
+@pytest.mark.full
 def test_another_size_is_noticed() -> None:
     with PtyProgram() as program:
         program.resize(70, 9)
@@ -193,6 +194,7 @@ def test_a_suspended_program_comes_back_with_its_screen(
         assert shell.output.endswith(RESTORED + b"over\r\n")
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("suspend-and-resume")
 def test_a_program_stopped_from_outside_begins_again() -> None:
     with PtyProgram() as program:
@@ -223,6 +225,7 @@ def test_a_program_stopped_from_outside_prints_its_final_rows_only_at_exit() -> 
         assert program.output.count(b"what was shown") == 1
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("only-the-tui-writes")
 def test_stray_output_is_printed_after_the_screen() -> None:
     with PtyProgram() as program:

@@ -79,6 +79,7 @@ async def test_where_pip_would_fetch_the_wheel_only_the_link_with_the_hash_count
         assert await find_wheel("tiny-weights==1.0", "0" * 64, index.environ) is None
 
 
+@pytest.mark.full
 @pytest.mark.slow
 async def test_pip_finds_no_wheel_where_there_is_none(tmp_path: Path) -> None:
     small_wheel(tmp_path)

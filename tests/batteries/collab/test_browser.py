@@ -151,6 +151,7 @@ async def test_a_conversation_with_tools_steering_and_abort(chromium: Any, tmp_p
         assert visited.problems == []
 
 
+@pytest.mark.full
 async def test_viewers_get_no_control_that_writes(chromium: Any, tmp_path: Path) -> None:
     async with (
         relay_running() as relay,

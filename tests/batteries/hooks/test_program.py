@@ -131,6 +131,7 @@ def test_a_hook_that_a_pull_has_changed_is_skipped_until_it_is_allowed_again(
     assert len(allow_all(cli)) == 1
 
 
+@pytest.mark.full
 def test_a_blocked_prompt_ends_print_mode_with_its_reason(
     cli: Program, model: LoopbackModel, project: HookProject
 ) -> None:

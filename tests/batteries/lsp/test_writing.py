@@ -35,6 +35,7 @@ async def test_an_error_is_reported_and_its_fix_is_clean(tmp_path: Path, how: st
         assert hosted.failures == []
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("how", ["push", "plain"])
 async def test_diagnostics_of_an_older_text_are_dropped(tmp_path: Path, how: str) -> None:
     steps = (

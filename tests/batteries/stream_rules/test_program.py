@@ -106,6 +106,7 @@ def test_a_continued_session_does_not_send_the_rule_again(
     assert [line.get("customType") for line in lines].count("ttsr_injection") == 1
 
 
+@pytest.mark.full
 def test_the_rulebook_is_in_the_request_and_the_command_prints_it(
     cli: Program, model: LoopbackModel
 ) -> None:
@@ -138,6 +139,7 @@ def test_a_project_that_has_nothing_but_an_old_file_needs_trust(
     assert name in ended.err
 
 
+@pytest.mark.full
 def test_while_both_are_off_the_request_is_that_of_the_original(
     cli: Program, model: LoopbackModel
 ) -> None:

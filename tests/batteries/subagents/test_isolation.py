@@ -248,8 +248,8 @@ def crowd(count: int, apart: int) -> tuple[Script, Callable[[int], str]]:
 
 @pytest.mark.behaviour("worktree-survives-failed-merge")
 @pytest.mark.parametrize(
-    ("count", "apart"), [(4, 8), pytest.param(20, 8, marks=pytest.mark.full),
-                         (3, 1), pytest.param(20, 1, marks=pytest.mark.full)],
+    ("count", "apart"), sampled([(4, 8), pytest.param(20, 8, marks=pytest.mark.full),
+                         (3, 1), pytest.param(20, 1, marks=pytest.mark.full)], keep=1),
 )  # fmt: skip
 async def test_agents_that_change_the_same_file_lose_nothing(
     tmp_path: Path, count: int, apart: int

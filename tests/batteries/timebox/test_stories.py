@@ -47,6 +47,7 @@ def test_print_mode_within_its_budget_is_as_ever(cli: Program) -> None:
     assert ended == (0, "All is well.\n", "")
 
 
+@pytest.mark.full
 def test_a_budget_that_cannot_be_understood_asks_no_model(
     cli: Program, model: LoopbackModel
 ) -> None:
@@ -135,6 +136,7 @@ async def test_a_client_is_notified_and_can_continue(tmp_path: Path) -> None:
     assert code == 0
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.skipif(TMUX is None, reason="needs tmux")
 def test_a_person_sees_the_nudge_at_the_fifth_and_the_stop_at_the_sixth_prompt(

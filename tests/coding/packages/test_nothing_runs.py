@@ -166,6 +166,7 @@ async def test_a_constraint_that_is_an_address_is_refused(
     assert not trap.has_run
 
 
+@pytest.mark.full
 @pytest.mark.slow
 async def test_variables_of_pip_cannot_add_anything_to_an_installation(
     make_store: MakeStore, programs: Programs, wheelhouse: Path, trap: Trap, tmp_path: Path
@@ -187,6 +188,7 @@ async def test_variables_of_pip_cannot_add_anything_to_an_installation(
     assert [entry.source for entry in store.entries()] == ["pypi:pi-tips"]
 
 
+@pytest.mark.full
 @pytest.mark.slow
 async def test_neither_a_source_archive_nor_the_configuration_of_pip_is_built(
     make_store: MakeStore, programs: Programs, wheelhouse: Path, trap: Trap, tmp_path: Path

@@ -173,6 +173,7 @@ async def test_the_persons_own_index_is_asked(
         assert await install(location, online) == Outcome(change="fetched", after="1.0")
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.parametrize("way", sampled(["netrc", "keyring"], keep=1))
 async def test_the_credentials_of_an_index_are_found_where_pip_finds_them(

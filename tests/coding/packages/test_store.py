@@ -102,6 +102,7 @@ async def test_a_package_of_every_kind_is_installed_found_and_removed(
     assert (tmp_path / "here" / "skills").is_dir()
 
 
+@pytest.mark.full
 async def test_what_cannot_be_fetched_is_not_named(
     store: PackageStore, npm: FakeNpm, repository: Repository, tmp_path: Path
 ) -> None:

@@ -124,6 +124,7 @@ def commands_run_by_bash(line: str, cwd: Path) -> list[list[str]]:
     return [command.split("\1")[:-1] for command in found.split("\2\1")[:-1]]
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.skipif(BASH is None or os.name == "nt", reason="needs bash")
 def test_bash_runs_nothing_that_a_resolved_line_does_not_list(tmp_path: Path) -> None:

@@ -213,6 +213,7 @@ async def test_cancel_while_a_tool_runs_leaves_no_process(tmp_path: Path) -> Non
         assert not exists(pid)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("leave", sampled(["hang up", "go away"], keep=1))
 async def test_a_client_that_dies_leaves_no_process(tmp_path: Path, leave: str) -> None:
     script = "echo $$; while sleep 0.05; do echo x; done"
@@ -262,6 +263,7 @@ async def test_two_sessions_at_once(tmp_path: Path) -> None:
         assert (await editor.answer(hanging))["result"] == {"stopReason": "cancelled"}
 
 
+@pytest.mark.full
 async def test_model_thinking_and_mode_are_chosen(tmp_path: Path) -> None:
     async with editing(tmp_path) as editor:
         await editor.result("initialize", protocolVersion=1, clientCapabilities=EVERYTHING)

@@ -121,6 +121,7 @@ def test_in_tmux_every_row_is_there_once_and_in_order(
         wait_for(tmux, shadow.tape(), step)
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
 @pytest.mark.parametrize("seed", sampled(range(3), keep=1))

@@ -268,6 +268,7 @@ def test_everything_can_be_shown_and_hidden_again(visit: Open) -> None:
     assert visited.shown() == before
 
 
+@pytest.mark.full
 def test_tool_calls_and_thinking_unfold_and_fold(visit: Open) -> None:
     page = visit(sample()).page
     thinking = page.locator("details.thinking").first
@@ -284,6 +285,7 @@ def test_tool_calls_and_thinking_unfold_and_fold(visit: Open) -> None:
     assert not page.evaluate("[...document.querySelectorAll('article details')].some(d => d.open)")
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("export-page-behaves")
 def test_selecting_text_toggles_nothing(visit: Open) -> None:
     page = visit(sample()).page
@@ -302,6 +304,7 @@ def test_selecting_text_toggles_nothing(visit: Open) -> None:
     assert page.evaluate(is_open) == before
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("export-page-behaves")
 def test_no_key_is_taken_from_the_browser(visit: Open) -> None:
     page = visit(sample()).page
@@ -369,6 +372,7 @@ def test_the_page_is_light_or_dark_as_the_system_is_until_the_user_chooses(visit
     assert seen == [DARK, LIGHT, DARK, DARK]
 
 
+@pytest.mark.full
 def test_a_phone_needs_no_horizontal_scrolling(visit: Open) -> None:
     page = visit(sample(), width=360, has_touch=True, is_mobile=True).page
     widths = "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"

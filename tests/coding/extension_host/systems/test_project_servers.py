@@ -167,6 +167,7 @@ def test_what_was_denied_is_skipped_in_every_mode_without_a_word(cli: Program) -
     assert started(cli) == []
 
 
+@pytest.mark.full
 def test_a_project_cannot_grant_itself_consent(cli: Program) -> None:
     ask(cli, "Allow")
     granted = (cli.agent_dir / "consent.json").read_text()
