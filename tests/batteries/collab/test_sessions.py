@@ -218,6 +218,7 @@ async def test_another_session_is_shared_only_if_the_host_wants_that(tmp_path: P
         assert any("another session" in each for each in gus.ui.notices)
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("short-network-changes-do-not-end-rooms")
 async def test_the_relay_is_killed_in_the_middle_of_a_stream_and_both_resume(
     tmp_path: Path,

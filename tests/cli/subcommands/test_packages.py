@@ -315,6 +315,7 @@ def test_a_signal_ends_an_installation_and_leaves_what_was_there(
     assert snapshot(cli.agent_dir) == before | {".packages.lock": ""}
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_every_distribution_is_named_with_its_version_before_it_is_installed(
     pi: Say, site: Path

@@ -208,6 +208,7 @@ async def test_a_reader_that_does_not_read_costs_no_memory_and_misses_nothing(
     assert sum(len(record["delta"]) for record in reported[:-1]) == 60 * MB
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("output-is-flushed")
 async def test_it_ends_without_a_reader(tmp_path: Path) -> None:
     async with talking(tmp_path) as peer:
