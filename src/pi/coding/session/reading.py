@@ -170,13 +170,13 @@ def _line_from(head: bytes, file: BinaryIO, limit: int) -> bytes | LongLine:
 
     Its length is found first, so that nothing of a line over the limit is held in memory.
     """
-    begin, size, tail = file.tell() - len(head), len(head), head[-_END_BYTES:]
+    size, tail = len(head), head[-_END_BYTES:]
     while not tail.endswith(b"\n") and (piece := file.readline(_READ_AHEAD)):
         size += len(piece)
         tail = (tail + piece[-_END_BYTES:])[-_END_BYTES:]
     if size > limit:
         return LongLine(head[:_END_BYTES], tail, size)
-    file.seek(begin)
+    file.seek(-size, os.SEEK_CUR)
     return file.read(size)
 
 
