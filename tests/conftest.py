@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 import shutil
 import signal
 import socket
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -77,10 +79,43 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     Path(path).write_text("".join(f"{line}\n" for line in sorted(lines)))
 
 
+class Folders:
+    """Makes empty folders without looking at those that are there.
+
+    pytest lists all of them for each new one: milliseconds for each test after some thousand.
+    """
+
+    def __init__(self, base: Path) -> None:
+        self._base = base
+        self._made: Counter[str] = Counter()
+
+    def make(self, name: str) -> Path:
+        while True:
+            folder = self._base / f"{name}{self._made[name]}"
+            self._made[name] += 1
+            try:
+                folder.mkdir(mode=0o700)
+            except FileExistsError:  # another name that ends with a number
+                continue
+            return folder
+
+
+@pytest.fixture(scope="session")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
+    """The folders of the tests of a worker."""
+    return Folders(tmp_path_factory.getbasetemp())
+
+
+@pytest.fixture
+def tmp_path(folders: Folders, request: pytest.FixtureRequest) -> Path:
+    """An empty folder for the test, named as that of pytest."""
+    return folders.make(re.sub(r"\W", "_", request.node.name)[:30])
+
+
 @pytest.fixture(autouse=True)
-def isolation(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def isolation(folders: Folders, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test sees the developer's home, credentials or proxy, or fetches a model."""
-    home = tmp_path_factory.mktemp("home")
+    home = folders.make("home")
     for name in list(os.environ):
         upper = name.upper()
         if upper.startswith("PI_") or upper.endswith(("_API_KEY", "_TOKEN", "_PROXY")):

@@ -82,4 +82,7 @@ def old_git(path: Path) -> Path:
     )
     complaint = "echo \"error: unknown option '$word'\" >&2; exit 129"
     check = f'for word in "$@"; do case "$word" in {later}) {complaint};; esac; done'
-    return stand_in(path, f'{check}\nexec {shlex.quote(shutil.which("git") or "git")} "$@"')
+    later = "unset GIT_CONFIG_COUNT"
+    return stand_in(
+        path, f'{check}\n{later}\nexec {shlex.quote(shutil.which("git") or "git")} "$@"'
+    )

@@ -52,6 +52,7 @@ async def test_an_attempt_is_refused_and_noted(attempts: list[str]) -> None:
     attempts.clear()
 
 
+@pytest.mark.full  # which runs all tests under nohup; a start of pytest takes seconds
 def test_programs_of_tests_do_not_inherit_ignored_signals(tmp_path: Path) -> None:
     sample = tmp_path / "test_sample.py"
     numbers = [int(number) for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)]

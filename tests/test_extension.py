@@ -13,6 +13,7 @@ import pytest
 import pi.extension
 from pi.coding.extension_host.events.handlers import EVENTS
 from tests.extension_reference import PAGE, page
+from tests.sampling import sampled
 
 MEMBERS = [
     "add_compaction",
@@ -161,7 +162,7 @@ MECHANISMS = {
 """Shared mechanisms, and the modules that must not be loaded before they are used."""
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", sampled(MECHANISMS, keep=3))
 def test_a_mechanism_is_loaded_when_it_is_used(name: str) -> None:
     code = (
         f"import sys, pi.extension; before = {MECHANISMS[name]!r} in sys.modules;"

@@ -192,6 +192,7 @@ def test_a_flood_without_events_has_a_limit_and_an_event_begins_the_count_anew(e
         reader.feed(comment)
 
 
+@pytest.mark.full
 def test_an_event_that_arrives_byte_by_byte_takes_no_more_memory_than_its_text() -> None:
     reader = SseReader()
     tracemalloc.start()

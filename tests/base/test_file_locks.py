@@ -254,6 +254,7 @@ def answer_of(node: subprocess.Popen[str]) -> str:
     return node.stdout.readline().strip()
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_proper_lockfile_and_we_keep_each_other_out(tmp_path: Path, start_node: StartNode) -> None:
     file = tmp_path / "auth.json"
@@ -297,6 +298,7 @@ def test_a_lock_of_a_killed_holder_is_taken_over_both_ways(
     assert not lock.exists()
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_no_change_is_lost_when_both_write_the_same_file(
     tmp_path: Path, start_node: StartNode

@@ -99,6 +99,7 @@ print(peak_memory())
 """
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
 def test_two_pictures_at_once_stay_below_the_memory_limit(root: Path, tmp_path: Path) -> None:
     file = tmp_path / "large.png"
@@ -137,6 +138,7 @@ print(peak_memory())
 """
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is returned by glibc only")
 def test_pictures_that_were_read_leave_no_memory_behind_in_their_threads(
     root: Path, tmp_path: Path

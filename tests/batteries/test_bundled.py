@@ -16,6 +16,7 @@ from pi.coding.extension_host.discovery.entry_points import installed
 from pi.coding.extension_host.discovery.manifest import SUPPORTED_APIS, can_defer, read_manifest
 from pi.coding.port.ui import Mode
 from tests.cli.program import Program
+from tests.sampling import sampled
 from tests.screens.terminal_user import needs_pty, terminal_user
 
 FOLDER = Path(batteries.__path__[0])
@@ -91,7 +92,7 @@ def test_every_folder_is_declared_and_has_a_manifest() -> None:
     assert sorted(read_manifest(folder).name for folder in folders) == sorted(POINTS)
 
 
-@pytest.mark.parametrize("mode", ["text", "json", "rpc"])
+@pytest.mark.parametrize("mode", sampled(["text", "json", "rpc"], keep=1))
 def test_without_being_used_none_is_imported(cli: Program, mode: str) -> None:
     path = cli.write("reporter.py", REPORTER)
     words = ("--mode", mode, "--model", "mock/echo-3", "-e", str(path))
@@ -101,6 +102,7 @@ def test_without_being_used_none_is_imported(cli: Program, mode: str) -> None:
     assert (ended.code, ended.err) == (0, "[]\n")
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @needs_pty
 def test_without_being_used_none_is_imported_by_the_screen(cli: Program, tmp_path: Path) -> None:
@@ -115,6 +117,7 @@ def test_without_being_used_none_is_imported_by_the_screen(cli: Program, tmp_pat
     assert json.loads((tmp_path / "report.json").read_text()) == []
 
 
+@pytest.mark.full
 def test_a_flag_of_one_loads_it_and_it_alone(cli: Program) -> None:
     path = cli.write("reporter.py", REPORTER)
     words = ("-p", "--model", "mock/echo-3", "-e", str(path), "--timebox", "turns:3", "hello")
@@ -126,6 +129,7 @@ def test_a_flag_of_one_loads_it_and_it_alone(cli: Program) -> None:
     assert {name.split(".")[2] for name in loaded} == {"timebox"}
 
 
+@pytest.mark.full
 def test_commands_and_flags_are_known_without_it(cli: Program) -> None:
     path = cli.write("reporter.py", REPORTER)
     asked = '{"id": "1", "type": "get_commands"}\n'
@@ -146,6 +150,7 @@ def test_who_wants_no_extensions_has_none_of_these(cli: Program) -> None:
     assert ended == (1, "", "Error: Unknown option: --timebox\nSee `pi --help`.\n")
 
 
+@pytest.mark.full
 def test_an_index_that_is_out_of_date_is_made_anew(cli: Program) -> None:
     cli.run("--help")
     index = cli.agent_dir / "extension-index.json"

@@ -16,6 +16,7 @@ from pi.batteries.handoff.adapter import extension as handoff
 from pi.batteries.snapcompact.adapter import extension as snapcompact
 from pi.coding.session.context import convert_to_llm
 from tests.coding.extension_host.extension_session import ExtensionFixture, extension_session
+from tests.sampling import sampled
 
 FIRST = "Please build the harbour wall described in plan seven."
 INSTRUCTION = "Always write dates as 2026-11-16 and never touch vendor/."
@@ -53,13 +54,16 @@ async def compact(hosted: ExtensionFixture, strategy: str) -> None:
 @pytest.mark.behaviour("instructions-survive-compaction")
 @pytest.mark.parametrize(
     ("strategy", "settings"),
-    [
-        ("context-full", {}),
-        ("shake", {}),
-        ("snapcompact", {}),
-        ("handoff", {}),
-        ("handoff", {"handoff": {"place": "here"}}),
-    ],
+    sampled(
+        [
+            ("context-full", {}),
+            ("shake", {}),
+            ("snapcompact", {}),
+            ("handoff", {}),
+            ("handoff", {"handoff": {"place": "here"}}),
+        ],
+        keep=2,
+    ),
     ids=["context-full", "shake", "snapcompact", "handoff", "handoff here"],
 )
 async def test_planted_things_survive_one_two_and_five(

@@ -16,6 +16,7 @@ import pytest
 from pi.coding.extension_host.discovery.entry_points import FILE as INDEX
 from tests.batteries.test_bundled import POINTS, install
 from tests.cli.program import Program
+from tests.sampling import sampled
 
 WIRES = (
     "openai-completions",
@@ -80,7 +81,7 @@ def first_request(
     return path, port_free, body
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", sampled(WIRES, keep=1))
 def test_the_first_request_is_the_same_with_all_batteries_and_with_none(
     tmp_path: Path, wire: str
 ) -> None:
@@ -96,6 +97,7 @@ def test_the_first_request_is_the_same_with_all_batteries_and_with_none(
     assert b"hello" in none[2]
 
 
+@pytest.mark.full
 def test_the_recommended_set_does_change_it(tmp_path: Path) -> None:
     cli = Program.below(tmp_path, PI_OFFLINE="1", PYTHONPATH=str(install(tmp_path / "installed")))
 

@@ -6,16 +6,19 @@ from bench.mock_process import MockProcess
 from bench.scenario import printed
 from bench.scenarios.agent import program
 from bench.trial import observe
+from tests.sampling import sampled
 
 
-@pytest.mark.parametrize(("name", "heard"), [("deltas", 102), ("bare_deltas", 104)])
+@pytest.mark.parametrize(
+    ("name", "heard"), sampled([("deltas", 102), ("bare_deltas", 104)], keep=1)
+)
 def test_every_delta_is_heard_with_the_ends_of_its_block(
     server: MockProcess, name: str, heard: int
 ) -> None:
     assert printed(observe(program(name, 100), server)) == heard
 
 
-@pytest.mark.parametrize("name", ["calls", "bare_calls"])
+@pytest.mark.parametrize("name", sampled(["calls", "bare_calls"], keep=1))
 def test_calls_report_what_they_cost(server: MockProcess, name: str) -> None:
     seen = observe(program(name, 20), server)
 

@@ -6,20 +6,24 @@ import pytest
 
 from bench.mock_process import MockProcess
 from bench.trial import observe
+from tests.sampling import sampled
 
 
 @pytest.mark.parametrize(
     "arguments",
-    [
-        ("starting", "2"),
-        ("bare_starting", "2"),
-        ("dispatching", "2", "sync"),
-        ("dispatching", "2", "async"),
-        ("bare_dispatching", "2", "sync"),
-        ("reloading", "1"),
-    ],
+    sampled(
+        [
+            ["starting", "2"],
+            ["dispatching", "2", "sync"],
+            ["bare_starting", "2"],
+            ["dispatching", "2", "async"],
+            ["bare_dispatching", "2", "sync"],
+            ["reloading", "1"],
+        ],
+        keep=2,
+    ),
 )
-def test_a_program_prints_its_figure(arguments: tuple[str, ...], server: MockProcess) -> None:
+def test_a_program_prints_its_figure(arguments: list[str], server: MockProcess) -> None:
     name, *rest = arguments
     words = (sys.executable, "-m", f"bench.programs.extensions.{name}", *rest)
 

@@ -6,9 +6,10 @@ from bench.mock_process import MockProcess
 from bench.scenario import printed
 from bench.scenarios.sessions import program
 from bench.trial import observe
+from tests.sampling import sampled
 
 
-@pytest.mark.parametrize("name", ["listing", "bare_listing"])
+@pytest.mark.parametrize("name", sampled(["listing", "bare_listing"], keep=1))
 @pytest.mark.parametrize("before", [0, 1])
 def test_programs_report_what_listing_costs(server: MockProcess, name: str, before: int) -> None:
     seen = observe(program(name, 60, before), server)

@@ -45,7 +45,7 @@ def test_the_floor_runs_every_tool_that_is_asked_for(server: MockProcess) -> Non
     "command",
     [
         (sys.executable, "bench/floors/rpc_echo.py"),
-        pi("--mode", "rpc", "--model", "mock/echo-1"),
+        pytest.param(pi("--mode", "rpc", "--model", "mock/echo-1"), marks=pytest.mark.full),
     ],
 )
 def test_a_client_reports_times_and_memory(command: tuple[str, ...], server: MockProcess) -> None:
@@ -57,6 +57,7 @@ def test_a_client_reports_times_and_memory(command: tuple[str, ...], server: Moc
     assert memory > 1
 
 
+@pytest.mark.full
 def test_json_mode_reports_what_its_last_thousand_deltas_cost(server: MockProcess) -> None:
     seen = observe(linear(2000).words, server)
 

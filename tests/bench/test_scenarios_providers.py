@@ -15,6 +15,7 @@ from bench.scenarios.providers import (
 )
 from bench.table import lines
 from bench.trial import is_installed, observe, run_scenario
+from tests.sampling import sampled
 
 every_wire = pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.name)
 
@@ -27,7 +28,7 @@ def test_every_program_of_a_row_exists(scenario: Scenario) -> None:
 
 
 @every_wire
-@pytest.mark.parametrize("program", [OURS, BARE_WIRE])
+@pytest.mark.parametrize("program", sampled([OURS, BARE_WIRE], keep=1))
 def test_our_programs_read_every_answer(server: MockProcess, wire: Wire, program: str) -> None:
     seen = observe(wire.asked(program, "echo-3", "echo-2"), server)
 
@@ -36,7 +37,8 @@ def test_our_programs_read_every_answer(server: MockProcess, wire: Wire, program
     assert [exchange.status for exchange in seen.exchanges] == [200, 200]
 
 
-@every_wire
+@pytest.mark.full
+@pytest.mark.parametrize("wire", sampled(WIRES, keep=1), ids=lambda wire: wire.name)
 @pytest.mark.slow
 @pytest.mark.timing  # a vendor library takes seconds to import on a busy machine
 def test_the_sdk_reads_the_same_answer_and_both_report_when_it_began(

@@ -6,9 +6,10 @@ from bench.mock_process import MockProcess
 from bench.scenario import printed
 from bench.scenarios.sessions import program
 from bench.trial import observe
+from tests.sampling import sampled
 
 
-@pytest.mark.parametrize("name", ["opening", "bare_opening"])
+@pytest.mark.parametrize("name", sampled(["opening", "bare_opening"], keep=1))
 def test_opening_reports_its_time_and_memory(server: MockProcess, name: str) -> None:
     seen = observe(program(name, 50), server)
 
@@ -17,7 +18,12 @@ def test_opening_reports_its_time_and_memory(server: MockProcess, name: str) -> 
 
 
 @pytest.mark.parametrize(
-    "words", [program("appending", 0), program("bare_appending"), program("context", 50)]
+    "words",
+    [
+        program("appending", 0),
+        pytest.param(program("bare_appending"), marks=pytest.mark.full),
+        pytest.param(program("context", 50), marks=pytest.mark.full),
+    ],
 )
 def test_the_others_report_their_time(server: MockProcess, words: tuple[str, ...]) -> None:
     seen = observe(words, server)

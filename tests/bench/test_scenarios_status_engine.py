@@ -6,12 +6,16 @@ import pytest
 
 from bench.mock_process import MockProcess
 from bench.trial import observe
+from tests.sampling import sampled
 
 
 @pytest.mark.parametrize(
-    "arguments", [("latency", "0"), ("accuracy", "0"), ("frame_cost", "on"), ("frame_cost", "off")]
+    "arguments",
+    sampled(
+        [["latency", "0"], ["accuracy", "0"], ["frame_cost", "on"], ["frame_cost", "off"]], keep=1
+    ),
 )
-def test_a_program_prints_its_figure(arguments: tuple[str, ...], server: MockProcess) -> None:
+def test_a_program_prints_its_figure(arguments: list[str], server: MockProcess) -> None:
     name, *rest = arguments
     words = (sys.executable, "-m", f"bench.programs.status_engine.{name}", *rest)
 

@@ -10,6 +10,7 @@ import pytest
 from bench.mock_process import MockProcess
 from pi.cli.main import main
 from tests.cli.program import TIMEOUT_SECONDS, Program
+from tests.sampling import sampled
 from tests.screens.terminal_user import needs_pty, terminal_user
 
 Captured = pytest.CaptureFixture[str]
@@ -31,6 +32,7 @@ def test_a_command_has_options_of_its_own(capsys: Captured) -> None:
     assert capsys.readouterr().err.startswith("Error: Unknown option: --model\n")
 
 
+@pytest.mark.full
 def test_models_are_listed_by_a_flag_as_by_the_command(tmp_path: Path) -> None:
     cli = Program.below(tmp_path)
 
@@ -67,6 +69,7 @@ def test_an_unknown_model_suggests_the_nearest(cli: Program) -> None:
     )
 
 
+@pytest.mark.full
 def test_an_unknown_provider_suggests_the_nearest(cli: Program) -> None:
     assert cli.run("-p", "--provider", "mokc", "hello") == (
         1,
@@ -122,7 +125,10 @@ def test_with_a_terminal_on_both_sides_there_is_a_screen(tmp_path: Path) -> None
 @needs_pty
 @pytest.mark.parametrize(
     ("word", "meant"),
-    [("modles", "models"), ("instal", "install"), ("help", "--help"), ("version", "--version")],
+    sampled(
+        [("modles", "models"), ("instal", "install"), ("help", "--help"), ("version", "--version")],
+        keep=1,
+    ),
 )
 def test_one_word_that_is_nearly_a_command_sends_nothing_on_a_terminal(
     cli: Program, server: MockProcess, word: str, meant: str
@@ -150,15 +156,16 @@ def test_one_word_that_is_nearly_a_command_of_an_extension_sends_nothing(
 
 
 @needs_pty
-@pytest.mark.parametrize("words", [("--", "modles"), ("modles", "please"), ("hello",)])
-def test_everything_else_is_a_prompt(
-    cli: Program, server: MockProcess, words: tuple[str, ...]
-) -> None:
+@pytest.mark.parametrize(
+    "words", sampled([["--", "modles"], ["modles", "please"], ["hello"]], keep=1)
+)
+def test_everything_else_is_a_prompt(cli: Program, server: MockProcess, words: list[str]) -> None:
     with terminal_user(cli, *words) as ada:
         ada.sees("The quick brown")
         assert ada.leaves() == 0
 
 
+@pytest.mark.full
 def test_in_a_pipe_a_word_is_a_prompt(cli: Program) -> None:
     assert cli.run("modles") == (0, "The quick brown\n", "")
 

@@ -49,6 +49,7 @@ async def test_nothing_is_fetched_where_that_is_unwanted(
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not has_engine(), reason="xllamacpp is not installed; not tested: the pull")
 async def test_a_failed_download_is_reported_and_there_is_no_answer(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -23,6 +23,7 @@ def test_a_session_file_becomes_a_page_in_this_folder(cli: Program) -> None:
     assert "The quick brown" in page.read_text()
 
 
+@pytest.mark.full
 def test_another_name_is_another_form_and_keys_stay_here(cli: Program) -> None:
     cli.environ["GROQ_API_KEY"] = "gsk-very-secret-key"
     cli.run("-p", "--model", "mock/echo-3", "my key is gsk-very-secret-key")

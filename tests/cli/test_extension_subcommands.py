@@ -9,6 +9,7 @@ import pytest
 from pi.cli.extension_options import parse_extension_subcommand
 from pi.cli.subcommands.completion import SHELLS
 from tests.cli.program import Program
+from tests.sampling import sampled
 
 SERVING = """\
 # /// pi
@@ -67,11 +68,14 @@ def bare(tmp_path: Path) -> Program:
 
 @pytest.mark.parametrize(
     ("words", "expected"),
-    [
-        (["here"], {"args": "here", "port": "8080", "name": False}),
-        (["--port", "1", "--name", "here"], {"args": "here", "port": "1", "name": True}),
-        (["--port=2"], {"args": "", "port": "2", "name": False}),
-    ],
+    sampled(
+        [
+            (["here"], {"args": "here", "port": "8080", "name": False}),
+            (["--port", "1", "--name", "here"], {"args": "here", "port": "1", "name": True}),
+            (["--port=2"], {"args": "", "port": "2", "name": False}),
+        ],
+        keep=1,
+    ),
 )
 def test_a_subcommand_without_a_session_needs_no_model(
     bare: Program, words: list[str], expected: dict[str, object]
@@ -95,6 +99,7 @@ def test_a_subcommand_without_a_session_reads_no_input_and_writes_at_once(bare: 
     assert process.returncode == 143
 
 
+@pytest.mark.full
 def test_a_failure_is_a_message_and_an_exit_code(bare: Program) -> None:
     assert bare.run("serve", "fail") == (1, "", "Error: The port is in use. Use another one.\n")
     broken = bare.run("serve", "broken")
@@ -116,6 +121,7 @@ def test_an_unknown_option_of_a_subcommand_has_a_suggestion(bare: Program) -> No
     )
 
 
+@pytest.mark.full
 def test_help_and_completion_list_the_subcommand(bare: Program) -> None:
     assert "\n  serve <address> " in bare.run("--help").out
 

@@ -45,6 +45,7 @@ def test_a_loop_without_threads_has_nothing_to_wait_for() -> None:
     asyncio.run(begin())
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.behaviour("print-mode-exit-codes")
 def test_the_program_ends_although_a_thread_of_it_hangs(cli: Program, tmp_path: Path) -> None:

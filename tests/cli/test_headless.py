@@ -7,6 +7,7 @@ import pytest
 from bench.mock_process import MockProcess
 from tests.cli.program import Program
 from tests.cli.requests import asked, spoken
+from tests.sampling import sampled
 
 
 @pytest.mark.behaviour("print-mode-exit-codes")
@@ -32,7 +33,7 @@ def test_json_mode_prints_every_event_and_exits_with_1_on_failure(cli: Program) 
     assert (good.code, good.err, bad.code) == (0, "", 1)
 
 
-@pytest.mark.parametrize("setting", [True, False])
+@pytest.mark.parametrize("setting", sampled([True, False], keep=1))
 def test_the_status_lines_are_events_of_json_mode_where_they_are_requested(
     cli: Program, setting: bool
 ) -> None:
@@ -70,7 +71,7 @@ def test_what_is_piped_comes_before_the_words_and_keeps_the_mode(
     assert events.out.startswith('{"type":"session"')
 
 
-@pytest.mark.parametrize("words", [["-p"], ["-p", ""], ["--mode", "json"], []])
+@pytest.mark.parametrize("words", sampled([["-p"], ["-p", ""], ["--mode", "json"], []], keep=2))
 def test_without_a_prompt_one_line_says_what_to_do(cli: Program, words: list[str]) -> None:
     assert cli.run(*words, "--model=mock/echo-3") == (
         1,
@@ -80,6 +81,7 @@ def test_without_a_prompt_one_line_says_what_to_do(cli: Program, words: list[str
     assert cli.sessions() == []
 
 
+@pytest.mark.full
 def test_further_messages_are_said_one_after_the_other(cli: Program, server: MockProcess) -> None:
     cli.run("-p", "--model", "mock/echo-3", "one", "two")
 
@@ -87,14 +89,18 @@ def test_further_messages_are_said_one_after_the_other(cli: Program, server: Moc
     assert asked(server) == ["one", "two"]
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("prompts-with-dashes")
-@pytest.mark.parametrize("prompt", ["- fix\n- test", "---\nname: x\n---\nbody", "-1 + 1"])
+@pytest.mark.parametrize(
+    "prompt", sampled(["- fix\n- test", "---\nname: x\n---\nbody", "-1 + 1"], keep=1)
+)
 def test_a_prompt_may_begin_with_a_dash(cli: Program, server: MockProcess, prompt: str) -> None:
     assert cli.run("-p", "--model", "mock/echo-3", prompt).code == 0
 
     assert asked(server) == [prompt]
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("prompts-with-dashes")
 def test_behind_two_dashes_everything_is_a_prompt(cli: Program, server: MockProcess) -> None:
     assert cli.run("-p", "--model", "mock/echo-3", "--", "--help").code == 0
@@ -102,6 +108,7 @@ def test_behind_two_dashes_everything_is_a_prompt(cli: Program, server: MockProc
     assert asked(server) == ["--help"]
 
 
+@pytest.mark.full
 def test_a_bad_thinking_level_is_a_warning(cli: Program) -> None:
     assert cli.run("-p", "--thinking", "hard", "--model", "mock/echo-3", "hello") == (
         0,
@@ -111,6 +118,7 @@ def test_a_bad_thinking_level_is_a_warning(cli: Program) -> None:
     )
 
 
+@pytest.mark.full
 def test_verbose_shows_what_was_loaded(cli: Program) -> None:
     (cli.cwd / "AGENTS.md").write_text("Be brief.")
 

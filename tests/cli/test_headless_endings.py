@@ -13,6 +13,7 @@ import pytest
 from bench.mock_process import MockProcess
 from tests.cli.program import TIMEOUT_SECONDS, Program
 from tests.cli.requests import asked
+from tests.sampling import sampled
 
 FULL = Path("/dev/full")
 """A device that takes nothing, as a full disk does."""
@@ -45,7 +46,7 @@ def in_an_answer(cli: Program) -> subprocess.Popen[bytes]:
 
 @pytest.mark.behaviour("print-mode-exit-codes")
 @pytest.mark.skipif(not FULL.exists(), reason="/dev/full of Linux")
-@pytest.mark.parametrize("words", [("-p",), ("--mode", "json")])
+@pytest.mark.parametrize("words", sampled([["-p"], ["--mode", "json"]], keep=1))
 def test_an_answer_that_finds_no_room_on_the_disk_ends_with_1(
     cli: Program, words: tuple[str, ...]
 ) -> None:
@@ -84,7 +85,7 @@ def test_everything_is_written_before_it_ends(cli: Program) -> None:
 @pytest.mark.behaviour("signals-shut-down")
 @pytest.mark.parametrize(
     ("number", "code"),
-    [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, -signal.SIGINT)],
+    sampled([(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, -signal.SIGINT)], keep=1),
 )
 def test_a_signal_ends_it_with_its_code_and_saves_what_was_said(
     cli: Program, number: signal.Signals, code: int
@@ -114,7 +115,7 @@ def test_a_signal_ends_it_although_it_waits_for_its_input(cli: Program) -> None:
 
 
 @posix
-@pytest.mark.parametrize("closed", ["<&-", "2>&-", "<&- 2>&-"])
+@pytest.mark.parametrize("closed", sampled(["<&-", "2>&-", "<&- 2>&-"], keep=1))
 def test_a_closed_stream_is_no_trouble(cli: Program, server: MockProcess, closed: str) -> None:
     command = f'"{sys.executable}" -m pi -p --model mock/echo-3 hello {closed}'
 

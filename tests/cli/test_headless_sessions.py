@@ -5,6 +5,7 @@ import pytest
 from bench.mock_process import MockProcess
 from tests.cli.program import Program
 from tests.cli.requests import asked
+from tests.sampling import sampled
 
 
 def test_sessions_are_continued_named_and_found_again(cli: Program, server: MockProcess) -> None:
@@ -42,6 +43,7 @@ def test_a_session_that_is_not_there_is_an_error(cli: Program) -> None:
     )
 
 
+@pytest.mark.full
 def test_a_session_of_another_folder_is_forked_only_by_a_person(cli: Program) -> None:
     cli.run("-p", "--model", "mock/echo-3", "one")
     id = cli.sessions()[0][0]["id"]
@@ -66,6 +68,7 @@ def test_an_id_that_is_new_begins_a_session(cli: Program) -> None:
     assert cli.sessions()[0][0]["id"] == "nightly"
 
 
+@pytest.mark.full
 def test_without_a_session_nothing_is_kept(cli: Program) -> None:
     assert cli.run("-p", "--no-session", "--model", "mock/echo-3", "hello").code == 0
     refused = cli.run("-p", "--no-session", "--continue", "hello")
@@ -78,8 +81,9 @@ def test_without_a_session_nothing_is_kept(cli: Program) -> None:
     )
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("tilde-expands")
-@pytest.mark.parametrize("how", ["flag", "variable", "setting"])
+@pytest.mark.parametrize("how", sampled(["flag", "variable", "setting"], keep=1))
 def test_a_tilde_is_the_home_folder_wherever_sessions_are_put(cli: Program, how: str) -> None:
     words: tuple[str, ...] = ()
     match how:
@@ -97,7 +101,7 @@ def test_a_tilde_is_the_home_folder_wherever_sessions_are_put(cli: Program, how:
     assert len(list((cli.home / "kept").glob("*.jsonl"))) == 1
 
 
-@pytest.mark.parametrize("mode", ["text", "json", "rpc"])
+@pytest.mark.parametrize("mode", sampled(["text", "json", "rpc"], keep=1))
 def test_a_session_that_cannot_be_kept_is_reported_once_and_ends_with_1(
     cli: Program, mode: str
 ) -> None:
@@ -112,6 +116,7 @@ def test_a_session_that_cannot_be_kept_is_reported_once_and_ends_with_1(
     assert ended.code == 1
 
 
+@pytest.mark.full
 def test_a_session_folder_of_an_unknown_user_is_one_clear_line(cli: Program) -> None:
     cli.write("settings.json", '{"sessionDir": "~no-such-user/x"}')
 
@@ -126,7 +131,8 @@ def test_a_session_folder_of_an_unknown_user_is_one_clear_line(cli: Program) -> 
     assert "✗ sessions      Cannot use the path ~no-such-user/x" in examined.out
 
 
-@pytest.mark.parametrize("key", ["skills", "prompts", "extensions"])
+@pytest.mark.full
+@pytest.mark.parametrize("key", sampled(["skills", "prompts", "extensions"], keep=1))
 def test_a_resource_of_an_unknown_user_does_not_stop_the_start(cli: Program, key: str) -> None:
     cli.write("settings.json", f'{{"{key}": ["~no-such-user/x"]}}')
 

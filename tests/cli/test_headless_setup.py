@@ -8,6 +8,7 @@ import pytest
 
 from bench.mock_process import MockProcess
 from tests.cli.program import ODD, Program
+from tests.sampling import sampled
 
 
 @pytest.mark.behaviour("start-without-a-key")
@@ -24,12 +25,15 @@ def test_without_any_credentials_it_says_what_to_do(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("model", "variable"),
-    [
-        ("openai/gpt-5", "OPENAI_API_KEY"),
-        ("google/gemini-2.5-pro", "GEMINI_API_KEY"),
-        ("groq/openai/gpt-oss-20b", "GROQ_API_KEY"),
-        ("amazon-bedrock/us.anthropic.claude-opus-4-6-v1", "AWS_PROFILE"),
-    ],
+    sampled(
+        [
+            ("openai/gpt-5", "OPENAI_API_KEY"),
+            ("google/gemini-2.5-pro", "GEMINI_API_KEY"),
+            ("groq/openai/gpt-oss-20b", "GROQ_API_KEY"),
+            ("amazon-bedrock/us.anthropic.claude-opus-4-6-v1", "AWS_PROFILE"),
+        ],
+        keep=1,
+    ),
 )
 def test_a_hint_names_the_variable_of_the_provider_that_was_chosen(
     tmp_path: Path, model: str, variable: str
@@ -42,6 +46,7 @@ def test_a_hint_names_the_variable_of_the_provider_that_was_chosen(
     assert f"It is {model}. " in ended.err
 
 
+@pytest.mark.full
 def test_a_key_whose_variable_is_not_set_is_named_everywhere(tmp_path: Path) -> None:
     cli = Program.below(tmp_path, PI_OFFLINE="1")
     mine = {
@@ -80,7 +85,7 @@ def test_a_saved_default_without_credentials_is_skipped(cli: Program) -> None:
 
 
 @pytest.mark.behaviour("model-ids-resolve-exactly")
-@pytest.mark.parametrize("pattern", [f"mock/{ODD}", ODD, f"{ODD}:low"])
+@pytest.mark.parametrize("pattern", sampled([f"mock/{ODD}", ODD, f"{ODD}:low"], keep=1))
 def test_an_exact_id_is_found_whatever_characters_it_has(
     cli: Program, server: MockProcess, pattern: str
 ) -> None:
@@ -113,11 +118,13 @@ def test_broken_models_are_named_with_file_and_reason(tmp_path: Path) -> None:
     assert "providers.p.models.0.contextWindow" in ended.err and str(path) in ended.err
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("broken-models-config")
 def test_of_a_model_only_the_id_is_required(cli: Program) -> None:
     assert cli.run("-p", "--model", "mock/echo-1", "hello") == (0, "The\n", "")
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("tilde-expands")
 def test_messages_name_the_real_agent_directory(cli: Program) -> None:
     cli.environ["PI_CODING_AGENT_DIR"] = "~/agent"
@@ -129,7 +136,8 @@ def test_messages_name_the_real_agent_directory(cli: Program) -> None:
     assert f"Warning: Invalid settings file {cli.home}/agent/settings.json: " in ended.err
 
 
-@pytest.mark.parametrize("place", ["project", "agent", "config root", "home"])
+@pytest.mark.full
+@pytest.mark.parametrize("place", sampled(["project", "agent", "config root", "home"], keep=1))
 def test_a_dotenv_file_is_for_pi_and_not_for_its_commands(cli: Program, place: str) -> None:
     models = cli.agent_dir / "models.json"
     models.write_text(models.read_text().replace('"k"', '"$MOCK_KEY"'))
@@ -157,6 +165,7 @@ def test_a_dotenv_file_is_for_pi_and_not_for_its_commands(cli: Program, place: s
     assert seen == "[]\n"
 
 
+@pytest.mark.full
 def test_what_is_set_for_logins_counts_in_sessions(cli: Program) -> None:
     cli.environ["ANTHROPIC_OAUTH_TOKEN"] = "t"
     cli.write("settings.json", '{"oauthClients": {"anthropic": {"redirectPort": "none"}}}')
@@ -167,6 +176,7 @@ def test_what_is_set_for_logins_counts_in_sessions(cli: Program) -> None:
     assert 'The setting "oauthClients" for anthropic cannot be used: ' in ended.err
 
 
+@pytest.mark.full
 def test_a_negative_number_for_compaction_ends_it_with_1(cli: Program) -> None:
     cli.write("settings.json", '{"compaction": {"reserveTokens": -1}}')
 
@@ -191,6 +201,7 @@ def test_a_setting_that_does_not_fit_is_named_and_the_default_holds(cli: Program
     ]
 
 
+@pytest.mark.full
 def test_the_tour_and_the_embedded_model_are_not_listed_beside_configured_models(
     cli: Program,
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from tests.cli.program import TIMEOUT_SECONDS, Program
 from tests.modules import inside
+from tests.sampling import sampled
 
 PROBE = """
 import json, sys
@@ -94,11 +95,14 @@ def loaded(cli: Program, *words: str, stdin: str = "") -> list[str]:
 
 @pytest.mark.parametrize(
     ("words", "stdin"),
-    [
-        (("-p", "hi"), ""),
-        (("--mode", "json", "-p", "hi"), ""),
-        (("--mode", "rpc"), '{"type": "get_state"}\n'),
-    ],
+    sampled(
+        [
+            (("-p", "hi"), ""),
+            (("--mode", "json", "-p", "hi"), ""),
+            (("--mode", "rpc"), '{"type": "get_state"}\n'),
+        ],
+        keep=1,
+    ),
 )
 def test_a_start_loads_only_what_it_needs(cli: Program, words: tuple[str, ...], stdin: str) -> None:
     model = ("--model", "mock/echo-1")
@@ -110,6 +114,7 @@ def test_a_start_loads_only_what_it_needs(cli: Program, words: tuple[str, ...], 
     assert [module for module in modules if inside(module, NEVER)] == []
 
 
+@pytest.mark.full
 def test_a_session_without_requests_loads_no_http_client(cli: Program) -> None:
     modules = loaded(cli, "--mode", "rpc", "--model", "mock/echo-1", stdin='{"type":"get_state"}\n')
 
@@ -126,6 +131,7 @@ def test_a_session_that_begins_needs_no_list_of_those_that_are_kept() -> None:
     assert [module for module in json.loads(child.stdout) if inside(module, kept)] == []
 
 
+@pytest.mark.full
 def test_the_first_frame_needs_no_agent_no_model_and_no_session() -> None:
     code = "import json, sys, pi.cli.interactive; json.dump(sorted(sys.modules), sys.stdout)"
     child = subprocess.run(

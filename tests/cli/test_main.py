@@ -12,6 +12,7 @@ import pi
 from pi.cli.main import main
 from tests.ai.loopback import NOWHERE
 from tests.cli.program import TIMEOUT_SECONDS, Program
+from tests.sampling import sampled
 
 Captured = pytest.CaptureFixture[str]
 
@@ -93,6 +94,7 @@ def test_a_bug_names_the_log_that_has_it(tmp_path: Path, capsys: Captured) -> No
     assert "ValueError: this is a bug" in (agent_dir / "pi.log").read_text()
 
 
+@pytest.mark.full
 def test_a_file_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     nowhere = str(tmp_path / ("x" * 300))
     program = Program(tmp_path / "home", tmp_path, {"PI_CODING_AGENT_DIR": nowhere})
@@ -138,7 +140,7 @@ def test_the_traceback_is_shown_to_who_asks_for_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="/dev/full and closing streams are of POSIX")
-@pytest.mark.parametrize("closed", [">&-", "<&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("closed", sampled([">&-", "<&-", "2>&-", "<&- >&- 2>&-"], keep=1))
 def test_a_closed_stream_is_no_bug(tmp_path: Path, closed: str) -> None:
     finished = subprocess.run(
         ["sh", "-c", f'"{sys.executable}" -m pi --help {closed}'],

@@ -13,6 +13,7 @@ from tests.screens.terminal_user import TOUR, needs_pty, terminal_user
 pytestmark = needs_pty
 
 
+@pytest.mark.full
 def test_a_newer_version_is_reported_behind_everything_else(tmp_path: Path) -> None:
     cli = known(tmp_path)
     far = {"latest": "99.0", "askedMs": 0, "nextMs": 1 << 52}
@@ -30,6 +31,7 @@ def test_the_words_of_the_command_line_are_said_at_once(tmp_path: Path) -> None:
         assert "To resume this session: pi --session" in ada.tape
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("failed-writes-are-reported")
 def test_quitting_an_unsaved_session_prints_a_warning(tmp_path: Path) -> None:
     cli = known(tmp_path)
@@ -42,6 +44,7 @@ def test_quitting_an_unsaved_session_prints_a_warning(tmp_path: Path) -> None:
         assert "To resume this session" not in ada.tape
 
 
+@pytest.mark.full
 def test_what_was_loaded_is_reported(tmp_path: Path) -> None:
     cli = known(tmp_path)
     cli.write("AGENTS.md", "Be kind.")
@@ -66,6 +69,7 @@ def test_a_guest_is_not_asked_for_a_model_of_its_own(tmp_path: Path) -> None:
         ada.sees("Theme")
 
 
+@pytest.mark.full
 def test_resume_opens_the_list_of_sessions(tmp_path: Path) -> None:
     with terminal_user(known(tmp_path), "--resume") as ada:
         ada.sees("Resume")
@@ -103,6 +107,7 @@ def test_resume_with_other_words_sends_them_to_the_session_that_is_picked(tmp_pa
     assert [said_in(session) for session in cli.sessions()] == [["hello there", "go on please"]]
 
 
+@pytest.mark.full
 def test_resume_with_other_words_and_nothing_picked_leaves_them_in_the_editor(
     tmp_path: Path,
 ) -> None:
@@ -125,6 +130,7 @@ def said_in(session: list[Any]) -> list[str]:
     return [m["content"][0]["text"] for m in messages if m["role"] == "user"]
 
 
+@pytest.mark.full
 def test_who_opens_a_session_that_another_has_open_may_fork_it(tmp_path: Path) -> None:
     cli = known(tmp_path)
     with terminal_user(cli, *TOUR, "hello there") as ada:
@@ -138,6 +144,7 @@ def test_who_opens_a_session_that_another_has_open_may_fork_it(tmp_path: Path) -
     assert len(files) == 2
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("missing-directory-on-resume")
 def test_a_session_whose_folder_is_gone_goes_on_here_for_who_wants_that(tmp_path: Path) -> None:
     cli = known(tmp_path)
@@ -157,6 +164,7 @@ def test_a_session_whose_folder_is_gone_goes_on_here_for_who_wants_that(tmp_path
         assert ada.ends() == 0
 
 
+@pytest.mark.full
 def test_verbose_start_reports_everything_that_was_loaded(tmp_path: Path) -> None:
     with terminal_user(known(tmp_path), "--verbose", columns=40, rows=60) as ada:
         ada.sees(f"pi {__version__}")

@@ -10,6 +10,7 @@ import pytest
 from bench.mock_process import mock_server
 from tests.batteries.test_bundled import install
 from tests.cli.program import Program
+from tests.sampling import sampled
 
 
 @pytest.fixture
@@ -19,7 +20,9 @@ def cli(tmp_path: Path) -> Program:
     return program
 
 
-@pytest.mark.parametrize(("name", "is_known"), [("handoff", True), ("handof", False)])
+@pytest.mark.parametrize(
+    ("name", "is_known"), sampled([("handoff", True), ("handof", False)], keep=1)
+)
 def test_an_unknown_strategy_is_an_error_of_doctor_and_one_warning_at_start(
     cli: Program, name: str, is_known: bool
 ) -> None:

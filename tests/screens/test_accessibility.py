@@ -10,6 +10,7 @@ import pytest
 from pi.testing import calls, says
 from tests.cli.program import Program
 from tests.modes.interactive.app_fixture import AppFixture
+from tests.sampling import sampled
 from tests.screens.terminal_user import TOUR, needs_pty, terminal_user
 
 MOVES = re.compile(r"\x1b\[[\d;]*[ABCDEFGHJKLMPSTXf@]")
@@ -103,7 +104,8 @@ async def test_nothing_moves_with_reduced_motion(tmp_path: Path) -> None:
 
 @needs_pty
 @pytest.mark.parametrize(
-    ("words", "variables"), [(("--screen-reader",), {}), ((), {"PI_SCREEN_READER": "1"})]
+    ("words", "variables"),
+    sampled([(("--screen-reader",), {}), ((), {"PI_SCREEN_READER": "1"})], keep=1),
 )
 def test_an_option_or_a_variable_asks_for_plain_lines(
     tmp_path: Path, words: tuple[str, ...], variables: dict[str, str]

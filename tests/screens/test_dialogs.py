@@ -9,6 +9,7 @@ import pytest
 
 from pi.testing import says
 from tests.modes.interactive.commands.full_app import FullApp
+from tests.sampling import sampled
 from tests.screens.snapshots import check
 
 CTRL_C, CTRL_D, CTRL_R, CTRL_U = "\x03", "\x04", "\x12", "\x15"
@@ -53,7 +54,7 @@ async def looks_like(hosted: FullApp, name: str, sign: str) -> None:
     check(name, dialog(hosted))
 
 
-@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (40, 12)])
+@pytest.mark.parametrize(("columns", "rows"), sampled([(80, 24), (40, 12)], keep=1))
 async def test_dialogs_look_like_this(tmp_path: Path, columns: int, rows: int) -> None:
     hosted, seen = full_app(tmp_path, columns=columns, rows=rows), []
     async with hosted.running():

@@ -6,6 +6,7 @@ import pytest
 
 from pi.modes.interactive.composer.prompt import PAUSE_SECONDS
 from pi.testing import calls, says
+from tests.sampling import sampled
 from tests.screens.extended_app import extended
 
 ENTER, ESCAPE, DOWN = "\r", "\x1b", "\x1b[B"
@@ -35,16 +36,19 @@ async def question(args, ctx):
 
 @pytest.mark.parametrize(
     ("kind", "shown", "keys", "answer"),
-    [
-        ("select", "apple  is red", [DOWN, ENTER], "'pear'"),
-        ("select", "Which fruit?", [ESCAPE], "None"),
-        ("confirm", "There is no way back.", [ENTER], "True"),
-        ("confirm", "There is no way back.", [ESCAPE], "False"),
-        ("input", "Your name?", ["Grace", ENTER], "'Grace'"),
-        ("input", "Your name?", [ESCAPE], "None"),
-        ("editor", "Your story?", [" a time", ENTER], "'Once upon a time'"),
-        ("editor", "Your story?", [ESCAPE], "None"),
-    ],
+    sampled(
+        [
+            ("select", "apple  is red", [DOWN, ENTER], "'pear'"),
+            ("select", "Which fruit?", [ESCAPE], "None"),
+            ("confirm", "There is no way back.", [ENTER], "True"),
+            ("confirm", "There is no way back.", [ESCAPE], "False"),
+            ("input", "Your name?", ["Grace", ENTER], "'Grace'"),
+            ("input", "Your name?", [ESCAPE], "None"),
+            ("editor", "Your story?", [" a time", ENTER], "'Once upon a time'"),
+            ("editor", "Your story?", [ESCAPE], "None"),
+        ],
+        keep=3,
+    ),
 )
 async def test_an_extension_asks_and_the_user_answers(
     tmp_path: Path, kind: str, shown: str, keys: list[str], answer: str

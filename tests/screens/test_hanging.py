@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.program import TIMEOUT_SECONDS, Program
+from tests.sampling import sampled
 from tests.screens.terminal_user import TOUR, needs_pty, terminal_user
 
 pytestmark = [pytest.mark.slow, needs_pty]
@@ -49,11 +50,14 @@ LINE = "is blocking in {}. Ctrl+C stops it."
 
 @pytest.mark.parametrize(
     ("text", "function", "key"),
-    [
-        ("spin", "stay", CTRL_C),
-        ("sleep", "stay", KITTY_CTRL_C),
-        ("/await", "hold", CTRL_C),
-    ],
+    sampled(
+        [
+            ("spin", "stay", CTRL_C),
+            ("sleep", "stay", KITTY_CTRL_C),
+            ("/await", "hold", CTRL_C),
+        ],
+        keep=1,
+    ),
 )
 def test_ctrl_c_ends_a_handler_that_never_returns_and_the_session_goes_on(
     tmp_path: Path, text: str, function: str, key: str
@@ -73,6 +77,7 @@ def test_ctrl_c_ends_a_handler_that_never_returns_and_the_session_goes_on(
         assert ada.leaves() == 0
 
 
+@pytest.mark.full
 def test_ctrl_c_ends_an_extension_that_hangs_while_it_is_loaded(tmp_path: Path) -> None:
     cli = Program.below(tmp_path)
     cli.write("extensions/slow.py", NEVER_LOADED)
@@ -84,6 +89,7 @@ def test_ctrl_c_ends_an_extension_that_hangs_while_it_is_loaded(tmp_path: Path) 
         assert ada.leaves() == 0
 
 
+@pytest.mark.full
 def test_ctrl_c_twice_ends_pi_if_the_handler_defies_it(tmp_path: Path) -> None:
     cli = Program.below(tmp_path)
     cli.write("extensions/stuck.py", STUCK)

@@ -15,6 +15,7 @@ from pi.testing import calls
 from tests.base.processes.children import alive
 from tests.cli.program import TIMEOUT_SECONDS, Program
 from tests.modes.interactive.app_fixture import AppFixture
+from tests.sampling import sampled
 from tests.screens.terminal_user import TOUR, needs_pty, terminal_user
 from tests.tui.images.pictures import make_picture
 
@@ -28,6 +29,7 @@ def test_what_was_typed_before_the_program_came_is_sent(tmp_path: Path) -> None:
         assert ada.leaves() == 0
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("early-keys-are-kept")
 def test_half_a_line_typed_before_the_program_came_is_in_the_editor(tmp_path: Path) -> None:
     with terminal_user(Program.below(tmp_path), *TOUR, typed="half a thou") as ada:
@@ -36,7 +38,7 @@ def test_half_a_line_typed_before_the_program_came_is_in_the_editor(tmp_path: Pa
         ada.sees("\nhalf a thought\n")
 
 
-@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (120, 40), (40, 12)])
+@pytest.mark.parametrize(("columns", "rows"), sampled([(80, 24), (120, 40), (40, 12)], keep=1))
 def test_a_conversation_reads_well_at_every_size(tmp_path: Path, columns: int, rows: int) -> None:
     with terminal_user(Program.below(tmp_path), *TOUR, columns=columns, rows=rows) as ada:
         ada.sees("(demo) tour" if columns > 60 else "tour")
@@ -56,6 +58,7 @@ def test_the_whole_screen_is_taken_for_who_asks_for_it(tmp_path: Path) -> None:
     assert not ada.terminal.is_alternate
 
 
+@pytest.mark.full
 def test_the_command_line_wins_over_a_setting_of_the_whole_screen(tmp_path: Path) -> None:
     cli = Program.below(tmp_path)
     cli.write("settings.json", '{"tuiMode": "fullscreen"}')
@@ -65,6 +68,7 @@ def test_the_command_line_wins_over_a_setting_of_the_whole_screen(tmp_path: Path
         assert ada.leaves() == 0
 
 
+@pytest.mark.full
 def test_a_resize_replays_everything_once(tmp_path: Path) -> None:
     with terminal_user(Program.below(tmp_path), *TOUR, columns=80, rows=24) as ada:
         ada.sees("(demo) tour")
@@ -94,6 +98,7 @@ def test_a_draft_survives_when_the_program_is_killed(tmp_path: Path) -> None:
         assert len(drafts(cli)) == 1
 
 
+@pytest.mark.full
 def test_what_the_user_has_started_ends_with_the_program(tmp_path: Path) -> None:
     cli = Program.below(tmp_path)
     with terminal_user(cli, *TOUR) as ada:
@@ -131,6 +136,7 @@ def until(happened: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.full
 def test_variables_of_the_screen_reach_the_terminal(tmp_path: Path) -> None:
     written = tmp_path / "written"
     cli = Program.below(
@@ -163,6 +169,7 @@ def test_variables_of_the_screen_reach_the_terminal(tmp_path: Path) -> None:
     assert re.search(r"DEBUG pi\.tui\.screen\.screen: window diff .*: committed \d+ \(", frames)
 
 
+@pytest.mark.full
 def test_a_budget_refuses_a_prompt_below_it_and_says_why_once(tmp_path: Path) -> None:
     with terminal_user(Program.below(tmp_path), *TOUR, rows=60) as ada:
         ada.sees("(demo) tour")

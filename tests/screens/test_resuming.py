@@ -11,6 +11,7 @@ from pi.ai.providers.faux import Step
 from pi.coding.session.opening import open_session
 from pi.testing import Reply, call, says, thinks
 from tests.modes.interactive.app_fixture import AppFixture
+from tests.sampling import sampled
 
 PROSE = """\
 # Heading with `code` and **bold**
@@ -159,7 +160,7 @@ async def _played(app_fixture: AppFixture, prompt: str, *, expanded: bool) -> li
         return rows[rows.index("▌ go") :]
 
 
-@pytest.mark.parametrize("width", [40, 80])
+@pytest.mark.parametrize("width", sampled([40, 80], keep=1))
 @pytest.mark.parametrize("name", ANSWERS)
 async def test_an_answer_looks_the_same_as_it_came_and_when_it_is_resumed(
     tmp_path: Path, name: str, width: int

@@ -14,6 +14,7 @@ def reached(app_fixture: AppFixture, number: int) -> bool:
     return any(int(found) >= number for found in NUMBER.findall(app_fixture.screen))
 
 
+@pytest.mark.full
 @pytest.mark.slow
 async def test_a_long_answer_is_in_the_history_exactly_once_and_in_order(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path, says(long_answer(3000)), columns=60, rows=20)
@@ -26,6 +27,7 @@ async def test_a_long_answer_is_in_the_history_exactly_once_and_in_order(tmp_pat
         assert NUMBER.findall(app_fixture.tape) == [f"{number:04}" for number in range(3000)]
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
 async def test_in_a_multiplexer_a_resize_loses_nothing_and_clears_nothing(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from pi.modes.interactive.dialogs.opening import ask_trust
 from pi.modes.interactive.ui import Ui
 from pi.testing import ScriptedProvider, says
 from tests.modes.interactive.commands.full_app import FullApp
+from tests.sampling import sampled
 from tests.stories.taint import HOSTILE, LOOT, offences
 
 CTRL_C, ESCAPE, DOWN, TAB = "\x03", "\x1b", "\x1b[B", "\t"
@@ -144,7 +145,7 @@ class HostilePlay(FullApp):
 
 
 @pytest.mark.behaviour("control-sequences-are-stripped")
-@pytest.mark.parametrize("mode", ["regular", "fullscreen"])
+@pytest.mark.parametrize("mode", sampled(["regular", "fullscreen"], keep=1))
 async def test_transcript_and_footer(tmp_path: Path, mode: str) -> None:
     tools = ("read", "write", "edit", "grep", "find", "ls", HOSTILE)
     usual = {"path": HOSTILE, "pattern": HOSTILE, "content": HOSTILE, HOSTILE: HOSTILE}
@@ -183,9 +184,10 @@ async def test_the_question_of_trust(tmp_path: Path) -> None:
         await hosted.until(lambda: bool(answers))
 
 
-async def test_every_command_and_its_dialog(tmp_path: Path) -> None:
+@pytest.mark.parametrize("step", sampled((5, 1), 1))
+async def test_every_command_and_its_dialog(tmp_path: Path, step: int) -> None:
     hosted = HostilePlay(tmp_path, *[says(HOSTILE)] * 20)
-    names = [row.name for row in BUILT_IN if row.name not in (*LEAVES, *REPLACES)]
+    names = [row.name for row in BUILT_IN if row.name not in (*LEAVES, *REPLACES)][::step]
     async with hosted.running():
         hosted.send("go on")
         await hosted.rests()

@@ -18,6 +18,7 @@ from typing import Protocol
 import pytest
 
 from tests.cli.program import Program
+from tests.sampling import sampled
 from tests.screens.long_answer import NUMBER
 from tests.screens.terminal_user import TOUR
 
@@ -138,7 +139,7 @@ def open_pane(tmp_path: Path) -> Iterator[OpenPane]:
         pane.close()
 
 
-@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (120, 40), (40, 12)])
+@pytest.mark.parametrize(("columns", "rows"), sampled([(80, 24), (120, 40), (40, 12)], keep=1))
 def test_a_conversation_reads_well_at_every_size(
     open_pane: OpenPane, columns: int, rows: int
 ) -> None:
@@ -178,6 +179,7 @@ def test_a_resize_loses_nothing(open_pane: OpenPane) -> None:
     assert all(pane.tape.count(line) == 1 for line in ("▌ hello", "And read it back."))
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("resizes-are-coalesced")
 def test_the_editor_stays_in_a_window_that_gets_narrower_again_and_again(
     open_pane: OpenPane,
@@ -193,8 +195,9 @@ def test_the_editor_stays_in_a_window_that_gets_narrower_again_and_again(
         pane.until(lambda: "still here" not in pane.screen)
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
-@pytest.mark.parametrize(("columns", "rows"), [(50, 20), (60, 14)])
+@pytest.mark.parametrize(("columns", "rows"), sampled([(50, 20), (60, 14)], keep=1))
 def test_a_resize_in_a_long_answer_keeps_history_as_it_was(
     open_pane: OpenPane, tmp_path: Path, columns: int, rows: int
 ) -> None:
@@ -213,6 +216,7 @@ def test_a_resize_in_a_long_answer_keeps_history_as_it_was(
     assert pane.history.startswith(before)
 
 
+@pytest.mark.full
 def test_a_killed_program_gives_the_terminal_back(open_pane: OpenPane) -> None:
     pane = open_pane(80, 24)
     pane.sees("(demo) tour")
@@ -248,6 +252,7 @@ def test_a_stopped_program_gives_the_terminal_back_and_takes_it_again(open_pane:
     pane.sees("a draft goes on")
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("suspend-and-resume")
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs a shell that can stop jobs")
 def test_a_conversation_stays_visible_when_it_was_stopped_and_the_window_gets_narrower(

@@ -135,12 +135,15 @@ def test_only_what_depends_on_timing_is_run_again(root: Path, tmp_path: Path) ->
     assert second.splitlines()[-1] == "test: 2 passed, 2 failed, 0 skipped"
 
 
-def test_failures_are_written_with_the_way_they_are_marked(root: Path, tmp_path: Path) -> None:
+def test_failures_are_written_with_the_way_they_are_marked_and_the_full_volume_is_left_out(
+    root: Path, tmp_path: Path
+) -> None:
     (tmp_path / "test_mixed.py").write_text(MIXED)
     failures, results = tmp_path / "failures", tmp_path / "results.xml"
 
-    run_pytest(root, tmp_path, f"--failures={failures}", f"--junitxml={results}")
+    output = run_pytest(root, tmp_path, f"--failures={failures}", f"--junitxml={results}")
 
+    assert "1 deselected" in output
     kinds = [line.split("\t")[0] for line in failures.read_text().splitlines()]
     assert kinds == ["plain", "timing"]
     tally = Tally()
@@ -148,10 +151,10 @@ def test_failures_are_written_with_the_way_they_are_marked(root: Path, tmp_path:
     assert (tally.passed, tally.failed) == (1, 2)
 
 
-def test_the_full_volume_runs_only_when_asked_for(root: Path, tmp_path: Path) -> None:
+@pytest.mark.full
+def test_the_full_volume_runs_when_asked_for(root: Path, tmp_path: Path) -> None:
     (tmp_path / "test_mixed.py").write_text(MIXED)
 
-    assert "1 deselected" in run_pytest(root, tmp_path)
     assert "2 failed, 2 passed" in run_pytest(root, tmp_path, "--full")
 
 

@@ -169,6 +169,7 @@ def test_calls_of_functions_are_counted_and_bodies_are_not(root: Path, checkout:
     }
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_every_scenario_runs_the_real_program(root: Path) -> None:
     found = run_scenarios(root, rounds=1)

@@ -118,6 +118,7 @@ def pack(installed: Distribution, wheelhouse: Path) -> None:
         wheel.writestr(f"{folder}/RECORD", "\n".join([*record, f"{folder}/RECORD,,", ""]))
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_the_wheel_works_in_an_empty_environment_without_an_index(
     root: Path, tmp_path: Path

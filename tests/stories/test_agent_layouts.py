@@ -146,7 +146,10 @@ def fill(kit: AuditFixture, files: dict[str, str]) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=pytest.mark.full if name == "copilot" else ()) for name in LAYOUTS],
+    [
+        pytest.param(name, marks=() if name in ("claude", "codex") else pytest.mark.full)
+        for name in LAYOUTS
+    ],
 )
 def test_a_prepared_repository_works_after_trust_and_is_not_read_before(
     kit: AuditFixture, name: str
@@ -187,6 +190,7 @@ def test_variables_of_claude_code_reach_commands_except_those_that_choose_progra
     assert "The variable PATH in settings of another agent is not used." in outcome.stderr
 
 
+@pytest.mark.full
 def test_a_source_that_is_switched_off_is_neither_named_nor_read(kit: AuditFixture) -> None:
     files = {name: text for name, text in CLAUDE.items() if name != "CLAUDE.md"}
     fill(kit, {**files, **GEMINI})
@@ -201,6 +205,7 @@ def test_a_source_that_is_switched_off_is_neither_named_nor_read(kit: AuditFixtu
     assert "GEMINI-ROOT" in kit.model.requests[-1]
 
 
+@pytest.mark.full
 def test_files_of_the_user_are_off_until_they_are_accepted(kit: AuditFixture) -> None:
     put(kit.home / ".claude/CLAUDE.md", "MY-OWN-WORDS")
     put(kit.home / ".claude/skills/mine/SKILL.md", skill("mine"))
@@ -220,6 +225,7 @@ def test_files_of_the_user_are_off_until_they_are_accepted(kit: AuditFixture) ->
     assert "DESCRIBED-mine" in kit.model.requests[-1]
 
 
+@pytest.mark.full
 def test_a_project_cannot_import_files_of_the_user(kit: AuditFixture) -> None:
     put(kit.home / "secret.md", "MY-SECRET")
     fill(kit, {"CLAUDE.md": "a\n@~/secret.md\n@../outside.md\n@missing.md\n"})
@@ -251,6 +257,7 @@ def test_overlays_of_the_command_line_and_the_environment_are_read(kit: AuditFix
     assert (kit.home / "ran").exists()
 
 
+@pytest.mark.full
 def test_tool_files_of_other_agents_are_used_if_they_were_written_for_pi(kit: AuditFixture) -> None:
     tool = '@tool\ndef shout(text: str) -> str:\n    """Shout."""\n    return text.upper()\n'
     put(kit.project.cwd / ".claude/tools/shout.py", f"from pi.extension import tool\n\n{tool}")
@@ -277,6 +284,7 @@ def test_over_rpc_the_client_is_asked_beside_its_commands(kit: AuditFixture) -> 
     assert ["skill:mine" in each for each in names] == [False, True]
 
 
+@pytest.mark.full
 def test_shell_commands_in_a_command_run_after_consent_to_them(kit: AuditFixture) -> None:
     path = kit.project.root / ".claude/commands/pr.md"
     put(path, "State: !`echo from-$1 in; false`\n\n!`echo two`\nFor $ARGUMENTS")
@@ -302,6 +310,7 @@ def test_shell_commands_in_a_command_run_after_consent_to_them(kit: AuditFixture
     assert "Changed: !`echo other`" in kit.model.requests[-1]
 
 
+@pytest.mark.full
 def test_shell_commands_in_own_commands_run_without_a_question(kit: AuditFixture) -> None:
     put(kit.agent_dir / "commands/now.md", "It is !`echo noon`.")
     kit.open("print", prompt="/now")

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.bounded import Report, home_with_model, plain_environment, run_bounded
+from tests.sampling import sampled
 
 MB = 1024 * 1024
 
@@ -94,11 +95,14 @@ def prompted(tmp_path: Path, url: str) -> Report:
 
 @pytest.mark.parametrize(
     ("body", "coding", "limit"),
-    [
-        (endless_line, "gzip", "an event larger than the limit of 16 MiB"),
-        (endless_comments, "", "an event larger than the limit of 16 MiB"),
-        (endless_arguments, "", "exceeds the limit of 64 MiB of content"),
-    ],
+    sampled(
+        [
+            (endless_line, "gzip", "an event larger than the limit of 16 MiB"),
+            (endless_comments, "", "an event larger than the limit of 16 MiB"),
+            (endless_arguments, "", "exceeds the limit of 64 MiB of content"),
+        ],
+        keep=1,
+    ),
 )
 def test_an_endless_answer_ends_with_one_message_and_is_not_asked_for_again(
     tmp_path: Path, body: Callable[[], Iterator[bytes]], coding: str, limit: str

@@ -20,6 +20,7 @@ from tests.bounded import (
     run_bounded,
 )
 from tests.files import OLD_FD, put, stand_in
+from tests.sampling import sampled
 from tests.stories.loopback_model import LoopbackModel, loopback_model
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs pipes and devices")
@@ -85,7 +86,7 @@ def kit(tmp_path: Path) -> Iterator[BoundedFilesFixture]:
         yield BoundedFilesFixture(tmp_path, model)
 
 
-@pytest.fixture(params=[pipe, endless], ids=["pipes", "endless"])
+@pytest.fixture(params=sampled([pipe, endless], 1), ids=["pipes", "endless"])
 def make(request: pytest.FixtureRequest) -> Callable[[Path], None]:
     found: Callable[[Path], None] = request.param
     return found
@@ -107,7 +108,7 @@ def test_own_files_that_never_end_are_named_and_left_out(
     assert report.stderr.count(REGULAR) >= len(named)
 
 
-@pytest.mark.parametrize("name", ["models.json", "auth.json", "trust.json"])
+@pytest.mark.parametrize("name", sampled(["models.json", "auth.json", "trust.json"], keep=1))
 def test_a_file_that_pi_cannot_do_without_is_named_in_one_line(
     kit: BoundedFilesFixture, make: Callable[[Path], None], name: str
 ) -> None:
@@ -134,6 +135,7 @@ def test_a_project_of_files_that_never_end_is_opened(
     assert [name for name in named if f"{kit.project / name}" not in report.stderr] == []
 
 
+@pytest.mark.full
 def test_files_that_are_huge_are_named_and_not_held_in_memory(
     kit: BoundedFilesFixture, tmp_path: Path
 ) -> None:
@@ -151,6 +153,7 @@ def test_files_that_are_huge_are_named_and_not_held_in_memory(
     assert f"{extension} is larger than 4 MiB" in prompted.stderr
 
 
+@pytest.mark.full
 def test_a_session_with_a_huge_hole_is_listed(kit: BoundedFilesFixture) -> None:
     kit.prompt("--name", "damaged")
     [session] = kit.agent_dir.glob("sessions/*/*.jsonl")
@@ -163,7 +166,7 @@ def test_a_session_with_a_huge_hole_is_listed(kit: BoundedFilesFixture) -> None:
 
 
 @pytest.mark.timing
-@pytest.mark.parametrize("last", ["message", "custom_message"])
+@pytest.mark.parametrize("last", sampled(["custom_message", "message"], 1))
 def test_a_session_with_a_huge_entry_goes_on_without_it(
     kit: BoundedFilesFixture, last: str
 ) -> None:
@@ -202,6 +205,7 @@ def test_a_session_with_a_huge_entry_goes_on_without_it(
         assert file.read(4096) == end, "the file was only appended to"
 
 
+@pytest.mark.full
 def test_rules_without_end_stop_no_search(kit: BoundedFilesFixture) -> None:
     (kit.project / ".git").mkdir()
     endless(kit.project / ".gitignore")
@@ -226,6 +230,7 @@ def test_a_session_file_that_never_ends_is_no_session(
     assert str(tmp_path / "s.jsonl") in report.stderr
 
 
+@pytest.mark.full
 def test_patterns_that_would_freeze_are_matched(kit: BoundedFilesFixture) -> None:
     put(kit.project / LONG_NAME, "x")
     put(kit.project / "package" / LONG_NAME, "x")
@@ -251,7 +256,7 @@ def test_patterns_that_would_freeze_are_matched(kit: BoundedFilesFixture) -> Non
 
 @pytest.mark.parametrize(
     "program",
-    [OLD_FD, "exit 3", "kill -SEGV $$", "exec yes"],
+    sampled([OLD_FD, "exit 3", "kill -SEGV $$", "exec yes"], keep=2),
     ids=["8.6", "fails", "crash", "flood"],
 )
 def test_files_are_found_whatever_fd_does(kit: BoundedFilesFixture, program: str) -> None:
@@ -275,7 +280,7 @@ def test_at_completes_files_with_fd_8_6_outside_of_a_repository(kit: BoundedFile
         screen.wait_for(rb"poem\.py", within=TIMEOUT_SECONDS)
 
 
-@pytest.mark.parametrize("make", [pipe, endless], ids=["pipes", "endless"])
+@pytest.mark.parametrize("make", sampled([pipe, endless], keep=1), ids=["pipes", "endless"])
 def test_the_screen_comes_up_although_the_head_of_git_never_ends(
     kit: BoundedFilesFixture, make: Callable[[Path], None]
 ) -> None:
@@ -294,7 +299,10 @@ def test_the_screen_comes_up_although_the_head_of_git_never_ends(
 
 @pytest.mark.parametrize(
     "program",
-    ["exit 3", "kill -SEGV $$", "exec yes", 'echo "rg: unrecognized flag --json" >&2; exit 2'],
+    sampled(
+        ["exit 3", "kill -SEGV $$", "exec yes", 'echo "rg: unrecognized flag --json" >&2; exit 2'],
+        keep=1,
+    ),
     ids=["fails", "crash", "flood", "old"],
 )
 def test_lines_are_found_whatever_ripgrep_does(kit: BoundedFilesFixture, program: str) -> None:
@@ -307,6 +315,7 @@ def test_lines_are_found_whatever_ripgrep_does(kit: BoundedFilesFixture, program
     assert kit.tool_result() == "folder/a.py"
 
 
+@pytest.mark.full
 def test_folders_that_link_to_each_other_are_searched_once(kit: BoundedFilesFixture) -> None:
     skills = kit.project / ".pi/skills"
     for number in range(12):

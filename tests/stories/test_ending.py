@@ -13,6 +13,7 @@ import pytest
 
 from tests.base.processes.children import alive, eventually, needs_posix_shell
 from tests.cli.program import Program
+from tests.sampling import sampled
 from tests.stories.loopback_model import LoopbackModel, loopback_model
 
 pytestmark = needs_posix_shell
@@ -113,6 +114,7 @@ def test_a_command_for_a_key_ends_when_pi_is_killed(
     eventually(lambda: not alive(noted(tmp_path, "key")))
 
 
+@pytest.mark.full
 def test_daemons_end_with_pi_and_what_an_extension_keeps_is_listed(
     cli: Program, model: LoopbackModel, tmp_path: Path
 ) -> None:
@@ -162,7 +164,7 @@ def extension(pi):
 """
 
 
-@pytest.mark.parametrize("mode", ["text", "json", "rpc"])
+@pytest.mark.parametrize("mode", sampled(["text", "json", "rpc"], keep=1))
 def test_shared_objects_that_linger_are_closed_when_pi_ends(
     cli: Program, tmp_path: Path, mode: str
 ) -> None:
@@ -175,6 +177,7 @@ def test_shared_objects_that_linger_are_closed_when_pi_ends(
     assert (tmp_path / "noted").read_text() == "closed\n"
 
 
+@pytest.mark.full
 def test_shared_objects_are_closed_when_a_signal_ends_pi(cli: Program, tmp_path: Path) -> None:
     cli.write("extensions/shared.py", SHARED.format(path=str(tmp_path / "noted")))
     with cli.start("--mode", "rpc", "--model", "mine/m") as pi:

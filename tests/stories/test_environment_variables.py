@@ -260,6 +260,7 @@ async def test_a_session_whose_responses_are_stored_sends_only_what_is_new(
     ] == sent
 
 
+@pytest.mark.full
 async def test_requests_to_chatgpt_are_logged_if_requested(tmp_path: Path) -> None:
     login = {"type": "oauth", "access": "t", "refresh": "r", "expires": 2**52, "accountId": "a"}
     (tmp_path / "auth.json").write_text(json.dumps({"openai-codex": login}))
@@ -279,6 +280,7 @@ async def test_requests_to_chatgpt_are_logged_if_requested(tmp_path: Path) -> No
 # Providers that are asked for their models --------------------------------------------------------
 
 
+@pytest.mark.full
 def test_a_provider_that_is_asked_for_its_models_answers_or_says_why_not(tmp_path: Path) -> None:
     chunks = (
         {"id": "1", "choices": [{"index": 0, "delta": {"content": "here"}, "finish_reason": None}]},

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.cli.program import Ended, Program
+from tests.sampling import sampled
 from tests.stories.loopback_model import LoopbackModel, loopback_model
 
 pytestmark = pytest.mark.skipif(
@@ -57,6 +58,7 @@ def refused(ended: Ended) -> str:
     return line
 
 
+@pytest.mark.full
 def test_a_server_that_was_only_found_gets_no_requests(cli: Program, model: LoopbackModel) -> None:
     model.command = "touch ran"
     printed = cli.run("-p", "hello")
@@ -90,12 +92,15 @@ def test_it_is_offered_with_its_owner(cli: Program) -> None:
 
 @pytest.mark.parametrize(
     ("words", "settings"),
-    [
-        (("--model", "vllm/second"), "{}"),
-        (("--provider", "vllm", "--model", "second"), "{}"),
-        ((), '{"defaultProvider": "vllm", "defaultModel": "second"}'),
-        (("--models", "vllm/second"), "{}"),
-    ],
+    sampled(
+        [
+            (("--model", "vllm/second"), "{}"),
+            (("--provider", "vllm", "--model", "second"), "{}"),
+            ((), '{"defaultProvider": "vllm", "defaultModel": "second"}'),
+            (("--models", "vllm/second"), "{}"),
+        ],
+        keep=2,
+    ),
     ids=["model", "provider", "default", "scope"],
 )
 def test_naming_it_is_choosing_it_and_the_choice_holds(
@@ -113,6 +118,7 @@ def test_naming_it_is_choosing_it_and_the_choice_holds(
     assert json.loads(model.requests[0])["model"] == "second"
 
 
+@pytest.mark.full
 def test_over_rpc_a_client_names_it(cli: Program, model: LoopbackModel) -> None:
     (chosen,) = rpc(cli, {"type": "set_model", "provider": "vllm", "modelId": "first"})
     (available,) = rpc(cli, {"type": "get_available_models"})
@@ -122,6 +128,7 @@ def test_over_rpc_a_client_names_it(cli: Program, model: LoopbackModel) -> None:
     assert model.requests == []
 
 
+@pytest.mark.full
 def test_another_owner_is_not_asked_until_it_is_chosen_again(
     cli: Program, model: LoopbackModel
 ) -> None:
@@ -149,6 +156,7 @@ def test_another_owner_is_not_asked_until_it_is_chosen_again(
     assert cli.run("-p", "hello").out == "All is well.\n"
 
 
+@pytest.mark.full
 def test_the_owner_is_looked_up_for_every_request(cli: Program, model: LoopbackModel) -> None:
     model.command = f'sed -i \'s/"uid": {os.getuid()},/"uid": 54321,/\' {cli.agent_dir / CHOSEN}'
     ended = cli.run("-p", "--model", "vllm/first", "hello")

@@ -13,6 +13,7 @@ import pytest
 
 from bench.mock_process import mock_server
 from tests.cli.program import TIMEOUT_SECONDS, Program
+from tests.sampling import sampled
 
 HOSTILE = {
     "syntax": "def extension(",
@@ -127,7 +128,8 @@ def extension(pi):
 """
 
 
-@pytest.mark.parametrize("mode", ["text", "json"])
+@pytest.mark.full
+@pytest.mark.parametrize("mode", sampled(["text", "json"], keep=1))
 def test_an_extension_that_cancels_every_task_ends_nothing(cli: Program, mode: str) -> None:
     cli.write("extensions/cancels.py", CANCELS)
 
@@ -175,6 +177,7 @@ def extension(pi):
 """
 
 
+@pytest.mark.full
 def test_callbacks_of_an_extension_neither_cancel_tasks_nor_stop_the_loop(cli: Program) -> None:
     cli.write("extensions/later.py", LATER)
 
@@ -185,6 +188,7 @@ def test_callbacks_of_an_extension_neither_cancel_tasks_nor_stop_the_loop(cli: P
     assert "Traceback" not in ended.err
 
 
+@pytest.mark.full
 def test_a_main_task_that_an_extension_cancels_by_force_ends_with_one_clear_error(
     cli: Program,
 ) -> None:
@@ -235,7 +239,7 @@ def extension(pi):
 GOES_ON = ("; pi goes on.", "Extension error (")
 
 
-@pytest.mark.parametrize("code", EXITS.values(), ids=EXITS)
+@pytest.mark.parametrize("code", sampled(EXITS.values(), keep=2), ids=EXITS)
 def test_an_extension_that_exits_in_the_loop_ends_nothing(cli: Program, code: str) -> None:
     cli.write("extensions/exits.py", EXITING.replace("{code}", code))
 
@@ -261,14 +265,17 @@ SERVED = [{"type": "prompt", "message": "hello", "id": "1"}, {"type": "get_state
 
 @pytest.mark.parametrize(
     "code",
-    [
-        "task.get_coro().close()",
-        "task._coro.throw(SystemExit(4))",
-        "getattr(task.get_coro().cr_await, 'close', str)()",
-        "asyncio.get_running_loop().call_soon(__import__('sys').exit)",
-        "asyncio.get_running_loop().call_soon(__import__('builtins').exit)",  # closes stdin too
-        "asyncio.get_running_loop().call_soon(task.cancel)",
-    ],
+    sampled(
+        [
+            "task.get_coro().close()",
+            "task._coro.throw(SystemExit(4))",
+            "getattr(task.get_coro().cr_await, 'close', str)()",
+            "asyncio.get_running_loop().call_soon(__import__('sys').exit)",
+            "asyncio.get_running_loop().call_soon(__import__('builtins').exit)",  # closes stdin too
+            "asyncio.get_running_loop().call_soon(task.cancel)",
+        ],
+        keep=2,
+    ),
 )
 def test_an_extension_that_closes_coroutines_of_pi_does_not_end_rpc(
     cli: Program, code: str
@@ -287,6 +294,7 @@ def test_an_extension_that_closes_coroutines_of_pi_does_not_end_rpc(
     assert "closes.py" in line or "exit" not in code
 
 
+@pytest.mark.full
 def test_coroutines_that_are_closed_by_force_end_pi_with_one_clear_error(cli: Program) -> None:
     closing = "[asyncio.Task.get_coro(task).close()]"
     force = f"try: {closing}\n                except RuntimeError: pass"
@@ -301,7 +309,8 @@ def test_coroutines_that_are_closed_by_force_end_pi_with_one_clear_error(cli: Pr
     )
 
 
-@pytest.mark.parametrize("end", ["close()", "throw(SystemExit(4))"])
+@pytest.mark.full
+@pytest.mark.parametrize("end", sampled(["close()", "throw(SystemExit(4))"], keep=1))
 def test_coroutines_that_the_garbage_collector_lists_are_closed_and_pi_does_not_hang(
     cli: Program, end: str
 ) -> None:
@@ -329,6 +338,7 @@ def extension(pi):
     ]
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_a_task_that_cannot_be_cancelled_does_not_keep_pi_from_ending(cli: Program) -> None:
     stubborn = """\
@@ -354,6 +364,7 @@ TASKS = []
     assert "did not stop within 5 seconds and were abandoned" in ended.err
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_ctrl_c_ends_a_handler_that_never_returns(cli: Program) -> None:

@@ -123,6 +123,7 @@ def test_an_installer_that_fails_gives_way_to_the_next(checkout: Path, tmp_path:
     assert "uv: no such index" in finished.stderr
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_without_an_index_one_line_says_what_to_do(checkout: Path, tmp_path: Path) -> None:
     env = environment(

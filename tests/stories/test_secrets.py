@@ -178,6 +178,7 @@ def found_in(text: str) -> list[str]:
     return [secret for secret in NEEDLES if secret in text]
 
 
+@pytest.mark.full
 async def test_no_command_and_no_export_contains_a_secret_of_the_configuration(
     kit: SecretsFixture,
 ) -> None:
@@ -240,6 +241,7 @@ async def test_a_file_that_changes_while_a_session_runs_counts_at_once(kit: Secr
     assert found_in(after.output) == []
 
 
+@pytest.mark.full
 async def test_the_setting_lets_named_variables_through(kit: SecretsFixture) -> None:
     kit.write("settings.json", {"shell": {"env": {"allow": ["AWS_*", "MY_KEY"]}}})
     started = RpcClient.started("--model", "mine/m", cwd=kit.project, env=kit.environ)
@@ -276,6 +278,7 @@ async def test_credentials_of_extensions_that_are_not_loaded_reach_no_command(
     assert "value-of-gateway" not in seen
 
 
+@pytest.mark.full
 def test_doctor_names_credentials_of_extensions_that_are_withheld(kit: SecretsFixture) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pi", "doctor"],

@@ -36,7 +36,7 @@ def kit(tmp_path: Path) -> Iterator[AuditFixture]:
 
 
 @pytest.mark.behaviour("trust-uses-canonical-paths")
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", sampled(MODES, keep=2))
 def test_nothing_of_an_untrusted_project_is_read_or_run(kit: AuditFixture, mode: str) -> None:
     outcome = kit.open(mode)
 
@@ -101,6 +101,7 @@ def test_on_a_screen_nothing_is_read_or_run_before_the_answer_and_after_a_no(
     assert [INJECTION in request for request in kit.model.requests] == [False]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("mode", sampled(MODES, 1))
 def test_what_was_skipped_is_named_once_with_the_way_to_allow_it(
     kit: AuditFixture, mode: str
@@ -114,7 +115,7 @@ def test_what_was_skipped_is_named_once_with_the_way_to_allow_it(
     assert "Not trusted" not in kit.open(mode, approve=True).stderr
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", sampled(MODES, keep=1))
 def test_with_approval_all_of_it_is_used(kit: AuditFixture, mode: str) -> None:
     kit.model.command = "true"
     outcome = kit.open(mode, approve=True)
@@ -125,6 +126,7 @@ def test_with_approval_all_of_it_is_used(kit: AuditFixture, mode: str) -> None:
     assert list((kit.project.cwd / "stolen-sessions").rglob("*.jsonl"))
 
 
+@pytest.mark.full
 def test_commands_in_an_untrusted_project_are_run_as_if_it_said_nothing(kit: AuditFixture) -> None:
     kit.model.command = "true"
     outcome = kit.open("print")
@@ -135,7 +137,9 @@ def test_commands_in_an_untrusted_project_are_run_as_if_it_said_nothing(kit: Aud
     assert outcome.opened <= ALLOWED
 
 
-@pytest.mark.parametrize("words", ["--version", "--help", "--list-models", "doctor", "sessions"])
+@pytest.mark.parametrize(
+    "words", sampled(["--version", "--help", "--list-models", "doctor", "sessions"], keep=2)
+)
 def test_whatever_else_pi_does_in_such_a_place_is_harmless(kit: AuditFixture, words: str) -> None:
     kit.run([sys.executable, str(AUDITED), str(kit.log), "cli", *words.split()])
     outcome = kit.audited()
@@ -144,6 +148,7 @@ def test_whatever_else_pi_does_in_such_a_place_is_harmless(kit: AuditFixture, wo
     assert (outcome.started, outcome.imported, kit.loot) == ([], [], [])
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("trust-uses-canonical-paths")
 def test_the_home_folder_is_no_project(kit: AuditFixture) -> None:
     (kit.home / ".env").write_text("COLOUR=green")
@@ -170,6 +175,7 @@ def test_commands_see_neither_what_only_a_dotenv_file_says_nor_our_git(kit: Audi
     assert "bash" not in kit.loot
 
 
+@pytest.mark.full
 def test_a_decision_that_was_stored_counts_for_what_lies_below(kit: AuditFixture) -> None:
     trust = kit.agent_dir / "trust.json"
     trust.write_text(json.dumps({str(kit.project.cwd): True, str(kit.project.root): False}))
@@ -191,6 +197,7 @@ def test_a_link_does_not_lead_around_the_decision(kit: AuditFixture) -> None:
     assert kit.open("print").opened <= ALLOWED
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", sampled(MODES, 1))
 def test_the_kernel_saw_nothing_else(
@@ -230,6 +237,7 @@ def _files_of(trace: Path, project: HostileProject) -> tuple[set[str], list[str]
     return files, programs
 
 
+@pytest.mark.full
 async def test_programs_of_our_own_import_nothing_from_where_they_are_started(
     kit: AuditFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

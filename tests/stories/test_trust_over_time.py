@@ -21,6 +21,7 @@ from bench.terminal import Terminal, terminal
 from pi.coding.other_agents import AGENTS
 from pi.coding.trust import CONTEXT_FILES
 from tests.files import put
+from tests.sampling import sampled
 from tests.stories.audit_fixture import AUDITED, AuditFixture
 from tests.stories.hostile import INJECTION
 from tests.stories.loopback_model import loopback_model
@@ -149,7 +150,9 @@ def replace_session_in_every_way(client: Client, *, extended: bool) -> None:
 
 
 @pytest.mark.behaviour("trust-uses-canonical-paths")
-@pytest.mark.parametrize("extended", [False, True], ids=["alone", "with an extension"])
+@pytest.mark.parametrize(
+    "extended", sampled([False, True], keep=1), ids=["alone", "with an extension"]
+)
 def test_over_rpc_nothing_that_came_later_is_read_or_run(kit: AuditFixture, extended: bool) -> None:
     if extended:
         put(kit.agent_dir / "extensions/mine.py", OWN_EXTENSION)
@@ -180,7 +183,7 @@ def test_what_comes_still_later_is_named_as_well(kit: AuditFixture) -> None:
     assert [str(extension.parent) in line for line in notices] == [False, True]
 
 
-@pytest.mark.parametrize("how", ["flag", "stored"])
+@pytest.mark.parametrize("how", sampled(["flag", "stored"], keep=1))
 def test_a_decision_that_there_was_holds_for_what_comes_later(kit: AuditFixture, how: str) -> None:
     if how == "stored":
         trust = json.dumps({str(kit.project.cwd): True})
@@ -217,6 +220,7 @@ class Screen:
         self.press(keys, until=until)
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("trust-uses-canonical-paths")
 @pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
 def test_on_a_screen_the_user_is_asked_before_anything_is_read(kit: AuditFixture) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from pi.tui.terminal import Listener, Size
 from pi.tui.terminals.posix import NotATerminal, ProcessTerminal, own_terminal
+from tests.sampling import sampled
 from tests.tui.pty_program import PtyProgram
 
 RESTORED = b"\x1b[?7h\x1b[<u\r\r\n\x1b[?25h\x1b[?2004l"
@@ -73,7 +74,7 @@ def test_an_exception_is_shown_after_the_terminal_is_restored() -> None:
 
 
 @pytest.mark.behaviour("exit-restores-the-terminal")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+@pytest.mark.parametrize("number", sampled([signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT], keep=1))
 def test_a_signal_restores_the_terminal_and_ends_the_program(
     number: signal.Signals,
 ) -> None:
@@ -119,6 +120,7 @@ def test_a_terminal_that_is_closed_ends_the_program() -> None:
         assert program.end() in (0, 1, -signal.SIGHUP)
 
 
+@pytest.mark.full
 def test_another_size_is_noticed() -> None:
     with PtyProgram() as program:
         program.resize(70, 9)
@@ -143,7 +145,7 @@ def test_pending_replies_do_not_reach_the_shell() -> None:
 
 
 @pytest.mark.behaviour("late-input-is-drained")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", sampled([signal.SIGTERM, signal.SIGHUP], keep=1))
 def test_pending_replies_after_a_signal_do_not_reach_the_shell(
     number: signal.Signals,
 ) -> None:
@@ -159,6 +161,7 @@ def test_pending_replies_after_a_signal_do_not_reach_the_shell(
         assert not program.unread_input()
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("late-input-is-drained")
 def test_answers_to_a_program_that_ends_at_once_do_not_reach_the_shell() -> None:
     with PtyProgram() as program:
@@ -191,6 +194,7 @@ def test_a_suspended_program_comes_back_with_its_screen(
         assert shell.output.endswith(RESTORED + b"over\r\n")
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("suspend-and-resume")
 def test_a_program_stopped_from_outside_begins_again() -> None:
     with PtyProgram() as program:
@@ -206,6 +210,7 @@ def test_a_program_stopped_from_outside_begins_again() -> None:
         assert program.output.count(b"\x1b[>7u") == program.output.count(b"\x1b[<u") == 2
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("suspend-and-resume")
 def test_a_program_stopped_from_outside_prints_its_final_rows_only_at_exit() -> None:
     with PtyProgram(env={"DEMO_FULLSCREEN": "1"}) as program:
@@ -220,6 +225,7 @@ def test_a_program_stopped_from_outside_prints_its_final_rows_only_at_exit() -> 
         assert program.output.count(b"what was shown") == 1
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("only-the-tui-writes")
 def test_stray_output_is_printed_after_the_screen() -> None:
     with PtyProgram() as program:
@@ -244,6 +250,7 @@ def test_keys_typed_before_the_start_are_kept() -> None:
         assert program.end() == 0
 
 
+@pytest.mark.full
 def test_the_write_log_has_every_byte(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with PtyProgram(env={"PI_TUI_WRITE_LOG": str(log)}) as program:

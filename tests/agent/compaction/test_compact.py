@@ -235,6 +235,7 @@ async def survivors(
     return seen
 
 
+@pytest.mark.full
 @settings(max_examples=25)
 @given(places=st.lists(st.integers(0, 39), min_size=4, max_size=4))
 async def test_planted_things_survive_five_compactions_with_a_useless_summariser(

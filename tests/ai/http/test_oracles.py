@@ -18,6 +18,9 @@ from pi.ai.http.request import HttpRequest
 from pi.ai.http.tls import TlsSettings
 from tests.ai.http.asgi_child import content
 from tests.ai.http.real_server import NGINX, asgi_server, nginx_before
+from tests.sampling import sampled
+
+needs_nginx = pytest.mark.skipif(NGINX is None, reason="nginx is not installed")
 
 pytestmark = pytest.mark.slow
 
@@ -125,17 +128,25 @@ def stack() -> Iterator[ExitStack]:
         yield stack
 
 
-@pytest.mark.parametrize("security", ["plain", "tls", "client certificate"])
 @pytest.mark.parametrize(
-    "kind",
-    [
-        "uvicorn-h11",
-        "uvicorn-httptools",
-        "hypercorn",
-        pytest.param(
-            "nginx", marks=pytest.mark.skipif(NGINX is None, reason="nginx is not installed")
-        ),
-    ],
+    ("kind", "security"),
+    sampled(
+        [
+            ("uvicorn-h11", "plain"),
+            ("hypercorn", "client certificate"),
+            pytest.param("nginx", "tls", marks=needs_nginx),
+            ("uvicorn-h11", "tls"),
+            ("uvicorn-h11", "client certificate"),
+            ("uvicorn-httptools", "plain"),
+            ("uvicorn-httptools", "tls"),
+            ("uvicorn-httptools", "client certificate"),
+            ("hypercorn", "plain"),
+            ("hypercorn", "tls"),
+            pytest.param("nginx", "plain", marks=needs_nginx),
+            pytest.param("nginx", "client certificate", marks=needs_nginx),
+        ],
+        keep=3,
+    ),
 )
 async def test_we_understand_a_server_as_httpx2_and_aiohttp_do(
     kind: str, security: str, files: dict[str, Path], tmp_path: Path, stack: ExitStack

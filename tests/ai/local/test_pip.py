@@ -17,6 +17,7 @@ from pi.ai.local.download import (
 from pi.ai.messages import Json
 from tests.ai.local.index_server import index_of
 from tests.ai.local.wheels import small_wheel
+from tests.sampling import sampled
 
 
 def report(*links: Json) -> bytes:
@@ -49,7 +50,7 @@ def test_another_report_names_none(odd: bytes) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("has_metadata", [True, False])
+@pytest.mark.parametrize("has_metadata", sampled([True, False], keep=1))
 async def test_pip_says_where_the_wheel_is_without_fetching_it(
     tmp_path: Path, has_metadata: bool
 ) -> None:
@@ -82,6 +83,7 @@ async def test_where_pip_would_fetch_the_wheel_only_the_link_with_the_hash_count
     assert list(temporary.iterdir()) == []  # pip was stopped and has cleaned up nothing
 
 
+@pytest.mark.full
 @pytest.mark.slow
 async def test_pip_finds_no_wheel_where_there_is_none(tmp_path: Path) -> None:
     small_wheel(tmp_path)
@@ -90,6 +92,7 @@ async def test_pip_finds_no_wheel_where_there_is_none(tmp_path: Path) -> None:
         assert await find_wheel("tiny-weights==2.0", "0" * 64, index.environ) is None
 
 
+@pytest.mark.full
 @pytest.mark.slow
 async def test_nothing_is_built_for_the_embedded_model(tmp_path: Path) -> None:
     project, mark = tmp_path / "project", tmp_path / "mark"

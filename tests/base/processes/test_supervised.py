@@ -23,6 +23,7 @@ from tests.base.processes.children import (
     eventually,
     needs_posix_shell,
 )
+from tests.sampling import sampled
 
 pytestmark = needs_posix_shell
 
@@ -141,6 +142,7 @@ def test_several_threads_start_programs_at_once() -> None:
     assert outputs == [b"hi\n"] * 20
 
 
+@pytest.mark.full
 def test_children_of_the_program_around_us_are_left_to_it() -> None:
     program = """
 import asyncio, ctypes, os, subprocess
@@ -184,6 +186,7 @@ asyncio.run(main())
             os.kill(worker, signal.SIGKILL)
 
 
+@pytest.mark.full
 def test_what_a_program_leaves_in_the_background_ends_with_us(tmp_path: Path) -> None:
     program = f"""
 import asyncio
@@ -202,7 +205,9 @@ STOPS_BOTH = "reaper=$PPID; read -r _ _ _ supervisor _ < /proc/$reaper/stat; "
 """The name of a reaper has no space, so its parent is the fourth field."""
 
 
-@pytest.mark.parametrize("again", ["", "while :; do kill -STOP $reaper $supervisor; done"])
+@pytest.mark.parametrize(
+    "again", sampled(["", "while :; do kill -STOP $reaper $supervisor; done"], keep=1)
+)
 async def test_a_command_that_has_stopped_its_reaper_and_the_supervisor_is_killed(
     fresh: supervised.SupervisorClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, again: str
 ) -> None:
@@ -221,6 +226,7 @@ async def test_a_command_that_has_stopped_its_reaper_and_the_supervisor_is_kille
     eventually(lambda: not any(map(alive, found)))
 
 
+@pytest.mark.full
 def test_what_has_stopped_reaper_and_supervisor_ends_when_we_are_killed(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     wait = "sleep 0.2"  # until the next reaper is there: it is the one that notices our end

@@ -19,6 +19,7 @@ from tests.base.processes.children import (
     eventually,
     needs_posix_shell,
 )
+from tests.sampling import sampled
 
 pytestmark = [
     needs_posix_shell,
@@ -88,7 +89,7 @@ def users_of(folder: Path) -> list[int]:
 
 
 @pytest.mark.behaviour("process-group-is-killed")
-@pytest.mark.parametrize("adopts", [True, False], ids=["subreaper", "without"])
+@pytest.mark.parametrize("adopts", sampled([True, False], keep=1), ids=["subreaper", "without"])
 def test_nothing_of_any_command_is_left_when_the_program_is_killed(
     tmp_path: Path, adopts: bool
 ) -> None:

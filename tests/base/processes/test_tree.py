@@ -20,6 +20,7 @@ from tests.base.processes.children import (
     eventually,
     needs_posix_shell,
 )
+from tests.sampling import sampled
 
 pytestmark = needs_posix_shell
 
@@ -40,7 +41,7 @@ TREES = {
 
 @pytest.mark.behaviour("process-group-is-killed")
 @pytest.mark.parametrize("detached", [False, True], ids=["supervised", "detached"])
-@pytest.mark.parametrize("tree", TREES)
+@pytest.mark.parametrize("tree", sampled(TREES, keep=3))
 async def test_terminating_ends_every_kind_of_descendant(tree: str, detached: bool) -> None:
     async with await bash(TREES[tree], detached=detached) as child:
         pids = [child.pid, *map(int, (await child.output.readline()).split())]

@@ -151,6 +151,7 @@ async def test_a_conversation_with_tools_steering_and_abort(chromium: Any, tmp_p
         assert visited.problems == []
 
 
+@pytest.mark.full
 async def test_viewers_get_no_control_that_writes(chromium: Any, tmp_path: Path) -> None:
     async with (
         relay_running() as relay,
@@ -233,6 +234,7 @@ async def test_a_hostile_transcript_runs_nothing(chromium: Any, tmp_path: Path) 
         assert await page.evaluate(blocked) == "TypeError"
 
 
+@pytest.mark.full
 async def test_a_question_that_is_sent_again_keeps_the_draft(chromium: Any, tmp_path: Path) -> None:
     async with relay_running() as relay, person(tmp_path, "hanna", says("One.")) as hanna:
         await hanna.session.prompts.prompt("First.")
@@ -267,6 +269,7 @@ async def test_a_question_that_is_sent_again_keeps_the_draft(chromium: Any, tmp_
             asked.cancel()
 
 
+@pytest.mark.full
 async def test_a_page_that_joins_again_shows_that_pi_works(chromium: Any, tmp_path: Path) -> None:
     gate = Gate()
     steps = (calls("bash", command="echo out"), says("word " * 200))
@@ -324,6 +327,7 @@ class Hub:
         return (f"part {offset}\n", 7 if offset == 0 else None)
 
 
+@pytest.mark.full
 async def test_sub_agents_are_shown_and_can_be_steered(chromium: Any, tmp_path: Path) -> None:
     hub = Hub()
     async with (
@@ -354,6 +358,7 @@ async def test_sub_agents_are_shown_and_can_be_steered(chromium: Any, tmp_path: 
         assert await viewer.locator("#agents button, #agents input").count() == 0
 
 
+@pytest.mark.full
 async def test_labels_keys_and_phones(chromium: Any, tmp_path: Path) -> None:
     long_line = "x" * 400
     async with (
@@ -429,6 +434,7 @@ async def test_a_module_that_was_changed_does_not_run(chromium: Any) -> None:
         assert "Content Security Policy" in problems  # of the other one
 
 
+@pytest.mark.full
 async def test_frames_are_sealed_as_the_test_vectors_say(chromium: Any) -> None:
     vectors = json.loads(Path("docs/reference/collab-vectors.json").read_text())
     async with relay_running() as relay:

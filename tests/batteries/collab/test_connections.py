@@ -73,6 +73,7 @@ class Cable:
             await self._server.wait_closed()
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("a-host-takes-its-room-over-by-proof")
 async def test_a_half_open_connection_of_the_host_is_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

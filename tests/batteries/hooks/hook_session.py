@@ -20,8 +20,11 @@ from tests.coding.extension_host.extension_session import (
 from tests.files import put
 
 IN_PROJECT = '"$CLAUDE_PROJECT_DIR"/.claude/hooks/'
-RECORD = "cat >> {file}; echo >> {file}\n"
-"""Keeps what a hook gets, one line each."""
+RECORD = "printf '%s\\n' \"$(cat)\" >> {file}\n"
+"""Keeps what a hook gets, one line each.
+
+With one write: hooks of one event run at the same time, and their lines must not mix.
+"""
 
 
 class Consenting(FakeUI):

@@ -114,6 +114,7 @@ def test_rpc_asks_and_afterwards_all_modes_run_the_hooks(
     assert "no touching" in json_mode.out
 
 
+@pytest.mark.full
 def test_a_hook_that_a_pull_has_changed_is_skipped_until_it_is_allowed_again(
     cli: Program, model: LoopbackModel, project: HookProject
 ) -> None:
@@ -130,6 +131,7 @@ def test_a_hook_that_a_pull_has_changed_is_skipped_until_it_is_allowed_again(
     assert len(allow_all(cli)) == 1
 
 
+@pytest.mark.full
 def test_a_blocked_prompt_ends_print_mode_with_its_reason(
     cli: Program, model: LoopbackModel, project: HookProject
 ) -> None:
@@ -144,6 +146,7 @@ def test_a_blocked_prompt_ends_print_mode_with_its_reason(
     assert len(model.requests) == before
 
 
+@pytest.mark.full
 def test_a_blocked_prompt_is_a_notice_in_rpc(
     cli: Program, model: LoopbackModel, project: HookProject
 ) -> None:
@@ -164,6 +167,7 @@ def test_a_blocked_prompt_is_a_notice_in_rpc(
     assert len(model.requests) == before
 
 
+@pytest.mark.full
 def test_failing_and_missing_hooks_block_nothing_and_are_named(
     cli: Program, model: LoopbackModel, project: HookProject
 ) -> None:
@@ -194,6 +198,7 @@ def extension(pi):
 """
 
 
+@pytest.mark.full
 def test_hooks_hold_in_a_sub_session(
     cli: Program, model: LoopbackModel, project: HookProject
 ) -> None:

@@ -54,6 +54,7 @@ async def test_a_server_that_crashes_at_start_is_noted_once(tmp_path: Path) -> N
         assert servers_running(hosted) == []
 
 
+@pytest.mark.full
 async def test_a_server_that_does_not_start_in_time_is_ended(tmp_path: Path) -> None:
     steps = (write("a.demo", "x\n"), says("."), write("a.demo", "y\n"), says("."))
     servers = demo("mute", warmupTimeoutMs=2000)

@@ -63,6 +63,7 @@ def test_the_shell_gets_diagnostics_and_an_exit_code(cli: Program) -> None:
     assert missing == (1, "none.demo: It does not exist, or is not a text.\n", "")
 
 
+@pytest.mark.full
 def test_the_shell_gets_a_list_of_servers(cli: Program) -> None:
     ended = cli.run("lsp", "check")
 
@@ -71,6 +72,7 @@ def test_the_shell_gets_a_list_of_servers(cli: Program) -> None:
     assert any(line.startswith("gleam ") and "gleam" in line[20:] for line in others)
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_kill_9_leaves_no_server(cli: Program, tmp_path: Path) -> None:
     (tmp_path / "model.py").write_text(MODEL)
@@ -113,6 +115,7 @@ def extension(pi):
 """
 
 
+@pytest.mark.full
 def test_a_sub_session_of_the_program_reports_once_with_the_server_of_its_parent(
     cli: Program, tmp_path: Path
 ) -> None:

@@ -13,6 +13,7 @@ from tests.batteries.lsp.lsp_session import demo, lsp, lsp_session, write
 from tests.batteries.lsp.test_faults import servers_running
 from tests.coding.runtime.session_fixture import ENVIRON
 from tests.modes.pipes import until
+from tests.sampling import sampled
 
 pytestmark = needs_posix_shell
 
@@ -134,7 +135,7 @@ async def test_a_server_that_is_not_multiplexed_does_not_ask_for_lspmux(tmp_path
     assert calls_of(calls) == []
 
 
-@pytest.mark.parametrize("status", ["exit 1", "exec sleep 60"])
+@pytest.mark.parametrize("status", sampled(["exit 1", "exec sleep 60"], keep=1))
 async def test_a_server_runs_directly_if_lspmux_does_not_answer(
     tmp_path: Path, status: str
 ) -> None:

@@ -10,6 +10,7 @@ from pi.ai.messages import ToolResultMessage
 from pi.ai.providers.faux import calls, says
 from tests.base.processes.children import needs_posix_shell
 from tests.batteries.lsp.lsp_session import demo, edit, lsp, lsp_session, write
+from tests.sampling import sampled
 
 pytestmark = needs_posix_shell
 
@@ -18,7 +19,7 @@ CLEAN = "Diagnostics of a.demo: no problems (demo)."
 BAD = "Diagnostics of a.demo: 1 error (demo)\n1:6 error: bad word [demo B1]"
 
 
-@pytest.mark.parametrize("how", ["pull", "register", "push", "plain"])
+@pytest.mark.parametrize("how", sampled(["pull", "register", "push", "plain"], keep=1))
 async def test_an_error_is_reported_and_its_fix_is_clean(tmp_path: Path, how: str) -> None:
     steps = (
         write("a.demo", "good BAD\n"),
@@ -35,6 +36,7 @@ async def test_an_error_is_reported_and_its_fix_is_clean(tmp_path: Path, how: st
         assert hosted.failures == []
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("how", ["push", "plain"])
 async def test_diagnostics_of_an_older_text_are_dropped(tmp_path: Path, how: str) -> None:
     steps = (

@@ -18,6 +18,7 @@ from tests.batteries.mcp.mcp_session import (
     text,
     until,
 )
+from tests.sampling import sampled
 
 ERAS = pytest.mark.parametrize("era", ["modern", HANDSHAKE, "2024-11-05"])
 
@@ -167,6 +168,7 @@ async def test_a_cancelled_call_is_cancelled_at_the_server(tmp_path: Path) -> No
         assert "info: cancelled" in ui.notices[-1]
 
 
+@pytest.mark.full
 async def test_a_silent_server_does_not_hold_up_the_conversation(tmp_path: Path) -> None:
     silent = {**program("modern", "silent"), "startupTimeout": 200}
     ui = Answers()
@@ -214,7 +216,7 @@ async def test_an_unknown_version_is_refused(tmp_path: Path) -> None:
         assert any("'1999-01-01'" in each for each in ui.notices)
 
 
-@pytest.mark.parametrize("fault", ["orphan", "stubborn"])
+@pytest.mark.parametrize("fault", sampled(["orphan", "stubborn"], keep=1))
 async def test_nothing_of_a_server_is_left_running(tmp_path: Path, fault: str) -> None:
     async with mcp_session(tmp_path, {"s": program("modern", fault, "orphan")}) as mcp:
         await mcp.text("mcp__s_echo")

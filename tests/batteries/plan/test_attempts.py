@@ -12,6 +12,7 @@ import pytest
 
 from pi.ai.providers.faux import calls, says
 from pi.batteries.plan.mode import stored_state
+from pi.batteries.plan.read_commands import ENVIRONMENT
 from pi.extension import (
     ExtensionAPI,
     SandboxSupport,
@@ -22,6 +23,8 @@ from pi.extension import (
     make_tool,
 )
 from tests.batteries.plan.plan_session import planning, results, without_sandbox
+from tests.files import old_git, put
+from tests.sampling import sampled
 
 ENVIRON = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LANG": "C.UTF-8"}
 
@@ -79,7 +82,7 @@ COMMANDS = (
 )
 
 
-@pytest.fixture(params=["sandbox", "no bubblewrap", "no sandbox"])
+@pytest.fixture(params=sampled(["sandbox", "no sandbox", "no bubblewrap"], keep=2))
 def machine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "no sandbox":
         without_sandbox(monkeypatch)
@@ -104,6 +107,22 @@ def project(tmp_path: Path) -> Path:
         identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
         subprocess.run(["git", *identity, *words], cwd=folder, check=True)
     return folder
+
+
+@pytest.mark.parametrize("is_old", [False, True], ids=["git", "git 2.30"])
+def test_git_runs_no_program_of_the_repository(
+    tmp_path: Path, project: Path, *, is_old: bool
+) -> None:
+    program = put(tmp_path / "program", f"#!/bin/sh\ntouch {tmp_path / 'made'}\n")
+    program.chmod(0o755)
+    git = str(old_git(tmp_path / "bin/git")) if is_old else "git"
+    subprocess.run([git, "config", "core.fsmonitor", str(program)], cwd=project, check=True)
+
+    seen = subprocess.run(
+        [git, "status", "--short"], cwd=project, env=ENVIRON | ENVIRONMENT, check=True
+    )
+
+    assert (seen.returncode, (tmp_path / "made").exists()) == (0, False)
 
 
 def picture(root: Path) -> dict[str, bytes | str]:

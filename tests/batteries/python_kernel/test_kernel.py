@@ -76,6 +76,7 @@ async def test_output_of_3_mb_is_complete_when_the_result_is_reported(tmp_path: 
         assert [line.strip() for line in lines] == [*map(str, range(30_000)), "last", "0"]
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("cell-timeout-interrupts")
 async def test_a_timeout_interrupts_an_endless_loop_and_keeps_variables(tmp_path: Path) -> None:
     # The kernel is started before the short call: its limit covers the start, too.

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.cli.program import Program
+from tests.sampling import sampled
 from tests.stories.loopback_model import LoopbackModel, loopback_model
 
 MODEL = ("--model", "mock/echo-1")
@@ -52,13 +53,16 @@ def test_without_a_producer_nothing_is_declared(cli: Program, model: LoopbackMod
 
 @pytest.mark.parametrize(
     ("words", "settings", "declared"),
-    [
-        (("--tools", "ast_grep"), {}, ["ast_grep"]),
-        (("--tools", "ast_edit"), {}, ["ast_edit", "resolve"]),
-        (("--tools", "ast_grep"), ON, ["ast_grep"]),
-        ((), {"defaultTools": ["read", "ast_grep"]}, ["read", "ast_grep"]),
-        ((), {"defaultTools": ["read", "ast_edit"]}, ["read", "ast_edit", "resolve"]),
-    ],
+    sampled(
+        [
+            (("--tools", "ast_grep"), {}, ["ast_grep"]),
+            (("--tools", "ast_edit"), {}, ["ast_edit", "resolve"]),
+            (("--tools", "ast_grep"), ON, ["ast_grep"]),
+            ((), {"defaultTools": ["read", "ast_grep"]}, ["read", "ast_grep"]),
+            ((), {"defaultTools": ["read", "ast_edit"]}, ["read", "ast_edit", "resolve"]),
+        ],
+        keep=2,
+    ),
 )
 def test_resolve_is_declared_only_beside_a_tool_that_previews(
     cli: Program,
@@ -89,6 +93,7 @@ def test_a_preview_is_applied_with_details(cli: Program, model: LoopbackModel) -
     assert (cli.cwd / "a.py").read_text() == "bar(1)\n"
 
 
+@pytest.mark.full
 def test_a_preview_ends_with_the_program(cli: Program, model: LoopbackModel) -> None:
     cli.write("settings.json", json.dumps(ON))
     model.tools = [EDIT]

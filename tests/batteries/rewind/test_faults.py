@@ -18,6 +18,7 @@ from pi.batteries.rewind.restoring import (
     undo,
 )
 from tests.batteries.rewind.project_fixture import ProjectFixture, Tree, tree_of
+from tests.sampling import sampled
 
 
 def changed_project(folder: Path) -> tuple[ProjectFixture, Tree, Tree]:
@@ -40,7 +41,7 @@ def changed_project(folder: Path) -> tuple[ProjectFixture, Tree, Tree]:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="kills itself")
-@pytest.mark.parametrize(("steps", "back"), [(4, True), (8, False), (11, True)])
+@pytest.mark.parametrize(("steps", "back"), sampled([(4, True), (8, False), (11, True)], keep=1))
 def test_a_killed_restoration_is_finished_or_taken_back(
     tmp_path: Path, steps: int, back: bool
 ) -> None:

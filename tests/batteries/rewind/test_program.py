@@ -61,6 +61,7 @@ def test_a_session_that_is_not_running_is_rewound(cli: Program) -> None:
     assert found(cli) == {"a": "2", "b": "new"}
 
 
+@pytest.mark.full
 def test_files_that_were_changed_since_then_need_an_answer(cli: Program) -> None:
     (cli.cwd / "b").write_text("mine")
     refused = cli.run("rewind", "1", "--yes")
@@ -74,6 +75,7 @@ def test_files_that_were_changed_since_then_need_an_answer(cli: Program) -> None
     assert found(cli) == {"a": "1", "b": "mine", "gone": "here"}
 
 
+@pytest.mark.full
 def test_wrong_words_and_the_store(cli: Program) -> None:
     ends: list[Ended] = [
         cli.run("rewind", "7"),

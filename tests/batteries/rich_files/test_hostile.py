@@ -27,6 +27,7 @@ def test_25_hostile_databases(tmp_path: Path) -> None:
     assert len(outcomes) > 3
 
 
+@pytest.mark.full
 def test_a_locked_database_is_reported_and_unchanged(tmp_path: Path) -> None:
     assert use_database(3, tmp_path).startswith("SQLite: database is locked: another program")
 

@@ -98,6 +98,7 @@ async def test_a_server_that_is_none_is_explained(tmp_path: Path) -> None:
             await hanna.session.exports.share()
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.skipif(BROWSER is None, reason="no chromium here; not tested: the page of a share")
 async def test_the_page_of_a_share_shows_the_session(tmp_path: Path) -> None:

@@ -122,6 +122,7 @@ def command(user: TerminalUser, line: str, shown: str) -> None:
     user.sees(shown)
 
 
+@pytest.mark.full
 def test_the_files_of_a_session_on_a_screen_have_no_secret(
     cli: Program, model: LoopbackModel, corpus: Corpus, tmp_path: Path
 ) -> None:
@@ -159,6 +160,7 @@ def test_the_files_of_a_session_on_a_screen_have_no_secret(
     assert pieces_of(corpus, written["pi-debug.log"].decode()) == []
 
 
+@pytest.mark.full
 def test_exports_and_shares_without_a_screen_have_no_secret(
     cli: Program, model: LoopbackModel, corpus: Corpus, tmp_path: Path
 ) -> None:

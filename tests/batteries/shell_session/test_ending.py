@@ -14,6 +14,7 @@ import pytest
 
 from tests.base.processes.children import alive, needs_posix_shell
 from tests.cli.program import Program
+from tests.sampling import sampled
 
 pytestmark = [needs_posix_shell, pytest.mark.slow]
 
@@ -37,7 +38,7 @@ def wait_until(happened: object) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-@pytest.mark.parametrize("state", ["busy", "idle", "job"])
+@pytest.mark.parametrize("state", sampled(["busy", "idle", "job"], keep=1))
 def test_kill_9_leaves_no_child(tmp_path: Path, state: str) -> None:
     cli = Program.below(tmp_path)
     cli.write("settings.json", json.dumps({"bash": {"extended": True}, "async": {"enabled": True}}))

@@ -92,6 +92,7 @@ async def test_a_shell_that_is_killed_between_calls_is_started_again_with_a_noti
         assert second == "new\n"
 
 
+@pytest.mark.full
 async def test_a_command_that_ignores_interrupts_ends_the_shell(tmp_path: Path) -> None:
     async with shell(tmp_path) as bash:
         [slow, after] = await bash.run(

@@ -11,6 +11,7 @@ import pytest
 
 from tests.cli.program import Program
 from tests.files import put
+from tests.sampling import sampled
 from tests.stories.loopback_model import LoopbackModel, loopback_model
 
 MODEL = ("--model", "mock/echo-1")
@@ -46,6 +47,7 @@ def test_print_mode_prints_the_second_answer_only(cli: Program, model: LoopbackM
     assert kinds == ["ttsr-injection", "ttsr_injection"]
 
 
+@pytest.mark.full
 def test_json_mode_has_the_event_and_the_interrupt(cli: Program, model: LoopbackModel) -> None:
     model.tools = [NO_VERIFY]
 
@@ -89,6 +91,7 @@ def test_rpc_has_the_event_and_a_notice(cli: Program, model: LoopbackModel) -> N
     assert notices == ["Rule no-verify interrupted the answer; the model answers again."]
 
 
+@pytest.mark.full
 def test_a_continued_session_does_not_send_the_rule_again(
     cli: Program, model: LoopbackModel
 ) -> None:
@@ -103,6 +106,7 @@ def test_a_continued_session_does_not_send_the_rule_again(
     assert [line.get("customType") for line in lines].count("ttsr_injection") == 1
 
 
+@pytest.mark.full
 def test_the_rulebook_is_in_the_request_and_the_command_prints_it(
     cli: Program, model: LoopbackModel
 ) -> None:
@@ -122,7 +126,7 @@ def test_the_rulebook_is_in_the_request_and_the_command_prints_it(
     assert len(model.requests) == 1
 
 
-@pytest.mark.parametrize("name", [".cursorrules", ".windsurfrules"])
+@pytest.mark.parametrize("name", sampled([".cursorrules", ".windsurfrules"], keep=1))
 def test_a_project_that_has_nothing_but_an_old_file_needs_trust(
     cli: Program, model: LoopbackModel, name: str
 ) -> None:
@@ -135,6 +139,7 @@ def test_a_project_that_has_nothing_but_an_old_file_needs_trust(
     assert name in ended.err
 
 
+@pytest.mark.full
 def test_while_both_are_off_the_request_is_that_of_the_original(
     cli: Program, model: LoopbackModel
 ) -> None:

@@ -15,6 +15,7 @@ from pi.ai.providers.faux import Reply, calls, says
 from pi.batteries.subagents.isolation import FOLDER
 from tests.base.processes.children import needs_posix_shell
 from tests.batteries.subagents.agent_session import Script, agent_session, results, text
+from tests.sampling import sampled
 
 pytestmark = needs_posix_shell
 IDENTITY = ["-c", "user.name=t", "-c", "user.email=t@t", "-c", "commit.gpgSign=false"]
@@ -117,7 +118,7 @@ async def test_a_merge_conflict_keeps_the_branch_and_names_it(tmp_path: Path) ->
         assert is_tidy(tmp_path, folder)
 
 
-@pytest.mark.parametrize("end", ["failed", "cancelled", "unmerged"])
+@pytest.mark.parametrize("end", sampled(["failed", "cancelled", "unmerged"], keep=1))
 async def test_what_is_not_merged_is_kept(tmp_path: Path, end: str) -> None:
     folder = make_repository(tmp_path)
     ends: dict[str, Any] = {
@@ -145,7 +146,7 @@ async def test_what_is_not_merged_is_kept(tmp_path: Path, end: str) -> None:
         assert is_tidy(tmp_path, folder)
 
 
-@pytest.mark.parametrize("clean", [True, False])
+@pytest.mark.parametrize("clean", sampled([True, False], keep=1))
 async def test_changes_come_back_as_commits(tmp_path: Path, clean: bool) -> None:
     folder = make_repository(tmp_path)
     if not clean:
@@ -175,7 +176,7 @@ async def test_a_folder_without_a_repository_is_copied(tmp_path: Path) -> None:
         assert [*(tmp_path / "home/.pi/agent" / FOLDER).glob("*")] == []
 
 
-@pytest.mark.parametrize("backend", ["worktree", "copy", "overlay"])
+@pytest.mark.parametrize("backend", sampled(["worktree", "copy", "overlay"], keep=2))
 async def test_every_backend_brings_the_changes_back(tmp_path: Path, backend: str) -> None:
     folder = make_repository(tmp_path)
     script = Script(main=[isolated(a="x")], a=[edits(5, "five"), calls("yield", data="ok")])
@@ -247,8 +248,8 @@ def crowd(count: int, apart: int) -> tuple[Script, Callable[[int], str]]:
 
 @pytest.mark.behaviour("worktree-survives-failed-merge")
 @pytest.mark.parametrize(
-    ("count", "apart"), [(4, 8), pytest.param(20, 8, marks=pytest.mark.full),
-                         (3, 1), pytest.param(20, 1, marks=pytest.mark.full)],
+    ("count", "apart"), sampled([(4, 8), pytest.param(20, 8, marks=pytest.mark.full),
+                         (3, 1), pytest.param(20, 1, marks=pytest.mark.full)], keep=1),
 )  # fmt: skip
 async def test_agents_that_change_the_same_file_lose_nothing(
     tmp_path: Path, count: int, apart: int

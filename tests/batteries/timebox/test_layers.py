@@ -43,6 +43,7 @@ def test_adapters_know_the_public_api_and_not_each_other(module: Path) -> None:
     assert {name for name in others if not name.startswith(allowed)} == set()
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_nearly_every_branch_of_the_core_is_tested_by_its_own_tests(tmp_path: Path) -> None:
     settings, data, report = (tmp_path / name for name in ("coveragerc", "data", "report.json"))

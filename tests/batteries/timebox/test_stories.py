@@ -40,12 +40,14 @@ def test_print_mode_ends_with_a_code_of_its_own(cli: Program, model: LoopbackMod
     assert len(model.requests) == 1
 
 
+@pytest.mark.full
 def test_print_mode_within_its_budget_is_as_ever(cli: Program) -> None:
     ended = cli.run(*MODEL, "--timebox", "15m turns:2", "-p", "first", "second")
 
     assert ended == (0, "All is well.\n", "")
 
 
+@pytest.mark.full
 def test_a_budget_that_cannot_be_understood_asks_no_model(
     cli: Program, model: LoopbackModel
 ) -> None:
@@ -55,6 +57,7 @@ def test_a_budget_that_cannot_be_understood_asks_no_model(
     assert ended.err.startswith("--timebox '15 minutes' is invalid.")
 
 
+@pytest.mark.full
 def test_a_session_that_is_continued_may_have_a_new_budget(cli: Program) -> None:
     cli.run(*MODEL, "--timebox", "turns:1", "-p", "first", "second")
 
@@ -63,12 +66,14 @@ def test_a_session_that_is_continued_may_have_a_new_budget(cli: Program) -> None
     assert cli.run(*MODEL, "-c", "-p", "fifth").code == 0
 
 
+@pytest.mark.full
 def test_a_budget_of_no_tokens_asks_no_model(cli: Program, model: LoopbackModel) -> None:
     ended = cli.run(*MODEL, "--timebox", "tokens:0", "-p", "first")
 
     assert (ended.code, model.requests) == (SPENT, [])
 
 
+@pytest.mark.full
 def test_json_mode_reports_why_it_ended(cli: Program) -> None:
     ended = cli.run(*MODEL, "--timebox", "turns:1", "--mode", "json", "first", "second")
 
@@ -87,6 +92,7 @@ def test_json_mode_reports_why_it_ended(cli: Program) -> None:
     assert [(data["turnLimit"], data["active"]) for data in kept] == [(1, True), (1, False)]
 
 
+@pytest.mark.full
 async def test_with_two_turns_the_second_is_nudged_and_the_third_is_stopped(tmp_path: Path) -> None:
     arguments = ("--model", "mock/mock-r", "--timebox", "turns:2")
     reported: list[list[str]] = []
@@ -130,6 +136,7 @@ async def test_a_client_is_notified_and_can_continue(tmp_path: Path) -> None:
     assert code == 0
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.skipif(TMUX is None, reason="needs tmux")
 def test_a_person_sees_the_nudge_at_the_fifth_and_the_stop_at_the_sixth_prompt(

@@ -124,7 +124,7 @@ print -r -- "$answer"
 
 
 @pytest.mark.parametrize(
-    ("typed", "offered"), sampled([("-p @some", {"some file.txt"}), *OFFERED], 3)
+    ("typed", "offered"), sampled([("-p @some", {"some file.txt"}), *OFFERED], 1)
 )
 def test_zsh_offers_what_fits(tmp_path: Path, program: Find, typed: str, offered: set[str]) -> None:
     shell, folder = program("zsh", "what zsh offers"), furnished(tmp_path)

@@ -111,6 +111,7 @@ def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
     assert (child.wait(30), errors) == (0, b"")
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not has_engine(), reason="xllamacpp is not installed; not tested: the pull")
 def test_a_pull_that_fails_says_why_in_one_line(tmp_path: Path, capsys: Captured) -> None:
     offline = {

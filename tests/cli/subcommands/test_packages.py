@@ -18,6 +18,7 @@ from tests.coding.packages.making import (
     make_wheel,
     snapshot,
 )
+from tests.sampling import sampled
 from tests.screens.terminal_user import needs_pty, terminal_user
 
 Captured = pytest.CaptureFixture[str]
@@ -122,6 +123,7 @@ def test_a_projects_packages_are_read_only_when_it_is_trusted(
     assert pi("remove", "-l", "../pk") == (0, "Removed ../pk\n", "")
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_a_wheelhouse_is_named_from_where_we_are(pi: Say, site: Path) -> None:
     make_wheel(site / "dist", "pi-tips", "1.0", "pi_tips/skills/x/SKILL.md")
@@ -171,7 +173,7 @@ def test_packages_are_updated_despite_a_failure(pi: Say, npm: FakeNpm, tmp_path:
     assert err.startswith(f"Error: {repository.source}: git ls-remote failed: ")
 
 
-@pytest.mark.parametrize("words", [["npm:tips"], ["--extension", "npm:tips"]])
+@pytest.mark.parametrize("words", sampled([["npm:tips"], ["--extension", "npm:tips"]], keep=1))
 def test_one_package_is_updated(words: list[str], pi: Say, npm: FakeNpm) -> None:
     npm.publish("tips", "1.0.0")
     pi("install", "npm:tips")
@@ -292,7 +294,9 @@ def test_broken_settings_are_warned_of_and_left(pi: Say, agent: Path, tmp_path: 
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="pipes with names are of POSIX")
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, -2)])
+@pytest.mark.parametrize(
+    ("number", "code"), sampled([(signal.SIGTERM, 143), (signal.SIGINT, -2)], keep=1)
+)
 def test_a_signal_ends_an_installation_and_leaves_what_was_there(
     tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
@@ -311,6 +315,7 @@ def test_a_signal_ends_an_installation_and_leaves_what_was_there(
     assert snapshot(cli.agent_dir) == before | {".packages.lock": ""}
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_every_distribution_is_named_with_its_version_before_it_is_installed(
     pi: Say, site: Path
@@ -367,7 +372,7 @@ def test_a_package_that_start_would_warn_of_is_refused(
 
 @pytest.mark.slow
 @needs_pty
-@pytest.mark.parametrize(("answer", "code"), [("y\r", 0), ("\r", 1)])
+@pytest.mark.parametrize(("answer", "code"), sampled([("y\r", 0), ("\r", 1)], keep=1))
 def test_on_a_terminal_what_comes_is_a_question(tmp_path: Path, answer: str, code: int) -> None:
     npm, cli = FakeNpm(tmp_path / "npm"), Program.below(tmp_path)
     npm.publish("tips", "1.0.0", "skills/a/SKILL.md")

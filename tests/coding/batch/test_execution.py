@@ -213,6 +213,7 @@ async def test_an_unknown_model_is_an_error_of_its_task(run: Run) -> None:
     assert "no/such" in result.error
 
 
+@pytest.mark.full
 async def test_a_timeout_keeps_session_and_patch(run: Run, tmp_path: Path) -> None:
     source = tmp_path / "source"
     repository(source)

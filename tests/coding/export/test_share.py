@@ -14,6 +14,7 @@ from pi.coding.export.share import Shared, command_handler, share_session
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import SessionLocation, new_session
 from tests.coding.export.sessions import SECRET, message, said
+from tests.sampling import sampled
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="gh is played by a shell script")
 
@@ -164,31 +165,34 @@ async def test_a_command_can_be_the_handler(
 
 @pytest.mark.parametrize(
     ("script", "message"),
-    [
-        ('[ "$1" = auth ] && exit 1', "GitHub CLI is not logged in."),
-        ("kill -SEGV $$", "GitHub CLI cannot be used: it ended with signal 11."),
-        (
-            '[ "$1" = auth ] && exit 0; echo "HTTP 413: too large" >&2; exit 1',
-            "Cannot create a gist: HTTP 413: too large",
-        ),
-        ('[ "$1" = auth ] && exit 0; exit 3', "Cannot create a gist: it ended with code 3."),
-        ("echo done", "gh created a gist but did not say where it is."),
-        ("exec /bin/sleep 600", "GitHub CLI cannot be used: it did not answer in time."),
-        ("exec yes", "GitHub CLI cannot be used: it wrote output without end."),
-        ("exec yes >&2", "GitHub CLI cannot be used: it wrote output without end."),
-        (
-            '[ "$1" = auth ] && exit 0; exec yes',
-            "Cannot create a gist: it wrote output without end.",
-        ),
-        (
-            '[ "$1" = auth ] && exit 0; printf "a\\033]0;x\\007\\nb\\233c" >&2; exit 1',
-            "Cannot create a gist: a b\ufffdc",
-        ),
-        (
-            f'[ "$1" = auth ] && exit 0; printf "https://g\\033]0;x\\007/ada/{ID}\\n"',
-            "gh created a gist but did not say where it is.",
-        ),
-    ],
+    sampled(
+        [
+            ('[ "$1" = auth ] && exit 1', "GitHub CLI is not logged in."),
+            ("kill -SEGV $$", "GitHub CLI cannot be used: it ended with signal 11."),
+            (
+                '[ "$1" = auth ] && exit 0; echo "HTTP 413: too large" >&2; exit 1',
+                "Cannot create a gist: HTTP 413: too large",
+            ),
+            ('[ "$1" = auth ] && exit 0; exit 3', "Cannot create a gist: it ended with code 3."),
+            ("echo done", "gh created a gist but did not say where it is."),
+            ("exec /bin/sleep 600", "GitHub CLI cannot be used: it did not answer in time."),
+            ("exec yes", "GitHub CLI cannot be used: it wrote output without end."),
+            ("exec yes >&2", "GitHub CLI cannot be used: it wrote output without end."),
+            (
+                '[ "$1" = auth ] && exit 0; exec yes',
+                "Cannot create a gist: it wrote output without end.",
+            ),
+            (
+                '[ "$1" = auth ] && exit 0; printf "a\\033]0;x\\007\\nb\\233c" >&2; exit 1',
+                "Cannot create a gist: a b\ufffdc",
+            ),
+            (
+                f'[ "$1" = auth ] && exit 0; printf "https://g\\033]0;x\\007/ada/{ID}\\n"',
+                "gh created a gist but did not say where it is.",
+            ),
+        ],
+        keep=3,
+    ),
 )
 async def test_errors_of_gh_are_reported(
     live: SessionLog,

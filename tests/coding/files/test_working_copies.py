@@ -20,6 +20,7 @@ from pi.coding.files.working_copies import (
     make_working_copy,
     sweep_working_copies,
 )
+from tests.sampling import sampled
 
 ENVIRON = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "GIT_CONFIG_NOSYSTEM": "1"}
 
@@ -153,7 +154,7 @@ async def test_a_patch_goes_through_the_file_layers(repository: Path, tmp_path: 
     assert not copy.folder.exists()
 
 
-@pytest.mark.parametrize("refused", range(5))
+@pytest.mark.parametrize("refused", sampled(range(5), keep=2))
 async def test_a_layer_that_refuses_one_file_leaves_all_as_they_were(
     repository: Path, tmp_path: Path, refused: int
 ) -> None:
@@ -388,7 +389,7 @@ async def test_an_unchanged_overlay_leaves_nothing(repository: Path, tmp_path: P
     assert git(repository, "branch", "--list", "pi/*") == ""
 
 
-@pytest.mark.parametrize("backend", ["worktree", "overlay"])
+@pytest.mark.parametrize("backend", sampled(["worktree", "overlay"], keep=1))
 async def test_the_commits_of_a_copy_are_picked_or_nothing_changes(
     repository: Path, tmp_path: Path, backend: Any
 ) -> None:

@@ -43,6 +43,7 @@ def test_what_would_have_to_be_built_is_refused(tmp_path: Path, text: str) -> No
         declared_needs(tmp_path, "tips")
 
 
+@pytest.mark.full
 @pytest.mark.slow
 async def test_a_repository_gets_what_it_needs_and_keeps_it_until_it_changes(
     store: PackageStore, repository: Repository, wheelhouse: Path, tmp_path: Path
@@ -68,6 +69,7 @@ async def test_a_repository_gets_what_it_needs_and_keeps_it_until_it_changes(
     assert import_roots(store) == [None]
 
 
+@pytest.mark.full
 @pytest.mark.slow
 async def test_requirements_of_a_folder_used_in_place_are_installed_outside(
     make_store: MakeStore, wheelhouse: Path, tmp_path: Path

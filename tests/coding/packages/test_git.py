@@ -13,6 +13,7 @@ from pi.coding.packages.source import GitSource, InstallFailed, PackageLocation,
 from pi.coding.packages.staging import Outcome, approve_all, staging
 from tests.coding.packages.making import Repository, make_package
 from tests.files import old_git, stand_in
+from tests.sampling import sampled
 
 
 class Checkout:
@@ -55,7 +56,7 @@ async def test_a_repository_is_checked_out_where_its_name_says(
     assert await checkout.bring() == Outcome(change="current", before=commit, after=commit)
 
 
-@pytest.mark.parametrize("how", ["tag", "annotated", "commit", "short", "branch"])
+@pytest.mark.parametrize("how", sampled(["tag", "annotated", "commit", "short", "branch"], keep=3))
 async def test_any_ref_can_be_named(
     repository: Repository, location: PackageLocation, programs: Programs, how: str
 ) -> None:
@@ -89,7 +90,7 @@ async def test_an_update_follows_a_branch_and_leaves_a_tag(
 
 
 @pytest.mark.behaviour("package-installs-are-contained")
-@pytest.mark.parametrize("name", ["agent", 'a:"b'])
+@pytest.mark.parametrize("name", sampled(["agent", 'a:"b'], keep=1))
 async def test_an_update_never_goes_back(
     repository: Repository, programs: Programs, tmp_path: Path, name: str
 ) -> None:
@@ -222,8 +223,12 @@ async def test_git_2_30_is_new_enough(
     assert await checkout.bring(update=True) == Outcome(change="fetched", before=one, after=two)
 
 
-@pytest.mark.parametrize("when", ["ls-remote", "clone", "cat-file", "checkout", "merge-base"])
-@pytest.mark.parametrize("how", ["kill -SEGV $$", "yes | head -c 9000000 >&2; exit 3"])
+@pytest.mark.parametrize(
+    "when", sampled(["ls-remote", "clone", "cat-file", "checkout", "merge-base"], keep=2)
+)
+@pytest.mark.parametrize(
+    "how", sampled(["kill -SEGV $$", "yes | head -c 9000000 >&2; exit 3"], keep=1)
+)
 async def test_a_failure_of_git_is_reported_and_changes_nothing(
     repository: Repository,
     location: PackageLocation,

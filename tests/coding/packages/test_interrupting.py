@@ -17,11 +17,12 @@ from pi.coding.packages.programs import Programs
 from pi.coding.packages.store import PackageStore
 from tests.coding.packages.conftest import MakeStore
 from tests.coding.packages.making import FakeNpm, interrupted, make_wheel, snapshot
+from tests.sampling import sampled
 
 
 @pytest.mark.behaviour("package-installs-are-contained")
 @pytest.mark.parametrize("step", ["view", "install"])
-@pytest.mark.parametrize("there", ["nothing", "an older version"])
+@pytest.mark.parametrize("there", sampled(["nothing", "an older version"], keep=1))
 async def test_npm_can_be_interrupted_at_every_step(
     store: PackageStore, npm: FakeNpm, tmp_path: Path, step: str, there: str
 ) -> None:
@@ -82,8 +83,8 @@ def index(folder: Path, hold: int) -> Iterator[tuple[str, threading.Event]]:
 
 @pytest.mark.slow
 @pytest.mark.behaviour("package-installs-are-contained")
-@pytest.mark.parametrize("wheel", [1, 2])
-@pytest.mark.parametrize("there", ["nothing", "an older version"])
+@pytest.mark.parametrize("wheel", sampled([1, 2], keep=1))
+@pytest.mark.parametrize("there", sampled(["nothing", "an older version"], keep=1))
 async def test_pip_can_be_interrupted_at_every_step(
     make_store: MakeStore,
     programs: Programs,

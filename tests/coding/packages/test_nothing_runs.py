@@ -21,6 +21,7 @@ from pi.coding.packages.store import PackageStore
 from tests.coding.packages.conftest import MakeStore
 from tests.coding.packages.making import Repository, make_package, make_wheel
 from tests.coding.packages.npm_registry import npm_registry
+from tests.sampling import sampled
 
 BACKEND = """\
 [build-system]
@@ -132,7 +133,9 @@ async def test_a_repository_that_requires_more_than_a_name_is_refused(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["file://{evil}", "git+file://{evil}", "file://{wheel}"])
+@pytest.mark.parametrize(
+    "form", sampled(["file://{evil}", "git+file://{evil}", "file://{wheel}"], keep=1)
+)
 async def test_a_wheel_whose_metadata_requires_an_address_is_refused(
     store: PackageStore, wheelhouse: Path, trap: Trap, tmp_path: Path, form: str
 ) -> None:
@@ -163,6 +166,7 @@ async def test_a_constraint_that_is_an_address_is_refused(
     assert not trap.has_run
 
 
+@pytest.mark.full
 @pytest.mark.slow
 async def test_variables_of_pip_cannot_add_anything_to_an_installation(
     make_store: MakeStore, programs: Programs, wheelhouse: Path, trap: Trap, tmp_path: Path
@@ -184,6 +188,7 @@ async def test_variables_of_pip_cannot_add_anything_to_an_installation(
     assert [entry.source for entry in store.entries()] == ["pypi:pi-tips"]
 
 
+@pytest.mark.full
 @pytest.mark.slow
 async def test_neither_a_source_archive_nor_the_configuration_of_pip_is_built(
     make_store: MakeStore, programs: Programs, wheelhouse: Path, trap: Trap, tmp_path: Path
@@ -266,6 +271,7 @@ async def test_a_source_cannot_name_a_program(
     assert not trap.has_run
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not installed")
 async def test_npm_runs_no_scripts_and_takes_nothing_but_packages_of_the_registry(

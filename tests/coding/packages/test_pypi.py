@@ -19,6 +19,7 @@ from pi.coding.packages.pypi import RECORD, install_pypi
 from pi.coding.packages.source import InstallFailed, PackageLocation, PypiSource
 from pi.coding.packages.staging import Change, Outcome, approve_all, staging
 from tests.coding.packages.making import make_package, make_wheel, snapshot
+from tests.sampling import sampled
 
 
 async def install(
@@ -67,6 +68,7 @@ async def test_a_package_gets_what_it_needs_and_pi_does_not_have(
     }
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.behaviour("package-installs-are-contained")
 async def test_an_update_goes_up_and_never_back(
@@ -89,6 +91,7 @@ async def test_an_update_goes_up_and_never_back(
     )
 
 
+@pytest.mark.full
 @pytest.mark.slow
 async def test_a_wheel_that_has_changed_is_refused(
     wheelhouse: Path, location: PackageLocation, programs: Programs
@@ -155,6 +158,7 @@ def index(folder: Path, handler: type[Quiet] = Quiet) -> Iterator[str]:
         server.server_close()
 
 
+@pytest.mark.full
 @pytest.mark.slow
 async def test_the_persons_own_index_is_asked(
     tmp_path: Path, location: PackageLocation, programs: Programs
@@ -169,8 +173,9 @@ async def test_the_persons_own_index_is_asked(
         assert await install(location, online) == Outcome(change="fetched", after="1.0")
 
 
+@pytest.mark.full
 @pytest.mark.slow
-@pytest.mark.parametrize("way", ["netrc", "keyring"])
+@pytest.mark.parametrize("way", sampled(["netrc", "keyring"], keep=1))
 async def test_the_credentials_of_an_index_are_found_where_pip_finds_them(
     tmp_path: Path, location: PackageLocation, programs: Programs, way: str
 ) -> None:

@@ -24,6 +24,7 @@ from tests.coding.packages.making import (
     make_wheel,
     snapshot,
 )
+from tests.sampling import sampled
 
 
 def listed(store: PackageStore) -> object:
@@ -101,6 +102,7 @@ async def test_a_package_of_every_kind_is_installed_found_and_removed(
     assert (tmp_path / "here" / "skills").is_dir()
 
 
+@pytest.mark.full
 async def test_what_cannot_be_fetched_is_not_named(
     store: PackageStore, npm: FakeNpm, repository: Repository, tmp_path: Path
 ) -> None:
@@ -268,7 +270,7 @@ exec '{git}' "$@"
 
 @pytest.mark.behaviour("package-installs-are-contained")
 @pytest.mark.parametrize("step", ["ls-remote", "clone", "checkout"])
-@pytest.mark.parametrize("there", ["nothing", "an older version"])
+@pytest.mark.parametrize("there", sampled(["nothing", "an older version"], keep=1))
 async def test_whatever_step_is_interrupted_the_state_before_stays(
     make_store: MakeStore,
     repository: Repository,

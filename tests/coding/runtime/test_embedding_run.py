@@ -70,6 +70,7 @@ async def test_an_interrupt_ends_what_runs_in_the_thread(tmp_path: Path) -> None
 # Packed into something else -----------------------------------------------------------------------
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("embedding-is-self-contained")
 @pytest.mark.slow
 def test_missing_package_files_do_not_raise(tmp_path: Path) -> None:

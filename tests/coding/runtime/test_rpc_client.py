@@ -28,6 +28,7 @@ from tests.modes.golden.model_answers import Answer
 from tests.modes.golden.model_server import EVERYTHING, model_server
 from tests.modes.golden.replay_home import ReplayHome
 from tests.modes.rpc.peer import says
+from tests.sampling import sampled
 
 TIMEOUT_SECONDS = 60.0
 
@@ -149,11 +150,12 @@ async def test_a_server_that_cannot_start_says_why(tmp_path: Path) -> None:
     assert died.value.hint.startswith('Error: Model "unknown/model" not found.')
 
 
+@pytest.mark.parametrize("count", sampled((2000, 20_000), 1))
 async def test_a_tree_with_an_entry_below_every_entry_is_answered_and_decoded(
-    tmp_path: Path,
+    tmp_path: Path, count: int
 ) -> None:
     """The answer nests twice per entry: decoders that recurse give up after a few hundred."""
-    file, count = tmp_path / "long.jsonl", 20_000
+    file = tmp_path / "long.jsonl"
     file.write_bytes(chain_of_messages(count, cwd=tmp_path))
     words = ("--model", "mock/mock-r", "--session", str(file))
 

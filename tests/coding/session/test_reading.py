@@ -17,8 +17,10 @@ from pi.coding.session.entries import Compaction, MessageEntry, UnknownEntry
 from pi.coding.session.errors import NotASession
 from pi.coding.session.log import decode_entry
 from pi.coding.session.reading import (
+    LongLine,
     Outline,
     SessionFile,
+    lines_of,
     parse_session,
     read_file,
     read_outline,
@@ -80,6 +82,22 @@ def test_only_lf_ends_a_line(tmp_path: Path) -> None:
     path.write_bytes(HEADER + HELLO.replace(b"hi", "a\u2028b\u2029c\x85d".encode()) + odd)
 
     assert len(read_file(path)) == 3
+
+
+@pytest.mark.parametrize("end", [b"\n", b""])
+def test_of_a_line_over_the_limit_only_its_ends_are_read(tmp_path: Path, end: bytes) -> None:
+    path = tmp_path / "s.jsonl"
+    size, limit = 700_000, 600_000
+    short, fits, last = b"a\n", b"b" * limit + b"\n", b"e" * size + end
+    path.write_bytes(short + fits[1:] + b"c" * size + b"d\n" + short + last)
+
+    with path.open("rb") as file:
+        first, second, long, fourth, fifth = lines_of(file, limit)
+
+    assert [first, second, fourth] == [short, fits[1:], short]
+    assert isinstance(long, LongLine) and isinstance(fifth, LongLine)
+    assert (long.head, long.tail, long.size) == (b"c" * 4096, b"c" * 4094 + b"d\n", size + 2)
+    assert (fifth.size, fifth.tail[-2:]) == (len(last), last[-2:])
 
 
 def test_a_file_that_is_not_there_has_no_lines(tmp_path: Path) -> None:

@@ -124,6 +124,7 @@ def commands_run_by_bash(line: str, cwd: Path) -> list[list[str]]:
     return [command.split("\1")[:-1] for command in found.split("\2\1")[:-1]]
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.skipif(BASH is None or os.name == "nt", reason="needs bash")
 def test_bash_runs_nothing_that_a_resolved_line_does_not_list(tmp_path: Path) -> None:
@@ -200,7 +201,7 @@ def test_a_long_line_and_a_zero_byte_are_unresolved() -> None:
          "((1)) ; ", "$((1)) ", "a=1 ", "x'y'z ", "`ls` ", "[[ a ]]; ", "if a; then b; fi; ",
          "f() { ls; }\n", "<<A ", "sed s/a/b/; ", "git -c x; ", "$((a) ) ", "$((a ", "'", "a=(b ",
          "x[1]=", "sed 's/a/b/;", "env ", "xargs ", "find -exec ", "{", "{a,"],
-        keep=8,
+        keep=2,
     ),
 )  # fmt: skip
 def test_the_longest_line_of_any_form_is_parsed_in_time(piece: str) -> None:

@@ -11,6 +11,7 @@ from pi.base.processes import Child
 from pi.coding.shell.local import Ended
 from tests.base.processes.children import alive, needs_posix_shell, passing_of
 from tests.coding.shell.shells import Room, empty_room
+from tests.sampling import sampled
 
 pytestmark = needs_posix_shell
 
@@ -50,7 +51,7 @@ async def processes_run(room: Room, count: int) -> None:
 
 
 @pytest.mark.behaviour("process-group-is-killed")
-@pytest.mark.parametrize("tree", TREES.values(), ids=TREES)
+@pytest.mark.parametrize("tree", sampled(TREES.values(), keep=3), ids=TREES)
 async def test_a_timeout_ends_everything_that_a_command_has_started(
     tmp_path: Path, tree: str
 ) -> None:
@@ -62,7 +63,7 @@ async def test_a_timeout_ends_everything_that_a_command_has_started(
 
 
 @pytest.mark.behaviour("process-group-is-killed")
-@pytest.mark.parametrize("tree", TREES.values(), ids=TREES)
+@pytest.mark.parametrize("tree", sampled(TREES.values(), keep=4), ids=TREES)
 async def test_an_abort_ends_everything_and_keeps_what_was_said(tmp_path: Path, tree: str) -> None:
     async with empty_room(tmp_path) as room:
         begun = asyncio.Event()
@@ -85,15 +86,18 @@ async def test_an_abort_ends_everything_and_keeps_what_was_said(tmp_path: Path, 
 @pytest.mark.behaviour("process-group-is-killed", "background-child-does-not-block")
 @pytest.mark.parametrize(
     "background",
-    [
-        "sleep 600 &",
-        "nohup sleep 600 &",
-        "setsid sleep 600 &",
-        "(sleep 600 &);",
-        "nohup setsid sleep 600 >/dev/null 2>&1 &",
-        f"{DOUBLE_FORK} &",
-        f"(setsid bash -c {STUBBORN!r} &);",
-    ],
+    sampled(
+        [
+            "sleep 600 &",
+            "nohup sleep 600 &",
+            "setsid sleep 600 &",
+            "(sleep 600 &);",
+            "nohup setsid sleep 600 >/dev/null 2>&1 &",
+            f"{DOUBLE_FORK} &",
+            f"(setsid bash -c {STUBBORN!r} &);",
+        ],
+        keep=3,
+    ),
 )
 async def test_a_call_returns_although_a_background_process_lives_which_ends_with_the_shell(
     tmp_path: Path, background: str
@@ -195,6 +199,7 @@ async def test_what_is_written_just_after_the_end_of_the_shell_is_not_lost(tmp_p
         assert (await room.run(command))[1] == "early\nlate\n"
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("long-output-is-bounded")
 async def test_a_hundred_megabytes_pass_through_little_memory(tmp_path: Path) -> None:
     async with empty_room(tmp_path) as room:

@@ -75,6 +75,7 @@ async def test_a_program_reads_its_input_and_need_not_read_all_of_it() -> None:
     assert await output("echo done", input=b"x" * 1_000_000) == b"done\n"
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="CPU time is known on Linux only")
 async def test_a_program_that_waits_for_ever_is_ended_and_a_busy_one_is_not(
     monkeypatch: pytest.MonkeyPatch,
@@ -86,6 +87,7 @@ async def test_a_program_that_waits_for_ever_is_ended_and_a_busy_one_is_not(
     assert await output("i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done; echo x") == b"x\n"
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="CPU time is known on Linux only")
 async def test_threads_that_only_look_for_work_do_not_count_as_work(
     monkeypatch: pytest.MonkeyPatch,

@@ -19,6 +19,7 @@ from pi.coding.tools.programs import SearchPrograms
 from pi.coding.tools.searching import MAX_MATCH_CHARACTERS, Match, Search, rooted_glob, search
 from tests.bounded import LoopWatchdog
 from tests.files import old_rg, stand_in
+from tests.sampling import sampled
 
 pytestmark = pytest.mark.parametrize("bundled", [True, False], ids=["ripgrep", "Python"])
 
@@ -229,14 +230,17 @@ def test_absolute_globs_are_seen_from_the_folder(bundled: bool) -> None:
 
 @pytest.mark.parametrize(
     "program",
-    [
-        'echo "error: Found argument --json which wasn\'t expected" >&2; exit 2',
-        "echo 'rg: unrecognized flag --sort' >&2; exit 2",
-        "exit 127",
-        "echo cannot be started >&2; exit 1",
-        "kill -SEGV $$",
-        'echo \'{"type":"begin"}\'; echo damaged >&2; exit 70',
-    ],
+    sampled(
+        [
+            'echo "error: Found argument --json which wasn\'t expected" >&2; exit 2',
+            "echo 'rg: unrecognized flag --sort' >&2; exit 2",
+            "exit 127",
+            "echo cannot be started >&2; exit 1",
+            "kill -SEGV $$",
+            'echo \'{"type":"begin"}\'; echo damaged >&2; exit 70',
+        ],
+        keep=2,
+    ),
     ids=["rg 13", "rg 14", "missing library", "broken", "crash", "half way"],
 )
 async def test_without_a_ripgrep_that_works_python_searches(
@@ -250,6 +254,7 @@ async def test_without_a_ripgrep_that_works_python_searches(
     ]
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="a program that waits is noticed on Linux only")
 async def test_rules_in_a_pipe_and_without_end_stop_no_search(
     tmp_path: Path, bundled: bool, monkeypatch: pytest.MonkeyPatch
@@ -301,13 +306,16 @@ async def test_complaints_without_end_hold_up_nothing(tmp_path: Path, bundled: b
 
 @pytest.mark.parametrize(
     "flood",
-    [
-        "exec cat /dev/zero",
-        "printf './a\\0001:'; exec cat /dev/zero",
-        "printf './'; exec cat /dev/zero",
-        "exec yes",
-        "exec yes >&2",
-    ],
+    sampled(
+        [
+            "exec cat /dev/zero",
+            "printf './a\\0001:'; exec cat /dev/zero",
+            "printf './'; exec cat /dev/zero",
+            "exec yes",
+            "exec yes >&2",
+        ],
+        keep=2,
+    ),
 )
 async def test_output_without_end_is_not_read_for_long(
     tmp_path: Path, bundled: bool, flood: str, watchdog: LoopWatchdog
@@ -320,7 +328,7 @@ async def test_output_without_end_is_not_read_for_long(
         assert await search(query, programs(rg), home=tmp_path) == [Match("f", 1, "a needle")]
 
 
-@pytest.mark.parametrize("literal", [True, False])
+@pytest.mark.parametrize("literal", sampled([True, False], keep=1))
 async def test_a_pattern_that_is_longer_than_an_argument_may_be_is_found(
     tmp_path: Path, bundled: bool, literal: bool
 ) -> None:

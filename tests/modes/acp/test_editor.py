@@ -13,6 +13,7 @@ from tests.modes.acp.editor import EVERYTHING, Editor, Refused, editing, words
 from tests.modes.acp.schema import Json
 from tests.modes.acp.test_sessions import calls
 from tests.modes.rpc.peer import calls_bash, says
+from tests.sampling import sampled
 
 FILES = {"fs": {"readTextFile": True, "writeTextFile": True}}
 BETA = [{"oldText": "beta", "newText": "BETA"}]
@@ -49,6 +50,7 @@ async def test_unsaved_buffers_win_over_the_disk(tmp_path: Path) -> None:
         assert (editor.project / "a.txt").read_text() == "alpha\nbeta\ngamma\n"
 
 
+@pytest.mark.full
 async def test_files_that_are_not_open_are_read_from_the_disk(tmp_path: Path) -> None:
     (tmp_path / "outside.txt").write_text("far")
     answers = (
@@ -70,6 +72,7 @@ def refuse(params: Json) -> Json:
     raise Refused("read-only buffer")
 
 
+@pytest.mark.full
 async def test_a_write_that_the_editor_refuses_in_its_project_fails(tmp_path: Path) -> None:
     async with editing(tmp_path, calls("edit", path="a.txt", edits=BETA), says("ok")) as editor:
         editor.handlers["fs/write_text_file"] = refuse
@@ -123,6 +126,7 @@ async def test_commands_run_in_a_terminal_of_the_editor(tmp_path: Path) -> None:
         assert terminals.done == ["release"]
 
 
+@pytest.mark.full
 async def test_a_command_that_fails_in_the_terminal_is_a_failed_call(tmp_path: Path) -> None:
     async with editing(tmp_path, calls_bash("false"), says("ok")) as editor:
         Terminals(editor, output="broken\n", exitCode=3)
@@ -152,6 +156,7 @@ async def test_cancel_kills_the_terminal(tmp_path: Path) -> None:
         assert terminals.done == ["kill", "release"]
 
 
+@pytest.mark.full
 async def test_an_editor_without_a_terminal_for_it_leaves_the_command_to_the_agent(
     tmp_path: Path,
 ) -> None:
@@ -162,7 +167,7 @@ async def test_an_editor_without_a_terminal_for_it_leaves_the_command_to_the_age
         assert ended["content"][0]["content"]["text"].strip() == "here"
 
 
-@pytest.mark.parametrize("allowed", [True, False])
+@pytest.mark.parametrize("allowed", sampled([True, False], keep=1))
 async def test_permissions_are_asked_of_the_user(tmp_path: Path, allowed: bool) -> None:
     answers = (calls("write", path="new.txt", content="new"), says("ok"))
     async with editing(tmp_path, *answers) as editor:
@@ -189,6 +194,7 @@ async def test_permissions_are_asked_of_the_user(tmp_path: Path, allowed: bool) 
         assert (editor.project / "new.txt").exists() == allowed
 
 
+@pytest.mark.full
 async def test_cancel_while_the_user_is_asked(tmp_path: Path) -> None:
     async with editing(tmp_path, calls("write", path="new.txt", content="new")) as editor:
         editor.handlers["session/request_permission"] = lambda params: None
@@ -223,7 +229,7 @@ def extension(pi: ExtensionAPI) -> None:
 """
 
 
-@pytest.mark.parametrize("forms", [True, False])
+@pytest.mark.parametrize("forms", sampled([True, False], keep=1))
 async def test_dialogs_of_extensions(tmp_path: Path, forms: bool) -> None:
     file = tmp_path / "dialogs.py"
     file.write_text(DIALOGS)

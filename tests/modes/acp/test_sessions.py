@@ -13,6 +13,7 @@ from tests.base.processes.children import exists
 from tests.modes.acp.editor import EVERYTHING, Editor, editing, words
 from tests.modes.golden.model_answers import Answer
 from tests.modes.rpc.peer import _answer, calls_bash, says
+from tests.sampling import sampled
 
 
 def calls(name: str, **arguments: Any) -> Answer:
@@ -70,6 +71,7 @@ async def test_requests_that_cannot_be_answered_have_codes(tmp_path: Path) -> No
         assert codes == [-32601, -32602, -32602, -32002, -32002, -32602]
 
 
+@pytest.mark.full
 async def test_garbage_is_answered_and_ends_nothing(tmp_path: Path) -> None:
     lines = [b"garbage", b"\xff\xfe{}", b"[1]", b'{"id":5}', b"null", b'{"method":7}']
     async with editing(tmp_path) as editor:
@@ -84,6 +86,7 @@ async def test_garbage_is_answered_and_ends_nothing(tmp_path: Path) -> None:
         await editor.open()
 
 
+@pytest.mark.full
 async def test_prompts_with_images_and_files(tmp_path: Path) -> None:
     async with editing(tmp_path, says("seen")) as editor:
         session = await editor.open()
@@ -186,6 +189,7 @@ async def test_cancel_while_the_answer_streams(tmp_path: Path) -> None:
         assert (await editor.prompt(session, "Go on"))["result"] == {"stopReason": "end_turn"}
 
 
+@pytest.mark.full
 async def test_cancel_request_ends_a_prompt_with_its_own_code(tmp_path: Path) -> None:
     async with editing(tmp_path, says("Hel", hangs=True), says("on")) as editor:
         session = await editor.open()
@@ -197,6 +201,7 @@ async def test_cancel_request_ends_a_prompt_with_its_own_code(tmp_path: Path) ->
         assert (await editor.prompt(session, "Go on"))["result"] == {"stopReason": "end_turn"}
 
 
+@pytest.mark.full
 async def test_cancel_while_a_tool_runs_leaves_no_process(tmp_path: Path) -> None:
     async with editing(tmp_path, calls_bash("echo $$; exec sleep 60")) as editor:
         session = await editor.open()
@@ -208,7 +213,8 @@ async def test_cancel_while_a_tool_runs_leaves_no_process(tmp_path: Path) -> Non
         assert not exists(pid)
 
 
-@pytest.mark.parametrize("leave", ["hang up", "go away"])
+@pytest.mark.full
+@pytest.mark.parametrize("leave", sampled(["hang up", "go away"], keep=1))
 async def test_a_client_that_dies_leaves_no_process(tmp_path: Path, leave: str) -> None:
     script = "echo $$; while sleep 0.05; do echo x; done"
     async with editing(tmp_path, calls_bash(script)) as editor:
@@ -241,6 +247,7 @@ async def running_pid(editor: Editor) -> int:
     return int(printed()[0].split()[0])
 
 
+@pytest.mark.full
 async def test_two_sessions_at_once(tmp_path: Path) -> None:
     async with editing(tmp_path, says("one", hangs=True), says("two")) as editor:
         first = await editor.open()
@@ -256,6 +263,7 @@ async def test_two_sessions_at_once(tmp_path: Path) -> None:
         assert (await editor.answer(hanging))["result"] == {"stopReason": "cancelled"}
 
 
+@pytest.mark.full
 async def test_model_thinking_and_mode_are_chosen(tmp_path: Path) -> None:
     async with editing(tmp_path) as editor:
         await editor.result("initialize", protocolVersion=1, clientCapabilities=EVERYTHING)
@@ -283,6 +291,7 @@ async def test_model_thinking_and_mode_are_chosen(tmp_path: Path) -> None:
         assert wrong["error"]["code"] == unknown["error"]["code"] == -32602
 
 
+@pytest.mark.full
 async def test_the_task_list_is_the_plan(tmp_path: Path) -> None:
     tasks = [{"op": "init", "list": [{"phase": "Work", "items": ["read", "write"]}]}]
     async with editing(tmp_path, calls("todo", ops=tasks), says("ok")) as editor:

@@ -41,6 +41,7 @@ from tests.modes.golden.recording import (
 )
 from tests.modes.golden.replay_home import ReplayHome
 from tests.modes.golden.replaying import Pair, Replay, ReplayClock, in_one_order, rpc_session
+from tests.sampling import sampled
 
 MODEL = SessionOptions(model="mock/mock-r")
 SMALL_KEEP = {"compaction": {"keepRecentTokens": 200, "reserveTokens": 1000}}
@@ -101,13 +102,16 @@ async def replayed(
 
 @pytest.mark.parametrize(
     ("recording", "name", "settings", "skill"),
-    [
-        (QUERIES, None, {}, False),
-        (TALK, "golden one", {}, False),
-        (ABORT, None, {}, True),
-        (RETRIES, None, {}, False),
-        (COMPACTION, None, SMALL_KEEP, False),
-    ],
+    sampled(
+        [
+            (QUERIES, None, {}, False),
+            (TALK, "golden one", {}, False),
+            (ABORT, None, {}, True),
+            (RETRIES, None, {}, False),
+            (COMPACTION, None, SMALL_KEEP, False),
+        ],
+        keep=2,
+    ),
 )
 @pytest.mark.slow
 @pytest.mark.behaviour("prompt-answers-once")
@@ -145,11 +149,14 @@ async def json_lines(steps: list[Step], lab_folder: Path, *arguments: str) -> li
 
 @pytest.mark.parametrize(
     ("recording", "arguments"),
-    [
-        (CHAT, ["--model", "mock/mock-r", "look at a.txt"]),
-        (ANTHROPIC, ["--model", "mockant/mock-a", "--system-prompt", "SP", "hi"]),
-        (RESPONSES, ["--model", "mockres/mock-o", "--system-prompt", "SP", "hi"]),
-    ],
+    sampled(
+        [
+            (CHAT, ["--model", "mock/mock-r", "look at a.txt"]),
+            (ANTHROPIC, ["--model", "mockant/mock-a", "--system-prompt", "SP", "hi"]),
+            (RESPONSES, ["--model", "mockres/mock-o", "--system-prompt", "SP", "hi"]),
+        ],
+        keep=1,
+    ),
 )
 async def test_a_reader_of_json_mode_sees_what_it_is_used_to(
     recording: str,

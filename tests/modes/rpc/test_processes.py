@@ -14,6 +14,7 @@ from pi.base.records import Record
 from tests.base.processes.children import exists
 from tests.modes.golden.recording import Json
 from tests.modes.rpc.peer import calls_bash, says, talking
+from tests.sampling import sampled
 
 MB = 1_000_000
 STATE = {"id": "state", "type": "get_state"}
@@ -35,6 +36,7 @@ def status(pid: int) -> Status:
     return Status(cpu=int(fields[11]) + int(fields[12]), peak=peak * 1024)
 
 
+@pytest.mark.full
 async def test_a_line_of_ten_megabytes_is_read_and_reported_whole(tmp_path: Path) -> None:
     words = "x" * 10 * MB
     async with talking(tmp_path, says("long")) as peer:
@@ -76,14 +78,16 @@ async def test_a_line_that_cannot_be_read_is_answered_with_its_id(tmp_path: Path
         assert answers[2]["error"] == "Unknown command: nonsense"
 
 
-@pytest.mark.parametrize("id", ["text", 7, 1.5, True, None, [1, "b"], {"a": {"b": []}}, "é\u2028"])
-async def test_an_id_of_any_kind_comes_back_first(id: object, tmp_path: Path) -> None:
+async def test_an_id_of_any_kind_comes_back_first(tmp_path: Path) -> None:
+    ids = ["text", 7, 1.5, True, None, [1, "b"], {"a": {"b": []}}, "é\u2028"]
     async with talking(tmp_path) as peer:
-        await peer.send({"id": id, "type": "set_thinking_level", "level": "medium"})
-        answer = await peer.next()
+        for id in ids:
+            await peer.send({"id": id, "type": "set_thinking_level", "level": "medium"})
+        answers = [await peer.next() for _ in ids]
 
     command = {"type": "response", "command": "set_thinking_level", "success": True}
-    assert list(answer.items()) == [("id", id), *command.items()]
+    expected = [[("id", id), *command.items()] for id in ids]
+    assert [list(answer.items()) for answer in answers] == expected
 
 
 async def test_lines_end_at_lf_only_and_a_cr_before_it_is_no_part_of_them(tmp_path: Path) -> None:
@@ -150,7 +154,7 @@ async def test_closing_the_input_in_the_middle_of_an_answer_ends_with_0(tmp_path
 
 @pytest.mark.parametrize(
     ("number", "code"),
-    [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, -signal.SIGINT)],
+    sampled([(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, -signal.SIGINT)], keep=1),
 )
 async def test_a_signal_ends_it_with_the_code_of_the_signal(
     number: signal.Signals, code: int, tmp_path: Path
@@ -184,6 +188,7 @@ async def test_an_abort_ends_the_command_that_a_tool_runs(tmp_path: Path) -> Non
         assert not exists(int(pid))
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("output-is-flushed")
 @pytest.mark.skipif(not Path("/proc").exists(), reason="needs Linux to look at a process")
 @pytest.mark.slow
@@ -203,6 +208,7 @@ async def test_a_reader_that_does_not_read_costs_no_memory_and_misses_nothing(
     assert sum(len(record["delta"]) for record in reported[:-1]) == 60 * MB
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("output-is-flushed")
 async def test_it_ends_without_a_reader(tmp_path: Path) -> None:
     async with talking(tmp_path) as peer:
@@ -250,6 +256,7 @@ async def test_what_others_print_goes_to_standard_error(tmp_path: Path) -> None:
         }
 
 
+@pytest.mark.full
 async def test_files_on_the_command_line_are_refused_and_messages_ignored(tmp_path: Path) -> None:
     words = ("--model", "mock/mock-r", "a message")
     async with talking(tmp_path / "1", arguments=words) as peer:

@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from scripts.screenshots.__main__ import DESIGN, IMAGES, SHOTS, record, take
+from tests.sampling import sampled
 
 EXPECTED = {
     "transcript": ("Show me around", "1+print("),
@@ -19,7 +20,7 @@ def texts(svg: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(SHOTS))
+@pytest.mark.parametrize("name", sampled(sorted(SHOTS), keep=1))
 def test_a_picture_shows_a_real_run(name: str, tmp_path: Path) -> None:
     shown = texts(take(SHOTS[name], tmp_path / "home"))
 

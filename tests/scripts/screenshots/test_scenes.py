@@ -7,10 +7,12 @@ from PIL import Image
 
 from scripts.screenshots.scenes import SCENES, opened, save_png
 from scripts.screenshots.svg import LIGHT
+from tests.sampling import sampled
 
 
+@pytest.mark.full
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["start", "usage"])
+@pytest.mark.parametrize("name", sampled(["start", "usage"], keep=1))
 def test_a_scene_is_a_real_run_and_becomes_a_picture(name: str, tmp_path: Path) -> None:
     with opened(SCENES[name], tmp_path / "home", columns=60, theme="light") as seen:
         SCENES[name].act(seen)

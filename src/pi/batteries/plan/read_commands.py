@@ -71,11 +71,9 @@ ENVIRONMENT = {
     "GIT_OPTIONAL_LOCKS": "0",  # otherwise ``git status`` rewrites the index
     "GIT_PAGER": "cat",
     "GIT_TERMINAL_PROMPT": "0",
-    "GIT_CONFIG_COUNT": "2",
-    "GIT_CONFIG_KEY_0": "core.fsmonitor",  # names a program that ``git status`` runs
-    "GIT_CONFIG_VALUE_0": "false",
-    "GIT_CONFIG_KEY_1": "core.hooksPath",
-    "GIT_CONFIG_VALUE_1": NULL,
+    # The form of ``git -c``: git 2.30 does not know GIT_CONFIG_COUNT. The monitor of files names a
+    # program that ``git status`` runs.
+    "GIT_CONFIG_PARAMETERS": f"'core.fsmonitor=false' 'core.hooksPath={NULL}'",
 }
 """Variables of every command in plan mode."""
 

@@ -146,31 +146,29 @@ def read_file(path: Path, report: Callable[[str], None] | None = None) -> list[b
         raise FileAccessError(f"Cannot read {path}: {error.strerror or error}.") from error
 
 
-def lines_of(file: BinaryIO) -> Iterator[bytes | LongLine]:
+def lines_of(file: BinaryIO, limit: int = MAX_LINE_BYTES) -> Iterator[bytes | LongLine]:
     """Yield the lines of a file."""
-    if os.fstat(file.fileno()).st_size <= MAX_LINE_BYTES:
+    if os.fstat(file.fileno()).st_size <= limit:
         yield from file  # twice as fast, and nearly every file is small
         return
-    held: list[bytes] = []
-    size = 0
     while piece := file.readline(_READ_AHEAD):
+        ends = len(piece) < _READ_AHEAD or piece.endswith(b"\n")
+        yield piece if ends else _line_from(piece, file, limit)
+
+
+def _line_from(head: bytes, file: BinaryIO, limit: int) -> bytes | LongLine:
+    """Return the line that begins with ``head``, which was read from the file.
+
+    Its length is found first, so that nothing of a line over the limit is held in memory.
+    """
+    size, tail = len(head), head[-_END_BYTES:]
+    while not tail.endswith(b"\n") and (piece := file.readline(_READ_AHEAD)):
         size += len(piece)
-        if size <= MAX_LINE_BYTES:
-            held.append(piece)
-        else:
-            held = [held[0], held[-1][-_END_BYTES:], piece]
-        if piece.endswith(b"\n"):
-            yield _line(held, size)
-            held, size = [], 0
-    if size:
-        yield _line(held, size)
-
-
-def _line(pieces: list[bytes], size: int) -> bytes | LongLine:
-    if size <= MAX_LINE_BYTES:
-        return b"".join(pieces)
-    head, *rest = pieces
-    return LongLine(head[:_END_BYTES], b"".join(rest)[-_END_BYTES:], size)
+        tail = (tail + piece[-_END_BYTES:])[-_END_BYTES:]
+    if size > limit:
+        return LongLine(head[:_END_BYTES], tail, size)
+    file.seek(-size, os.SEEK_CUR)
+    return file.read(size)
 
 
 def _whole(line: bytes | LongLine, path: Path, report: Callable[[str], None] | None) -> bytes:

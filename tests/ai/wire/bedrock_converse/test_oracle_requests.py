@@ -31,6 +31,7 @@ from tests.ai.wire.bedrock_converse.calls import (
 )
 from tests.ai.wire.conformance import recording
 from tests.ai.wire.fixed_conversation import PEEK, PNG, recorded_call, recorded_payloads
+from tests.sampling import sampled
 
 pytestmark = pytest.mark.slow
 
@@ -106,7 +107,7 @@ class Sdk:
 @pytest.mark.parametrize(
     "keys", [KEYS, AwsKeys(access_key="AK", secret_key="SK")], ids=["expiring", "lasting"]
 )
-@pytest.mark.parametrize("asked", CALLS.values(), ids=CALLS.keys())
+@pytest.mark.parametrize("asked", sampled(CALLS.values(), keep=3), ids=CALLS.keys())
 async def test_our_request_is_the_one_that_botocore_makes(asked: Call, keys: AwsKeys) -> None:
     payload = encode(asked)
     theirs = await Sdk(payload, keys).run()

@@ -110,6 +110,7 @@ CALLS = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS.keys())
 async def test_our_body_is_the_one_that_the_sdk_sends(call: Call) -> None:
     payload = clean_json(encode(call))

@@ -75,6 +75,7 @@ async def understood_by_us(base_url: str) -> dict[str, Any]:
     }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("case", CASES)
 async def test_we_understand_what_the_sdk_understands(case: str) -> None:
     async def script(peer: Peer) -> None:

@@ -121,7 +121,7 @@ async def test_a_refusal_that_has_nothing_to_do_with_schemas_is_final() -> None:
 
 
 @pytest.mark.behaviour("terminal-event-ends-the-stream")
-@pytest.mark.parametrize("ending", ["close", "reset", pytest.param("hold", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("ending", ["close", "reset", pytest.param("hold", marks=pytest.mark.full)])
 async def test_a_finish_reason_is_enough_where_nothing_follows_it(
     ending: Literal["close", "reset", "hold"],
 ) -> None:

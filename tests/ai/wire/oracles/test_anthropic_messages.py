@@ -42,6 +42,7 @@ async def theirs(case: str) -> Understood:
     )
 
 
+@pytest.mark.full
 @every_case
 async def test_the_sdk_of_anthropic_understands_the_same_message_as_we_do(case: str) -> None:
     assert await ours(API, case) == await theirs(case)

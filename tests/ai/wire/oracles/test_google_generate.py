@@ -48,6 +48,7 @@ def _stop(reason: str, *, called: bool) -> str:
     return {"STOP": "stop", "MAX_TOKENS": "length"}[reason]
 
 
+@pytest.mark.full
 @every_case
 async def test_the_sdk_of_google_understands_the_same_answer_as_we_do(case: str) -> None:
     assert await ours(API, case) == await theirs(case)

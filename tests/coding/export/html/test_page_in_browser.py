@@ -23,6 +23,7 @@ from tests.coding.export.sessions import (
     said,
     sample,
 )
+from tests.sampling import sampled
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -185,6 +186,7 @@ def test_a_payload_in_every_field_of_every_entry_does_nothing(visit: Open) -> No
     assert "<script>hit('script')</script>" in page.inner_text("main")
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("export-is-escaped")
 def test_a_payload_in_drawn_details_does_nothing(visit: Open) -> None:
     visited = visit(drawn_results(PAYLOAD))
@@ -196,7 +198,7 @@ def test_a_payload_in_drawn_details_does_nothing(visit: Open) -> None:
     assert "Rename total" + PAYLOAD.strip() in visited.page.inner_text(".phases .in_progress")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", sampled(["light", "dark"], keep=1))
 def test_drawn_details_are_readable_on_a_phone_in_light_and_dark(visit: Open, scheme: str) -> None:
     page = visit(drawn_results(), width=360, color_scheme=scheme).page
     page.click("#unfold")
@@ -214,6 +216,7 @@ def test_drawn_details_are_readable_on_a_phone_in_light_and_dark(visit: Open, sc
     assert page.evaluate(LEAST_CONTRAST) >= 4.5
 
 
+@pytest.mark.full
 def test_a_narrow_table_scrolls_and_does_not_break_words(visit: Open) -> None:
     words = ("responsibility", "configuration", "documentation", "implementation", "authentication")
     row = "| " + " | ".join(words) + " |"
@@ -241,6 +244,7 @@ def test_choosing_a_branch_in_the_outline_shows_that_branch(visit: Open) -> None
     assert visited.shown() == before
 
 
+@pytest.mark.full
 def test_an_address_can_name_a_place(visit: Open) -> None:
     visited = visit(sample())
 
@@ -250,6 +254,7 @@ def test_an_address_can_name_a_place(visit: Open) -> None:
     assert visited.shown() == [3, 4, 7, 9, 21, 22]
 
 
+@pytest.mark.full
 def test_everything_can_be_shown_and_hidden_again(visit: Open) -> None:
     visited = visit(sample())
     before = visited.shown()
@@ -263,6 +268,7 @@ def test_everything_can_be_shown_and_hidden_again(visit: Open) -> None:
     assert visited.shown() == before
 
 
+@pytest.mark.full
 def test_tool_calls_and_thinking_unfold_and_fold(visit: Open) -> None:
     page = visit(sample()).page
     thinking = page.locator("details.thinking").first
@@ -279,6 +285,7 @@ def test_tool_calls_and_thinking_unfold_and_fold(visit: Open) -> None:
     assert not page.evaluate("[...document.querySelectorAll('article details')].some(d => d.open)")
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("export-page-behaves")
 def test_selecting_text_toggles_nothing(visit: Open) -> None:
     page = visit(sample()).page
@@ -297,6 +304,7 @@ def test_selecting_text_toggles_nothing(visit: Open) -> None:
     assert page.evaluate(is_open) == before
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("export-page-behaves")
 def test_no_key_is_taken_from_the_browser(visit: Open) -> None:
     page = visit(sample()).page
@@ -331,6 +339,7 @@ def test_search_finds_words_in_folded_parts_and_on_other_branches(visit: Open) -
     assert page.evaluate("[...CSS.highlights.get('found')].map(String)") == ["built everywhere"]
 
 
+@pytest.mark.full
 def test_search_steps_through_all_that_was_found(visit: Open) -> None:
     page = visit(sample()).page
     places = []
@@ -345,6 +354,7 @@ def test_search_steps_through_all_that_was_found(visit: Open) -> None:
     assert places == ["3", "4", "3"]
 
 
+@pytest.mark.full
 @pytest.mark.timing  # the browser stores the choice a moment after the click
 def test_the_page_is_light_or_dark_as_the_system_is_until_the_user_chooses(visit: Open) -> None:
     page = visit(sample(), color_scheme="dark").page
@@ -362,6 +372,7 @@ def test_the_page_is_light_or_dark_as_the_system_is_until_the_user_chooses(visit
     assert seen == [DARK, LIGHT, DARK, DARK]
 
 
+@pytest.mark.full
 def test_a_phone_needs_no_horizontal_scrolling(visit: Open) -> None:
     page = visit(sample(), width=360, has_touch=True, is_mobile=True).page
     widths = "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
@@ -377,9 +388,10 @@ def test_a_phone_needs_no_horizontal_scrolling(visit: Open) -> None:
     assert not page.evaluate("document.body.classList.contains('menu')")
 
 
-def test_five_thousand_entries_can_be_searched(visit: Open) -> None:
-    visited = visit(long_session(5000))
-    visited.page.fill("#find", "Question 999")
+@pytest.mark.parametrize("count", sampled((500, 5000), 1))
+def test_thousands_of_entries_can_be_searched(visit: Open, count: int) -> None:
+    visited = visit(long_session(count))
+    visited.page.fill("#find", f"Question {count // 5 - 1}")
     visited.page.press("#find", "Enter")
 
     assert (visited.problems, visited.page.inner_text("#found")) == ([], "1 of 1")

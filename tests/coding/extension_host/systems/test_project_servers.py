@@ -109,7 +109,13 @@ def ask(cli: Program, *answers: str) -> list[dict[str, Any]]:
     return asked
 
 
-@pytest.mark.parametrize("mode", [("-p",), ("--mode", "json")], ids=["print", "json"])
+@pytest.mark.parametrize(
+    "mode",
+    [
+        pytest.param(("-p",), id="print"),
+        pytest.param(("--mode", "json"), id="json", marks=pytest.mark.full),
+    ],
+)
 def test_without_a_user_undecided_programs_are_skipped_in_one_line(
     cli: Program, mode: tuple[str, ...]
 ) -> None:
@@ -152,6 +158,7 @@ def test_over_rpc_the_client_is_asked_once_and_again_after_a_change(cli: Program
     assert started(cli)[3:] == ["alpha: /venv None; pi: abc"]
 
 
+@pytest.mark.full
 def test_what_was_denied_is_skipped_in_every_mode_without_a_word(cli: Program) -> None:
     ask(cli, "Deny")
 
@@ -160,6 +167,7 @@ def test_what_was_denied_is_skipped_in_every_mode_without_a_word(cli: Program) -
     assert started(cli) == []
 
 
+@pytest.mark.full
 def test_a_project_cannot_grant_itself_consent(cli: Program) -> None:
     ask(cli, "Allow")
     granted = (cli.agent_dir / "consent.json").read_text()
@@ -175,6 +183,7 @@ def test_a_project_cannot_grant_itself_consent(cli: Program) -> None:
     assert started(cli) == []
 
 
+@pytest.mark.full
 def test_consent_for_one_project_is_none_for_another(cli: Program, tmp_path: Path) -> None:
     ask(cli, "Allow")
     other = tmp_path / "other"
@@ -186,6 +195,7 @@ def test_consent_for_one_project_is_none_for_another(cli: Program, tmp_path: Pat
     assert started(in_other) == []
 
 
+@pytest.mark.full
 def test_processes_that_start_at_once_agree(cli: Program) -> None:
     ask(cli, "Allow")
     children = [cli.start("-p", "--approve", *TOUR, "hello") for _ in range(3)]
@@ -205,6 +215,7 @@ def test_the_check_of_an_extension_is_part_of_pi_doctor(cli: Program) -> None:
     assert lines[place + 1].strip() == "→ Look at them."
 
 
+@pytest.mark.full
 def test_doctor_leaves_out_an_extension_that_is_not_enabled(cli: Program) -> None:
     (cli.cwd / ".servers.json").unlink()
 
@@ -214,6 +225,7 @@ def test_doctor_leaves_out_an_extension_that_is_not_enabled(cli: Program) -> Non
     assert "servers" not in ended.out
 
 
+@pytest.mark.full
 def test_a_check_that_fails_is_a_finding(cli: Program) -> None:
     code = "def extension(pi):\n    pi.add_doctor_check('mine', lambda ctx: 1 / 0)\n"
     cli.write("extensions/broken.py", code)

@@ -14,6 +14,7 @@ from pi.coding.session.opening import open_session
 from pi.testing import says
 from tests.coding.session.sessions import make_location
 from tests.modes.interactive.commands.full_app import FullApp, asked
+from tests.sampling import sampled
 
 DIALOGS = {
     "/tree": "Session Tree",
@@ -27,7 +28,7 @@ DIALOGS = {
 }
 
 
-@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (120, 40), (40, 12)])
+@pytest.mark.parametrize(("columns", "rows"), sampled([(80, 24), (120, 40), (40, 12)], keep=1))
 async def test_every_dialog_is_seen_whole_and_goes_without_a_trace(
     tmp_path: Path, columns: int, rows: int
 ) -> None:
@@ -151,7 +152,7 @@ async def test_all_of_the_settings_dialog_fits_on_the_screen(
         await hosted.sees("Type to search")
 
 
-@pytest.mark.parametrize("command", [*DIALOGS, "/settings"])
+@pytest.mark.parametrize("command", sampled([*DIALOGS, "/settings"], keep=3))
 async def test_what_is_selected_is_still_seen_when_the_screen_has_become_small(
     tmp_path: Path, command: str
 ) -> None:
