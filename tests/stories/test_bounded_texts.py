@@ -12,7 +12,7 @@ import pytest
 from pi.agent.compaction.text import escape_tags
 from pi.base.formats import BadFormat, parse_jsonc, split_front_matter
 from pi.base.terminal_text import sanitise
-from pi.batteries.shell_session.adapter import clean_command
+from pi.batteries.shell_session.command_lines import clean_command
 from pi.coding.resources.prompts import split_arguments
 from pi.coding.tools.matching import elisions
 from pi.modes.interactive.dialogs.panel import summarise_message
