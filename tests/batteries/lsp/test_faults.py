@@ -11,6 +11,7 @@ from pi.ai.providers.faux import calls, says
 from pi.batteries.lsp.pool import MAX_CRASHES
 from tests.base.processes.children import needs_posix_shell
 from tests.batteries.lsp.lsp_session import LspFixture, demo, lsp, lsp_session, write
+from tests.coding.extension_host.extension_session import FakeUI
 from tests.modes.pipes import until
 
 pytestmark = needs_posix_shell
@@ -94,6 +95,21 @@ async def test_a_query_after_a_crash_fails_instead_of_finding_nothing(tmp_path: 
 
     assert result.startswith("! ")
     assert "the server has ended" in result
+
+
+async def test_a_check_of_a_server_that_stays_silent_ends(tmp_path: Path) -> None:
+    ui = FakeUI()
+    files = (("a.demo", "HANG\n"), ("good.demo", "good\n"))
+    async with lsp_session(tmp_path, files=files) as hosted:
+        hosted.session.extensions.attach(ui, "rpc")
+        await hosted.session.prompt("/lsp check good.demo")  # starts the server
+        checking = asyncio.create_task(hosted.session.prompt("/lsp check a.demo"))
+        async with asyncio.timeout(60):
+            while not checking.done():
+                await hosted.fixture.clock.advance(5)
+                await asyncio.sleep(0.01)
+
+    assert "a.demo: demo has not answered within 120 s." in str(ui.seen)
 
 
 async def test_a_server_that_keeps_crashing_is_given_up_until_reload(tmp_path: Path) -> None:

@@ -69,6 +69,10 @@ Ask language servers about code.
 would change if `apply` is false."""
 
 
+MAX_SECONDS = 300
+"""For one call."""
+
+
 class LspParams(Record, rename=None):
     """Arguments of a call of ``lsp``."""
 
@@ -79,7 +83,9 @@ class LspParams(Record, rename=None):
     query: Annotated[str, Meta(description="Filter, title of a code action, or method")] = ""
     new_name: Annotated[str, Meta(description="New name of a symbol or file")] = ""
     apply: Annotated[bool | None, Meta(description="Whether to change files")] = None
-    timeout: Annotated[float, Meta(gt=0, le=300, description="Seconds; 20 if left out")] = 20.0
+    timeout: Annotated[float, Meta(gt=0, le=MAX_SECONDS, description="Seconds; 20 if left out")] = (
+        20.0
+    )
     payload: Annotated[str, Meta(description="JSON parameters of a request")] = ""
 
 
@@ -240,8 +246,13 @@ class LspActions:
             raise ToolFailed(f"No file matches {params.file}.")
         return [path for path in found if path.is_file()]
 
-    async def diagnose(self, path: Path) -> tuple[list[str], list[Diagnostic], list[str]]:
-        """Names of the servers that answered, their diagnostics, and what went wrong."""
+    async def diagnose(
+        self, path: Path, *, seconds: float = MAX_SECONDS
+    ) -> tuple[list[str], list[Diagnostic], list[str]]:
+        """Names of the servers that answered, their diagnostics, and what went wrong.
+
+        A server that is silent for so many ``seconds`` is one of the things that went wrong.
+        """
         names, found, problems = list[str](), list[Diagnostic](), list[str]()
         launches = await self._session.chosen(path)
         if not launches:
@@ -254,8 +265,11 @@ class LspActions:
                 if not await self._session.open(server, path):
                     problems.append("It does not exist, or is not a text.")
                     break
-                found += await fresh_diagnostics(server, path)
+                work = fresh_diagnostics(server, path)
+                found += await within(self._session.clock, seconds, work)
                 names.append(launch.row.name)
+            except TimeoutError:
+                problems.append(f"{launch.row.name} has not answered within {seconds:g} s.")
             except Superseded:
                 problems.append(f"{launch.row.name}: the file changed meanwhile.")
             except PiError as error:

@@ -42,6 +42,8 @@ SETTINGS: tuple[tuple[str, type[Any], Any, str], ...] = (
 )
 READING = frozenset({"read", "write", "edit", "lsp", "todo", "grep", "find", "ls", "ask", "job"})
 """Tools that change no files, or change them through file layers."""
+CHECK_SECONDS = 120.0
+"""For the diagnostics of one file from one server, in ``pi lsp check``."""
 LINGER_SECONDS = 60.0
 """How long shared servers wait for the next session."""
 WRITING = frozenset({"rename", "rename_file", "code_actions"})
@@ -217,11 +219,13 @@ class LspBattery:
         has_errors = False
         for name in names:
             path = Path(ctx.files.real(name))
-            answered, found, problems = await actions.diagnose(path)
-            has_errors = has_errors or not answered
+            answered, found, problems = await actions.diagnose(path, seconds=CHECK_SECONDS)
+            has_errors = has_errors or bool(problems)
             has_errors = has_errors or any(each.severity == "error" for each in found)
-            text = report(name, answered, found) if answered else f"{name}: {' '.join(problems)}"
-            ctx.write(f"{text}\n")
+            if answered:
+                ctx.write(f"{report(name, answered, found)}\n")
+            if problems:
+                ctx.write(f"{name}: {' '.join(problems)}\n")
         if has_errors and ctx.mode == "print":
             ctx.exit(1)
 
