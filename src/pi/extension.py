@@ -257,6 +257,7 @@ if TYPE_CHECKING:
     from pi.ai.wire_support.served import EventEncoder, ServedRequest, messages_for, serve_events
     from pi.ai.wire_support.sse import SseReader
     from pi.base.files import FileAccessError, read_regular, replace_file
+    from pi.base.http_server import serve_http
     from pi.base.locks import FileLock, FileLocked
     from pi.base.processes.sandbox import (
         SandboxedCommand,
@@ -348,6 +349,7 @@ else:
                 "sandboxed",
             ),
             "pi.base.files": ("FileAccessError", "read_regular", "replace_file"),
+            "pi.base.http_server": ("serve_http",),
             "pi.base.locks": ("FileLock", "FileLocked"),
             "pi.base.processes.terminal": ("ChildTerminal",),
             "pi.ai.plan_limits": ("PlanLimit", "plan_limits"),
@@ -757,6 +759,7 @@ __all__ = [
     "sanitise",
     "sanitise_keeping_style",
     "serve_events",
+    "serve_http",
     "start_detached",
     "sweep_working_copies",
     "syntax_language",

@@ -6,22 +6,20 @@ import asyncio
 import base64
 import binascii
 import gc
-import logging
-import math
 import re
 import signal
 import socket as sockets
 import stat
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 from aiohttp import WSMsgType, web
-from aiohttp.http import HttpProcessingError
 
 from pi.base.errors import PiError
+from pi.base.http_server import KEEP_ALIVE_SECONDS, SERVER_LOG, WaitingConnections
 from pi.base.records import Record
 from pi.base.tasks import TaskScope
 from pi.relay.bind import Bind
@@ -38,8 +36,6 @@ HEARTBEAT_SECONDS: Final = 20.0
 DRAIN_SECONDS: Final = 5.0
 CLOSE_SECONDS: Final = 5.0
 TIDY_SECONDS: Final = 5.0
-KEEP_ALIVE_SECONDS: Final = 75.0
-"""For a connection between two requests; aiohttp would keep it for an hour."""
 NO_WEB = """\
 This is a relay of pi. It forwards sealed frames of shared sessions and cannot read them.
 Join a session from a terminal: pi join LINK
@@ -57,45 +53,6 @@ class RelayOptions(Record):
     """Address of NATS, if several processes are one relay."""
     trust_proxy: bool = False
     """Whether ``X-Forwarded-For`` is believed."""
-
-
-class WaitingConnections:
-    """Closes connections that send no request: aiohttp would wait for it without end."""
-
-    def __init__(self, seconds: float, now: Callable[[], float]) -> None:
-        self._seconds = seconds
-        self._now = now
-        self._since: dict[Any, float] = {}
-        """When a connection was first seen; infinity once it has sent a request."""
-
-    @web.middleware
-    async def note_request(
-        self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
-    ) -> web.StreamResponse:
-        """A middleware: the head of a request has arrived."""
-        self._since[request.protocol] = math.inf
-        return await handler(request)
-
-    def close_slow(self, connections: Iterable[Any]) -> None:
-        """Close those that have waited for too long."""
-        now = self._now()
-        self._since = {each: self._since.get(each, now) for each in connections}
-        for connection, since in self._since.items():
-            if now - since >= self._seconds:
-                connection.force_close()
-
-
-def _is_no_bad_request(record: logging.LogRecord) -> bool:
-    """Whether a log record is about more than bytes that are not HTTP.
-
-    aiohttp logs a traceback for each of them: anyone could fill the disk with it.
-    """
-    error = record.exc_info[1] if record.exc_info else None
-    return not isinstance(error, HttpProcessingError)
-
-
-_log = logging.getLogger(__name__)
-_log.addFilter(_is_no_bad_request)
 
 
 class Relay:
@@ -160,7 +117,7 @@ class Relay:
             access_log=None,
             handle_signals=False,
             shutdown_timeout=DRAIN_SECONDS,
-            logger=_log,
+            logger=SERVER_LOG,
             keepalive_timeout=KEEP_ALIVE_SECONDS,
         )
         await self._runner.setup()

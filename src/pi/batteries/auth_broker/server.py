@@ -24,7 +24,18 @@ from pi.batteries.auth_broker.protocol import (
 )
 from pi.batteries.auth_broker.refresher import AccountGone, Refresher
 from pi.batteries.auth_broker.store import BrokerStore
-from pi.extension import Clock, Json, PiError, Record, ServerGuard, bearer, field, one_line, replace
+from pi.extension import (
+    Clock,
+    Json,
+    PiError,
+    Record,
+    ServerGuard,
+    bearer,
+    field,
+    one_line,
+    replace,
+    serve_http,
+)
 
 MAX_BODY = 1024 * 1024
 LOOK_SECONDS = 1.0
@@ -116,27 +127,18 @@ class BrokerServer:
     @asynccontextmanager
     async def serving(self, host: str, port: int) -> AsyncIterator[int]:
         """Listen until the block is left; yields the port. Flights are awaited at the end."""
-        runner = web.AppRunner(self.application(), access_log=None, shutdown_timeout=1.0)
-        await runner.setup()
-        work = [
-            asyncio.create_task(self._look(), name="broker: look at the file"),
-            asyncio.create_task(self._renew(), name="broker: renew"),
-        ]
-        try:
+        async with serve_http(self.application(), host, port) as opened:
+            work = [
+                asyncio.create_task(self._look(), name="broker: look at the file"),
+                asyncio.create_task(self._renew(), name="broker: renew"),
+            ]
             try:
-                await web.TCPSite(runner, host, port).start()
-            except OSError as error:
-                raise PiError(
-                    f"Cannot listen on {host}:{port}: {error.strerror or error}.",
-                    hint="Choose another port with --port.",
-                ) from error
-            yield runner.addresses[0][1]
-        finally:
-            for task in work:
-                task.cancel()
-            await asyncio.gather(*work, return_exceptions=True)
-            await self._refresher.settle()
-            await runner.cleanup()
+                yield opened
+            finally:
+                for task in work:
+                    task.cancel()
+                await asyncio.gather(*work, return_exceptions=True)
+                await self._refresher.settle()
 
     # Background work ------------------------------------------------------------------------------
 

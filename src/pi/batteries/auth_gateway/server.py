@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import aclosing, asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from typing import Protocol
 
 import msgspec
@@ -29,7 +29,6 @@ from pi.extension import (
     Json,
     Message,
     Model,
-    PiError,
     ProviderError,
     Record,
     ServerGuard,
@@ -40,6 +39,7 @@ from pi.extension import (
     bearer,
     one_line,
     replace,
+    serve_http,
 )
 
 PORT = 4000
@@ -99,25 +99,12 @@ class GatewayServer:
         app.router.add_get("/healthz", self._healthz)
         return app
 
-    @asynccontextmanager
-    async def serving(self, host: str, port: int) -> AsyncIterator[int]:
-        """Listen until the block is left; yields the port."""
-        # A client that goes away cancels its handler, which aborts the request to the model.
-        runner = web.AppRunner(
-            self.application(), access_log=None, handler_cancellation=True, shutdown_timeout=1.0
-        )
-        await runner.setup()
-        try:
-            try:
-                await web.TCPSite(runner, host, port).start()
-            except OSError as error:
-                raise PiError(
-                    f"Cannot listen on {host}:{port}: {error.strerror or error}.",
-                    hint="Choose another port with --port.",
-                ) from error
-            yield runner.addresses[0][1]
-        finally:
-            await runner.cleanup()
+    def serving(self, host: str, port: int) -> AbstractAsyncContextManager[int]:
+        """Listen while the context is open; it gives the port.
+
+        A client that goes away cancels its handler, which aborts the request to the model.
+        """
+        return serve_http(self.application(), host, port, cancels_handlers=True)
 
     @web.middleware
     async def _check(
