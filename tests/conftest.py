@@ -79,7 +79,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     Path(path).write_text("".join(f"{line}\n" for line in sorted(lines)))
 
 
-class Folders:
+class TemporaryFolders:
     """Makes empty folders without looking at those that are there.
 
     pytest lists all of them for each new one: milliseconds for each test after some thousand.
@@ -101,21 +101,21 @@ class Folders:
 
 
 @pytest.fixture(scope="session")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
+def temporary_folders(tmp_path_factory: pytest.TempPathFactory) -> TemporaryFolders:
     """The folders of the tests of a worker."""
-    return Folders(tmp_path_factory.getbasetemp())
+    return TemporaryFolders(tmp_path_factory.getbasetemp())
 
 
 @pytest.fixture
-def tmp_path(folders: Folders, request: pytest.FixtureRequest) -> Path:
+def tmp_path(temporary_folders: TemporaryFolders, request: pytest.FixtureRequest) -> Path:
     """An empty folder for the test, named as that of pytest."""
-    return folders.make(re.sub(r"\W", "_", request.node.name)[:30])
+    return temporary_folders.make(re.sub(r"\W", "_", request.node.name)[:30])
 
 
 @pytest.fixture(autouse=True)
-def isolation(folders: Folders, monkeypatch: pytest.MonkeyPatch) -> None:
+def isolation(temporary_folders: TemporaryFolders, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test sees the developer's home, credentials or proxy, or fetches a model."""
-    home = folders.make("home")
+    home = temporary_folders.make("home")
     for name in list(os.environ):
         upper = name.upper()
         if upper.startswith("PI_") or upper.endswith(("_API_KEY", "_TOKEN", "_PROXY")):
