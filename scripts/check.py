@@ -70,6 +70,9 @@ class Tally:
 def main() -> int:
     """Run what the arguments ask for; 0 when nothing failed."""
     started = time.monotonic()
+    # Without stored bytecode every worker compiles 1,400 test modules again, and every program that
+    # a test starts compiles pi again: more than a minute of a run.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     tally = Tally()
     match sys.argv[1:]:
         case []:
