@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import inspect
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from types import CoroutineType
@@ -72,7 +71,7 @@ def close_all(name: str) -> None:
     found: list[CoroutineType[Any, Any, Any]] = [
         each
         for each in gc.get_objects()
-        if inspect.iscoroutine(each) and each.__name__ == name and each.cr_frame is not None
+        if type(each) is CoroutineType and each.__name__ == name and each.cr_frame is not None
     ]
     for each in found:
         with suppress(RuntimeError):  # it awaits something when it is closed

@@ -5,6 +5,7 @@ import io
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -123,9 +124,8 @@ async def test_a_request_that_is_too_large_is_logged_as_that(tmp_path: Path) -> 
         status, _ = await call("POST", "/v1/credential", "x" * 1_100_000)
 
         assert status == 413
-        assert broker.reports == [
-            "Refused POST /v1/credential of 127.0.0.1: Request Entity Too Large"
-        ]
+        reason = HTTPStatus(413).phrase  # not the same in all versions of Python
+        assert broker.reports == [f"Refused POST /v1/credential of 127.0.0.1: {reason}"]
 
 
 async def test_a_change_by_another_process_is_noticed(tmp_path: Path) -> None:

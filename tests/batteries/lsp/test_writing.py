@@ -108,6 +108,7 @@ async def test_the_diff_of_an_edit_is_that_of_the_formatted_file(tmp_path: Path)
     assert "+2 three\n" in f"{result.details['diff']}\n"
 
 
+@pytest.mark.timing
 async def test_a_slow_server_delays_a_write_by_three_seconds_and_its_result_comes_once(
     tmp_path: Path,
 ) -> None:

@@ -198,7 +198,7 @@ async def test_a_definition_that_cannot_be_hashed_is_skipped_and_the_others_are_
 ) -> None:
     if command == "deep":
         nested: list[Any] = []
-        command = functools.reduce(lambda inner, _: [inner], range(5000), nested)
+        command = functools.reduce(lambda inner, _: [inner], range(100_000), nested)
     odd = replace(HOOK, name="odd", definition={"command": command})
     warnings: list[str] = []
 
