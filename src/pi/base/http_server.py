@@ -53,8 +53,12 @@ class WaitingConnections:
         self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
     ) -> web.StreamResponse:
         """A middleware: the head of a request has arrived."""
-        self._since[request.protocol] = math.inf
+        self.note(request)
         return await handler(request)
+
+    def note(self, request: web.BaseRequest) -> None:
+        """The connection of this request is not waited for any more."""
+        self._since[request.protocol] = math.inf
 
     def close_slow(self, connections: Iterable[Any]) -> None:
         """Close those that have waited for too long."""

@@ -95,10 +95,9 @@ class Relay:
 
             self._cluster = Cluster(self.rooms, self._tasks, self._report)
             await self._cluster.connect(self.options.cluster)
-        app = web.Application(
-            client_max_size=self.options.limits.share_bytes + 1024,
-            middlewares=[self.waiting.note_request],
-        )
+        app = web.Application(client_max_size=self.options.limits.share_bytes + 1024)
+        # Not its middleware: that would keep half a kilobyte for each guest.
+        app.on_response_prepare.append(self._note_response)
         app.add_routes(
             [
                 web.get("/", self._page),
@@ -170,6 +169,9 @@ class Relay:
                 self.waiting.close_slow(self._runner.server.connections)
 
     # WebSockets -----------------------------------------------------------------------------------
+
+    async def _note_response(self, request: web.Request, response: web.StreamResponse) -> None:
+        self.waiting.note(request)
 
     async def _socket(self, request: web.Request) -> web.StreamResponse:
         limits = self.options.limits
@@ -306,6 +308,7 @@ class Relay:
     # Shares ---------------------------------------------------------------------------------------
 
     async def _share(self, request: web.Request) -> web.Response:
+        self.waiting.note(request)  # its body may take long
         if not self.addresses.share(self._address_of(request)):
             raise web.HTTPTooManyRequests(text="Too many shares from this address.\n")
         sent = request.headers.get("Pi-Expires", "")
