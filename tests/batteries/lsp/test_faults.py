@@ -131,6 +131,7 @@ async def test_a_server_that_keeps_crashing_is_given_up_until_reload(tmp_path: P
         assert "1 error (demo)" in again
 
 
+@pytest.mark.timing
 async def test_a_hung_server_delays_only_the_first_write_and_is_noted_once(tmp_path: Path) -> None:
     steps = (write("a.demo", "HANG\n"), write("a.demo", "x\n"), write("a.demo", "y\n"), says("."))
     async with lsp_session(tmp_path, *steps) as hosted:
