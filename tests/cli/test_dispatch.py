@@ -165,9 +165,18 @@ def test_everything_else_is_a_prompt(cli: Program, server: MockProcess, words: l
         assert ada.leaves() == 0
 
 
-@pytest.mark.full
-def test_in_a_pipe_a_word_is_a_prompt(cli: Program) -> None:
-    assert cli.run("modles") == (0, "The quick brown\n", "")
+def test_one_word_that_is_nearly_a_command_sends_nothing_without_a_terminal(
+    cli: Program, server: MockProcess
+) -> None:
+    code, out, err = cli.run("modles")
+
+    assert (code, out) == (1, "")
+    assert "did you mean `pi models`? `pi -- modles` sends it as a prompt." in err
+    assert server.log() == []
+
+
+def test_with_piped_text_a_word_is_a_prompt(cli: Program) -> None:
+    assert cli.run("modles", piped="text") == (0, "The quick brown\n", "")
 
 
 LINK = f"relay.example/r/{'r' * 22}.5.{'S' * 86}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import re
+import stat
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -77,11 +78,11 @@ def _keep_secret_links(words: Sequence[str], arguments: Arguments) -> None:
 
 
 def _is_slip(word: str, environ: Mapping[str, str]) -> bool:
-    """Prints a suggestion if the only word, typed on a terminal, is close to a subcommand name.
+    """Prints a suggestion if the only word is close to a subcommand name and no text is piped in.
 
     As a prompt it would be sent to a model, or would download the embedded one.
     """
-    if not (word[:1].isalpha() and _NAME.issuperset(word) and sys.stdin.isatty()):
+    if not (word[:1].isalpha() and _NAME.issuperset(word)):
         return False
     from pi.base.fuzzy import nearest
     from pi.cli.extension_options import read_manifest_options
@@ -90,13 +91,27 @@ def _is_slip(word: str, environ: Mapping[str, str]) -> bool:
     # A word that other programs have as a command, and pi as an option.
     meant = f"--{word}" if word in ("help", "version") else None
     meant = meant or nearest(word, [*(command.name for command in COMMANDS), *declared])
-    if meant is None:
+    if meant is None or _is_text_piped():
         return False
     sys.stderr.write(
         f"Unknown command `pi {word}`: did you mean `pi {meant}`?"
         f" `pi -- {word}` sends it as a prompt.\n"
     )
     return True
+
+
+def _is_text_piped() -> bool:
+    """Whether standard input brings text, as in `git diff | pi lint`; waits for the first byte."""
+    if stat.S_ISCHR(os.fstat(0).st_mode):  # a terminal or /dev/null
+        return False
+    if sys.platform == "win32":
+        return True
+    import fcntl
+    import select
+    import termios
+
+    select.select([0], [], [])
+    return any(fcntl.ioctl(0, termios.FIONREAD, bytes(4)))
 
 
 def _arguments(words: Sequence[str], environ: Mapping[str, str]) -> Arguments:
