@@ -58,6 +58,15 @@ def test_rpc_mode_answers_and_ends_with_its_input(cli: Program) -> None:
     assert (ended.code, answer["id"], answer["success"]) == (0, "1", True)
 
 
+def test_rpc_mode_completes_a_piped_prompt_however_fast_the_model_answers(cli: Program) -> None:
+    piped = '{"id": "1", "type": "prompt", "message": "go"}\n'
+    ended = cli.run("--mode", "rpc", "--model", "demo/tour", piped=piped)
+
+    events = [json.loads(line) for line in ended.out.splitlines()]
+    (end,) = (event for event in events if event["type"] == "agent_end")
+    assert (ended.code, end["messages"][-1]["stopReason"]) == (0, "stop")
+
+
 @pytest.mark.behaviour("piped-input-is-merged")
 def test_what_is_piped_comes_before_the_words_and_keeps_the_mode(
     cli: Program, server: MockProcess

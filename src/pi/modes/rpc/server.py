@@ -45,6 +45,7 @@ class RpcServer:
         """Set once the session is started."""
         self._unanswered: dict[asyncio.Task[None], bool] = {}
         """Prompts whose answer has not started to stream; the value is whether one was accepted."""
+        self._is_input_at_end = False
         port.extensions.attach(self._ui, "rpc")
 
     async def run(
@@ -92,6 +93,7 @@ class RpcServer:
             self._begin(line, long, short)
             while self._output.waiting > MAX_UNREAD:
                 await self._output.drained()
+        self._is_input_at_end = True
         await asyncio.sleep(0)  # the last command has also started or was rejected
 
     async def _complete_unanswered(self, leaving: asyncio.Task[Any]) -> None:
@@ -185,7 +187,8 @@ class RpcServer:
         self._output.write_json(answer_line(request.id, request.command, data=data, error=error))
 
     def _on_event(self, event: Any) -> Awaitable[None] | None:
-        if isinstance(event, MessageStart) and _is_streaming(event.message):
+        starts = isinstance(event, MessageStart) and _is_streaming(event.message)
+        if starts and not self._is_input_at_end:
             self._unanswered = {
                 task: False for task, accepted in self._unanswered.items() if not accepted
             }
