@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Collection, Sequence
 
 from pi.tui.component import Area, Component
 
 
-class CachedWidget:
+class CachedWidget(ABC):
     """A component that is drawn again only if it, the width or its circumstances changed.
 
     A subclass implements ``_draw`` and calls ``invalidate`` when its state changes.
@@ -34,8 +35,8 @@ class CachedWidget:
     def _circumstances(self) -> object:
         return None
 
-    def _draw(self, width: int) -> list[str]:
-        raise NotImplementedError
+    @abstractmethod
+    def _draw(self, width: int) -> list[str]: ...
 
 
 class _CachedChild:
