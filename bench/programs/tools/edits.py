@@ -10,10 +10,9 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from pi.batteries.edit_variants.codex import parse_codex
-from pi.batteries.edit_variants.hashlines import HashEdit, line_hash, locate_hashes
 from pi.batteries.edit_variants.hunks import FilePatch, locate_hunks
-from pi.batteries.edit_variants.unified import parse_unified
+from pi.batteries.edit_variants.lines import HashEdit, line_hash, locate_hashes
+from pi.batteries.edit_variants.patches import parse_codex, parse_unified
 from pi.coding.files.text import TextForm
 from pi.coding.tools.edit import Edit, locate_edits
 from pi.coding.tools.editing import Locate, Replacement, edit_bytes

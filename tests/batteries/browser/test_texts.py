@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pi.batteries.browser.accessibility import tree_text
 from pi.batteries.browser.adapter import call_summary
-from pi.batteries.browser.observed import MAX_KEPT, Observed
+from pi.batteries.browser.devtools import MAX_KEPT, Observed, tree_text
 from pi.batteries.browser.views import COLLAPSED, draw_browser
 from pi.extension import ToolView, ViewOptions
 from tests.batteries.web_search.test_views import PlainTheme

@@ -6,7 +6,7 @@ import hashlib
 
 import pytest
 
-from pi.batteries.collab.merging import Merger, RunView
+from pi.batteries.collab.outbox import Merger, RunView
 from pi.batteries.collab.qr import encode_qr, half_blocks
 from pi.extension import Json
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pi.base.errors import PiError
-from pi.batteries.collab.web import find_session
+from pi.batteries.collab.local_sessions import find_session
 from pi.testing import says
 from tests.batteries.collab.sessions import person
 

@@ -9,10 +9,9 @@ import pytest
 from pi.ai.messages import ToolCall, ToolResultMessage
 from pi.ai.providers.faux import says
 from pi.batteries.edit_variants.adapter import extension
-from pi.batteries.edit_variants.codex import parse_codex
-from pi.batteries.edit_variants.hashlines import HashEdit, line_hash, locate_hashes
 from pi.batteries.edit_variants.hunks import locate_hunks
-from pi.batteries.edit_variants.unified import parse_unified
+from pi.batteries.edit_variants.lines import HashEdit, line_hash, locate_hashes
+from pi.batteries.edit_variants.patches import parse_codex, parse_unified
 from pi.coding.tools.editing import Locate, edit_bytes
 from pi.extension import ToolFailed
 from pi.testing import Reply

@@ -8,11 +8,9 @@ from typing import NamedTuple
 
 import pytest
 
-from pi.batteries.edit_variants.codex import parse_codex
-from pi.batteries.edit_variants.hashlines import HashEdit, line_hash, locate_hashes
 from pi.batteries.edit_variants.hunks import locate_hunks
-from pi.batteries.edit_variants.lines import TextLines
-from pi.batteries.edit_variants.unified import parse_unified
+from pi.batteries.edit_variants.lines import HashEdit, TextLines, line_hash, locate_hashes
+from pi.batteries.edit_variants.patches import parse_codex, parse_unified
 from pi.coding.files.text import decode
 from pi.coding.tools.edit import Edit, locate_edits
 from pi.coding.tools.editing import Locate, edit_bytes

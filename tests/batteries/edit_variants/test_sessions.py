@@ -9,8 +9,9 @@ import pytest
 
 from pi.ai.messages import Text, ToolResultMessage
 from pi.ai.providers.faux import Step, calls, says
-from pi.batteries.edit_variants.adapter import DESCRIPTIONS, SNIPPETS, extension, paths_of, preview
-from pi.batteries.edit_variants.hashlines import file_tag, line_hash, without_anchors
+from pi.batteries.edit_variants.adapter import DESCRIPTIONS, SNIPPETS, extension, preview
+from pi.batteries.edit_variants.lines import file_tag, line_hash, without_anchors
+from pi.batteries.edit_variants.patches import paths_of
 from pi.batteries.edit_variants.views import edit as view
 from pi.coding.port.drawing import PlainTheme
 from pi.extension import FilePreview, ToolView, ViewOptions

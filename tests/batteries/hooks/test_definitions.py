@@ -11,11 +11,13 @@ import pytest
 from pi.ai.messages import ToolCall
 from pi.batteries.hooks.definitions import (
     HookDefinition,
+    HookPlaces,
     folder_hook,
     matches,
+    missing_script,
     parse_settings,
+    project_files,
 )
-from pi.batteries.hooks.execution import HookPlaces, missing_script, project_files
 from pi.batteries.hooks.outcomes import Outcome, from_text, from_verdict, merged
 from pi.coding.claude_tools import claude_call, claude_names, pi_arguments, pi_call
 

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 
 from pi.ai.providers.faux import calls, says
-from pi.batteries.mcp.commands import McpCommands
+from pi.batteries.mcp.adapter import McpCommands
 from pi.batteries.mcp.views import ServersScreen
 from pi.coding.port.drawing import PlainTheme
 from pi.extension import SubSession

@@ -10,7 +10,7 @@ import pytest
 
 from pi.ai.messages import Image, Text
 from pi.batteries.mcp import protocol
-from pi.batteries.mcp.commands import parse_added
+from pi.batteries.mcp.adapter import parse_added
 from pi.batteries.mcp.content import Limits, call_result, limited
 from pi.batteries.mcp.definitions import (
     FILES,

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from pi.ai.providers.faux import calls, says
+from pi.batteries.plan.guard import ENVIRONMENT
 from pi.batteries.plan.mode import stored_state
-from pi.batteries.plan.read_commands import ENVIRONMENT
 from pi.extension import (
     ExtensionAPI,
     SandboxSupport,

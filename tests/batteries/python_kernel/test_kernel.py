@@ -14,7 +14,7 @@ from pi.ai.messages import Image
 from pi.ai.providers.faux import says
 from pi.batteries.python_kernel.cells import display_text
 from pi.batteries.python_kernel.config import tool_mode
-from pi.batteries.python_kernel.interpreters import (
+from pi.batteries.python_kernel.process import (
     Interpreter,
     NoInterpreter,
     find_python,

@@ -8,7 +8,7 @@ import pytest
 import re2
 
 from pi.batteries.stream_rules.adapter import bundled_rules
-from pi.batteries.stream_rules.matching import RuleMatcher
+from pi.batteries.stream_rules.matcher import RuleMatcher
 from pi.batteries.stream_rules.rules import StreamSettings, register
 
 RULES = register([(rule, "") for rule in bundled_rules()], StreamSettings(), (), re2).rules

@@ -10,7 +10,7 @@ import re2
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pi.batteries.stream_rules.matching import BATCH, OVERLAP, GrowingText, RuleMatcher
+from pi.batteries.stream_rules.matcher import BATCH, OVERLAP, GrowingText, RuleMatcher
 from tests.batteries.stream_rules.stream import rules
 
 CONDITIONS = (

@@ -13,7 +13,7 @@ from pi.ai.http.client import HttpClient
 from pi.base.clock import SystemClock
 from pi.base.records import replace
 from pi.batteries.web_search.accounts import Accounts
-from pi.batteries.web_search.chain import Chain
+from pi.batteries.web_search.adapter import Chain
 from pi.batteries.web_search.providers import PROVIDERS
 from pi.batteries.web_search.search import (
     Account,

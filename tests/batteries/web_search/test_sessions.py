@@ -13,8 +13,7 @@ import pytest
 from pi.ai.messages import Text, ToolResultMessage
 from pi.ai.providers.faux import calls, says
 from pi.batteries.web_search.accounts import KEYS, check_basic
-from pi.batteries.web_search.adapter import extension
-from pi.batteries.web_search.chain import order, retry_after
+from pi.batteries.web_search.adapter import extension, order, retry_after
 from pi.batteries.web_search.providers import PROVIDERS
 from pi.batteries.web_search.search import (
     Citation,
@@ -133,8 +132,8 @@ async def test_the_preferred_provider_comes_first_and_the_others_follow(tmp_path
 
 
 def test_the_order_has_every_provider_once() -> None:
-    assert order("auto") == list(PROVIDERS)
-    assert order("zai") == ["zai", *(name for name in PROVIDERS if name != "zai")]
+    assert order("auto", PROVIDERS) == list(PROVIDERS)
+    assert order("zai", PROVIDERS) == ["zai", *(name for name in PROVIDERS if name != "zai")]
 
 
 async def test_failures_are_a_normal_result(tmp_path: Path) -> None:

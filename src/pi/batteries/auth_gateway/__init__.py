@@ -1,5 +1,5 @@
 """Other programs use the models of pi through one local address.
 
-``formats`` connects the server-side codecs of the wires, and encodes errors for each of them;
-``server`` is the HTTP server; ``commands`` are the words of ``pi auth-gateway``.
+``server`` is the HTTP server, with the server-side codecs of the wires; ``adapter`` has the
+words of ``pi auth-gateway``.
 """

@@ -7,10 +7,15 @@ import json
 from contextlib import suppress
 from typing import Any
 
-from pi.batteries.browser.accessibility import tree_text
 from pi.batteries.browser.chromium import WIDTH
-from pi.batteries.browser.devtools import CommandFailed, DevTools, Params
-from pi.batteries.browser.observed import Observed, exception_text
+from pi.batteries.browser.devtools import (
+    CommandFailed,
+    DevTools,
+    Observed,
+    Params,
+    exception_text,
+    tree_text,
+)
 from pi.extension import PiError, ToolFailed
 
 RESPONSE_SECONDS = 3.0

@@ -6,8 +6,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pi.batteries.collab.shared_sessions import SharedSessions
-from pi.batteries.collab.web import show_page, web_command
+from pi.batteries.collab.local_sessions import SharedSessions, show_page, web_command
 from pi.extension import (
     Cancel,
     CommandContext,

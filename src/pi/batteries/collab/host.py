@@ -12,8 +12,15 @@ from pi.batteries.collab.guest_services import GuestServices
 from pi.batteries.collab.host_room import GuestPeer, HostRoom
 from pi.batteries.collab.links import Link
 from pi.batteries.collab.links import encode as base64url
-from pi.batteries.collab.merging import MERGE_SECONDS, Merger, RunView
-from pi.batteries.collab.outbox import ADVISORY, KEEP, MESSAGE_UPDATE, TOOL_UPDATE
+from pi.batteries.collab.outbox import (
+    ADVISORY,
+    KEEP,
+    MERGE_SECONDS,
+    MESSAGE_UPDATE,
+    TOOL_UPDATE,
+    Merger,
+    RunView,
+)
 from pi.batteries.collab.sealing import takeover_hash
 from pi.batteries.collab.wire import (
     MAX_ENTRY,

@@ -8,16 +8,15 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeAlias, get_args
 
-from pi.batteries.edit_variants.codex import parse_codex
-from pi.batteries.edit_variants.hashlines import (
+from pi.batteries.edit_variants.hunks import FilePatch, locate_hunks
+from pi.batteries.edit_variants.lines import (
     HashEdit,
     anchored,
     header,
     locate_hashes,
     without_anchors,
 )
-from pi.batteries.edit_variants.hunks import FilePatch, locate_hunks
-from pi.batteries.edit_variants.unified import parse_unified
+from pi.batteries.edit_variants.patches import parse_codex, parse_unified, paths_of
 from pi.extension import (
     AgentTool,
     EditedFile,
@@ -363,20 +362,6 @@ def _result(patches: Sequence[FilePatch], planned: Sequence[EditedFile | None]) 
     return ToolResult.of(
         "\n".join(["Success. Updated the following files:", *names]), details=details
     )
-
-
-def paths_of(arguments: Json) -> list[str]:
-    """The files that the arguments name, also while they are streaming."""
-    match arguments:
-        case {"path": str(path)} if path:
-            return [path]
-        case {"patch": str(text)}:
-            found = re.findall(r"(?m)^\+\+\+ (?:b/)?([^\t\n]+)", text)
-        case {"input": str(text)}:
-            found = re.findall(r"(?m)^\*\*\* (?:Add|Update|Delete) File: ([^\n]+)", text)
-        case _:
-            found = []
-    return [*dict.fromkeys(name.strip() for name in found)]
 
 
 def preview(arguments: Json) -> FilePreview | None:

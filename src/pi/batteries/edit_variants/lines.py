@@ -1,11 +1,29 @@
-"""The lines of a text, and changes of whole lines as replacements of characters. Pure."""
+"""Lines of a text: changes of whole lines, and lines addressed by number and content hash. Pure.
+
+An anchor such as ``12:a3f`` is the number of a line and the hash of its content.
+"""
 
 from __future__ import annotations
 
+import re
+import string
+import zlib
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Annotated, Literal, NamedTuple
 
-from pi.extension import Replacement
+from pi.extension import Meta, Record, Replacement, ToolFailed
+
+MARK = "|"
+"""Between the anchor and the line."""
+CONTEXT = 2
+"""Fresh lines that are shown around a stale one."""
+MAX_FRESH = 60
+"""Fresh lines that a message shows."""
+_DIGITS = string.digits + string.ascii_lowercase
+_ANCHOR = re.compile(r"\s*(\d+)(?::([0-9a-z]{3}))?(?:\|.*)?\s*", re.DOTALL)
+_PREFIX = re.compile(r"\d+:[0-9a-z]{3}\|")
+_HEADER = re.compile(r"\[[^\]\n]+#[0-9A-F]{4}\]\n")
 
 
 class LineEdit(NamedTuple):
@@ -75,3 +93,139 @@ def _merged(edits: Iterable[LineEdit]) -> Sequence[LineEdit]:
             each = LineEdit(last.first, each.last, last.new + each.new)
         merged.append(each)
     return merged
+
+
+class HashEdit(Record):
+    """One change of lines."""
+
+    start: Annotated[
+        str,
+        Meta(description='Anchor of the first line as read shows it, e.g. "12:a3f"; or "end"'),
+    ]
+    text: Annotated[str, Meta(description='New lines; "" with op "replace" deletes')]
+    end: Annotated[str, Meta(description="Anchor of the last line; the first one without it")] = ""
+    op: Annotated[
+        Literal["replace", "insert_before", "insert_after"],
+        Meta(description="What to do with the lines from start to end"),
+    ] = "replace"
+
+
+def line_hash(line: str) -> str:
+    """Three characters for the content of a line; spaces at its end do not count."""
+    number = zlib.crc32(line.strip("\ufeff").rstrip().encode("utf-8", "surrogatepass"))
+    first, rest = divmod(number % 36**3, 36**2)
+    second, third = divmod(rest, 36)
+    return _DIGITS[first] + _DIGITS[second] + _DIGITS[third]
+
+
+def anchored(lines: Iterable[str], first: int) -> list[str]:
+    """Lines with their anchors; the first has the number ``first``."""
+    return [f"{number}:{line_hash(line)}{MARK}{line}" for number, line in enumerate(lines, first)]
+
+
+def file_tag(text: str) -> str:
+    """Four characters for the content of a whole file."""
+    return f"{zlib.crc32(text.replace(chr(13), '').encode('utf-8', 'surrogatepass')) & 0xFFFF:04X}"
+
+
+def header(path: str, text: str) -> str:
+    """The line that names a file and its current content."""
+    return f"[{path}#{file_tag(text)}]"
+
+
+def without_anchors(text: str) -> str:
+    """A text without a header and anchors that were copied from ``read``; others unchanged."""
+    body = _HEADER.sub("", text, count=1) if _HEADER.match(text) else text
+    lines = body.split("\n")
+    filled = [line for line in lines if line.strip()]
+    if filled and all(_PREFIX.match(line) for line in filled):
+        return "\n".join(_PREFIX.sub("", line, count=1) for line in lines)
+    return body
+
+
+def locate_hashes(
+    text: str, edits: Sequence[HashEdit], path: str, tag: str = ""
+) -> list[Replacement]:
+    """The replacements of all edits. Raises ``ToolFailed`` with fresh lines for stale anchors."""
+    if not edits:
+        raise ToolFailed("Edit tool input is invalid. edits must contain at least one change.")
+    lines = TextLines(text)
+    anchors = _Anchors(lines.contents, path, trusts_numbers=bool(tag) and tag == file_tag(text))
+    changes = [_change(edit, anchors) for edit in edits]
+    anchors.raise_if_stale(has_tag=bool(tag))
+    ordered = sorted(changes)
+    for one, other in pairwise(ordered):
+        if other.first < one.last or (one[:2] == other[:2] and one.first == one.last):
+            raise ToolFailed(
+                f"Two edits of {path} change line {other.first + 1}. Merge them into one."
+            )
+    return lines.replacements(changes)
+
+
+def _change(edit: HashEdit, anchors: _Anchors) -> LineEdit:
+    new = edit.text.replace("\r\n", "\n")
+    new_lines = tuple(without_anchors(new).removesuffix("\n").split("\n")) if new else ()
+    if edit.start.strip() == "end":
+        return LineEdit(anchors.count, anchors.count, new_lines)
+    first = anchors.line(edit.start)
+    last = anchors.line(edit.end) if edit.end.strip() else first
+    if last < first:
+        raise ToolFailed(f"The end {edit.end!r} is above the start {edit.start!r}.")
+    match edit.op:
+        case "insert_before":
+            return LineEdit(first, first, new_lines)
+        case "insert_after":
+            return LineEdit(last + 1, last + 1, new_lines)
+        case _:
+            return LineEdit(first, last + 1, new_lines)
+
+
+class _Anchors:
+    """Checks anchors against the lines of a file, and collects the stale ones."""
+
+    def __init__(self, contents: Sequence[str], path: str, *, trusts_numbers: bool) -> None:
+        self._contents = contents
+        self._path = path
+        self._trusts_numbers = trusts_numbers
+        self._stale: dict[int, str] = {}
+        self.count = len(contents)
+
+    def line(self, anchor: str) -> int:
+        """The line of an anchor, counted from 0."""
+        found = _ANCHOR.fullmatch(anchor)
+        if found is None:
+            raise ToolFailed(f'Invalid anchor {anchor!r}. Copy it from read, such as "12:a3f".')
+        number, hashed = int(found[1]) - 1, found[2]
+        fits = 0 <= number < self.count and (
+            self._trusts_numbers if hashed is None else line_hash(self._contents[number]) == hashed
+        )
+        if not fits:
+            self._stale[number] = anchor.strip().partition(MARK)[0]
+        return number
+
+    def raise_if_stale(self, *, has_tag: bool) -> None:
+        """Raise ``ToolFailed`` with the current lines around every stale anchor."""
+        if not self._stale:
+            return
+        names = ", ".join(self._stale.values())
+        shown = sorted(
+            {
+                near
+                for number in self._stale
+                for near in range(number - CONTEXT, number + CONTEXT + 1)
+                if 0 <= near < self.count
+            }
+        )[:MAX_FRESH]
+        fresh = [line for at in shown for line in anchored([self._contents[at]], at + 1)]
+        moved = [note for anchor in self._stale.values() if (note := self._moved(anchor))]
+        why = "The file has changed" if has_tag else "The lines have changed, or never had them"
+        text = f"Stale anchors in {self._path}: {names}. {why}. Nothing was changed."
+        if not fresh:
+            raise ToolFailed(f"{text} The file has {self.count} lines.")
+        raise ToolFailed("\n".join([f"{text} The lines are now:", *fresh, *moved]))
+
+    def _moved(self, anchor: str) -> str:
+        """Where a line with the hash of a stale anchor is now, if there is one such line."""
+        hashed = anchor.partition(":")[2]
+        places = [n for n, line in enumerate(self._contents, 1) if line_hash(line) == hashed]
+        return f"[{anchor} is now {places[0]}:{hashed}]" if len(places) == 1 else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pi.batteries.edit_variants.adapter import paths_of
+from pi.batteries.edit_variants.patches import paths_of
 from pi.extension import Theme, ToolView, ViewOptions, one_line, sanitise
 
 COLLAPSED = 16

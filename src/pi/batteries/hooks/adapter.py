@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pi.batteries.hooks.definitions import EVENTS, HookDefinition
-from pi.batteries.hooks.outcomes import Outcome
-from pi.batteries.hooks.payloads import (
+from pi.batteries.hooks.execution import (
     END_REASONS,
     SESSION_SOURCES,
     call_values,
@@ -16,6 +15,7 @@ from pi.batteries.hooks.payloads import (
     tool_fields,
     tool_response,
 )
+from pi.batteries.hooks.outcomes import Outcome
 from pi.batteries.hooks.session_hooks import HANDLER_SECONDS, MESSAGE, SessionHooks
 from pi.extension import (
     AgentSettledEvent,

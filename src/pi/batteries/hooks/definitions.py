@@ -1,8 +1,13 @@
-"""Definitions of hooks: settings files and hook folders become records. Pure."""
+"""Definitions of hooks: settings files and hook folders become records.
+
+Also which files a command names: they decide about consent, and a missing script is no decision.
+"""
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -39,6 +44,14 @@ _TIMEOUTS: dict[str, float] = {"prompt": 30, "agent": 60}
 DEFAULT_TIMEOUT = 600.0
 PROMPT_TIMEOUT = 30.0
 """A prompt that waits for minutes would look like a program that hangs."""
+PROJECT_DIR = "CLAUDE_PROJECT_DIR"
+_SCRIPT_PROGRAMS = frozenset(
+    {"python", "python3", "bash", "sh", "zsh", "node", "bun", "deno", "ruby", "perl", "tsx", "php"}
+)
+_SCRIPT_SUFFIXES = frozenset(
+    {".py", ".sh", ".bash", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php"}
+)
+_OPERATORS = frozenset(";&|()<>")
 
 
 class HookDefinition(Record):
@@ -238,3 +251,100 @@ def chosen(hooks: Iterable[HookDefinition]) -> tuple[HookDefinition, ...]:
         key = (hook.event, hook.type, repr(sorted(hook.options.items(), key=lambda item: item[0])))
         seen.setdefault(key, hook)
     return tuple(seen.values())
+
+
+# Files of commands --------------------------------------------------------------------------------
+
+
+class HookPlaces(Record):
+    """The directories that commands refer to."""
+
+    project: Path
+    home: Path
+
+    def path(self, word: str) -> Path:
+        """Return the path that a word of a command stands for."""
+        if word.startswith("~/"):
+            return self.home / word[2:]
+        return self.project / word
+
+
+def command_words(hook: HookDefinition, project: Path) -> list[str]:
+    """Return the words of a command, with the project's folder put in and operators kept."""
+    command = _with_project(hook.text("command"), project)
+    args = hook.options.get("args")
+    if isinstance(args, list):
+        return [command, *(_with_project(str(word), project) for word in args)]
+    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    try:
+        return list(lexer)
+    except ValueError:  # an open quote: the shell will complain, the files still count
+        return command.split()
+
+
+def _with_project(text: str, project: Path) -> str:
+    for form in (f"${{{PROJECT_DIR}}}", f"${PROJECT_DIR}"):
+        text = text.replace(form, str(project))
+    return text
+
+
+def _paths(words: list[str], places: HookPlaces) -> Iterator[Path]:
+    for word in words:
+        for part in dict.fromkeys((word, word.partition("=")[2])):
+            if part and not _OPERATORS.issuperset(part) and "\0" not in part:
+                yield places.path(part)
+
+
+def project_files(hook: HookDefinition, places: HookPlaces) -> list[Path]:
+    """Return the files of the project that a command names; only names are looked up."""
+    if hook.type != "command":
+        return []
+    project = places.project
+    roots = (str(project), os.path.realpath(project))
+    found: dict[Path, None] = {}
+    for path in _paths(command_words(hook, project), places):
+        # By its name and by what it links to: both can be changed in the project.
+        forms = (os.path.normpath(path), os.path.realpath(path))
+        if path.is_file() and any(_is_below(form, roots) for form in forms):
+            found[Path(forms[0])] = None
+    return list(found)
+
+
+def _is_below(place: str, roots: tuple[str, ...]) -> bool:
+    return any(Path(place).is_relative_to(root) for root in roots)
+
+
+def missing_script(hook: HookDefinition, places: HookPlaces) -> Path | None:
+    """Return the script that a command would run first, if it does not exist.
+
+    ``python3 missing.py`` exits with 2, which would read as a decision to block everything.
+    """
+    script = _first_script(command_words(hook, places.project))
+    if script is None or "$" in script or "`" in script:
+        return None
+    path = places.path(script)
+    return None if path.exists() else path
+
+
+def _first_script(words: list[str]) -> str | None:
+    """Return the script of the first command, if it is a path."""
+    rest = iter(words)
+    program = next((word for word in rest if not _is_assignment(word)), "")
+    if "/" in program:
+        return program
+    if program not in _SCRIPT_PROGRAMS:
+        return None
+    for word in rest:
+        if word in ("-c", "-m", "-e", "--eval", "-") or _OPERATORS.issuperset(word):
+            return None
+        if word.startswith("-") or word == "run":
+            continue
+        return word if "/" in word or Path(word).suffix in _SCRIPT_SUFFIXES else None
+    return None
+
+
+def _is_assignment(word: str) -> bool:
+    name, sign, _ = word.partition("=")
+    return bool(sign) and name.isidentifier()

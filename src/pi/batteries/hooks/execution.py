@@ -1,153 +1,53 @@
-"""Runs one hook: a command, a request, a question to a model, a sub-session or an MCP tool."""
+"""Runs one hook: a command, a request, a question to a model, a sub-session or an MCP tool.
+
+A hook gets the JSON of Claude Code on its standard input.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 import re
-import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from pi.batteries.hooks.definitions import HookDefinition
+from pi.batteries.hooks.definitions import (
+    PROJECT_DIR,
+    HookDefinition,
+    HookPlaces,
+    command_words,
+    missing_script,
+    project_files,
+)
 from pi.batteries.hooks.outcomes import Outcome, failed, from_process, from_text, from_verdict
-from pi.batteries.hooks.payloads import filled
 from pi.extension import (
+    UNSET,
     ConsentRequest,
     ExtensionAPI,
     ExtensionContext,
     FileFailed,
     HttpError,
+    Image,
     Json,
     PiError,
     Record,
     SubSession,
     Text,
+    ToolCall,
     ToolExecutionStartEvent,
+    ToolResult,
+    claude_call,
     one_line,
 )
 
-PROJECT_DIR = "CLAUDE_PROJECT_DIR"
-_INTERPRETERS = frozenset(
-    {"python", "python3", "bash", "sh", "zsh", "node", "bun", "deno", "ruby", "perl", "tsx", "php"}
-)
-_SUFFIXES = frozenset({".py", ".sh", ".bash", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php"})
-_OPERATORS = frozenset(";&|()<>")
+SESSION_SOURCES = {"startup": "startup", "new": "clear", "resume": "resume", "fork": "resume"}
+"""Reasons of a session start that hooks know; a reload is none."""
+END_REASONS = {"new": "clear", "resume": "resume", "fork": "other", "quit": "other"}
 _MAX_SCRIPT_BYTES = 16 * 1024 * 1024
 UNREADABLE = "unreadable"
-
-
-class HookPlaces(Record):
-    """The directories that commands refer to."""
-
-    project: Path
-    home: Path
-
-    def path(self, word: str) -> Path:
-        """Return the path that a word of a command stands for."""
-        if word.startswith("~/"):
-            return self.home / word[2:]
-        return self.project / word
-
-
-def command_words(hook: HookDefinition, project: Path) -> list[str]:
-    """Return the words of a command, with the project's folder put in and operators kept."""
-    command = _with_project(hook.text("command"), project)
-    args = hook.options.get("args")
-    if isinstance(args, list):
-        return [command, *(_with_project(str(word), project) for word in args)]
-    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
-    lexer.whitespace_split = True
-    lexer.commenters = ""
-    try:
-        return list(lexer)
-    except ValueError:  # an open quote: the shell will complain, the files still count
-        return command.split()
-
-
-def _with_project(text: str, project: Path) -> str:
-    for form in (f"${{{PROJECT_DIR}}}", f"${PROJECT_DIR}"):
-        text = text.replace(form, str(project))
-    return text
-
-
-def _paths(words: list[str], places: HookPlaces) -> Iterator[Path]:
-    for word in words:
-        for part in dict.fromkeys((word, word.partition("=")[2])):
-            if part and not _OPERATORS.issuperset(part) and "\0" not in part:
-                yield places.path(part)
-
-
-def project_files(hook: HookDefinition, places: HookPlaces) -> list[Path]:
-    """Return the files of the project that a command names; only names are looked up."""
-    if hook.type != "command":
-        return []
-    project = places.project
-    roots = (str(project), os.path.realpath(project))
-    found: dict[Path, None] = {}
-    for path in _paths(command_words(hook, project), places):
-        # By its name and by what it links to: both can be changed in the project.
-        forms = (os.path.normpath(path), os.path.realpath(path))
-        if path.is_file() and any(_is_below(form, roots) for form in forms):
-            found[Path(forms[0])] = None
-    return list(found)
-
-
-def _is_below(place: str, roots: tuple[str, ...]) -> bool:
-    return any(Path(place).is_relative_to(root) for root in roots)
-
-
-async def content_hashes(files: list[Path], ctx: ExtensionContext) -> dict[str, str]:
-    """Return the hash of each file's content by its path; consent is bound to it."""
-    hashes: dict[str, str] = {}
-    for path in files:
-        name = str(path.relative_to(ctx.cwd) if path.is_relative_to(ctx.cwd) else path)
-        try:
-            data = await ctx.files.read_file(str(path), most=_MAX_SCRIPT_BYTES)
-        except FileFailed:
-            hashes[name] = UNREADABLE
-        else:
-            hashes[name] = hashlib.sha256(data).hexdigest()
-    return hashes
-
-
-def missing_script(hook: HookDefinition, places: HookPlaces) -> Path | None:
-    """Return the script that a command would run first, if it does not exist.
-
-    ``python3 missing.py`` exits with 2, which would read as a decision to block everything.
-    """
-    script = _first_script(command_words(hook, places.project))
-    if script is None or "$" in script or "`" in script:
-        return None
-    path = places.path(script)
-    return None if path.exists() else path
-
-
-def _first_script(words: list[str]) -> str | None:
-    """Return the script of the first command, if it is a path."""
-    rest = iter(words)
-    program = next((word for word in rest if not _is_assignment(word)), "")
-    if "/" in program:
-        return program
-    if program not in _INTERPRETERS:
-        return None
-    for word in rest:
-        if word in ("-c", "-m", "-e", "--eval", "-") or _OPERATORS.issuperset(word):
-            return None
-        if word.startswith("-") or word == "run":
-            continue
-        return word if "/" in word or Path(word).suffix in _SUFFIXES else None
-    return None
-
-
-def _is_assignment(word: str) -> bool:
-    name, sign, _ = word.partition("=")
-    return bool(sign) and name.isidentifier()
-
-
 VERDICT = """\
 You check a condition for a hook of a coding agent. Answer with one JSON object and nothing else:
 {"ok": true} if the condition is met, else {"ok": false, "reason": "why, and what to do"}.
@@ -157,6 +57,103 @@ AGENT_TOOLS = ("read", "grep", "find", "ls")
 AGENT_TURNS = 50
 MAX_RESPONSE_BYTES = 1024 * 1024
 _VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)\}?")
+
+
+class HookSession(Record):
+    """What every hook learns about the session."""
+
+    session_id: str
+    transcript_path: str
+    """The session file; empty in memory."""
+    cwd: str
+
+    def payload(self, event: str, **fields: Any) -> Json:
+        """Return the input of a hook."""
+        return {
+            "session_id": self.session_id,
+            "transcript_path": self.transcript_path,
+            "cwd": self.cwd,
+            "permission_mode": "default",
+            "hook_event_name": event,
+            **fields,
+        }
+
+
+def tool_fields(call: ToolCall, cwd: Path) -> Json:
+    """Return the fields that describe a call."""
+    theirs = claude_call(call, cwd)
+    return {"tool_name": theirs.name, "tool_input": theirs.input, "tool_use_id": call.id}
+
+
+def call_values(call: ToolCall) -> tuple[str, ...]:
+    """Return the command or path of a call, which ``if`` is compared with."""
+    found = (call.arguments.get(name) for name in ("command", "path", "pattern", "url"))
+    return tuple(value for value in found if isinstance(value, str))
+
+
+def tool_response(call: ToolCall, result: ToolResult, cwd: Path) -> Any:
+    """Return the result of a call in the form that hooks of Claude Code expect."""
+    text = "\n".join(block.text for block in result.content if isinstance(block, Text))
+    path = claude_call(call, cwd).input.get("file_path", "")
+    match call.name:
+        case "bash":
+            has_image = any(isinstance(block, Image) for block in result.content)
+            return {"stdout": text, "stderr": "", "interrupted": False, "isImage": has_image}
+        case "read":
+            return {"type": "text", "file": {"filePath": path, "content": text}}
+        case "write" | "edit":
+            details = {} if result.details is UNSET else result.details
+            more = details if isinstance(details, dict) else {}
+            return {"filePath": path, "success": not result.is_error, "text": text, **more}
+        case _:
+            return {"content": [_block(block) for block in result.content], "text": text}
+
+
+def _block(block: Text | Image) -> Json:
+    if isinstance(block, Text):
+        return {"type": "text", "text": block.text}
+    return {"type": "image", "mimeType": block.mime_type}
+
+
+def changed_result(result: ToolResult, output: Any) -> tuple[Text | Image, ...] | None:
+    """Return the content that ``updatedToolOutput`` asks for; ``None`` if it has no text."""
+    match output:
+        case str() as text:
+            return (Text(text=text),)
+        case {"stdout": str(text)} | {"text": str(text)}:
+            return (Text(text=text),)
+        case [*blocks] | {"content": [*blocks]}:
+            texts = [each["text"] for each in blocks if _is_text(each)]
+            return tuple(Text(text=text) for text in texts) if texts else None
+        case _:
+            return None
+
+
+def _is_text(block: object) -> bool:
+    return isinstance(block, dict) and isinstance(block.get("text"), str)
+
+
+def filled(value: Any, payload: Json) -> Any:
+    """Return a value with ``${tool_input.file_path}`` and its kind replaced, for MCP tools."""
+    if isinstance(value, dict):
+        return {name: filled(each, payload) for name, each in value.items()}
+    if isinstance(value, list):
+        return [filled(each, payload) for each in value]
+    if not isinstance(value, str) or "${" not in value:
+        return value
+    begin, *parts = value.split("${")
+    text = begin
+    for part in parts:
+        name, closed, rest = part.partition("}")
+        text += f"{_looked_up(name, payload)}{rest}" if closed else f"${{{part}"
+    return text
+
+
+def _looked_up(name: str, payload: Json) -> str:
+    found: Any = payload
+    for key in name.strip().split("."):
+        found = found.get(key) if isinstance(found, dict) else None
+    return "" if found is None else str(found)
 
 
 class HookRunner:
@@ -325,6 +322,20 @@ class HookRunner:
         """Return the model of a hook, if it names one that is known; else that of the session."""
         name = hook.text("model")
         return name if name and self._pi.models.resolve(name) is not None else None
+
+
+async def content_hashes(files: list[Path], ctx: ExtensionContext) -> dict[str, str]:
+    """Return the hash of each file's content by its path; consent is bound to it."""
+    hashes: dict[str, str] = {}
+    for path in files:
+        name = str(path.relative_to(ctx.cwd) if path.is_relative_to(ctx.cwd) else path)
+        try:
+            data = await ctx.files.read_file(str(path), most=_MAX_SCRIPT_BYTES)
+        except FileFailed:
+            hashes[name] = UNREADABLE
+        else:
+            hashes[name] = hashlib.sha256(data).hexdigest()
+    return hashes
 
 
 def _question(hook: HookDefinition, payload: Json) -> str:

@@ -22,9 +22,8 @@ from pi.batteries.hooks.definitions import (
     matches,
     parse_settings,
 )
-from pi.batteries.hooks.execution import HookRunner
+from pi.batteries.hooks.execution import HookRunner, HookSession
 from pi.batteries.hooks.outcomes import Outcome, merged
-from pi.batteries.hooks.payloads import HookSession
 from pi.extension import ExtensionAPI, Json, SpawnRequest, Where, one_line, replace
 
 ENV_FILE = "CLAUDE_ENV_FILE"

@@ -7,29 +7,28 @@ import json
 import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pi.batteries.lsp.connection import within
 from pi.batteries.lsp.diagnostics import (
-    Superseded,
     details_of,
+    diagnose,
     fresh_diagnostics,
     report,
-    without_repeats,
 )
-from pi.batteries.lsp.edits import apply_steps, check_inside, plan_edit
 from pi.batteries.lsp.pool import ServerUnavailable
 from pi.batteries.lsp.protocol import (
-    SYMBOL_KINDS,
-    Diagnostic,
     PositionedText,
     hover_text,
     locations_from,
     path_of,
+    symbol_kind,
+    symbol_rows,
     uri_of,
 )
 from pi.batteries.lsp.server import LanguageServer
-from pi.batteries.lsp.session import LspSession
+from pi.batteries.lsp.session import LspSession, status_row
+from pi.batteries.lsp.writing import apply_steps, check_inside, plan_edit
 from pi.extension import Json, Meta, PiError, Record, ToolContext, ToolFailed, ToolResult
 
 Action = Literal[
@@ -201,7 +200,7 @@ class LspActions:
             "textDocument/documentSymbol", {"textDocument": {"uri": uri_of(path)}}
         )
         rows = [
-            row for row in _symbol_rows(found or (), 0) if params.query.casefold() in row.casefold()
+            row for row in symbol_rows(found or ()) if params.query.casefold() in row.casefold()
         ]
         return ToolResult.of("\n".join(rows[:MAX_LISTED]) or "No symbols found.")
 
@@ -217,7 +216,7 @@ class LspActions:
                     path = path_of(where["uri"])
                     line = where.get("range", {}).get("start", {}).get("line", 0) + 1
                     name = self._name(path) if path is not None else where["uri"]
-                    rows.append(f"{_kind(each)} {each['name']} {name}:{line}")
+                    rows.append(f"{symbol_kind(each)} {each['name']} {name}:{line}")
         if not running:
             raise ToolFailed("No language server runs yet. Name a `file` of the project.")
         rows = list(dict.fromkeys(rows))
@@ -227,7 +226,7 @@ class LspActions:
         paths = await self._matching_files(params)
         texts, items = [], list[Json]()
         for path in paths[:MAX_FILES]:
-            names, found, problems = await self.diagnose(path)
+            names, found, problems = await diagnose(self._session, path, seconds=MAX_SECONDS)
             if not names:
                 texts.append(f"{self._name(path)}: {' '.join(problems)}")
                 continue
@@ -245,38 +244,6 @@ class LspActions:
         if not found:
             raise ToolFailed(f"No file matches {params.file}.")
         return [path for path in found if path.is_file()]
-
-    async def diagnose(
-        self, path: Path, *, seconds: float = MAX_SECONDS
-    ) -> tuple[list[str], list[Diagnostic], list[str]]:
-        """Names of the servers that answered, their diagnostics, and what went wrong.
-
-        A server that is silent for so many ``seconds`` is one of the things that went wrong.
-        """
-        names, found, problems = list[str](), list[Diagnostic](), list[str]()
-        launches = await self._session.chosen(path)
-        if not launches:
-            rows = (await self._session.servers()).matching(path)
-            hint = f" Install one, e.g.: {rows[0].install}" if rows else ""
-            problems.append(f"No language server is available.{hint}")
-        for launch in launches:
-            try:
-                server = await self._session.server(launch)
-                if not await self._session.open(server, path):
-                    problems.append("It does not exist, or is not a text.")
-                    break
-                work = fresh_diagnostics(server, path)
-                found += await within(self._session.clock, seconds, work)
-                names.append(launch.row.name)
-            except TimeoutError:
-                problems.append(f"{launch.row.name} has not answered within {seconds:g} s.")
-            except Superseded:
-                problems.append(f"{launch.row.name}: the file changed meanwhile.")
-            except PiError as error:
-                problems.append(error.message)
-        if self._session.pi.settings.get("lsp.diagnosticsDeduplicate"):
-            found = without_repeats(found)
-        return names, found, problems
 
     # Changes --------------------------------------------------------------------------------------
 
@@ -463,28 +430,3 @@ def locate(text: str, line: int | None, symbol: str) -> Json:
 
 def _word(name: str) -> str:
     return rf"(?<!\w){re.escape(name)}(?!\w)"
-
-
-def _kind(symbol: Json) -> str:
-    number = symbol.get("kind", 0)
-    known = isinstance(number, int) and number < len(SYMBOL_KINDS)
-    return SYMBOL_KINDS[number] if known else "symbol"
-
-
-def _symbol_rows(symbols: Any, depth: int) -> list[str]:
-    rows: list[str] = []
-    for each in symbols:
-        range = each.get("selectionRange") or each.get("location", {}).get("range", {})
-        line = range.get("start", {}).get("line", 0) + 1
-        rows.append(f"{'  ' * depth}{_kind(each)} {each['name']} :{line}")
-        rows += _symbol_rows(each.get("children") or (), depth + 1)
-    return rows
-
-
-def status_row(server: Json) -> str:
-    """One line about a server."""
-    memory = f", {server['memory'] // 2**20} MB" if server["memory"] else ""
-    more = server["problem"] if server["state"] == "failed" else server["progress"]
-    tail = f": {more}" if more else ""
-    documents = f"{server['documents']} documents"
-    return f"{server['server']} [{server['state']}] {server['root']} ({documents}{memory}){tail}"

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pi.batteries.lsp.actions import DESCRIPTION, LspActions, LspParams, status_row
+from pi.batteries.lsp.actions import DESCRIPTION, LspActions, LspParams
 from pi.batteries.lsp.config import ServerRow
-from pi.batteries.lsp.diagnostics import report
+from pi.batteries.lsp.diagnostics import diagnose, report
 from pi.batteries.lsp.pool import PoolUser, ServerPool
 from pi.batteries.lsp.server import LanguageServer
-from pi.batteries.lsp.session import LspSession
+from pi.batteries.lsp.session import LspSession, status_row
 from pi.batteries.lsp.writing import LATE_NOTE, LateNotes, WriteThrough
 from pi.extension import (
     CheckResult,
@@ -175,9 +175,9 @@ class LspBattery:
         if self._is_off:
             ctx.write("Language servers are off: pi was started with --no-lsp.\n")
             return
-        session, actions = await self._opened()
+        session, _ = await self._opened()
         if action == "check":
-            await self._check(names, session, actions, ctx)
+            await self._check(names, session, ctx)
         elif action == "reload":
             ended = await session.pool.reload(names[0] if names else "")
             session.forget_choices()
@@ -207,9 +207,7 @@ class LspBattery:
             session.forget_choices()
             ctx.ui.notify(f"Ended: {', '.join(ended) or 'none'}.", "info")
 
-    async def _check(
-        self, names: list[str], session: LspSession, actions: LspActions, ctx: CommandContext
-    ) -> None:
+    async def _check(self, names: list[str], session: LspSession, ctx: CommandContext) -> None:
         """Print the diagnostics of files, or which servers there are. Errors make exit code 1."""
         if not names:
             known = await _installed(session)
@@ -219,7 +217,7 @@ class LspBattery:
         has_errors = False
         for name in names:
             path = Path(ctx.files.real(name))
-            answered, found, problems = await actions.diagnose(path, seconds=CHECK_SECONDS)
+            answered, found, problems = await diagnose(session, path, seconds=CHECK_SECONDS)
             has_errors = has_errors or bool(problems)
             has_errors = has_errors or any(each.severity == "error" for each in found)
             if answered:

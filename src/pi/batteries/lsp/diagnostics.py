@@ -8,9 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from pi.batteries.lsp.connection import RequestFailed
+from pi.batteries.lsp.connection import RequestFailed, within
 from pi.batteries.lsp.protocol import Diagnostic, PositionedText, diagnostics_from
 from pi.batteries.lsp.server import Document, LanguageServer
+from pi.batteries.lsp.session import LspSession
 from pi.extension import Json, PiError
 
 RETRIED = (-32802, -32801, -32800)
@@ -214,3 +215,36 @@ def details_of(found: Iterable[Diagnostic]) -> list[Json]:
         for each in found
         if each.is_problem
     ]
+
+
+async def diagnose(
+    session: LspSession, path: Path, *, seconds: float
+) -> tuple[list[str], list[Diagnostic], list[str]]:
+    """Names of the servers that answered, their diagnostics, and what went wrong.
+
+    A server that is silent for so many ``seconds`` is one of the things that went wrong.
+    """
+    names, found, problems = list[str](), list[Diagnostic](), list[str]()
+    launches = await session.chosen(path)
+    if not launches:
+        rows = (await session.servers()).matching(path)
+        hint = f" Install one, e.g.: {rows[0].install}" if rows else ""
+        problems.append(f"No language server is available.{hint}")
+    for launch in launches:
+        try:
+            server = await session.server(launch)
+            if not await session.open(server, path):
+                problems.append("It does not exist, or is not a text.")
+                break
+            work = fresh_diagnostics(server, path)
+            found += await within(session.clock, seconds, work)
+            names.append(launch.row.name)
+        except TimeoutError:
+            problems.append(f"{launch.row.name} has not answered within {seconds:g} s.")
+        except Superseded:
+            problems.append(f"{launch.row.name}: the file changed meanwhile.")
+        except PiError as error:
+            problems.append(error.message)
+    if session.pi.settings.get("lsp.diagnosticsDeduplicate"):
+        found = without_repeats(found)
+    return names, found, problems

@@ -278,3 +278,21 @@ def locations_from(result: Any) -> list[tuple[str, Json]]:
         elif "uri" in item:
             found.append((item["uri"], item["range"]))
     return found
+
+
+def symbol_kind(symbol: Json) -> str:
+    """The kind of a symbol in words."""
+    number = symbol.get("kind", 0)
+    known = isinstance(number, int) and number < len(SYMBOL_KINDS)
+    return SYMBOL_KINDS[number] if known else "symbol"
+
+
+def symbol_rows(symbols: Any, depth: int = 0) -> list[str]:
+    """A line for each symbol of a file, those inside of others indented."""
+    rows: list[str] = []
+    for each in symbols:
+        range = each.get("selectionRange") or each.get("location", {}).get("range", {})
+        line = range.get("start", {}).get("line", 0) + 1
+        rows.append(f"{'  ' * depth}{symbol_kind(each)} {each['name']} :{line}")
+        rows += symbol_rows(each.get("children") or (), depth + 1)
+    return rows

@@ -261,3 +261,12 @@ def _relevant(row: ServerRow, names: Iterable[str]) -> Sequence[str]:
         or path.suffix in CONFIGURATION
         or path.name in row.root_markers
     ]
+
+
+def status_row(server: Json) -> str:
+    """One line about a server."""
+    memory = f", {server['memory'] // 2**20} MB" if server["memory"] else ""
+    more = server["problem"] if server["state"] == "failed" else server["progress"]
+    tail = f": {more}" if more else ""
+    documents = f"{server['documents']} documents"
+    return f"{server['server']} [{server['state']}] {server['root']} ({documents}{memory}){tail}"

@@ -1,18 +1,32 @@
-"""Connects the servers to a session: events, settings and ``/mcp``."""
+"""The servers in a session: events, settings, and the words of ``/mcp`` and ``pi mcp``."""
 
 from __future__ import annotations
 
+import asyncio
+import json
+import shlex
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
-from pi.batteries.mcp.commands import WORDS, McpCommands
+from pi.batteries.mcp import definitions
+from pi.batteries.mcp.definitions import Configured
+from pi.batteries.mcp.protocol import McpError
+from pi.batteries.mcp.resources import listing
+from pi.batteries.mcp.server import McpServer
 from pi.batteries.mcp.session import SessionMcp
 from pi.extension import (
+    CommandContext,
     ExtensionAPI,
     ExtensionContext,
     InputEvent,
+    Json,
     ModelSelectEvent,
+    PiError,
     SessionShutdownEvent,
     SessionStartEvent,
+    one_line,
 )
 
 SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
@@ -24,6 +38,32 @@ SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
     ("mcp.maxOutputTokens", int, 25_000, "tokens of a result that reach the model"),
     ("mcp.clientMetadataUrl", str, "", "address of an OAuth client metadata document"),
 )
+WORDS = (
+    "list",
+    "add",
+    "remove",
+    "enable",
+    "disable",
+    "test",
+    "reauth",
+    "unauth",
+    "reconnect",
+    "reload",
+    "resources",
+    "prompts",
+    "notifications",
+    "log",
+)
+USAGE = """\
+Usage: /mcp list
+/mcp add <name> <command> [arguments …]
+/mcp add <name> <https://address> [--transport http|sse] [--header Name=value …]
+Options before a command: --env NAME=value …
+/mcp remove|enable|disable|test|reauth|unauth|reconnect|resources|prompts|log <name>
+/mcp reload, /mcp notifications on|off"""
+
+
+OPTIONS = ("transport", "header", "env")
 
 
 def extension(pi: ExtensionAPI) -> SessionMcp:
@@ -58,3 +98,320 @@ def extension(pi: ExtensionAPI) -> SessionMcp:
         completions=lambda begin: [word for word in WORDS if word.startswith(begin)],
     )
     return session
+
+
+class McpCommands:
+    """Runs ``/mcp …``; in the shell the same words as ``pi mcp …``."""
+
+    def __init__(self, session: SessionMcp) -> None:
+        self._session = session
+        self._pi = session.pi
+
+    async def run(self, arguments: str, ctx: CommandContext) -> None:
+        """``/mcp …``."""
+        try:
+            words = shlex.split(arguments)
+        except ValueError as error:
+            self._fail(ctx, f"{error}. {USAGE}")
+            return
+        await self._opened()
+        word, rest = (words[0], words[1:]) if words else ("", [])
+        try:
+            await self._act(word, rest, ctx)
+        except PiError as error:
+            self._fail(ctx, error.explain())
+
+    async def _act(self, word: str, rest: list[str], ctx: CommandContext) -> None:
+        match word, rest:
+            case "", []:
+                await self._screen(ctx)
+            case "list", []:
+                self._write(ctx, self.listing())
+            case "add", [name, *words] if words:
+                await self._add(name, words, ctx)
+            case "reload", []:
+                await self._apply(ctx, "Read the configuration again.")
+            case (("resources" | "prompts"), names):
+                work = self._resources if word == "resources" else self._prompts
+                self._write(ctx, await work(names))
+            case "notifications", [("on" | "off") as state]:
+                self._pi.settings.set("mcp.notifications", state == "on")
+                self._write(ctx, f"Notifications about changed resources are {state}.")
+            case _, [name] if word in self._named:
+                await self._named[word](name, ctx)
+            case _:
+                self._fail(ctx, USAGE)
+
+    @property
+    def _named(self) -> dict[str, Callable[[str, CommandContext], Awaitable[None]]]:
+        """The words that act on one server."""
+        return {
+            "remove": self._remove,
+            "enable": partial(self._switch, enabled=True),
+            "disable": partial(self._switch, enabled=False),
+            "test": self._test,
+            "reconnect": self._reconnect,
+            "reauth": self._reauth,
+            "unauth": self._unauth,
+            "log": self._log,
+        }
+
+    async def _remove(self, name: str, ctx: CommandContext) -> None:
+        self._change(name, None)
+        await self._apply(ctx, f"Removed MCP server {name}.")
+
+    async def _switch(self, name: str, ctx: CommandContext, *, enabled: bool) -> None:
+        self.enable(name, enabled=enabled)
+        await self._apply(ctx, f"MCP server {name} is {'enabled' if enabled else 'disabled'}.")
+
+    async def _test(self, name: str, ctx: CommandContext) -> None:
+        self._write(ctx, await self.test(name))
+
+    async def _reconnect(self, name: str, ctx: CommandContext) -> None:
+        server = self._server(name)
+        await server.reconnect()
+        self._write(
+            ctx, f"MCP server {name} is connected: {len(server.offer.current.tools)} tools."
+        )
+
+    async def _reauth(self, name: str, ctx: CommandContext) -> None:
+        await self.reauth(name)
+        self._write(ctx, f"Logged in at MCP server {name}.")
+
+    async def _unauth(self, name: str, ctx: CommandContext) -> None:
+        gone = await self._session.logins.forget(self._server(name))
+        self._write(ctx, f"The login at {name} {'was removed' if gone else 'did not exist'}.")
+
+    async def _log(self, name: str, ctx: CommandContext) -> None:
+        self._write(ctx, "\n".join(self._server(name).lines) or f"The log of {name} is empty.")
+
+    # Acts of the screen and the words -------------------------------------------------------------
+
+    def listing(self) -> str:
+        """All servers with their state, one per line."""
+        rows = [self.row(each) for each in self._session.configured]
+        if not rows:
+            return "No MCP servers are configured. /mcp add <name> <command or address> adds one."
+        return "\n".join(rows)
+
+    def row(self, each: Configured) -> str:
+        """One server in one line."""
+        state = self.state(each)
+        server = self._server_of(each)
+        is_known = server is not None and server.offer.is_known
+        tools = f", {len(server.offer.current.tools)} tools" if server and is_known else ""
+        target = each.definition.url or " ".join(each.definition.command)
+        return one_line(f"{each.name}: {state}{tools} · {target} · {each.source}")
+
+    def state(self, each: Configured) -> str:
+        """The state of a definition in words."""
+        if each.shadowed_by:
+            return f"shadowed by {each.shadowed_by}"
+        if each.definition.problem:
+            return f"left out: {each.definition.problem}"
+        if not each.definition.enabled:
+            return "disabled"
+        if each.name in self._session.denied:
+            return "not allowed"
+        server = self._server_of(each)
+        if server is None:
+            return "loading"
+        words = {"idle": "starts at its first call", "login": "needs a login: /mcp reauth"}
+        state = words.get(server.state, server.state)
+        if server.state == "failed" and server.error is not None:
+            state = f"failed: {server.error.message}"
+        return state
+
+    def enable(self, name: str, *, enabled: bool) -> None:
+        """Switch a server on or off, in the user's file; servers of other files by name."""
+        file, raw = self._own_file()
+        servers = raw.get("mcpServers")
+        off = [each for each in raw.get("disabledServers") or [] if each != name]
+        if not enabled:
+            off.append(name)
+        if isinstance(servers, dict) and isinstance(servers.get(name), dict):
+            servers[name].pop("disabled", None)
+            servers[name].pop("enabled", None)
+        elif not any(each.name == name for each in self._session.configured):
+            raise self._unknown(name)
+        raw["disabledServers"] = off
+        self._save(file, raw)
+
+    async def test(self, name: str) -> str:
+        """Connect to a server and describe it."""
+        server = self._server(name)
+        await server.reconnect()
+        info, lists = server.info, await server.complete_lists()
+        assert info is not None
+        about = f"{info.name} {info.server_version}".strip() or "an unnamed server"
+        tools = ", ".join(tool.name for tool in lists.tools[:20])
+        more = len(lists.tools) - 20
+        return one_line(
+            f"MCP server {name} works: {about}, protocol {info.version},"
+            f" {len(lists.tools)} tools: {tools}" + (f" and {more} more" if more > 0 else "")
+        )
+
+    async def reauth(self, name: str) -> None:
+        """Log in at a server, and connect again."""
+        server = self._server(name)
+        await self._session.logins.forget(server)
+        await self._session.logins.login(server)
+        await server.reconnect()
+
+    async def reconnect(self, name: str) -> None:
+        """Start a server again."""
+        await self._server(name).reconnect()
+
+    # Words ----------------------------------------------------------------------------------------
+
+    async def _screen(self, ctx: CommandContext) -> None:
+        self._session.failures.seen()
+        if ctx.mode != "tui":
+            self._write(ctx, self.listing())
+            return
+        from pi.batteries.mcp.views import show_servers  # deferred: draws
+
+        await show_servers(self, self._session, ctx)
+
+    async def _add(self, name: str, words: list[str], ctx: CommandContext) -> None:
+        given = (f"--{name}" for name in OPTIONS if ctx.flags.get(name))
+        options = [part for each in given for part in (each, str(ctx.flags[each[2:]]))]
+        definition = parse_added([*options, *words])
+        made = definitions.from_settings({name: definition}).servers[0]
+        if made.problem:
+            raise McpError(f"MCP server {name} cannot be added: {made.problem}.")
+        self._change(name, definition)
+        await self._apply(ctx, f"Added MCP server {name} to {self._own_path()}.")
+
+    async def _apply(self, ctx: CommandContext, text: str) -> None:
+        before = {server.name: server for server in self._session.servers}
+        await self._session.load(start=self._session.opening is not None)
+        now = {server.name for server in self._session.servers}
+        for name, server in before.items():
+            if name not in now:
+                await server.disconnect()
+        self._write(ctx, text)
+
+    async def _resources(self, names: Sequence[str]) -> str:
+        texts = []
+        for server in self._chosen(names):
+            await server.complete_lists()
+            texts.append(listing(server))
+        return "\n".join(texts) or "No MCP servers are running."
+
+    async def _prompts(self, names: Sequence[str]) -> str:
+        from pi.batteries.mcp.prompts import command_name
+
+        lines = [
+            one_line(f"/{command_name(server.name, prompt.name)} {prompt.description}")
+            for server in self._chosen(names)
+            for prompt in (await server.complete_lists()).prompts
+        ]
+        return "\n".join(lines) or "No MCP server has prompts."
+
+    def _chosen(self, names: Sequence[str]) -> list[McpServer]:
+        return [self._server(name) for name in names] if names else self._session.servers
+
+    # Files and servers ----------------------------------------------------------------------------
+
+    def _server(self, name: str) -> McpServer:
+        server = self._session.server(name)
+        if server is None:
+            raise self._unknown(name)
+        return server
+
+    def _server_of(self, each: Configured) -> McpServer | None:
+        server = self._session.server(each.name)
+        return server if server is not None and server.configured == each else None
+
+    def _unknown(self, name: str) -> McpError:
+        found = [each for each in self._session.configured if each.name == name]
+        if found:
+            return McpError(f"MCP server {name} does not run: {self.state(found[0])}.")
+        known = ", ".join(dict.fromkeys(each.name for each in self._session.configured)) or "none"
+        return McpError(f"Unknown MCP server {name!r}.", hint=f"Configured: {known}.")
+
+    def _own_path(self) -> Path:
+        where = self._session.configuration.where
+        if where is None:
+            raise McpError("The configuration was not read yet.", hint="Retry.")
+        return where.agent_dir / "mcp.json"
+
+    def _own_file(self) -> tuple[Path, Json]:
+        path = self._own_path()
+        if not path.exists():
+            return path, {}
+        return path, definitions.parse_file(path.read_text("utf-8"), path)
+
+    def _change(self, name: str, definition: Json | None) -> None:
+        """Set or remove a server in the user's file."""
+        path, raw = self._own_file()
+        servers = raw.setdefault("mcpServers", {})
+        if definition is None and name not in servers:
+            raise McpError(
+                f"MCP server {name} is not in {path}.",
+                hint=f"/mcp disable {name} switches off a server of another file.",
+            )
+        if definition is None:
+            del servers[name]
+        else:
+            servers[name] = definition
+        self._save(path, raw)
+
+    def _save(self, path: Path, raw: Json) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f".{path.name}.new")
+        # Values may be secrets: only the user reads the file.
+        temporary.touch(mode=0o600)
+        temporary.write_text(json.dumps(raw, indent=2, ensure_ascii=False) + "\n", "utf-8")
+        temporary.replace(path)
+
+    async def _opened(self) -> None:
+        """Wait until the configuration is known: ``pi mcp`` comes before ``session_start`` ends."""
+        opening = self._session.opening
+        if opening is None:
+            await self._session.load(start=False)  # ``pi mcp`` without a session
+        elif not opening.done():
+            await asyncio.shield(opening)
+
+    def _fail(self, ctx: CommandContext, text: str) -> None:
+        if ctx.mode in ("print", "json"):
+            raise McpError(text)  # for standard error and the exit code
+        ctx.ui.notify(text, "error")
+
+    def _write(self, ctx: CommandContext, text: str) -> None:
+        ctx.write(f"{text}\n" if ctx.mode == "print" else text)
+
+
+def parse_added(words: Sequence[str]) -> Json:
+    """The definition of ``/mcp add``: a command with arguments, or an address with options."""
+    definition: Json = {}
+    rest = [*words]
+    targets: list[str] = []
+    while rest:
+        word = rest.pop(0)
+        if word == "--" or (targets and not targets[0].startswith(("http://", "https://"))):
+            targets += [*([] if word == "--" else [word]), *rest]
+            break
+        if word.removeprefix("--") in OPTIONS and word.startswith("--") and rest:
+            _option(definition, word, rest.pop(0))
+        else:
+            targets.append(word)
+    if not targets:
+        raise McpError("A command or an address is missing.", hint=USAGE)
+    if targets[0].startswith(("http://", "https://")):
+        definition["url"] = targets[0]
+    else:
+        definition |= {"command": targets[0], "args": targets[1:]}
+    return definition
+
+
+def _option(definition: Json, option: str, value: str) -> None:
+    name, _, text = value.partition("=")
+    if option == "--transport":
+        definition["type"] = value
+        return
+    if not text and ":" in value:
+        name, _, text = value.partition(":")
+    table: dict[str, Any] = definition.setdefault("headers" if option == "--header" else "env", {})
+    table[name.strip()] = text.strip()

@@ -15,7 +15,7 @@ from pi.batteries.python_kernel.calls import (
 )
 from pi.batteries.python_kernel.cells import Transcript
 from pi.batteries.python_kernel.config import SETTINGS, KernelConfig, read_config
-from pi.batteries.python_kernel.interpreters import NoInterpreter
+from pi.batteries.python_kernel.process import NoInterpreter
 from pi.extension import (
     BeforeAgentStartEvent,
     CheckResult,

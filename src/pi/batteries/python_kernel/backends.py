@@ -9,12 +9,6 @@ from pathlib import Path
 from typing import Protocol
 
 from pi.batteries.python_kernel.config import KernelConfig
-from pi.batteries.python_kernel.interpreters import (
-    Interpreter,
-    find_javascript,
-    find_python,
-    kernel_environment,
-)
 from pi.batteries.python_kernel.kernel import (
     Connect,
     Kernel,
@@ -26,7 +20,11 @@ from pi.batteries.python_kernel.process import (
     FOLDER,
     JAVASCRIPT_RUNNER,
     PYTHON_RUNNER,
+    Interpreter,
     ProcessConnection,
+    find_javascript,
+    find_python,
+    kernel_environment,
 )
 from pi.extension import (
     Child,

@@ -15,8 +15,15 @@ from typing import Any
 
 from pi.batteries.rich_files import archives, databases
 from pi.batteries.rich_files.conflicts import ConflictHandler
-from pi.batteries.rich_files.documents import DOCUMENTS, DocumentReader, converted
-from pi.batteries.rich_files.session_files import read_file, relative, starts_with, write_file
+from pi.batteries.rich_files.files import (
+    DOCUMENTS,
+    DocumentReader,
+    converted,
+    read_file,
+    relative,
+    starts_with,
+    write_file,
+)
 from pi.extension import (
     ExtensionAPI,
     FileChange,

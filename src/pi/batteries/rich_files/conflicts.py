@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pi.batteries.rich_files.session_files import read_file, relative, write_file
+from pi.batteries.rich_files.files import read_file, relative, write_file
 from pi.extension import (
     ExtensionAPI,
     PiError,

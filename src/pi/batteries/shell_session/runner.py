@@ -180,7 +180,7 @@ class SessionRunner:
 
     async def run_in_terminal(self, call: BashCall, ctx: ToolContext) -> ToolResult:
         """Run a command in a terminal, from the folder of the shell."""
-        from pi.batteries.shell_session.terminals import TerminalRun  # deferred: few calls
+        from pi.batteries.shell_session.views import TerminalRun  # deferred: draws, for few calls
 
         setup = self._setup()
         line = _joined(setup.options.prefix, call.command)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 from pi.batteries.status_engine.config import StatusEngineConfig, declare, read_config
 from pi.batteries.status_engine.engine import StatusEngine, StatusOutput
-from pi.batteries.status_engine.git import GitPoller
 from pi.batteries.status_engine.items import (
     ContextWindow,
     GitState,
@@ -18,6 +17,7 @@ from pi.batteries.status_engine.items import (
 from pi.batteries.status_engine.sources import (
     THROTTLE,
     Ask,
+    GitPoller,
     ThrottledSource,
     command_source,
     file_source,

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pi.batteries.stream_rules.decisions import Decisions, RuleMatch
-from pi.batteries.stream_rules.matcher import MatchRequest, SlowMatcher
-from pi.batteries.stream_rules.matching import GrowingText, RuleMatcher
+from pi.batteries.stream_rules.matcher import GrowingText, MatchRequest, RuleMatcher, SlowMatcher
 from pi.batteries.stream_rules.rules import Source, StreamRule
 from pi.extension import (
     UNSET,

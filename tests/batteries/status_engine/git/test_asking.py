@@ -6,7 +6,12 @@ from pathlib import Path
 import pytest
 
 from pi.base.processes import run
-from pi.batteries.status_engine.git import GitTimeout, ask_counts, is_safe_repository, read_branch
+from pi.batteries.status_engine.sources import (
+    GitTimeout,
+    ask_counts,
+    is_safe_repository,
+    read_branch,
+)
 from pi.coding.files.local import LocalFiles
 from pi.extension import ExecResult, PiError
 from tests.batteries.status_engine.git.repository import QUIET, git, make_repository

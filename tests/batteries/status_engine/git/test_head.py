@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.batteries.status_engine.git import Head, find_head
-from pi.batteries.status_engine.sources import Files
+from pi.batteries.status_engine.sources import Files, Head, find_head
 from pi.coding.files.local import LocalFiles
 from tests.batteries.status_engine.git.repository import git, make_repository
 

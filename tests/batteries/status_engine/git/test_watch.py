@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pi.batteries.status_engine.git import BUSY, IDLE, TIMEOUT_PAUSE, GitPoller
 from pi.batteries.status_engine.items import GitState
+from pi.batteries.status_engine.sources import BUSY, IDLE, TIMEOUT_PAUSE, GitPoller
 from pi.coding.files.local import LocalFiles
 from pi.extension import ExecResult
 

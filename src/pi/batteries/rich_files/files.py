@@ -1,4 +1,4 @@
-"""PDFs and notebooks as text, through the document conversion of pi."""
+"""Files of the session with failures as messages for the model, and documents as text."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from pi.batteries.rich_files import archives
-from pi.batteries.rich_files.session_files import read_file
 from pi.extension import (
     ConversionFailed,
     ConversionOptions,
     ExtensionAPI,
     Image,
+    PiError,
     Text,
     ToolContext,
     ToolFailed,
@@ -26,6 +26,39 @@ from pi.extension import (
 DOCUMENTS = {".pdf": "pdf", ".ipynb": "notebook"}
 _ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
 """Of the converter: a document must not reach credentials."""
+
+
+def starts_with(file: Path, *heads: bytes) -> bool:
+    """Whether a file begins with one of ``heads``; not if it cannot be read."""
+    try:
+        with file.open("rb") as source:
+            return source.read(16).startswith(heads)
+    except OSError:
+        return False
+
+
+def relative(pi: ExtensionAPI, path: str) -> str:
+    """A path as messages show it: relative to the working folder if it is below it."""
+    file, cwd = pi.context.files.resolve(path), Path(pi.context.cwd)
+    return str(file.relative_to(cwd)) if file.is_relative_to(cwd) else str(file)
+
+
+async def read_file(pi: ExtensionAPI, path: str, most: int) -> bytes:
+    """The content of a file of at most ``most`` bytes. Raises ``ToolFailed``."""
+    try:
+        return await pi.context.files.read_file(path, most=most)
+    except PiError as error:
+        raise ToolFailed(error.message) from error
+
+
+async def write_file(pi: ExtensionAPI, path: str, data: bytes) -> None:
+    """Replace a file, through the file layers. Raises ``ToolFailed``."""
+    try:
+        await pi.context.files.write_file(path, data)
+    except ToolFailed:
+        raise
+    except PiError as error:
+        raise ToolFailed(error.message) from error
 
 
 class DocumentReader:

@@ -1,4 +1,7 @@
-"""Parses unified diffs, leniently: models miscount lines and drop trailing spaces. Pure."""
+"""Parses patches: unified diffs and the format of Codex. Pure.
+
+Unified diffs are read leniently: models miscount lines and drop trailing spaces.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from pi.batteries.edit_variants.hunks import FilePatch, Hunk, Sign
-from pi.extension import ToolFailed
+from pi.extension import Json, ToolFailed
 
 _HUNK = re.compile(r"@@+(?: -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@+)?")
 _GIT_HEADER = re.compile(r"--- (?:a/.+|/dev/null)\n\+\+\+ (?:b/.+|/dev/null)")
@@ -16,6 +19,23 @@ _GIT = (
     *("similarity index ", "rename from ", "rename to "),
 )
 """Lines between the files of a patch of git."""
+BEGIN, END = "*** Begin Patch", "*** End Patch"
+ADD, DELETE, UPDATE = "*** Add File: ", "*** Delete File: ", "*** Update File: "
+MOVE, END_OF_FILE = "*** Move to: ", "*** End of File"
+
+
+def paths_of(arguments: Json) -> list[str]:
+    """The files that the arguments name, also while they are streaming."""
+    match arguments:
+        case {"path": str(path)} if path:
+            return [path]
+        case {"patch": str(text)}:
+            found = re.findall(r"(?m)^\+\+\+ (?:b/)?([^\t\n]+)", text)
+        case {"input": str(text)}:
+            found = re.findall(r"(?m)^\*\*\* (?:Add|Update|Delete) File: ([^\n]+)", text)
+        case _:
+            found = []
+    return [*dict.fromkeys(name.strip() for name in found)]
 
 
 def parse_unified(patch: str, path: str = "") -> list[FilePatch]:
@@ -23,7 +43,7 @@ def parse_unified(patch: str, path: str = "") -> list[FilePatch]:
 
     Raises ``ToolFailed`` if there is no hunk.
     """
-    lines = _body(patch)
+    lines = _unified_lines(patch)
     found: list[FilePatch] = []
     at = 0
     old, new = path, path
@@ -42,8 +62,8 @@ def parse_unified(patch: str, path: str = "") -> list[FilePatch]:
             old, new = _paths(lines[at], lines[at + 1])
             at += 1
         elif line.startswith("@@"):
-            hunk, at = _hunk(lines, at)
-            _add(found, old or new, new or old, renamed, hunk)
+            hunk, at = _unified_hunk(lines, at)
+            _add_hunk(found, old or new, new or old, renamed, hunk)
             continue
         elif line.strip() and not line.startswith(_GIT):
             raise ToolFailed(
@@ -55,7 +75,7 @@ def parse_unified(patch: str, path: str = "") -> list[FilePatch]:
     return found
 
 
-def _body(patch: str) -> list[str]:
+def _unified_lines(patch: str) -> list[str]:
     lines = patch.replace("\r\n", "\n").strip("\n").split("\n")
     if lines and lines[0].startswith("```"):  # a code fence around the patch
         lines = lines[1:]
@@ -88,7 +108,7 @@ def _paths(minus: str, plus: str) -> tuple[str, str]:
     return old, new
 
 
-def _hunk(lines: Sequence[str], at: int) -> tuple[Hunk, int]:
+def _unified_hunk(lines: Sequence[str], at: int) -> tuple[Hunk, int]:
     """The hunk that begins at a line, and the line after it."""
     header = _HUNK.match(lines[at])
     numbers = header.groups() if header else (None,) * 4
@@ -141,7 +161,7 @@ def _ends_hunk(lines: Sequence[str], at: int, *, expects_more: bool) -> bool:
     return not expects_more or bool(_GIT_HEADER.fullmatch(f"{lines[at]}\n{lines[at + 1]}"))
 
 
-def _add(found: list[FilePatch], old: str, new: str, renamed: str, hunk: Hunk) -> None:
+def _add_hunk(found: list[FilePatch], old: str, new: str, renamed: str, hunk: Hunk) -> None:
     if not old:
         raise ToolFailed("The patch names no file. Begin it with --- a/path and +++ b/path.")
     if old == _NULL:
@@ -160,3 +180,109 @@ def _add(found: list[FilePatch], old: str, new: str, renamed: str, hunk: Hunk) -
         found.append(FilePatch(kind="update", path=old, move_to=last.move_to, hunks=hunks))
         return
     found.append(FilePatch(kind="update", path=old, move_to=renamed or move_to, hunks=(hunk,)))
+
+
+def parse_codex(patch: str) -> list[FilePatch]:
+    """The changes of a patch, by file. Raises ``ToolFailed`` if it is invalid."""
+    lines = _codex_lines(patch)
+    found: list[FilePatch] = []
+    at = 0
+    while at < len(lines):
+        line = lines[at].rstrip()
+        if line.startswith(ADD):
+            made, at = _added(lines, at)
+        elif line.startswith(DELETE):
+            made, at = FilePatch(kind="delete", path=line.removeprefix(DELETE)), at + 1
+        elif line.startswith(UPDATE):
+            made, at = _updated(lines, at)
+        elif not line:
+            at += 1
+            continue
+        else:
+            raise ToolFailed(
+                f"Invalid line {at + 2} of the patch: {line[:80]!r}. Expected {ADD}…, {DELETE}…"
+                f" or {UPDATE}…"
+            )
+        found.append(made)
+    if not found:
+        raise ToolFailed(f"The patch changes no file. Use {ADD}…, {DELETE}… or {UPDATE}…")
+    return found
+
+
+def _codex_lines(patch: str) -> list[str]:
+    """The lines between the marks. Shell quoting around the patch is left out."""
+    lines = patch.replace("\r\n", "\n").strip().split("\n")
+    marks = [line.strip() for line in lines]
+    if BEGIN not in marks:
+        raise ToolFailed(f"The first line of the patch must be '{BEGIN}'.")
+    first = marks.index(BEGIN)
+    if END not in marks[first:]:
+        raise ToolFailed(f"The last line of the patch must be '{END}'.")
+    last = len(marks) - 1 - marks[::-1].index(END)
+    return lines[first + 1 : last]
+
+
+def _is_section(line: str) -> bool:
+    return line.startswith((ADD, DELETE, UPDATE))
+
+
+def _added(lines: Sequence[str], at: int) -> tuple[FilePatch, int]:
+    path = lines[at].rstrip().removeprefix(ADD)
+    at += 1
+    content = []
+    while at < len(lines) and not _is_section(lines[at]):
+        if not lines[at].startswith("+"):
+            raise ToolFailed(f"Lines of the new file {path} must begin with +: {lines[at][:80]!r}")
+        content.append(f"{lines[at][1:]}\n")
+        at += 1
+    return FilePatch(kind="add", path=path, content="".join(content)), at
+
+
+def _updated(lines: Sequence[str], at: int) -> tuple[FilePatch, int]:
+    path = lines[at].rstrip().removeprefix(UPDATE)
+    at += 1
+    move_to = ""
+    if at < len(lines) and lines[at].startswith(MOVE):
+        move_to = lines[at].rstrip().removeprefix(MOVE)
+        at += 1
+    hunks: list[Hunk] = []
+    while at < len(lines) and not _is_section(lines[at]):
+        hunk, at = _codex_hunk(lines, at, path)
+        if hunk is not None:
+            hunks.append(hunk)
+    if not hunks and not move_to:
+        raise ToolFailed(f"The update of {path} has no changes.")
+    return FilePatch(kind="update", path=path, move_to=move_to, hunks=tuple(hunks)), at
+
+
+def _codex_hunk(lines: Sequence[str], at: int, path: str) -> tuple[Hunk | None, int]:
+    """The hunk that begins at a line, and the line after it; the first needs no ``@@``."""
+    headings: list[str] = []
+    while at < len(lines) and lines[at].startswith("@@"):
+        heading = lines[at].removeprefix("@@").strip()
+        if heading and not heading.startswith("-"):  # numbers of a unified diff mean nothing here
+            headings.append(heading)
+        at += 1
+    body: list[tuple[Sign, str]] = []
+    at_end = False
+    while at < len(lines) and not lines[at].startswith("@@") and not _is_section(lines[at]):
+        line = lines[at]
+        at += 1
+        if line.rstrip() == END_OF_FILE:
+            at_end = True
+            break
+        match line[:1]:
+            case " " | "-" | "+" as sign:
+                body.append((sign, line[1:]))
+            case "":
+                body.append((" ", ""))  # models drop the space of an empty line
+            case _:
+                raise ToolFailed(
+                    f"Invalid line in the update of {path}: {line[:80]!r}. Lines begin with a"
+                    " space, - or +."
+                )
+    if not any(sign != " " for sign, _ in body):
+        if any(text.strip() for _, text in body):
+            raise ToolFailed(f"A part of the update of {path} has no line with - or +.")
+        return None, at
+    return Hunk(lines=tuple(body), headings=tuple(headings), at_end=at_end), at
