@@ -15,8 +15,7 @@ from pi.batteries.edit_variants.hashlines import HashEdit, line_hash, locate_has
 from pi.batteries.edit_variants.hunks import FilePatch, locate_hunks
 from pi.batteries.edit_variants.unified import parse_unified
 from pi.coding.files.text import TextForm
-from pi.coding.tools.edit import Edit, locate_edits
-from pi.coding.tools.editing import Locate, Replacement, edit_bytes
+from pi.coding.tools.edit import Edit, Locate, Replacement, edit_bytes, locate_edits
 
 LINES = [f"    value_{number} = compute(value_{number - 1}, {number})" for number in range(10_000)]
 DATA = "".join(f"{line}\n" for line in LINES).encode()

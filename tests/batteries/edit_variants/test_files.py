@@ -13,7 +13,7 @@ from pi.batteries.edit_variants.codex import parse_codex
 from pi.batteries.edit_variants.hashlines import HashEdit, line_hash, locate_hashes
 from pi.batteries.edit_variants.hunks import locate_hunks
 from pi.batteries.edit_variants.unified import parse_unified
-from pi.coding.tools.editing import Locate, edit_bytes
+from pi.coding.tools.edit import Locate, edit_bytes
 from pi.extension import ToolFailed
 from pi.testing import Reply
 from tests.coding.extension_host.extension_session import extension_session
