@@ -20,13 +20,13 @@ from pi.coding.blobs.artifacts import AgentOutputs
 from pi.coding.blobs.store import BlobStore, OwnedBlobs
 from pi.coding.extension_host.api.auth import ExtensionAuth
 from pi.coding.extension_host.api.consent import ExtensionConsent
-from pi.coding.extension_host.api.images import ExtensionImages
 from pi.coding.extension_host.api.loaded_extension import ScopedEvents
 from pi.coding.extension_host.api.processes import ExtensionJobs
 from pi.coding.extension_host.api.readers import ExtensionModelRegistry, SessionReader
 from pi.coding.extension_host.api.resources import ExtensionResources
 from pi.coding.extension_host.api.services import (
     ExtensionHttp,
+    ExtensionImages,
     ExtensionModels,
     ExtensionSettings,
 )

@@ -322,7 +322,7 @@ if TYPE_CHECKING:
     )
     from pi.coding.shell.command_line.resolve import parse_command
     from pi.coding.tools.diff import Diff
-    from pi.coding.tools.editing import EditedFile, Replacement, compute_edit, write_edit
+    from pi.coding.tools.edit import EditedFile, Replacement, compute_edit, write_edit
 else:
     # Few extensions use these: imported lazily, so that the others do not pay for them.
     __getattr__ = lazy_names(
@@ -415,7 +415,7 @@ else:
             ),
             "pi.coding.shell.command_line.resolve": ("parse_command",),
             "pi.coding.tools.diff": ("Diff",),
-            "pi.coding.tools.editing": (
+            "pi.coding.tools.edit": (
                 "EditedFile",
                 "Replacement",
                 "compute_edit",

@@ -8,7 +8,7 @@ from pi.agent.compaction.budget import CompactionSettings
 from pi.agent.compaction.errors import CompactionFailed
 from pi.agent.compaction.summarise import SummaryRequest
 from pi.agent.conversation import AgentMessage, plain_messages
-from pi.agent.harness.compact import compact_entries
+from pi.agent.harness.harness import compact_entries
 from pi.agent.harness.store import MemoryStore, StoredEntry, StoredModelChange, visible_messages
 from pi.ai.messages import AssistantMessage, Message, Text, Usage, UserMessage
 from pi.ai.providers.faux import FAUX_MODEL

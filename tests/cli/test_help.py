@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.cli.help import command_help, main_help, typed
+from pi.cli.dispatch import command_help, main_help, typed
 from pi.cli.options import COMMANDS, FLAGS, find_command, switch, value
 
 

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import pytest
 
-from pi.cli.help import main_help
+from pi.cli.dispatch import main_help
 
 
 class Screen(Protocol):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pi.base.pictures import PixelSize
-from pi.tui.gallery_samples import PALETTES, Paints, Scheme, sample_picture, select
+from pi.tui.gallery import PALETTES, Paints, Scheme, sample_picture, sample_select
 from pi.tui.style import ColourDepth
 
 
@@ -17,7 +17,7 @@ def test_without_colours_nothing_but_attributes_is_left(scheme: Scheme) -> None:
         "x",
         "\x1b[1mx\x1b[22m",
     )
-    assert select(paints).render(30)[0] == "→ alpha    the letter alpha"
+    assert sample_select(paints).render(30)[0] == "→ alpha    the letter alpha"
 
 
 def test_the_picture_is_the_same_every_time() -> None:

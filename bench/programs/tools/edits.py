@@ -14,8 +14,7 @@ from pi.batteries.edit_variants.hunks import FilePatch, locate_hunks
 from pi.batteries.edit_variants.lines import HashEdit, line_hash, locate_hashes
 from pi.batteries.edit_variants.patches import parse_codex, parse_unified
 from pi.coding.files.text import TextForm
-from pi.coding.tools.edit import Edit, locate_edits
-from pi.coding.tools.editing import Locate, Replacement, edit_bytes
+from pi.coding.tools.edit import Edit, Locate, Replacement, edit_bytes, locate_edits
 
 LINES = [f"    value_{number} = compute(value_{number - 1}, {number})" for number in range(10_000)]
 DATA = "".join(f"{line}\n" for line in LINES).encode()

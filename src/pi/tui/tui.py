@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 from pi.base.records import Record
 from pi.tui.component import Component, wants_key_release
-from pi.tui.display import Display, Leave, NewPage, RegularDisplay
+from pi.tui.display import Display, Leave, NewPage, PlainDisplay, RegularDisplay
 from pi.tui.input.decoder import (
     Decoder,
     InputEvent,
@@ -331,7 +331,5 @@ def _display(mode: Mode, size: Size, capabilities: Capabilities, *, strict: bool
 
         return FullscreenDisplay(size, strict=strict)
     if mode == "plain":
-        from pi.tui.plain_display import PlainDisplay
-
         return PlainDisplay(size)
     return RegularDisplay(size, in_pane=capabilities.multiplexer, strict=strict)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.ai.http.content_coding import inflater_for
+from pi.ai.http.response_parser import inflater_for
 from tests.ai.http.splits import splits
 
 

@@ -12,7 +12,7 @@ from pi.batteries.edit_variants.adapter import extension
 from pi.batteries.edit_variants.hunks import locate_hunks
 from pi.batteries.edit_variants.lines import HashEdit, line_hash, locate_hashes
 from pi.batteries.edit_variants.patches import parse_codex, parse_unified
-from pi.coding.tools.editing import Locate, edit_bytes
+from pi.coding.tools.edit import Locate, edit_bytes
 from pi.extension import ToolFailed
 from pi.testing import Reply
 from tests.coding.extension_host.extension_session import extension_session

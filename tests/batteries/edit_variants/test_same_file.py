@@ -12,8 +12,7 @@ from pi.batteries.edit_variants.hunks import locate_hunks
 from pi.batteries.edit_variants.lines import HashEdit, TextLines, line_hash, locate_hashes
 from pi.batteries.edit_variants.patches import parse_codex, parse_unified
 from pi.coding.files.text import decode
-from pi.coding.tools.edit import Edit, locate_edits
-from pi.coding.tools.editing import Locate, edit_bytes
+from pi.coding.tools.edit import Edit, Locate, edit_bytes, locate_edits
 
 WORDS = (
     "alpha",

@@ -12,9 +12,8 @@ from pi.agent.tools.tool import AgentTool, FilePreview, ToolContext, ToolResult
 from pi.coding.tools.bash import bash_tool
 from pi.coding.tools.declarations import SCHEMAS, declared_tool
 from pi.coding.tools.edit import edit_tool
-from pi.coding.tools.read import read_tool
+from pi.coding.tools.file_tools import read_tool, write_tool
 from pi.coding.tools.registry import DEFAULT_TOOLS, built_in_tools
-from pi.coding.tools.write import write_tool
 from tests.coding.tools.places import make_place
 
 

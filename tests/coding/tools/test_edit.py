@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from pi.agent.tools.tool import AgentTool, FilePreview, ToolFailed, ToolResult
-from pi.coding.tools.edit import prepare_edit
-from pi.coding.tools.editing import MAX_FILE_BYTES
+from pi.coding.tools.edit import MAX_FILE_BYTES, prepare_edit
 from pi.testing import call, says
 from tests.agent.agents import AgentFixture
 from tests.bounded import LoopWatchdog

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pi.agent.tools.tool import AgentTool, ToolFailed, ToolResult
-from pi.coding.tools.find import name_matcher
+from pi.coding.tools.search_tools import name_matcher
 from tests.coding.tools.places import make, text_of, use
 
 

@@ -11,8 +11,8 @@ from PIL import Image as Pillow
 from pi.agent.tools.tool import AgentTool, ToolFailed
 from pi.ai.messages import Image, Text
 from pi.coding.files.local import LocalFiles
+from pi.coding.tools.file_tools import read_tool
 from pi.coding.tools.images import ImageLimits
-from pi.coding.tools.read import read_tool
 from tests.coding.tools.places import make, text_of, use
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.port.ui import Option, ThemeChange
-from pi.modes.rpc.extension_ui import RpcUI
+from pi.modes.rpc.server import RpcUI
 
 
 class Wire:

@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
+import msgspec
+
 from pi.agent.abort import Abort, Aborted
 from pi.agent.agent import Agent, StreamFn
-from pi.agent.compaction.budget import CompactionSettings
+from pi.agent.compaction.budget import CompactionItem, CompactionSettings, context_tokens
 from pi.agent.compaction.errors import CompactionFailed
 from pi.agent.conversation import AgentMessage, Convert, Transform, plain_messages
 from pi.agent.errors import AgentBusy
@@ -19,13 +21,25 @@ from pi.agent.harness.store import (
     ConversationStore,
     StoredCompaction,
     StoredConversation,
+    StoredEntry,
+    StoredModelChange,
+    StoredThinkingLevel,
     changed_choices,
+    first_visible,
+    visible_messages,
 )
 from pi.agent.policy import Boundary, Next, Policy
 from pi.agent.queues import QueueMode
 from pi.agent.skills import Skill, expand_skill, skills_section
 from pi.agent.tools.tool import AgentTool
-from pi.ai.messages import AssistantMessage, Context, Image
+from pi.ai.messages import (
+    AssistantMessage,
+    Context,
+    Image,
+    SystemMessage,
+    ToolResultMessage,
+    UserMessage,
+)
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.request import StreamOptions
 from pi.ai.stream import EventStream
@@ -33,7 +47,7 @@ from pi.base.clock import Clock, SystemClock
 from pi.base.records import replace
 
 if TYPE_CHECKING:
-    from pi.agent.compaction.summarise import SummaryRequest
+    from pi.agent.compaction.summarise import Ask, SummaryRequest
 
 log = logging.getLogger(__name__)
 
@@ -207,9 +221,6 @@ class AgentHarness:
 
     async def compact(self, instructions: str = "") -> StoredCompaction:
         """Compact the conversation; raises ``CompactionFailed`` on failure."""
-        # Deferred: most programs that embed an agent never compact.
-        from pi.agent.harness.compact import compact_entries
-
         self._refuse_if_busy()
         self._compacting = Abort(self._clock)
         work = partial(
@@ -278,3 +289,60 @@ class AgentHarness:
             raise AgentBusy(
                 "The conversation is being compacted.", hint="Wait for its end, or abort it."
             )
+
+
+async def compact_entries(
+    entries: Sequence[StoredEntry],
+    ask: Ask,
+    settings: CompactionSettings,
+    *,
+    model: Model,
+    convert: Convert,
+    instructions: str = "",
+) -> StoredCompaction:
+    """Return the compaction entry to store, or raise ``CompactionFailed``."""
+    # Deferred: most programs that embed an agent never compact.
+    from pi.agent.compaction.compact import compact
+    from pi.agent.compaction.prepare import PreviousSummary, prepare
+    from pi.agent.compaction.summarise import SummaryInstructions
+
+    start, earlier = first_visible(entries)
+    items = [_item(entry, convert) for entry in entries]
+    preparation = prepare(
+        items[start:],
+        settings,
+        window=model.context_window,
+        tokens_before=_tokens(entries, convert),
+        previous=PreviousSummary(summary=earlier.summary, details=earlier.details)
+        if earlier
+        else None,
+        before=items[:start],
+        guidance=SummaryInstructions(custom_instructions=instructions),
+    )
+    result = await compact(preparation, ask, settings, model=model)
+    return StoredCompaction(
+        summary=result.summary,
+        first_kept_id=result.first_kept_id,
+        tokens_before=result.tokens_before,
+        details=msgspec.to_builtins(result.details),
+        usage=result.usage,
+    )
+
+
+def _item(entry: StoredEntry, convert: Convert) -> CompactionItem:
+    match entry.value:
+        case StoredModelChange() | StoredThinkingLevel() | StoredCompaction():
+            return CompactionItem(id=entry.id, role="metadata")
+        case SystemMessage() | UserMessage() | AssistantMessage() | ToolResultMessage() as message:
+            return CompactionItem.of(entry.id, message)
+        case own:
+            said = convert([own])
+            return CompactionItem(id=entry.id, role="custom", message=said[0] if said else None)
+
+
+def _tokens(entries: Sequence[StoredEntry], convert: Convert) -> int:
+    """Estimate the visible tokens. Usage reported before the latest compaction does not count."""
+    changed = [at for at, entry in enumerate(entries) if isinstance(entry.value, StoredCompaction)]
+    since = entries[changed[-1] + 1 :] if changed else entries
+    messages = convert(visible_messages(entries))
+    return context_tokens(messages, compacted=len(messages) - len(convert(visible_messages(since))))

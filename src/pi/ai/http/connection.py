@@ -14,7 +14,7 @@ import errno
 import socket
 import ssl
 from collections.abc import AsyncIterator, Iterator
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import msgspec
 
@@ -30,13 +30,15 @@ from pi.ai.http.errors import (
     os_reason,
 )
 from pi.ai.http.request import Headers
-from pi.ai.http.response_parser import Malformed, ResponseHead, ResponseParser
+from pi.ai.http.response_parser import (
+    Inflater,
+    Malformed,
+    ResponseHead,
+    ResponseParser,
+    inflater_for,
+)
 from pi.ai.http.tls import tls_failure
 from pi.base.records import UNREADABLE, Record
-
-if TYPE_CHECKING:
-    from pi.ai.http.content_coding import Inflater
-
 
 KEEP_ALIVE_SECONDS = 90.0
 LINGER_SECONDS = 0.5
@@ -426,9 +428,6 @@ class ResponseStream:
         return BodyTooLarge(f"The body from {peer} is larger than {limit} bytes.")
 
     async def _read_inflated(self) -> bytes:
-        # Lazy: loads zlib; most answers are plain.
-        from pi.ai.http.content_coding import inflater_for
-
         try:
             while True:
                 if self._inflater is not None and (plain := self._inflater.take()):

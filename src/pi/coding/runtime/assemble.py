@@ -5,25 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pi.agent.agent import Agent
 from pi.agent.events import AgentSettled
 from pi.agent.policy import Policy
 from pi.agent.tools.tool import AgentTool, ToolContext
 from pi.ai.messages import Json
-from pi.ai.models.model import Model
+from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.records import Record, replace
 from pi.coding.compaction.automatic import CompactionPolicy, IdleCompaction
 from pi.coding.compaction.compactor import Compactor
 from pi.coding.compaction.measuring import latest_answer
+from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.extension_host.events.session import SessionStartEvent
+from pi.coding.port.results import SubSession
+from pi.coding.resources.discovery import ProvidedResources, ResourceOptions
 from pi.coding.retry import RetryPolicy
 from pi.coding.runtime.bootstrap import Bootstrap
 from pi.coding.runtime.extensions.calls import SessionExtensions
 from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.machine import Machine
-from pi.coding.runtime.options import SessionOptions, SessionOverrides
+from pi.coding.runtime.options import SessionOptions, SessionOverrides, ToolFilter
 from pi.coding.runtime.session.agent_session import AgentSession
 from pi.coding.runtime.session.cache_warming import CacheWarming
 from pi.coding.runtime.session.compaction import (
@@ -47,9 +50,9 @@ from pi.coding.runtime.toolbox import Toolbox
 from pi.coding.session.context import convert_to_llm
 from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.entries import ContextEdit
-
-if TYPE_CHECKING:
-    from pi.coding.port.results import SubSession
+from pi.coding.session.log import SessionLog
+from pi.coding.session.opening import SessionLocation, new_session, open_session
+from pi.coding.trust import Trust, canonical
 
 NO_MODEL = Model(id="none", name="none", api="none", provider="none", input=("text",))
 """Placeholder used when no model is configured."""
@@ -243,6 +246,88 @@ async def _leave_out(core: LiveSession) -> None:
 
 
 async def _open_nested(bootstrap: Bootstrap, core: LiveSession, spec: SubSession) -> AgentSession:
-    from pi.coding.runtime.nested import open_nested  # lazy: rare
+    """Open a session for an extension, guarded like its parent."""
+    from pi.coding.extension_host.api.sub_sessions import inherited_extensions  # lazy: rare
 
-    return await open_nested(bootstrap, core, spec, build=assemble)
+    file = None if spec.file is None else core.workspace.cwd / spec.file
+    host, named = bootstrap.hosting.host, isinstance(spec.model, str)
+    options = SessionOptions(
+        model=spec.model if named else None,  # type: ignore[arg-type]
+        thinking=_nested_level(core, spec),
+        tools=_nested_tools(bootstrap, spec),
+        resources=_nested_resources(core, spec),
+        extensions=ExtensionOptions(
+            discover=False,
+            given=inherited_extensions(spec, host.loading.usable),
+            flags=bootstrap.options.extensions.flags,
+        ),
+        task=spec.task,
+    )
+    overrides = SessionOverrides(
+        registry=core.registry,
+        model=None if named else spec.model or core.agent.model,  # type: ignore[arg-type]
+        settings=core.workspace.settings,
+        tools=spec.custom_tools,
+        policies=spec.policies,
+        whole_prompt=_joined(spec.system, spec.append_system) if spec.system is not None else None,
+        open_log=partial(_nested_log, file, core.log.file),
+        session_dir=None if file is None else file.parent,
+        persistent=file is not None,
+        trust=_nested_trust(core, spec),
+        parent=host,
+        artifacts=core.artifacts,
+    )
+    cwd = core.workspace.cwd if spec.cwd is None else core.workspace.cwd / spec.cwd
+    nested = (await assemble(cwd, core.machine, options, overrides)).session
+    try:
+        await nested.start()
+    except BaseException:
+        await nested.close()
+        raise
+    return nested
+
+
+def _nested_tools(bootstrap: Bootstrap, spec: SubSession) -> ToolFilter:
+    """The requested tools that the user allows, and those that the opener adds."""
+    filter = ToolFilter(only=spec.tools).within(bootstrap.options.tools)
+    if filter.only is None:
+        return filter
+    added = (tool.name for tool in spec.custom_tools)
+    return replace(filter, only=tuple(dict.fromkeys((*filter.only, *added))))
+
+
+def _nested_trust(core: LiveSession, spec: SubSession) -> Trust:
+    """The decisions of the parent; a copy of its project is as trusted as the project."""
+    trust = core.workspace.trust
+    if spec.copy_root is None:
+        return trust
+    trusted = trust.trusts(core.workspace.cwd)
+    decisions = trust.decisions | {canonical(spec.copy_root): trusted}
+    return replace(trust, trusted=trusted, decisions=decisions)
+
+
+def _nested_level(core: LiveSession, spec: SubSession) -> ThinkingLevel | None:
+    """The requested level, else that of the model pattern, else that of the parent."""
+    if spec.thinking is None and isinstance(spec.model, str):
+        choice = core.registry.resolve(spec.model)
+        if choice is not None and choice.thinking is not None:
+            return None  # resolved once more with the model
+    return spec.thinking or core.agent.thinking_level
+
+
+def _nested_resources(core: LiveSession, spec: SubSession) -> ResourceOptions:
+    if not spec.append_system:
+        return ResourceOptions()
+    usual = core.workspace.resources.prompt_files.append
+    provided = ProvidedResources(append_prompt=_joined(usual, spec.append_system))
+    return ResourceOptions(provided=provided)
+
+
+def _nested_log(file: Path | None, parent: Path | None, location: SessionLocation) -> SessionLog:
+    if file is None:
+        return new_session(location)
+    return open_session(file, location, parent=parent)
+
+
+def _joined(*texts: str | None) -> str:
+    return "\n\n".join(text for text in texts if text)

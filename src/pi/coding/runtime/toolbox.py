@@ -1,20 +1,24 @@
-"""The tools of a session: all tools, and the active ones."""
+"""The tools of a session: all, the active ones, and calls that extensions make."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, TypeAlias
 
 from pi.agent.agent import Agent
-from pi.agent.policy import Policy
+from pi.agent.events import AgentEvent, ToolExecutionUpdate
+from pi.agent.policy import Policy, StopRun
 from pi.agent.tools.approval import ToolApproval
 from pi.agent.tools.tool import AgentTool, FilePreview, ToolFailed, ToolResult, Update
-from pi.ai.messages import Json, ToolCall
+from pi.ai.messages import AssistantMessage, Json, ToolCall
 from pi.coding.prompt import ToolNote
 from pi.coding.runtime.options import ToolFilter
 from pi.coding.runtime.workspace import Workspace
 
 if TYPE_CHECKING:
+    from pi.agent.tool_calls import ToolBatch
     from pi.coding.extension_host.contributions.tools import ExtensionTool
 
     RestrictTools: TypeAlias = Callable[[Iterable[str], Collection[str]], tuple[str, ...]]
@@ -112,9 +116,6 @@ class Toolbox:
         Raises ``ToolFailed`` if the tool does not exist or is not allowed, ``StopRun`` if a guard
         ends the run. Cancelling cancels the tool.
         """
-        # lazy: few extensions call tools
-        from pi.coding.runtime.extension_calls import call_tool, unknown_tool
-
         contributed = self._contributed()
         known = self._names(contributed)
         if name not in known:
@@ -239,3 +240,91 @@ def selected_tools(filter: ToolFilter, usual: Iterable[str]) -> tuple[str, ...]:
         return ()
     names = usual if filter.only is None else filter.only
     return tuple(name for name in names if name not in filter.without)
+
+
+MAX_DEPTH = 8
+"""Calls inside calls: a handler of ``tool_call`` that calls a tool is called for it again."""
+
+_depth: ContextVar[int] = ContextVar("pi_extension_call_depth", default=0)
+
+
+def unknown_tool(name: str, known: Sequence[str]) -> ToolFailed:
+    """The error for a name that no tool has, with the nearest one."""
+    from pi.base.fuzzy import nearest  # lazy: as in `call_tool`
+
+    like = nearest(name, known)
+    return ToolFailed(f"Tool {name} not found." + (f" Did you mean {like}?" if like else ""))
+
+
+async def call_tool(
+    agent: Agent,
+    tool: AgentTool,
+    arguments: Json,
+    *,
+    policies: Sequence[Policy],
+    caller: str,
+    update: Update | None,
+) -> ToolResult:
+    """Run one call to its end. ``update`` gets intermediate results.
+
+    The call is not part of the conversation, so it has no public events. Raises ``StopRun`` if a
+    policy ends the run.
+    """
+    # lazy: few extensions call tools
+    from secrets import token_hex
+
+    from pi.agent.tool_calls import ToolBatch
+
+    depth = _depth.get()
+    if depth >= MAX_DEPTH:
+        raise ToolFailed(
+            f"{caller} called {tool.name} inside {MAX_DEPTH} other calls of extensions."
+            " A handler of tool_call probably calls a tool for its own calls."
+        )
+    call = ToolCall(id=f"extension:{caller}:{token_hex(6)}", name=tool.name, arguments=arguments)
+
+    async def emit(event: AgentEvent) -> None:
+        if update is not None and isinstance(event, ToolExecutionUpdate):
+            shown = event.partial_result
+            update(ToolResult(content=shown.content, details=shown.details))
+
+    batch = ToolBatch(
+        _answer(agent, call),
+        tools={tool.name: tool},
+        policies=policies,
+        emit=emit,
+        clock=agent.clock,
+        model=agent.model,
+        abort=agent.abort,
+    )
+    token = _depth.set(depth + 1)
+    try:
+        await _to_the_end(batch)
+    finally:
+        _depth.reset(token)
+    if batch.next.action == "stop":
+        raise StopRun(batch.next.reason, exit_code=batch.next.exit_code)
+    return batch.result(call)
+
+
+def _answer(agent: Agent, call: ToolCall) -> AssistantMessage:
+    model = agent.model
+    return AssistantMessage(
+        content=(call,),
+        api=model.api,
+        provider=model.provider,
+        model=model.id,
+        stop_reason="toolUse",
+        timestamp=agent.clock.now_ms(),
+    )
+
+
+async def _to_the_end(batch: ToolBatch) -> None:
+    """Run a batch; cancelling ends its tool first, within the grace period of aborts."""
+    work = asyncio.ensure_future(batch.run())
+    try:
+        await asyncio.shield(work)
+    except asyncio.CancelledError:
+        batch.cancel()
+        await asyncio.wait({work})
+        raise

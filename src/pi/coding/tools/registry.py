@@ -81,7 +81,7 @@ def built_in_tools(place: ToolWorkspace) -> dict[str, BuiltIn]:
 
 
 def _read(place: ToolWorkspace) -> AgentTool:
-    from pi.coding.tools.read import read_tool
+    from pi.coding.tools.file_tools import read_tool
 
     return read_tool(place.files, image_limits=place.image_limits)
 
@@ -99,25 +99,25 @@ def _edit(place: ToolWorkspace) -> AgentTool:
 
 
 def _write(place: ToolWorkspace) -> AgentTool:
-    from pi.coding.tools.write import write_tool
+    from pi.coding.tools.file_tools import write_tool
 
     return write_tool(place.files)
 
 
 def _grep(place: ToolWorkspace) -> AgentTool:
-    from pi.coding.tools.grep import grep_tool
+    from pi.coding.tools.search_tools import grep_tool
 
     return grep_tool(place.files, place.programs, home=place.home)
 
 
 def _find(place: ToolWorkspace) -> AgentTool:
-    from pi.coding.tools.find import find_tool
     from pi.coding.tools.listing import FileListing
+    from pi.coding.tools.search_tools import find_tool
 
     return find_tool(place.files, FileListing(place.programs, home=place.home))
 
 
 def _ls(place: ToolWorkspace) -> AgentTool:
-    from pi.coding.tools.ls import ls_tool
+    from pi.coding.tools.search_tools import ls_tool
 
     return ls_tool(place.files)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pi.ai.errors import BadAnswer
-from pi.ai.wire.google_generate.chunks import (
+from pi.ai.wire.google_generate.response import (
     Candidate,
     Chunk,
     Content,

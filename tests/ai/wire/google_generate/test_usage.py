@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from pi.ai.messages import Usage
-from pi.ai.wire.google_generate.chunks import UsageCounter, UsageMetadata
+from pi.ai.wire.google_generate.response import UsageCounter, UsageMetadata
 
 
 def test_what_an_event_does_not_count_stays_as_an_earlier_one_said() -> None:

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.coding.export.html.markup import Painter
-from pi.coding.export.html.rich_text import rich_text
+from pi.coding.export.html.markup import Painter, rich_text
 from tests.coding.export.html.test_markup import read
 from tests.coding.export.sessions import PNG
 

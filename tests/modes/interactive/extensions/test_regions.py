@@ -3,8 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pi.modes.interactive.extensions.drawing import ExtensionTheme, SafeComponent
-from pi.modes.interactive.extensions.regions import ExtensionRegions
+from pi.modes.interactive.extensions.drawing import ExtensionRegions, ExtensionTheme, SafeComponent
 from pi.modes.interactive.layout import AppLayout
 from tests.modes.interactive.extensions.layouts import Line, new_frame, plain
 

@@ -29,8 +29,17 @@ from pi.ai.messages import (
 )
 from pi.base.records import Record
 from pi.coding.export.html.details import drawn, repeats_arguments, resolved_action
-from pi.coding.export.html.markup import Html, Painter, Value, diff, esc, join, picture, tag
-from pi.coding.export.html.rich_text import rich_text
+from pi.coding.export.html.markup import (
+    Html,
+    Painter,
+    Value,
+    diff,
+    esc,
+    join,
+    picture,
+    rich_text,
+    tag,
+)
 from pi.coding.export.outline import OutlineRow, changes, subject, text_argument
 from pi.coding.export.transcript import Node, Transcript, model_name, strip_blank_lines
 from pi.coding.session.entries import (

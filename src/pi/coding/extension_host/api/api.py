@@ -30,7 +30,6 @@ from pi.coding.extension_host.api import loaded_extension
 from pi.coding.extension_host.api.auth import ExtensionAuth
 from pi.coding.extension_host.api.context import ExtensionContext
 from pi.coding.extension_host.api.custom_tools import PendingAction
-from pi.coding.extension_host.api.images import ExtensionImages
 from pi.coding.extension_host.api.loaded_extension import (
     CommandOptions,
     LoadedExtension,
@@ -53,6 +52,7 @@ from pi.coding.extension_host.api.processes import (
 from pi.coding.extension_host.api.readers import Feed
 from pi.coding.extension_host.api.services import (
     ExtensionHttp,
+    ExtensionImages,
     ExtensionModels,
     ExtensionSettings,
 )

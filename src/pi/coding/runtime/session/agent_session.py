@@ -43,9 +43,9 @@ if TYPE_CHECKING:  # lazy: most sessions never need them
     from pi.ai.http.client import HttpClient
     from pi.ai.wire_support.exchange import Services
     from pi.coding.compaction.events import CompactionResult
-    from pi.coding.runtime.session.accounts import Accounts
     from pi.coding.runtime.session.exports import Exports
     from pi.coding.runtime.session.info import SessionQueries
+    from pi.coding.runtime.session.models import Accounts
     from pi.coding.runtime.session.public_events import AgentSessionEvent
     from pi.coding.runtime.session.switching import SessionSwitcher
     from pi.coding.runtime.session.tree import TreeMoves
@@ -122,7 +122,7 @@ class AgentSession:
     @cached_property
     def accounts(self) -> Accounts:
         """The user's credentials."""
-        from pi.coding.runtime.session.accounts import Accounts
+        from pi.coding.runtime.session.models import Accounts
 
         return Accounts(self._core, self._bootstrap.storage, self._bootstrap.secrets)
 

@@ -1,4 +1,7 @@
-"""Selecting model and thinking level."""
+"""Selecting model and thinking level; logging in to providers.
+
+The next request uses the new credentials.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal, get_args
 
 from pi.agent.events import EntryAppended
+from pi.ai.auth.credentials import OAuthCredential
+from pi.ai.auth.login_settings import with_host_overrides
+from pi.ai.auth.storage import AuthStorage
+from pi.ai.factory import Network, make_services
 from pi.ai.messages import AssistantMessage, Context
 from pi.ai.models.model import Model, ThinkingLevel, clamp_level, supported_levels
+from pi.ai.provider import Provider
 from pi.ai.request import StreamOptions
 from pi.ai.stream import EventStream
 from pi.base.errors import PiError
@@ -18,17 +26,21 @@ from pi.coding.extension_host.events.session import (
     ThinkingLevelSelectEvent,
 )
 from pi.coding.models.registry import ResolvedModel
+from pi.coding.port.results import Account
 from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.models import ModelClient
 from pi.coding.runtime.options import LastResort
+from pi.coding.runtime.secrets import KnownSecrets
 from pi.coding.runtime.session.runs import StartTask
 from pi.coding.session.context import chosen_model
 from pi.coding.session.entries import ModelChange, ThinkingLevelChange
 from pi.coding.session.log import SessionLog
 
 if TYPE_CHECKING:
+    from pi.ai.auth.login import LoginUI
     from pi.coding.port.queries import ChooseNext
     from pi.coding.port.results import CycledModel, ModelNotes
+
 
 LEVELS = get_args(ThinkingLevel)
 
@@ -284,3 +296,81 @@ class ModelSelection:
         at = levels.index(self.thinking_level) if self.thinking_level in levels else -1
         await self.set_thinking_level(levels[(at + 1) % len(levels)])
         return self.thinking_level
+
+
+class Accounts:
+    """The user's credential store, for one session."""
+
+    def __init__(self, core: LiveSession, storage: AuthStorage, known: KnownSecrets) -> None:
+        self._core = core
+        self.storage = storage
+        self.secrets = known.values
+        """Returns values that must not leave this machine."""
+
+    async def all(self) -> tuple[Account, ...]:
+        """Return every provider, in the order of the table."""
+        stored = await self.storage.list()
+        registry = self._core.registry
+        return tuple(
+            Account(
+                provider=row,
+                usable=registry.has_auth(row.id),
+                logged_in=isinstance(stored.get(row.id), OAuthCredential),
+                has_key=row.id in stored and not isinstance(stored[row.id], OAuthCredential),
+                source=registry.models.credential_source(row.id),
+            )
+            for row in registry.models.get_providers()
+        )
+
+    async def log_in(self, provider: str, ui: LoginUI) -> None:
+        """Log in to a provider and store the credentials."""
+        from pi.ai.auth.sign_in import sign_in  # lazy: logins are rare
+
+        row, environ = self._row(provider), self._core.workspace.environment.values
+        values = self._core.workspace.settings.values
+        network = Network(proxy=values.http_proxy)
+        services = make_services(environ, self._core.machine.clock, network)
+        try:
+            await sign_in(
+                row,
+                ui,
+                storage=self.storage,
+                environ=environ,
+                http=services.http,
+                clock=self._core.machine.clock,
+                clients=with_host_overrides(values.oauth_clients, environ),
+            )
+        finally:
+            await services.close()
+
+    async def store_key(self, provider: str, ui: LoginUI) -> None:
+        """Ask for an API key and store it, unless the provider refuses it."""
+        from pi.ai.auth.key_check import refusal
+        from pi.ai.auth.sign_in import sign_in_with_key
+
+        row, core = self._row(provider), self._core
+        if core.machine.offline:
+            await sign_in_with_key(row, ui, storage=self.storage)
+            return
+        environ = core.workspace.environment.values
+        network = Network(proxy=core.workspace.settings.values.http_proxy)
+        services = make_services(environ, core.machine.clock, network)
+        models = core.registry.models.get_models(row.id)
+        try:
+            await sign_in_with_key(
+                row,
+                ui,
+                storage=self.storage,
+                check=lambda key: refusal(row, models, key, services.http),
+            )
+        finally:
+            await services.close()
+
+    def _row(self, provider: str) -> Provider:
+        rows = {row.id: row for row in self._core.registry.models.get_providers()}
+        if provider not in rows:
+            from pi.base.fuzzy import did_you_mean  # lazy: for a mistyped name only
+
+            hint = did_you_mean(provider, rows)
+            raise PiError(f'Unknown provider "{provider}".', hint=hint)
+        return rows[provider]

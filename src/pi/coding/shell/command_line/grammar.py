@@ -6,10 +6,15 @@ import re
 from collections.abc import Callable
 
 from pi.base.records import replace
-from pi.coding.shell.command_line.here_documents import HereDocument
 from pi.coding.shell.command_line.parts import Assignment, CommandPart, CommandWord, Redirection
 from pi.coding.shell.command_line.variables import Names
-from pi.coding.shell.command_line.words import Malformed, Source, WordReader, closes_twice
+from pi.coding.shell.command_line.words import (
+    HereDocument,
+    Malformed,
+    Source,
+    WordReader,
+    closes_twice,
+)
 
 _REDIRECTION = re.compile(
     r"(\d+|\{[A-Za-z_]\w*\})?(<<<|<<-|<<|<&|<>|>>|>\||>&|<(?!\()|>(?!\())|()(&>>|&>)", re.ASCII

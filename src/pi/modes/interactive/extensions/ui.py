@@ -22,9 +22,13 @@ from pi.modes.interactive.dialogs import questions
 from pi.modes.interactive.dialogs.panel import DialogHints
 from pi.modes.interactive.dialogs.questions import TimeLimit
 from pi.modes.interactive.dialogs.waiting import open_in_browser
-from pi.modes.interactive.extensions.drawing import ExtensionTheme, Failed, SafeInteractive
+from pi.modes.interactive.extensions.drawing import (
+    ExtensionRegions,
+    ExtensionTheme,
+    Failed,
+    SafeInteractive,
+)
 from pi.modes.interactive.extensions.editor import ExtensionEditing
-from pi.modes.interactive.extensions.regions import ExtensionRegions
 from pi.modes.interactive.layout import AppLayout
 from pi.modes.interactive.status.activity import FRAMES, TICK, Activity
 from pi.modes.interactive.status.status import WindowTitle
