@@ -75,6 +75,36 @@ def test_an_ordinary_prompt_stays_within_the_limits(tmp_path: Path) -> None:
     assert report.where
 
 
+@pytest.mark.full
+@pytest.mark.parametrize("mode", ["json", "rpc"])
+def test_a_stored_session_of_200_000_entries_is_not_read_on_the_loop(
+    tmp_path: Path, mode: str
+) -> None:
+    path = tmp_path / "long.jsonl"
+    with path.open("w") as file:
+        file.write(
+            f'{{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"{tmp_path}"}}\n'
+        )
+        for number in range(200_000):
+            parent = f'"{number - 1}"' if number else "null"
+            message = f'{{"role":"user","content":"question {number}","timestamp":1}}'
+            file.write(
+                f'{{"type":"message","id":"{number}","parentId":{parent},"timestamp":"t",'
+                f'"message":{message}}}\n'
+            )
+
+    report = run_bounded(
+        ["--mode", mode, "--session", str(path), *(["--no-tools", "-p"] if mode == "json" else [])],
+        tmp_path,
+        cwd=tmp_path,
+        env=plain_environment(tmp_path / "home"),
+        stdin='{"type":"get_state","id":"1"}' if mode == "rpc" else "hello",
+        megabytes=2_000,
+    )
+
+    assert report.check().where
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
 def test_a_process_that_needs_more_memory_fails(root: Path) -> None:
     code = "from tests.bounded import limit_memory\nlimit_memory(100)\nbytearray(150_000_000)"

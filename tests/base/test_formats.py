@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.base.formats import (
+    MAX_TOML,
     BadFormat,
     parse_front_matter,
     parse_json5,
@@ -90,6 +91,11 @@ def test_yaml_is_read() -> None:
 def test_invalid_and_expanding_yaml_is_reported(text: str, why: str) -> None:
     with pytest.raises(BadFormat, match=why):
         parse_yaml(text)
+
+
+def test_toml_that_would_take_many_seconds_is_not_parsed() -> None:
+    with pytest.raises(BadFormat, match="larger than 1048576 characters"):
+        parse_toml("a = 1\n#" + " " * MAX_TOML)
 
 
 def test_toml_is_read() -> None:

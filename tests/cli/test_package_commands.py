@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from pi.cli.subcommands.packages import PackageContext
-from pi.coding.packages.source import NoMatchingPackage
+from pi.coding.packages.source import InstallFailed, NoMatchingPackage
 from pi.coding.runtime.machine import Machine
 from tests.coding.packages.making import make_package
 
@@ -50,3 +51,24 @@ async def test_a_package_may_have_nothing_for_pi(tmp_path: Path) -> None:
 
     assert kit.offers_anything("./tips", "user")
     assert not kit.offers_anything("./code", "user")
+
+
+@pytest.mark.parametrize(
+    ("manifest", "why"),
+    [
+        ("activate = 5", "Expected `array`, got `int` - at `$.activate`"),
+        ('activate = ["sometimes"]', "Unknown trigger 'sometimes'"),
+        (f'api = "{"9" * 6000}"', "Invalid version of the extension API"),
+    ],
+)
+async def test_an_extension_that_the_next_start_would_skip_is_not_installed(
+    tmp_path: Path, manifest: str, why: str
+) -> None:
+    make_package(tmp_path / "code", "extensions/e/__init__.py")
+    (tmp_path / "code/extensions/e/pi.toml").write_text(manifest)
+    kit = await PackageContext.open(host(tmp_path), tmp_path, approve=None)
+
+    with pytest.raises(InstallFailed, match=re.escape(why)):
+        await kit.store("user").install("./code", tmp_path)
+
+    assert kit.store("user").entries() == ()

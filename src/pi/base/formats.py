@@ -26,6 +26,8 @@ _ANCHORS = r"(?<![^\s,\[{:])&([^\s,\[\]{}]+)"
 _ALIASES = r"(?<![^\s,\[{:])\*([^\s,\[\]{}]+)"
 _NESTED = rf"(?m)^[ \t]*(?:[-?][ \t]+){{{MAX_NESTED_INDICATORS + 1}}}"
 
+MAX_TOML = 1024 * 1024
+"""Size limit of a TOML text: the parser takes a second for each megabyte."""
 MAX_KEY_PARTS = 64
 """Parts of a dotted TOML key such as ``tool.pi.extensions``."""
 _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
@@ -120,6 +122,8 @@ def parse_toml(text: str) -> dict[str, Any]:
     """Parse TOML."""
     import tomllib  # lazy: takes 6 ms
 
+    if len(text) > MAX_TOML:
+        raise BadFormat("TOML", f"larger than {MAX_TOML} characters")
     # The parser takes a minute for 100 kB of ``a.a.a…``, because it copies the key at every dot.
     if re.search(_LONG_KEY, text):
         raise BadFormat("TOML", f"a key has more than {MAX_KEY_PARTS} parts")

@@ -90,6 +90,7 @@ async def _run(
     choice = SessionResolver(arguments, host.environ, agent_dir=host.agent_dir, confirm=confirm)
     parts = SessionOverrides(
         open_log=choice.open,
+        reads_log=choice.reads_stored,
         session_dir=named_session_dir(host, cwd, arguments.options.get("session_dir")),
         persistent="no_session" not in arguments.options,
         mode=_EXTENSION_MODES.get(mode, "print"),

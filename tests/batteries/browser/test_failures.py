@@ -18,7 +18,7 @@ from pi.batteries.browser.chromium import (
     profile_folder,
     sweep_profiles,
 )
-from pi.batteries.browser.devtools import DevTools
+from pi.batteries.browser.devtools import BrowserGone, DevTools
 from pi.extension import ToolFailed
 from tests.batteries.browser.browser_session import (
     HTML,
@@ -119,6 +119,64 @@ async def test_messages_are_cut_at_zero_bytes_and_have_a_limit(
 
     assert (result, events) == ({"b": 2}, [("", "E", {"a": 1})])
     assert not devtools.is_open
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        *(b"5", b"[1]", b"{}", b'{"id": [1]}', b'{"method": 3}', b"\xff", b"[" * 100_000),
+        *(b'{"id": 1, "result": 7}', b'{"method": "E"}'),
+    ],
+)
+async def test_a_message_that_is_not_of_the_protocol_ends_the_browser_with_a_reason(
+    message: bytes,
+) -> None:
+    class Pipe:
+        def __init__(self) -> None:
+            self.output = asyncio.StreamReader()
+
+        async def write(self, data: bytes) -> None:
+            self.output.feed_data(message + b"\0")
+
+    def take(session: str, method: str, params: dict[str, Any]) -> None:
+        params["targetInfo"]
+
+    devtools = DevTools(Pipe(), take)  # type: ignore[arg-type]
+    reading = asyncio.create_task(devtools.read())
+    with pytest.raises(BrowserGone, match="The browser sent an invalid message: "):
+        await devtools.call("A")
+    await reading
+
+
+SILENT = """\
+#!{python}
+import json, os
+for _ in range(2):
+    asked = b""
+    while not asked.endswith(b"\\0"):
+        asked += os.read(3, 1)
+    answer = {{"id": json.loads(asked[:-1])["id"], "result": {{}}}}
+    os.write(4, json.dumps(answer).encode() + b"\\0")
+os.read(3, 1 << 20)
+os.read(3, 1 << 20)
+"""
+
+
+async def test_a_browser_that_opens_no_tab_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pi.batteries.browser.browser.START_SECONDS", 1.0)
+    program = tmp_path / "silent"
+    program.write_text(SILENT.format(python=sys.executable))
+    program.chmod(0o755)
+
+    (text,) = await browse(
+        tmp_path,
+        {"action": "open", "url": "http://a.example/"},
+        environ={"PUPPETEER_EXECUTABLE_PATH": str(program)},
+    )
+
+    assert text == "! Chromium did not open a tab in 1 s."
 
 
 @needs_chromium

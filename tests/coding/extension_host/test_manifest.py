@@ -125,3 +125,11 @@ def test_another_version_of_the_api_is_explained() -> None:
         "x needs version 1.99 of the extension API; this pi has version 1.2. Update pi."
     )
     assert older.hint == "Update the extension."
+
+
+@pytest.mark.parametrize("api", ["9" * 6000, f"1.{'9' * 6000}", "x", "1.2.3"])
+def test_an_invalid_version_of_the_api_is_a_short_message(api: str) -> None:
+    message = unsupported_api(Manifest(api=api), "x").message
+
+    assert message.startswith("Invalid version of the extension API")
+    assert len(message) < 100

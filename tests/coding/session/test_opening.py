@@ -4,6 +4,7 @@ import asyncio
 import subprocess
 import threading
 from base64 import b64encode
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from pi.ai.messages import Image, UserMessage
 from pi.base.files import FileAccessError
 from pi.base.records import replace
 from pi.coding.blobs.store import BlobStore
-from pi.coding.session.entries import MessageEntry
+from pi.coding.session.entries import Label, MessageEntry
 from pi.coding.session.errors import (
     NotASession,
     SessionInUse,
@@ -157,6 +158,21 @@ async def test_what_is_reported_while_a_thread_opens_a_session_is_reported_on_th
 
     await asyncio.sleep(0)
     assert threads == [("from the thread", threading.get_ident())]
+
+
+async def test_the_thread_that_opens_a_session_counts_what_a_screen_leaves_out(
+    tmp_path: Path,
+) -> None:
+    log = new_session(make_location(tmp_path))
+    append_all(log, user("1"), Label(target_id="x", label="y"), user("2"))
+    assert log.file is not None
+    log.close()
+    opening = partial(open_session, log.file)
+
+    opened = await opened_in_thread(opening, make_location(tmp_path))
+
+    assert list(opened.displayed) == [1, 1, 2]
+    opened.close()
 
 
 async def test_a_session_that_is_opened_after_a_cancellation_is_closed_again(

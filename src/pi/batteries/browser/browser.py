@@ -6,10 +6,17 @@ import asyncio
 from typing import Any
 
 from pi.batteries.browser.chromium import start_chromium
-from pi.batteries.browser.devtools import BrowserGone, CommandFailed, DevTools, Params, TargetGone
+from pi.batteries.browser.devtools import (
+    ENDED,
+    BrowserGone,
+    CommandFailed,
+    DevTools,
+    Params,
+    TargetGone,
+)
 from pi.batteries.browser.proxy import Connect, FilteringProxy
 from pi.batteries.browser.tab import Tab
-from pi.extension import Child, ExtensionAPI, Scope, ToolFailed
+from pi.extension import Child, ExtensionAPI, Scope, ToolFailed, sanitise
 
 START_SECONDS = 30.0
 MAX_ERRORS = 2000
@@ -50,7 +57,11 @@ class Browser:
         except BrowserGone as error:
             await asyncio.wait([reading], timeout=1.0)
             said = self._errors.decode("utf-8", "replace").strip()
-            raise ToolFailed(f"Chromium ended when it was started.\n{said}".strip()) from error
+            reason = "" if error.message == ENDED else f"\n{error.message}"
+            text = f"Chromium ended when it was started.{reason}\n{sanitise(said)}".strip()
+            raise ToolFailed(text) from error
+        except CommandFailed as error:
+            raise ToolFailed(f"Chromium cannot be used: {error.message}") from error
         except TimeoutError as error:
             raise ToolFailed(f"Chromium did not respond in {START_SECONDS:g} s.") from error
 
@@ -73,7 +84,16 @@ class Browser:
         return None
 
     async def new_tab(self) -> Tab:
-        """A tab in place of the last one."""
+        """A tab in place of the last one. Raises ``ToolFailed`` if the browser makes none."""
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                return await self._made_tab()
+        except TimeoutError as error:
+            raise ToolFailed(f"Chromium did not open a tab in {START_SECONDS:g} s.") from error
+        except (BrowserGone, CommandFailed, LookupError) as error:
+            raise ToolFailed(f"Chromium did not open a tab: {error}") from error
+
+    async def _made_tab(self) -> Tab:
         devtools = self._devtools
         assert devtools is not None
         old, self._tab = self._tab, None

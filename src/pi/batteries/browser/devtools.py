@@ -22,6 +22,7 @@ MAX_MESSAGE = 64 * 1024 * 1024
 CHUNK = 256 * 1024
 PIPES = ("/bin/sh", "-c", 'exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null')
 """Starts the program in the arguments after it with the pipes where Chromium expects them."""
+ENDED = "The browser has ended."
 
 Params: TypeAlias = dict[str, Any]
 OnEvent: TypeAlias = Callable[[str, str, Params], None]
@@ -90,7 +91,7 @@ class DevTools:
             await self._child.write(json.dumps(message).encode() + b"\0")
             return await future
         except ConnectionError as error:
-            raise BrowserGone("The browser has ended.") from error
+            raise BrowserGone(ENDED) from error
         finally:
             del self._waiting[id]
 
@@ -98,7 +99,7 @@ class DevTools:
         """Read messages until the browser ends."""
         try:
             await self._read()
-            self._end("The browser has ended.")
+            self._end(ENDED)
         except ValueError as error:
             self._end(f"The browser sent an invalid message: {error}.")
         finally:
@@ -125,18 +126,23 @@ class DevTools:
                 raise ValueError(f"it is larger than {MAX_MESSAGE // 1024 // 1024} MB")
 
     def _take(self, data: bytes) -> None:
-        message = json.loads(data)
-        if "id" not in message:
-            session = message.get("sessionId", "")
-            self._on_event(session, message["method"], message.get("params", {}))
-            return
-        _, future = self._waiting.get(message["id"], ("", None))
-        if future is None or future.done():
-            return  # the call was cancelled
-        if "error" in message:
-            future.set_exception(CommandFailed(str(message["error"].get("message", "it failed"))))
-        else:
-            future.set_result(message.get("result", {}))
+        """Pass a message on. Raises ``ValueError`` if it is not of the protocol."""
+        try:
+            message = json.loads(data)
+        except RecursionError as error:
+            raise ValueError("it is nested too deeply") from error
+        match message:
+            case {"id": int(id)}:
+                _, future = self._waiting.get(id, ("", None))
+                if future is not None and not future.done():  # else the call was cancelled
+                    _settle(future, message)
+            case {"method": str(method)}:
+                try:
+                    self._on_event(message.get("sessionId", ""), method, message.get("params", {}))
+                except (LookupError, TypeError, AttributeError) as error:
+                    raise ValueError(f"the event {method[:80]} has other values") from error
+            case _:
+                raise ValueError("it is neither an answer nor an event")
 
     def _end(self, reason: str) -> None:
         if self._gone is not None:
@@ -145,6 +151,18 @@ class DevTools:
         for _, future in self._waiting.values():
             if not future.done():
                 future.set_exception(self._gone)
+
+
+def _settle(future: asyncio.Future[Params], message: Params) -> None:
+    """Give a call its result or its error."""
+    error, result = message.get("error"), message.get("result", {})
+    if error is not None:
+        text = error.get("message", "it failed") if isinstance(error, dict) else error
+        future.set_exception(CommandFailed(str(text)))
+    elif isinstance(result, dict):
+        future.set_result(result)
+    else:
+        raise ValueError("the result of a command is not an object")
 
 
 def tree_text(nodes: Sequence[Node], *, limit: int, with_refs: bool = True) -> str:

@@ -121,7 +121,7 @@ def _read(path: Path, warn: Warn) -> Json | None:
     try:
         return read_object(path) if path.suffix == ".json" else read_toml(path)
     except PiError as error:
-        warn(f"{error.message}; the folders of its package are used")
+        warn(f"{error.message.rstrip('.')}; the folders of its package are used")
         return None
 
 

@@ -214,11 +214,16 @@ def require_usable(source: Source, root: Path) -> None:
     entry = PackageEntry(source=source.identity)
     open_package(Configured(entry=entry, source=source, scope="user", root=root), problems.append)
     if problems:
-        inner = problems[0].replace(f"{root}/", "").replace(str(root), "its manifest")
-        raise InstallFailed(
-            f"{source.identity} is not a usable package: {inner}.",
-            hint="Nothing was installed. Report it to its author, or correct it and try again.",
-        )
+        raise unusable(source, root, problems[0])
+
+
+def unusable(source: Source, root: Path, problem: str) -> InstallFailed:
+    """Return the error for a package in ``root`` with a problem."""
+    inner = problem.rstrip(".").replace(f"{root}/", "").replace(str(root), "its manifest")
+    return InstallFailed(
+        f"{source.identity} is not a usable package: {inner}.",
+        hint="Nothing was installed. Report it to its author, or correct it and try again.",
+    )
 
 
 def own_choice(entry: PackageEntry, kind: Kind, offered: Sequence[str]) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from pi.coding.packages.source import (
     without_password,
 )
 from pi.coding.packages.staging import Arrival
-from pi.coding.packages.store import PackageStore
+from pi.coding.packages.store import Check, PackageStore
 from pi.coding.resources.sources import Scope
 
 LOCK = ".packages.lock"
@@ -37,6 +37,7 @@ class PackageStores(Record):
     cwd: Path
     programs: Programs
     clock: Clock
+    check: Check = lambda package: ""
 
     def location(self, scope: Scope) -> PackageLocation:
         """Return the install location of a scope."""
@@ -50,7 +51,9 @@ class PackageStores(Record):
     def store(self, scope: Scope) -> PackageStore:
         """Return the package store of a scope."""
         lock = self.agent_dir / LOCK
-        return PackageStore(self.location(scope), self.programs, lock=lock, clock=self.clock)
+        return PackageStore(
+            self.location(scope), self.programs, lock=lock, clock=self.clock, check=self.check
+        )
 
 
 async def fetch_missing(

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 from pi.base.clock import Clock
 from pi.base.errors import PiError
@@ -14,7 +15,14 @@ from pi.base.locks import FileLock
 from pi.base.records import replace
 from pi.coding.packages import git, npm, pypi
 from pi.coding.packages.contents import PYTHON_SUFFIXES, require_inside
-from pi.coding.packages.discovery import Configured, Package, own_choice, require_usable
+from pi.coding.packages.discovery import (
+    Configured,
+    Package,
+    open_package,
+    own_choice,
+    require_usable,
+    unusable,
+)
 from pi.coding.packages.entries import (
     Kind,
     PackageEntry,
@@ -57,6 +65,10 @@ LOCK_WAIT_SECONDS = 60.0
 """Time to wait for another pi process that installs."""
 
 
+Check: TypeAlias = Callable[[Package], str]
+"""Returns why extensions of a package cannot be loaded; empty if they can. Runs none of them."""
+
+
 class PackageStore:
     """The packages of one location. A failure leaves files and settings unchanged.
 
@@ -64,8 +76,15 @@ class PackageStore:
     """
 
     def __init__(
-        self, location: PackageLocation, programs: Programs, *, lock: Path, clock: Clock
+        self,
+        location: PackageLocation,
+        programs: Programs,
+        *,
+        lock: Path,
+        clock: Clock,
+        check: Check = lambda package: "",
     ) -> None:
+        self._check = check
         self.location = location
         self._programs = programs
         self._lock = lock
@@ -181,12 +200,21 @@ class PackageStore:
                 done = await install(
                     location, self._programs, work, update=update, force=force, approve=approve
                 )
+                if done.change in ("fetched", "in place"):
+                    self._require_loadable(source)
                 then()
             if location.scope == "project":
                 _keep_out_of_history(location, _installed_folder(source, location))
         except OSError as error:
             raise InstallFailed(f"Cannot install below {location.base}: {error}") from error
         return done
+
+    def _require_loadable(self, source: Source) -> None:
+        root = self.location.target(source)
+        entry = PackageEntry(source=source.identity)
+        found = Configured(entry=entry, source=source, scope=self.location.scope, root=root)
+        if problem := self._check(open_package(found, lambda warning: None)):
+            raise unusable(source, root, problem)
 
     async def _drop(self, source: Source) -> None:
         if isinstance(source, LocalSource):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pi.coding.packages.discovery import Layer, Package, find_packages, layers_of
+from pi.coding.packages.discovery import CODE, Layer, Package, find_packages, layers_of
 from pi.coding.packages.programs import Programs
 from pi.coding.packages.session_packages import PackageStores, fetch_missing, layer_for_one_run
 from pi.coding.runtime.machine import Machine
@@ -18,8 +18,28 @@ def stores_here(cwd: Path, machine: Machine, settings: Settings, *, offline: boo
         environ=machine.environ, npm_command=settings.values.npm_command, offline=offline
     )
     return PackageStores(
-        agent_dir=machine.agent_dir, cwd=cwd, programs=programs, clock=machine.clock
+        agent_dir=machine.agent_dir,
+        cwd=cwd,
+        programs=programs,
+        clock=machine.clock,
+        check=why_not_loadable,
     )
+
+
+def why_not_loadable(package: Package) -> str:
+    """Return why an extension of a package cannot be loaded, from its manifest; empty if all can.
+
+    The next start would skip the extension with a warning.
+    """
+    from pi.coding.extension_host.discovery.finding import find_candidates, read_manifests
+
+    for kind in CODE:
+        problems: list[str] = []
+        found = find_candidates(package.places(kind), "package", problems.append).candidates
+        problems += [each.problem for each in read_manifests(found) if each.problem]
+        if problems:
+            return problems[0]
+    return ""
 
 
 class SessionPackages:

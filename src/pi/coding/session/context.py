@@ -312,8 +312,7 @@ def display_transcript(
     """
     items: list[Displayed] = []
     above: int | None = None
-    places = log.tree.upwards(log.leaf if end is None else end)
-    for place in places:
+    for place in log.tree.upwards(log.leaf if end is None else end):
         item = _displayed(log, place, shows)
         if item is None:
             continue
@@ -322,7 +321,7 @@ def display_transcript(
             above = log.tree.parent(place)
             break
     items.reverse()
-    earlier = _displayed_count(log, places)
+    earlier = count_displayed(log, above)
     return DisplayTranscript(items=tuple(items), earlier=earlier, end=above if earlier else None)
 
 
@@ -359,23 +358,34 @@ class _Glance(Record):
 _GLANCE = msgspec.json.Decoder(_Glance)
 
 
-def _displayed_count(log: SessionLog, places: Iterable[int]) -> int:
-    """Return how many of the entries are displayed; decodes as little as possible.
+def count_displayed(log: SessionLog, last: int | None) -> int:
+    """Return how many entries up to ``last`` are displayed; decodes as little as possible.
 
-    One loop with local names: it runs over all earlier entries while a session is opened.
+    The counts are kept in the log: 200,000 entries take 0.4 s, which a thread spends while it
+    opens the session.
     """
-    outlines, line_at, count = log.tree.outlines, log.line, 0
-    for place in places:
-        if outlines[place].type == "message":
-            line = line_at(place)
-            if b'"system"' not in line and b'"role":' in line:
-                count += 1
-                continue
-            with suppress(*UNREADABLE):
-                count += _GLANCE.decode(line).message.role != "system"
-                continue
-        count += _displayed(log, place, None) is not None
+    outlines, counts, count = log.tree.outlines, log.displayed, 0
+    counts.extend([-1] * (len(outlines) - len(counts)))
+    new: list[int] = []
+    for place in log.tree.upwards(last):
+        if counts[place] >= 0:
+            count = counts[place]
+            break
+        new.append(place)
+    for place in reversed(new):
+        count += _is_displayed(log, place, outlines[place].type)
+        counts[place] = count
     return count
+
+
+def _is_displayed(log: SessionLog, place: int, kind: str) -> bool:
+    if kind == "message":
+        line = log.line(place)
+        if b'"system"' not in line and b'"role":' in line:
+            return True
+        with suppress(*UNREADABLE):
+            return _GLANCE.decode(line).message.role != "system"
+    return _displayed(log, place, None) is not None
 
 
 # ----------------------------------------------------------------------------------------------

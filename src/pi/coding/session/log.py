@@ -198,6 +198,11 @@ class SessionLog:
         self._custom_types: set[str] = set()
         self._searched = 0
         """Entries whose custom types are known. Several extensions ask for them at the start."""
+        self.displayed = array("q")
+        """By position: how many entries up to this one a screen shows; -1 if not counted yet.
+
+        Cache of ``count_displayed``; entries never change.
+        """
         for place, known in enumerate(content.outlines):
             if known.type in ANNOTATING:
                 self._annotations.read(self.at(place))

@@ -208,7 +208,14 @@ async def opened_in_thread(
         else:
             loop.call_soon_threadsafe(location.report, text)
 
-    work = asyncio.ensure_future(asyncio.to_thread(open, replace(location, report=report)))
+    def work_in_thread() -> SessionLog:
+        from pi.coding.session.context import count_displayed  # lazy: new sessions need none
+
+        log = open(replace(location, report=report))
+        count_displayed(log, log.leaf)  # a screen asks for it on the loop
+        return log
+
+    work = asyncio.ensure_future(asyncio.to_thread(work_in_thread))
     try:
         return await asyncio.shield(work)
     except asyncio.CancelledError:

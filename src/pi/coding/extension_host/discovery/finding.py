@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -39,6 +40,9 @@ FOREIGN = (".ts", ".js", ".mjs")
 
 IMPORT_ROOTS: set[str] = set()
 """Folders of packages that pi has added to ``sys.path``."""
+
+_SHOWN = 40
+"""Characters of an invalid version in a message."""
 
 
 class Candidate(Record):
@@ -108,9 +112,11 @@ def _read_manifest(candidate: Candidate) -> DeclaredExtension:
 def unsupported_api(manifest: Manifest, name: str) -> ExtensionError:
     """Why an extension cannot be used whose ``api`` is not in ``SUPPORTED_APIS``."""
     major, _, minor = str(manifest.api).partition(".")
-    if not (major.isdecimal() and (minor or "0").isdecimal()):
+    # A number of thousands of digits cannot be converted, and would prevent every start.
+    if not all(re.fullmatch(r"\d{1,9}", part) for part in (major, minor or "0")):
+        shown = repr(manifest.api)[:_SHOWN]
         return ExtensionError(
-            f"Invalid version of the extension API: {manifest.api!r}.", hint="Use 1 or 1.1."
+            f"Invalid version of the extension API: {shown}.", hint="Use 1 or 1.1."
         )
     if (int(major), int(minor or 0)) > tuple(map(int, API_VERSION.split("."))):
         return ExtensionError(
