@@ -114,7 +114,7 @@ class Pages:
     """Serves the files of the browser client."""
 
     def __init__(self) -> None:
-        self._files = web_files()
+        self.files = web_files()
 
     def table(self) -> list[web.RouteDef]:
         """The routes."""
@@ -122,7 +122,7 @@ class Pages:
 
     def response(self, name: str) -> web.Response | None:
         """The answer with a file; ``None`` if there is no such file."""
-        if (found := self._files.get(name)) is None:
+        if (found := self.files.get(name)) is None:
             return None
         return web.Response(
             body=found.body, content_type=found.kind, charset="utf-8", headers=found.headers

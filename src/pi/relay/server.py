@@ -66,6 +66,7 @@ class Relay:
         self.metrics = Metrics()
         self.rooms = Rooms(options.limits, self.metrics, now)
         self.shares = Shares(options.limits, now_ms, options.store)
+        self.pages = Pages()
         self.addresses = AddressLimits(options.limits, now)
         self.waiting = WaitingConnections(options.limits.request_seconds, now)
         self.address = ""
@@ -90,7 +91,6 @@ class Relay:
 
             self._cluster = Cluster(self.rooms, self._tasks, self._report)
             await self._cluster.connect(self.options.cluster)
-        pages = Pages()
         app = web.Application(client_max_size=self.options.limits.share_bytes + 1024)
         # Not its middleware: that would keep half a kilobyte for each guest.
         app.on_response_prepare.append(self._note_response)
@@ -100,9 +100,9 @@ class Relay:
                 web.get("/metrics", self._metrics_page),
                 web.get("/r/{room}", self._socket),
                 *ShareRoutes(
-                    self.shares, pages, self.options.limits.share_bytes, self._admit_share
+                    self.shares, self.pages, self.options.limits.share_bytes, self._admit_share
                 ).table(),
-                *pages.table(),  # the last: one of them takes any name
+                *self.pages.table(),  # the last: one of them takes any name
             ]
         )
         self._runner = web.AppRunner(
