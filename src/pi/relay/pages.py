@@ -16,6 +16,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from aiohttp import web
+
 from pi.base.records import Record
 
 WEB: Final = Path(__file__).parent / "web"
@@ -34,6 +36,10 @@ HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
 }
 """Of everything that is no page with scripts."""
+NO_WEB = """\
+This is a relay of pi. It forwards sealed frames of shared sessions and cannot read them.
+Join a session from a terminal: pi join LINK
+"""
 
 
 class WebFile(Record):
@@ -102,3 +108,30 @@ def _imported(name: str, files: Mapping[str, WebFile]) -> list[str]:
         names = _IMPORT.findall(files[each].body.decode())
         found += [other for other in dict.fromkeys(names) if other not in found]
     return found
+
+
+class Pages:
+    """Serves the files of the browser client."""
+
+    def __init__(self) -> None:
+        self.files = web_files()
+
+    def table(self) -> list[web.RouteDef]:
+        """The routes."""
+        return [web.get("/", self._start), web.get("/{file}", self._file)]
+
+    def response(self, name: str) -> web.Response | None:
+        """The answer with a file; ``None`` if there is no such file."""
+        if (found := self.files.get(name)) is None:
+            return None
+        return web.Response(
+            body=found.body, content_type=found.kind, charset="utf-8", headers=found.headers
+        )
+
+    async def _start(self, request: web.Request) -> web.Response:
+        return self.response("index.html") or web.Response(text=NO_WEB, headers=HEADERS)
+
+    async def _file(self, request: web.Request) -> web.Response:
+        if (found := self.response(request.match_info["file"])) is None:
+            raise web.HTTPNotFound(text="Not found.\n")
+        return found

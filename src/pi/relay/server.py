@@ -25,9 +25,9 @@ from pi.base.tasks import TaskScope
 from pi.relay.bind import Bind
 from pi.relay.limits import AddressLimits, Limits
 from pi.relay.metrics import Metrics
-from pi.relay.pages import HEADERS, web_files
+from pi.relay.pages import Pages
 from pi.relay.rooms import FULL, RESTARTING, Refused, Rooms
-from pi.relay.shares import Shares, StoreFull
+from pi.relay.shares import ShareRoutes, Shares
 from pi.relay.sockets import SocketConnection
 
 ROOM_ID: Final = re.compile(r"[A-Za-z0-9_-]{22}")
@@ -36,10 +36,6 @@ HEARTBEAT_SECONDS: Final = 20.0
 DRAIN_SECONDS: Final = 5.0
 CLOSE_SECONDS: Final = 5.0
 TIDY_SECONDS: Final = 5.0
-NO_WEB = """\
-This is a relay of pi. It forwards sealed frames of shared sessions and cannot read them.
-Join a session from a terminal: pi join LINK
-"""
 
 
 class RelayOptions(Record):
@@ -70,6 +66,7 @@ class Relay:
         self.metrics = Metrics()
         self.rooms = Rooms(options.limits, self.metrics, now)
         self.shares = Shares(options.limits, now_ms, options.store)
+        self.pages = Pages()
         self.addresses = AddressLimits(options.limits, now)
         self.waiting = WaitingConnections(options.limits.request_seconds, now)
         self.address = ""
@@ -82,7 +79,6 @@ class Relay:
         self._inode = 0
         """Of our Unix socket."""
         self._cluster: Any = None
-        self._files = web_files()
 
     # Life -----------------------------------------------------------------------------------------
 
@@ -100,15 +96,13 @@ class Relay:
         app.on_response_prepare.append(self._note_response)
         app.add_routes(
             [
-                web.get("/", self._page),
                 web.get("/healthz", self._health),
                 web.get("/metrics", self._metrics_page),
                 web.get("/r/{room}", self._socket),
-                web.post("/s", self._share),
-                web.get("/s/{id}", self._share_page),
-                web.get("/s/{id}/raw", self._share_raw),
-                web.delete("/s/{id}", self._revoke),
-                web.get("/{file}", self._file),
+                *ShareRoutes(
+                    self.shares, self.pages, self.options.limits.share_bytes, self._admit_share
+                ).table(),
+                *self.pages.table(),  # the last: one of them takes any name
             ]
         )
         self._runner = web.AppRunner(
@@ -268,22 +262,7 @@ class Relay:
                 return last
         return request.remote or ""
 
-    # Pages ----------------------------------------------------------------------------------------
-
-    async def _page(self, request: web.Request) -> web.Response:
-        return self._served("index.html") or web.Response(text=NO_WEB, headers=HEADERS)
-
-    async def _file(self, request: web.Request) -> web.Response:
-        if (found := self._served(request.match_info["file"])) is None:
-            raise web.HTTPNotFound(text="Not found.\n")
-        return found
-
-    def _served(self, name: str) -> web.Response | None:
-        if (found := self._files.get(name)) is None:
-            return None
-        return web.Response(
-            body=found.body, content_type=found.kind, charset="utf-8", headers=found.headers
-        )
+    # State ----------------------------------------------------------------------------------------
 
     async def _health(self, request: web.Request) -> web.Response:
         if self._draining:
@@ -305,47 +284,10 @@ class Relay:
         }
         return web.Response(text=self.metrics.text(gauges))
 
-    # Shares ---------------------------------------------------------------------------------------
-
-    async def _share(self, request: web.Request) -> web.Response:
+    def _admit_share(self, request: web.Request) -> None:
         self.waiting.note(request)  # its body may take long
         if not self.addresses.share(self._address_of(request)):
             raise web.HTTPTooManyRequests(text="Too many shares from this address.\n")
-        sent = request.headers.get("Pi-Expires", "")
-        if sent and not sent.isdecimal():
-            raise web.HTTPBadRequest(text="Pi-Expires is a number of seconds.\n")
-        data = await request.read()  # aiohttp answers 413 above ``client_max_size``
-        if len(data) > self.options.limits.share_bytes:
-            raise web.HTTPRequestEntityTooLarge(self.options.limits.share_bytes, len(data))
-        if len(data) < 30 or data[0] != 1:
-            raise web.HTTPBadRequest(text="This is not a sealed share of version 1.\n")
-        try:
-            new = await self.shares.add(data, int(sent[:9]) if sent else None)
-        except StoreFull:
-            raise web.HTTPInsufficientStorage(text="The relay has no space left.\n") from None
-        about = {"id": new.id, "revoke": new.revoke, "expires": new.expires}
-        return web.json_response(about, status=201, headers={"Cache-Control": "no-store"})
-
-    async def _share_page(self, request: web.Request) -> web.Response:
-        if not self.shares.exists(request.match_info["id"]):
-            raise web.HTTPNotFound(text="This share does not exist, or not any more.\n")
-        return self._served("share.html") or web.Response(
-            text="The link opens in the browser client, which this relay does not have.\n",
-            headers=HEADERS,
-        )
-
-    async def _share_raw(self, request: web.Request) -> web.Response:
-        data = await self.shares.read(request.match_info["id"])
-        if data is None:
-            raise web.HTTPNotFound(text="This share does not exist, or not any more.\n")
-        return web.Response(body=data, content_type="application/octet-stream", headers=HEADERS)
-
-    async def _revoke(self, request: web.Request) -> web.Response:
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        known = scheme == "Bearer" and await self.shares.revoke(request.match_info["id"], token)
-        if not known:
-            raise web.HTTPNotFound(text="No such share, or the token is wrong.\n")
-        return web.Response(status=204)
 
 
 async def serve(

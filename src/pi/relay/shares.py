@@ -1,4 +1,4 @@
-"""Sealed shares: stored until they expire or are revoked; the key is never here."""
+"""Sealed shares: stored and served until they expire or are revoked; the key is never here."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, Protocol
 
+from aiohttp import web
+
 from pi.base.files import private_directory, read_if_exists, replace_file
 from pi.base.records import Record
 from pi.relay.limits import Limits
+from pi.relay.pages import HEADERS, Pages
 
 _ID: Final = re.compile(r"[A-Za-z0-9_-]{22}")
 
@@ -217,3 +220,68 @@ class Shares:
 
 def _hash(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
+
+
+class ShareRoutes:
+    """Accepts, serves and revokes shares over HTTP."""
+
+    def __init__(
+        self,
+        shares: Shares,
+        pages: Pages,
+        most: int,
+        admit: Callable[[web.Request], None],
+    ) -> None:
+        self._shares = shares
+        self._pages = pages
+        self._most = most
+        """Bytes of a share."""
+        self._admit = admit
+        """Raises an HTTP error if the sender may not store another share."""
+
+    def table(self) -> list[web.RouteDef]:
+        """The routes."""
+        return [
+            web.post("/s", self._add),
+            web.get("/s/{id}", self._page),
+            web.get("/s/{id}/raw", self._raw),
+            web.delete("/s/{id}", self._revoke),
+        ]
+
+    async def _add(self, request: web.Request) -> web.Response:
+        self._admit(request)
+        sent = request.headers.get("Pi-Expires", "")
+        if sent and not sent.isdecimal():
+            raise web.HTTPBadRequest(text="Pi-Expires is a number of seconds.\n")
+        data = await request.read()  # aiohttp answers 413 above ``client_max_size``
+        if len(data) > self._most:
+            raise web.HTTPRequestEntityTooLarge(self._most, len(data))
+        if len(data) < 30 or data[0] != 1:
+            raise web.HTTPBadRequest(text="This is not a sealed share of version 1.\n")
+        try:
+            new = await self._shares.add(data, int(sent[:9]) if sent else None)
+        except StoreFull:
+            raise web.HTTPInsufficientStorage(text="The relay has no space left.\n") from None
+        about = {"id": new.id, "revoke": new.revoke, "expires": new.expires}
+        return web.json_response(about, status=201, headers={"Cache-Control": "no-store"})
+
+    async def _page(self, request: web.Request) -> web.Response:
+        if not self._shares.exists(request.match_info["id"]):
+            raise web.HTTPNotFound(text="This share does not exist, or not any more.\n")
+        return self._pages.response("share.html") or web.Response(
+            text="The link opens in the browser client, which this relay does not have.\n",
+            headers=HEADERS,
+        )
+
+    async def _raw(self, request: web.Request) -> web.Response:
+        data = await self._shares.read(request.match_info["id"])
+        if data is None:
+            raise web.HTTPNotFound(text="This share does not exist, or not any more.\n")
+        return web.Response(body=data, content_type="application/octet-stream", headers=HEADERS)
+
+    async def _revoke(self, request: web.Request) -> web.Response:
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        known = scheme == "Bearer" and await self._shares.revoke(request.match_info["id"], token)
+        if not known:
+            raise web.HTTPNotFound(text="No such share, or the token is wrong.\n")
+        return web.Response(status=204)

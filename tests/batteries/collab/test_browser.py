@@ -419,7 +419,7 @@ async def test_the_connect_screen_explains_bad_links(chromium: Any) -> None:
 async def test_a_module_that_was_changed_does_not_run(chromium: Any) -> None:
     async with relay_running() as relay:
         assert relay.relay is not None
-        files = relay.relay._files
+        files = relay.relay.pages.files
         changed = files["markdown.js"].body + b"\nhit('changed');"
         files["markdown.js"] = replace(files["markdown.js"], body=changed)
         visited = await visit(chromium, relay.address.replace("ws", "http") + "/")
