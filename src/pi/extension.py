@@ -128,6 +128,7 @@ from pi.coding.extension_host.api.readers import Feed
 from pi.coding.extension_host.api.services import ExtensionHttp
 from pi.coding.extension_host.api.storage import OutputSink
 from pi.coding.extension_host.api.sub_sessions import SessionHandle
+from pi.coding.extension_host.contributions.commands import split_words
 from pi.coding.extension_host.contributions.credentials import (
     AuthUnavailable,
     LoginCallbacks,
@@ -276,6 +277,7 @@ if TYPE_CHECKING:
         guard_for,
         is_loopback,
         make_token,
+        port_number,
         read_token,
     )
     from pi.coding.claude_tools import ClaudeCall, claude_call, claude_names, pi_arguments
@@ -360,6 +362,7 @@ else:
                 "guard_for",
                 "is_loopback",
                 "make_token",
+                "port_number",
                 "read_token",
             ),
             "pi.coding.claude_tools": (
@@ -747,6 +750,7 @@ __all__ = [
     "pi_arguments",
     "pi_messages_server",
     "plan_limits",
+    "port_number",
     "project_policy",
     "read_regular",
     "read_token",
@@ -760,6 +764,7 @@ __all__ = [
     "sanitise_keeping_style",
     "serve_events",
     "serve_http",
+    "split_words",
     "start_detached",
     "sweep_working_copies",
     "syntax_language",

@@ -11,6 +11,7 @@ from pi.base.server_guard import (
     guard_for,
     is_loopback,
     make_token,
+    port_number,
     read_token,
     same_token,
 )
@@ -77,3 +78,14 @@ def test_the_file_of_a_token_is_private(tmp_path: Path) -> None:
     path.chmod(0o640)
     with pytest.raises(PiError, match="Other users can read"):
         make_token(path)
+
+
+@pytest.mark.parametrize(("text", "port"), [("8080", 8080), ("0", 0), (None, 4000), ("", 4000)])
+def test_an_option_names_a_port(text: str | None, port: int) -> None:
+    assert port_number(text, 4000) == port
+
+
+@pytest.mark.parametrize("text", ["65536", "-1", "http", "8 0"])
+def test_what_is_no_port_is_refused(text: str) -> None:
+    with pytest.raises(PiError, match="is not a port"):
+        port_number(text, 4000)

@@ -68,6 +68,15 @@ def guard_for(host: str, token: str, *, no_auth: bool = False) -> ServerGuard:
     return ServerGuard(token="" if no_auth else token, host=host)
 
 
+def port_number(text: object, default: int) -> int:
+    """Returns the port that an option names; ``default`` if it is empty. Raises ``PiError``."""
+    if not text:
+        return default
+    if not str(text).isdecimal() or int(str(text)) > 65_535:
+        raise PiError(f"{text} is not a port.")
+    return int(str(text))
+
+
 def same_token(given: str, expected: str) -> bool:
     """Compares two tokens; how long it takes says nothing about their content or length."""
     return hmac.compare_digest(_digest(given), _digest(expected))

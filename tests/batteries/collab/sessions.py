@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -22,6 +23,7 @@ from pi.relay.server import Relay, RelayOptions
 from pi.testing import make_session
 
 SECONDS = 20.0
+LONG = " ".join(f"word{number}" for number in range(200))
 
 
 async def until(condition: Callable[[], Any], what: str = "") -> Any:
@@ -207,3 +209,17 @@ async def relay_running(**limits: Any) -> AsyncIterator[RestartingRelay]:
         yield relay
     finally:
         await relay.stop()
+
+
+def texts(who: Person) -> list[str]:
+    """The texts of all messages, with their authors."""
+    found = []
+    for line in who.lines:
+        entry = json.loads(line)
+        message = entry.get("message") or {}
+        author = (message.get("meta") or entry.get("meta") or {}).get("author", "")
+        content = message.get("content")
+        if message.get("role") in ("user", "assistant") and isinstance(content, list):
+            shown = "".join(block.get("text", "") for block in content)
+            found.append(f"{author}:{shown}" if author else shown)
+    return found

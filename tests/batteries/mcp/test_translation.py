@@ -287,7 +287,7 @@ def expanded(
         return f"ran {command}\n"
 
     where = Configured(definition=definition, source="f", is_own=True, is_project=is_project)
-    values = Values(where, environ=environ, cwd=Path("/work"), run=run)
+    values = Values(where, environ=environ, cwd=Path("/project"), run=run)
     return asyncio.run(values.definition())
 
 
@@ -298,7 +298,7 @@ def test_values_are_expanded() -> None:
         bearer_token_env="TOKEN",
     )
     done = expanded(raw, {"A": "1", "TOKEN": "t"})
-    assert done.command == ("1", "1", "b", "/work/x", "ran date")
+    assert done.command == ("1", "1", "b", "/project/x", "ran date")
     assert done.headers == {"Authorization": "Bearer t"}
 
 

@@ -200,7 +200,7 @@ async def test_a_copy_that_a_killed_process_has_left_is_closed_and_named(tmp_pat
         raise OSError("the disk is full")
 
     async with agent_session(tmp_path, script) as (hosted, agents):
-        agents.work.copies._finish = crash  # type: ignore[method-assign]
+        agents.copies._finish = crash  # type: ignore[method-assign]
         await hosted.session.prompt("go")
         said = text(results(hosted)[0])
         node = agents.tree.all()[0]
@@ -209,7 +209,7 @@ async def test_a_copy_that_a_killed_process_has_left_is_closed_and_named(tmp_pat
         label = Path(node.path).parent / "state.json"
         ended = {**json.loads(label.read_text()), "pid": 4_194_303}
         label.write_text(json.dumps(ended))  # as if its process had ended
-        closed = await agents.work.copies.sweep()
+        closed = await agents.copies.sweep()
 
         assert [each.branch for each in closed] == branches(folder)
         assert "five\n" in git(folder, "show", f"{branches(folder)[0]}:list")

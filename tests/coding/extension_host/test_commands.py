@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import pytest
 
+from pi.base.errors import PiError
 from pi.coding.bus import Owner, Rank
 from pi.coding.extension_host.contributions.commands import (
     BUILT_IN,
     Commands,
     ExtensionCommand,
     split_command,
+    split_words,
 )
 from pi.coding.resources.sources import SourceInfo
 from pi.modes.interactive.commands.table import BUILT_IN as SCREEN_COMMANDS
@@ -107,3 +109,10 @@ def test_every_command_of_the_screen_wins_or_yields() -> None:
 )
 def test_a_text_is_a_name_and_what_follows_it(text: str, split: tuple[str, str]) -> None:
     assert split_command(text) == split
+
+
+def test_words_of_a_command_are_split_as_a_shell_does() -> None:
+    assert split_words("add 'two words' x", usage="Usage: add NAME") == ["add", "two words", "x"]
+    with pytest.raises(PiError) as refused:
+        split_words("add 'open", usage="Usage: add NAME")
+    assert refused.value.explain() == "No closing quotation. Usage: add NAME"

@@ -37,6 +37,8 @@ from pi.extension import (
     is_loopback,
     make_token,
     one_line,
+    port_number,
+    split_words,
 )
 
 WORDS = ("serve", "token", "login", "logout", "list", "import", "migrate", "status")
@@ -72,11 +74,7 @@ class BrokerCommands:
 
     async def run(self, arguments: str, ctx: CommandContext) -> None:
         """``pi auth-broker …``."""
-        try:
-            words = shlex.split(arguments)
-        except ValueError as error:
-            raise PiError(f"{error}.", hint=USAGE) from error
-        match words:
+        match split_words(arguments, usage=USAGE):
             case ["serve"]:
                 await self._serve(ctx)
             case ["token"]:
@@ -106,7 +104,7 @@ class BrokerCommands:
         from pi.batteries.auth_broker.refresher import Refresher
 
         host = str(ctx.flags.get("host") or "127.0.0.1")
-        port = _port(ctx.flags.get("port"), PORT)
+        port = port_number(ctx.flags.get("port"), PORT)
         token = make_token(self._folder / "token")
         guard = guard_for(host, token, no_auth=bool(ctx.flags.get("no-auth")))
         self._pi.auth.hide(token)
@@ -301,14 +299,6 @@ def _entry(credential: ApiKeyCredential | OAuthCredential) -> Json:
     return {**credential.extra, **entry}
 
 
-def _port(text: object, default: int) -> int:
-    if not text:
-        return default
-    if not str(text).isdecimal() or int(str(text)) > 65_535:
-        raise PiError(f"{text} is not a port.")
-    return int(str(text))
-
-
 async def _input(path: str) -> bytes:
     try:
         if path == "-":
@@ -361,10 +351,6 @@ async def extension(pi: ExtensionAPI) -> None:
     )
     pi.add_doctor_check("auth broker", commands.doctor)
     if config is not None:
-        # Deferred import: the commands of the broker's own machine need no client.
-        from pi.batteries.auth_broker.client import BrokerClient
-        from pi.batteries.auth_broker.source import BrokerSource
-
         source = BrokerSource(pi, config, BrokerClient(pi.http, config))
         await source.open()
         if source.problem is not None and source.snapshot is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shlex
 from typing import Any
 
 from pi.extension import (
@@ -15,7 +14,9 @@ from pi.extension import (
     is_loopback,
     make_token,
     one_line,
+    port_number,
     read_token,
+    split_words,
 )
 
 WORDS = ("serve", "token", "status", "check")
@@ -35,11 +36,7 @@ class GatewayCommands:
 
     async def run(self, arguments: str, ctx: CommandContext) -> None:
         """``pi auth-gateway …``."""
-        try:
-            words = shlex.split(arguments)
-        except ValueError as error:
-            raise PiError(f"{error}.", hint=USAGE) from error
-        match words:
+        match split_words(arguments, usage=USAGE):
             case ["serve"]:
                 await self._serve(ctx)
             case ["token"]:
@@ -72,7 +69,7 @@ class GatewayCommands:
         server = GatewayServer(
             self._pi.models, guard, self._pi.scope.clock, self._report, self._pi.auth.source
         )
-        async with server.serving(host, _port(ctx)) as port:
+        async with server.serving(host, port_number(ctx.flags.get("port"), PORT)) as port:
             shown = f"[{host}]" if ":" in host else host
             count = len(self._pi.models.available())
             models = "1 model" if count == 1 else f"{count} models"
@@ -87,7 +84,7 @@ class GatewayCommands:
         self._pi.warn(line)
 
     async def _status(self, ctx: CommandContext) -> None:
-        url = f"http://127.0.0.1:{_port(ctx)}"
+        url = f"http://127.0.0.1:{port_number(ctx.flags.get('port'), PORT)}"
         token = read_token(self._token_file) or ""
         try:
             response = await self._pi.http.request(
@@ -125,15 +122,6 @@ class GatewayCommands:
             ctx.write("No provider has credentials.\n")
         if not providers or failed == len(providers) or (failed and ctx.flags.get("strict")):
             ctx.exit(1)
-
-
-def _port(ctx: CommandContext) -> int:
-    text = ctx.flags.get("port")
-    if not text:
-        return PORT
-    if not str(text).isdecimal() or int(str(text)) > 65_535:
-        raise PiError(f"{text} is not a port.")
-    return int(str(text))
 
 
 def extension(pi: ExtensionAPI) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shlex
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -27,6 +26,7 @@ from pi.extension import (
     SessionShutdownEvent,
     SessionStartEvent,
     one_line,
+    split_words,
 )
 
 SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
@@ -110,9 +110,9 @@ class McpCommands:
     async def run(self, arguments: str, ctx: CommandContext) -> None:
         """``/mcp …``."""
         try:
-            words = shlex.split(arguments)
-        except ValueError as error:
-            self._fail(ctx, f"{error}. {USAGE}")
+            words = split_words(arguments, usage=USAGE)
+        except PiError as error:
+            self._fail(ctx, error.explain())
             return
         await self._opened()
         word, rest = (words[0], words[1:]) if words else ("", [])

@@ -10,11 +10,14 @@ from urllib.parse import urlsplit
 
 from pi.batteries.permissions import commands
 from pi.batteries.permissions.paths import (
+    NamedFile,
     Places,
     TouchedPath,
     covers_restricted,
+    folders_of,
     is_below,
     is_protected,
+    named_files,
     rule_matches,
     touched,
 )
@@ -287,11 +290,11 @@ class _Command:
     def _folders(self) -> list[str] | None:
         if self._places.keeps_folder and not self._request.input.get("cwd"):
             return None
-        return commands.folders_of(self._line, self._cwd)
+        return folders_of(self._line, self._cwd)
 
-    def _files(self) -> Iterable[tuple[commands.NamedFile, TouchedPath | None]]:
+    def _files(self) -> Iterable[tuple[NamedFile, TouchedPath | None]]:
         folders = self._folders()
-        for file in commands.named_files(self._line):
+        for file in named_files(self._line):
             bases = [self._cwd]
             if folders is None and not file.text.startswith(("/", "~", "-")):
                 yield (

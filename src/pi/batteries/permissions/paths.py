@@ -1,15 +1,19 @@
-"""Rules about files: patterns, protected files, and paths that lead to the same file."""
+"""Rules about files: patterns, protected files, and paths that lead to the same file.
+
+Also which files a command line names.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path, PurePath
 
+from pi.batteries.permissions.commands import READERS, base_name
 from pi.batteries.permissions.rules import Rule
-from pi.extension import Record, compile_glob
+from pi.extension import CommandLine, CommandWord, Record, compile_glob, replace
 
 PROTECTED_FOLDERS = (".pi", ".claude", ".git/hooks", ".git/config", ".git/modules", ".mcp.json")
 START_UP_FILES = frozenset(
@@ -196,3 +200,58 @@ def _contains(folder: str, rule: Rule, places: Places) -> bool:
         ):
             return True
     return False
+
+
+# Files of commands --------------------------------------------------------------------------------
+
+
+class NamedFile(Record):
+    """A word of a command that may be a file."""
+
+    text: str
+    """The path, or the beginning of it that is known."""
+    is_known: bool = True
+    may_write: bool = True
+    opened: bool = False
+    """Whether the shell itself opens it, in a redirection."""
+
+
+def named_files(line: CommandLine) -> Iterator[NamedFile]:
+    """Every word that may name a file, and the files of redirections."""
+    for part in line.parts:
+        reads = part.name is not None and base_name(part.name) in READERS
+        for word in part.arguments:
+            yield from _files_of(word, may_write=not reads)
+        for each in part.redirections:
+            if each.document is not None or each.operator.startswith("<<"):
+                continue
+            if each.writes or each.operator == "<":
+                found = _files_of(each.target, may_write=each.writes)
+                yield from (replace(file, opened=True) for file in found)
+
+
+def _files_of(word: CommandWord, *, may_write: bool) -> Iterator[NamedFile]:
+    text = word.text if word.text is not None else word.prefix
+    known = word.text is not None and not set(word.expands) - {"tilde"}
+    yield NamedFile(text=text, is_known=known, may_write=may_write)
+    # ``--file=x``, ``if=x``, ``@x``, ``-fx``, ``host:x``
+    for mark in ("=", "@", ":"):
+        if mark in text:
+            yield NamedFile(text=text.partition(mark)[2], is_known=known, may_write=may_write)
+    if re.match(r"-[A-Za-z].", text):
+        yield NamedFile(text=text[2:], is_known=known, may_write=may_write)
+
+
+def folders_of(line: CommandLine, start: str) -> list[str] | None:
+    """The folders in which parts may run, because of ``cd``; ``None`` if they are not known."""
+    found = [start]
+    for part in line.parts:
+        if part.name in ("cd", "pushd", "popd"):
+            targets = [word for word in part.arguments if not (word.literal or "").startswith("-")]
+            if len(targets) != 1 or part.name == "popd":
+                return None
+            text = targets[0].text
+            if text is None or set(targets[0].expands) - {"tilde"}:
+                return None
+            found.append(text)
+    return found

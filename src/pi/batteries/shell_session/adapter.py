@@ -12,6 +12,7 @@ from typing import Any
 
 from pi.batteries.shell_session.command_lines import (
     DEFAULT_RULES,
+    BashCall,
     CleanedCommand,
     InterceptionRule,
     clean_command,
@@ -19,11 +20,8 @@ from pi.batteries.shell_session.command_lines import (
     strip_limits_at_end,
 )
 from pi.batteries.shell_session.minimiser import minimise
-from pi.batteries.shell_session.runner import (
-    BashCall,
-    SessionRunner,
-    automation_environment,
-)
+from pi.batteries.shell_session.runner import SessionRunner
+from pi.batteries.shell_session.session import automation_environment
 from pi.extension import (
     ExtensionAPI,
     ExtensionContext,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Collection, Sequence
+from pathlib import Path
 
 from pi.extension import Record
 
@@ -32,6 +33,15 @@ class CleanedCommand(Record):
     command: str
     cwd: str | None = None
     """Set if the command began with ``cd``."""
+
+
+class BashCall(Record):
+    """A command after clean-up and validation."""
+
+    command: str
+    cwd: Path | None
+    env: dict[str, str]
+    timeout: float | None
 
 
 def clean_command(command: str, *, strip_limits: bool = True) -> CleanedCommand:

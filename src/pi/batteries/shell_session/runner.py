@@ -1,7 +1,4 @@
-"""Keeps the shell of a session and runs commands in it, or in a terminal.
-
-The aliases, functions and options of the user's rc file are read once instead of per command.
-"""
+"""Keeps the shell of a session and runs commands in it, or in a terminal."""
 
 from __future__ import annotations
 
@@ -12,19 +9,21 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
+from pi.batteries.shell_session.command_lines import BashCall
 from pi.batteries.shell_session.session import (
     ARGUMENTS,
     LOGIN_ARGUMENTS,
     ShellEnd,
     ShellGone,
     ShellSession,
+    automation_environment,
+    take_snapshot,
 )
 from pi.extension import (
     ExtensionAPI,
     Json,
     OutputSink,
     PiError,
-    Record,
     Scope,
     ShellSetup,
     SpawnRequest,
@@ -32,48 +31,6 @@ from pi.extension import (
     ToolFailed,
     ToolResult,
 )
-
-TIMEOUT_SECONDS = 10.0
-"""An rc file that takes longer is ignored."""
-MAX_CHARACTERS = 500_000
-_MARK = "pi-shell-snapshot"
-_SCRIPT = rf"""
-printf '%s\n' {_MARK}
-alias -p
-for name in $(compgen -A function); do
-  case $name in _*) ;; *) declare -f -- "$name" ;; esac
-done
-shopt -p | grep -v -e login_shell -e restricted_shell
-set +o | grep -v -e history -e monitor -e histexpand -e emacs -e ' vi$' -e noexec -e onecmd
-exit 0
-"""
-"""Functions that begin with ``_`` are those of completion: many, large, and of no use here."""
-
-
-async def take_snapshot(pi: ExtensionAPI, setup: ShellSetup) -> str:
-    """Return shell code that defines what the rc file defines; empty if that fails.
-
-    Variables are not part of it: an rc file may set credentials that commands must not see.
-    """
-    env = {**setup.env, "HISTFILE": ""}
-    try:
-        ran = await pi.exec(
-            [setup.path, "-i", "-c", _SCRIPT],
-            env=env,
-            environment=None,
-            timeout=TIMEOUT_SECONDS,
-            kind="bash",
-        )
-    except PiError as error:
-        pi.log.info("no snapshot of the shell: %s", error.message)
-        return ""
-    _, found, text = ran.stdout.partition(f"{_MARK}\n")
-    if not found or ran.killed or len(text) > MAX_CHARACTERS:
-        why = "timed out" if ran.killed else "too long" if found else "the rc file ended the shell"
-        pi.log.info("no snapshot of the shell: %s", why)
-        return ""
-    return text
-
 
 NO_OUTPUT = "(no output)"
 MAX_SEEN_BYTES = 2 * 1024 * 1024
@@ -83,34 +40,6 @@ MAX_LINE_CHARACTERS = 100_000
 SNAPSHOT_LINGER_SECONDS = 3600.0
 VOLATILE = "PI_"
 """Variables that describe the session: they change while the shell runs."""
-
-AUTOMATED = {
-    "CI": "true",
-    "EDITOR": "true",
-    "VISUAL": "true",
-    "SSH_ASKPASS": "/usr/bin/false",
-    "NPM_CONFIG_YES": "true",
-    "NPM_CONFIG_UPDATE_NOTIFIER": "false",
-    "YARN_ENABLE_INTERACTIVE": "false",
-    "HOMEBREW_NO_AUTO_UPDATE": "1",
-}
-"""Programs behave as on a build server."""
-
-
-def automation_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables of ``AUTOMATED``; without ``CI`` if ``PI_BASH_NO_CI`` is set."""
-    no_ci = environ.get("PI_BASH_NO_CI") or environ.get("CLAUDE_BASH_NO_CI")
-    return {name: value for name, value in AUTOMATED.items() if not (no_ci and name == "CI")}
-
-
-class BashCall(Record):
-    """A command after clean-up and validation."""
-
-    command: str
-    cwd: Path | None
-    env: dict[str, str]
-    timeout: float | None
-
 
 Minimise: TypeAlias = Callable[[BashCall, ToolResult, str], ToolResult]
 """Condenses the result of a command that succeeded, given its whole output."""

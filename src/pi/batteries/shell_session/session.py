@@ -9,6 +9,8 @@ The shell reads its commands from a pipe and has a mode of its own for each of t
   ``eval`` only.
 - The end of a command is a marker with a random name on the output pipe, behind everything that
   the command wrote. Background processes may write after it: that output is kept for the next call.
+
+The aliases, functions and options of the user's rc file are read once instead of per command.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
-from pi.extension import Child, PiError, Record, Scope
+from pi.extension import Child, ExtensionAPI, PiError, Record, Scope, ShellSetup
 
 READ_SIZE = 65536
 GRACE_SECONDS = 1.0
@@ -44,6 +46,34 @@ INTERRUPTS, INTERRUPT_SECONDS = 4, 0.5
 """How often a command is interrupted before its shell is ended, and the time in between."""
 INTERRUPTED = 130
 """Exit code after SIGINT."""
+
+
+SNAPSHOT_SECONDS = 10.0
+"""An rc file that takes longer is ignored."""
+MAX_SNAPSHOT = 500_000
+_SNAPSHOT_MARK = "pi-shell-snapshot"
+_SNAPSHOT_SCRIPT = rf"""
+printf '%s\n' {_SNAPSHOT_MARK}
+alias -p
+for name in $(compgen -A function); do
+  case $name in _*) ;; *) declare -f -- "$name" ;; esac
+done
+shopt -p | grep -v -e login_shell -e restricted_shell
+set +o | grep -v -e history -e monitor -e histexpand -e emacs -e ' vi$' -e noexec -e onecmd
+exit 0
+"""
+"""Functions that begin with ``_`` are those of completion: many, large, and of no use here."""
+AUTOMATED = {
+    "CI": "true",
+    "EDITOR": "true",
+    "VISUAL": "true",
+    "SSH_ASKPASS": "/usr/bin/false",
+    "NPM_CONFIG_YES": "true",
+    "NPM_CONFIG_UPDATE_NOTIFIER": "false",
+    "YARN_ENABLE_INTERACTIVE": "false",
+    "HOMEBREW_NO_AUTO_UPDATE": "1",
+}
+"""Programs behave as on a build server."""
 
 
 class ShellEnd(Record):
@@ -265,3 +295,34 @@ class ShellSession:
             call.flush()
             code = 128 + (end.signal or 0) if end.exit_code is None else end.exit_code
             call.ended.set_result((code, self.cwd))
+
+
+def automation_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of ``AUTOMATED``; without ``CI`` if ``PI_BASH_NO_CI`` is set."""
+    no_ci = environ.get("PI_BASH_NO_CI") or environ.get("CLAUDE_BASH_NO_CI")
+    return {name: value for name, value in AUTOMATED.items() if not (no_ci and name == "CI")}
+
+
+async def take_snapshot(pi: ExtensionAPI, setup: ShellSetup) -> str:
+    """Return shell code that defines what the rc file defines; empty if that fails.
+
+    Variables are not part of it: an rc file may set credentials that commands must not see.
+    """
+    env = {**setup.env, "HISTFILE": ""}
+    try:
+        ran = await pi.exec(
+            [setup.path, "-i", "-c", _SNAPSHOT_SCRIPT],
+            env=env,
+            environment=None,
+            timeout=SNAPSHOT_SECONDS,
+            kind="bash",
+        )
+    except PiError as error:
+        pi.log.info("no snapshot of the shell: %s", error.message)
+        return ""
+    _, found, text = ran.stdout.partition(f"{_SNAPSHOT_MARK}\n")
+    if not found or ran.killed or len(text) > MAX_SNAPSHOT:
+        why = "timed out" if ran.killed else "too long" if found else "the rc file ended the shell"
+        pi.log.info("no snapshot of the shell: %s", why)
+        return ""
+    return text

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from pi.batteries.subagents.commands import AgentCommands
 from pi.batteries.subagents.history import Histories
+from pi.batteries.subagents.isolation import IsolatedCopies
 from pi.batteries.subagents.launching import HUB, TASK, AgentCatalog
 from pi.batteries.subagents.nodes import ENTRY, AgentNode, AgentTree
 from pi.batteries.subagents.submitting import YIELD, SubmitPolicy, TaskSubmission
@@ -141,7 +142,8 @@ class SubAgents:
         self._pi = pi
         self.tree = AgentTree(lambda: int(pi.settings.get("task.maxConcurrency")))
         self.catalog = AgentCatalog(pi)
-        self.work = AgentWork(pi, self.tree, self.catalog)
+        self.copies = IsolatedCopies(pi)
+        self.work = AgentWork(pi, self.tree, self.catalog, self.copies)
         self.histories = Histories(self.tree)
         self._is_quiet = False
         """Whether the user has stopped everything: reports must not start a run."""
@@ -199,7 +201,7 @@ class SubAgents:
         self._is_quiet = False
 
     async def _sweep(self) -> None:
-        for left in await self.work.copies.sweep():
+        for left in await self.copies.sweep():
             where = left.branch or str(left.path)
             self._show(f"Unmerged work of an agent was kept: {where}")
 

@@ -86,11 +86,13 @@ class AgentWork:
     task_tool: Callable[[AgentNode, AgentDefinition], AgentTool]
     """Makes the tool ``task`` of an agent that may give tasks to others; set by the adapter."""
 
-    def __init__(self, pi: ExtensionAPI, tree: AgentTree, catalog: AgentCatalog) -> None:
+    def __init__(
+        self, pi: ExtensionAPI, tree: AgentTree, catalog: AgentCatalog, copies: IsolatedCopies
+    ) -> None:
         self._pi = pi
         self.tree = tree
         self.catalog = catalog
-        self.copies = IsolatedCopies(pi)
+        self._copies = copies
         self._jobs: dict[str, Job] = {}
         self._parked: list[AgentNode] = []
         self._pending: dict[str, list[str]] = {}
@@ -217,7 +219,7 @@ class AgentWork:
             source = node.cwd or self._pi.context.cwd
             if node.isolated:
                 # By itself: a copy that is made by halves could not be tidied up.
-                making = self.copies.open(node, source)
+                making = self._copies.open(node, source)
                 copy.append(self._pi.scope.spawn(making, name=f"copy for {node.id}"))
                 node.cwd = (await asyncio.shield(copy[0])).cwd
             node.runner = await self._open(node, job, copy[0].result() if copy else None)
@@ -318,7 +320,7 @@ class AgentWork:
             if copy is not None:
                 node.state = "merging"
                 self.tree.changed()
-                report = await self.copies.finish(copy, node, merge=state == "completed")
+                report = await self._copies.finish(copy, node, merge=state == "completed")
                 node.branch, node.path = report.branch, report.path
                 node.is_merged = report.is_merged
                 node.notes.append(report.note)

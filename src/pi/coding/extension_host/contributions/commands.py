@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from pi.base.errors import PiError
 from pi.base.records import Record
 from pi.coding.bus import NamedRegistry, OrderedList, Owner, Registered
 from pi.coding.extension_host.errors import ExtensionError
@@ -68,6 +69,16 @@ class ExtensionCommand(DeclaredCommand):
 
 
 C = TypeVar("C", bound=DeclaredCommand)
+
+
+def split_words(arguments: str, *, usage: str) -> list[str]:
+    """The words of a command, split as a shell does. Raises ``PiError`` with the usage as hint."""
+    import shlex  # lazy: no command that pi has at its start needs it
+
+    try:
+        return shlex.split(arguments)
+    except ValueError as error:
+        raise PiError(f"{error}.", hint=usage) from error
 
 
 def split_command(text: str) -> tuple[str, str]:
