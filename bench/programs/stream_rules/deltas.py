@@ -46,9 +46,9 @@ def write_rules(folder: Path, count: int) -> None:
 
 async def cost(policies: Sequence[Policy], kind: str) -> float:
     """Microseconds per delta of one answer that is built, and streamed to ``policies``."""
-    watchers = overriding(policies, "on_delta")
+    before, after, watchers = overriding(policies, "before_request", "after_answer", "on_delta")
     request = Request(model=FAUX_MODEL, thinking="off", messages=(), tools=())
-    for policy in overriding(policies, "before_request"):
+    for policy in before:
         await policy.before_request(request)
     builder = MessageBuilder(FAUX_MODEL, now_ms=0)
     builder.start()
@@ -72,7 +72,7 @@ async def cost(policies: Sequence[Policy], kind: str) -> float:
         builder.arguments("c", '"}')
     builder.finish("stop")
     assert builder.final is not None
-    for policy in overriding(policies, "after_answer"):
+    for policy in after:
         await policy.after_answer(builder.final)
     return (time.process_time() - began) / DELTAS * 1e6
 
@@ -87,7 +87,7 @@ async def main(kind: str, rules: int) -> None:
             await session.start()
             session.prompts.next_request()  # the tools of the next run, for previews
             found = session.extensions.hosting.host.contributed.policies()
-            watching = [policy for policy in found if policy in overriding(found, "on_delta")]
+            (watching,) = overriding(found, "on_delta")
             await cost(watching, kind)
             print(await cost(watching, kind) - await cost((), kind))
         finally:

@@ -7,7 +7,7 @@ name.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, Literal, TypeAlias
 
 from pi.agent.abort import Abort, Aborted
@@ -104,10 +104,11 @@ class Policy:
         return at.next
 
 
-def overriding(policies: Sequence[Policy], hook: str) -> list[Policy]:
-    """Return the policies that override ``hook``; the others have no opinion."""
-    default = getattr(Policy, hook)
-    return [policy for policy in policies if getattr(type(policy), hook) is not default]
+def overriding(policies: Sequence[Policy], *hooks: str) -> Iterator[list[Policy]]:
+    """Yield for each hook the policies that override it; the others have no opinion."""
+    for hook in hooks:
+        default = getattr(Policy, hook)
+        yield [policy for policy in policies if getattr(type(policy), hook) is not default]
 
 
 class ToolRefused(PiError):
@@ -167,7 +168,8 @@ async def decide(policies: Sequence[Policy], at: Boundary, abort: Abort) -> Next
 
     async def ask_all() -> None:
         nonlocal at
-        for policy in overriding(policies, "at_boundary"):
+        (asked,) = overriding(policies, "at_boundary")
+        for policy in asked:
             at = replace(at, next=_merged(at.next, await _opinion(policy, at)))
 
     try:

@@ -114,10 +114,10 @@ class ResponseReader:
         open_answer: StreamingResponse | None = None,
     ) -> None:
         self._ask = ask
-        self._before_request = overriding(policies, "before_request")
-        self._after_answer = overriding(policies, "after_answer")
         # Policies that do not override ``on_delta`` must not cost anything per token.
-        self._watchers = overriding(policies, "on_delta")
+        self._before_request, self._after_answer, self._watchers = overriding(
+            policies, "before_request", "after_answer", "on_delta"
+        )
         self._events = events
         self._clock = clock
         self._abort = abort

@@ -117,8 +117,7 @@ class ToolBatch:
         self._tools = tools
         self._model = model
         self._abort_run = abort
-        self._before_tool = overriding(policies, "before_tool")
-        self._after_tool = overriding(policies, "after_tool")
+        self._before_tool, self._after_tool = overriding(policies, "before_tool", "after_tool")
         self._events = EventQueue(emit)
         self._clock = clock
         self._abort = Abort(clock)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar, Literal, Self, TypeAlias
 
@@ -127,17 +127,20 @@ def gated_in(
     if use.in_project(SHARED):
         own = [(each, ".agents/skills") for each in (cwd, *cwd.parents) if each != home]
         found += (each / name for each, name in own if exists_below(each, name, known))
-    found += (path for directory in (cwd, *cwd.parents) for path in context_file(directory))
+    found += context_files((cwd, *cwd.parents)).values()
     return tuple(dict.fromkeys(found))
 
 
-def context_file(directory: Path) -> Iterator[Path]:
-    """Yield the instruction file of a directory, if there is one."""
-    for name in CONTEXT_FILES:
-        path = os.path.join(directory, name)  # noqa: PTH118 - five times as fast as a ``Path``
-        if os.path.exists(path) and not os.path.isdir(path):  # noqa: PTH110, PTH112
-            yield directory / name  # the reader rejects pipes
-            return
+def context_files(directories: Iterable[Path]) -> dict[Path, Path]:
+    """Return the instruction file of each directory that has one."""
+    found = {}
+    for directory in directories:
+        for name in CONTEXT_FILES:
+            path = os.path.join(directory, name)  # noqa: PTH118 - five times as fast as a ``Path``
+            if os.path.exists(path) and not os.path.isdir(path):  # noqa: PTH110, PTH112
+                found[directory] = directory / name  # the reader rejects pipes
+                break
+    return found
 
 
 TrustSource: TypeAlias = Literal[

@@ -118,7 +118,7 @@ def test_a_custom_entry_is_a_trigger(kind: Literal["todo", "other"], expected: b
     manifest = waiting_for("entry:todo")
 
     assert depends_on_session(manifest)
-    assert is_triggered(manifest, replace(HERE, log=log)) is expected
+    assert is_triggered(manifest, replace(HERE, entry_types=log.custom_types())) is expected
 
 
 @pytest.mark.parametrize(("selected", "expected"), [({"read", "todo"}, True), ({"read"}, False)])

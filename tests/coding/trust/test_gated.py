@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.trust import context_file, gated_in
+from pi.coding.trust import context_files, gated_in
 
 
 def put(path: Path) -> Path:
@@ -101,11 +101,11 @@ def test_in_every_directory_one_context_file_counts(tmp_path: Path) -> None:
     override = put(tmp_path / "AGENTS.override.md")
     put(tmp_path / "AGENTS.md")
 
-    assert list(context_file(tmp_path)) == [override]
+    assert context_files([tmp_path]) == {tmp_path: override}
 
 
 @pytest.mark.behaviour("context-files-load-once")
 def test_a_directory_of_that_name_is_no_context_file(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").mkdir()
 
-    assert list(context_file(tmp_path)) == []
+    assert context_files([tmp_path]) == {}

@@ -7,7 +7,6 @@ import logging
 from collections.abc import Awaitable, Callable
 from contextvars import Context
 from functools import partial
-from typing import TYPE_CHECKING
 
 from pi.agent.compaction.budget import CompactionItem, should_compact
 from pi.agent.compaction.errors import CompactionFailed
@@ -31,10 +30,8 @@ from pi.coding.compaction.measuring import (
 from pi.coding.compaction.options import CompactionOptions
 from pi.coding.compaction.request import CompactionRequest, CompactionSession
 from pi.coding.session.context import message_of
+from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.entries import ContextEdit, CustomMessageEntry
-
-if TYPE_CHECKING:
-    pass
 
 log = logging.getLogger(__name__)
 
@@ -77,7 +74,9 @@ class CompactionPolicy(Policy):
             case "prompt":
                 conversation = self._session.conversation()
                 known = len(conversation.log.tree.outlines)
-                is_cold = options.drop_useless and await off_loop(self._cache_is_cold, known)
+                is_cold = options.drop_useless and await off_loop(
+                    partial(self._cache_is_cold, conversation), known
+                )
                 await off_loop(partial(measure_sizes, conversation), known)
                 decision = await self._elide_stale(at.next) if is_cold else at.next
                 return await self._prune_or_compact(decision, options, before_prompt=True)
@@ -188,11 +187,10 @@ class CompactionPolicy(Policy):
         found = await off_loop(partial(elide_worthless, items, cache_is_cold=True), len(items))
         return replace(decision, entries=(*decision.entries, *found.edits))
 
-    def _cache_is_cold(self) -> bool:
+    def _cache_is_cold(self, conversation: SessionConversation) -> bool:
         """Whether the last response is older than the longest cache lifetime of its provider."""
-        log = self._session.conversation().log
-        latest = latest_answer(log)
-        answer = message_of(log.entry(latest)) if latest else None
+        latest = latest_answer(conversation.log)
+        answer = message_of(conversation.log.entry(latest)) if latest else None
         if not isinstance(answer, AssistantMessage) or not answer.timestamp:
             return False
         cache = self._session.agent.model.prompt_cache

@@ -19,13 +19,14 @@ from pi.coding.resources.sources import (
     Scope,
     Warn,
     entries_of,
+    first_existing,
+    first_file,
     is_file,
     is_folder,
     parse_document,
-    path_exists,
     read_text,
 )
-from pi.coding.trust import PROJECT_FOLDER, context_file
+from pi.coding.trust import PROJECT_FOLDER, context_files
 
 if TYPE_CHECKING:  # lazy: most projects have no rules
     from pi.coding.resources.rules import Rule
@@ -92,16 +93,17 @@ def find_context_files(
 
 
 def _candidates(where: InstructionSearch, agents: AgentFiles | None) -> Iterator[_Candidate]:
-    for path in context_file(where.agent_dir):
+    directories = (*reversed(where.cwd.parents), where.cwd)
+    own = context_files((where.agent_dir, *directories))
+    if (path := own.get(where.agent_dir)) is not None:
         yield _Candidate(path=path, scope="user", imports=_has_imports(path), is_own=True)
     for path in _markdown(where.agent_dir / "instructions"):
         yield _Candidate(path=path, scope="user", imports=True)
     found = () if agents is None else tuple(agents.paths("instructions"))
     if agents is not None:
         yield from _of_user(agents, found)
-    for directory in (*reversed(where.cwd.parents), where.cwd):
-        here = list(context_file(directory))
-        for path in here:
+    for directory in directories:
+        if (path := own.get(directory)) is not None:
             yield _Candidate(
                 path=path,
                 allowed=where.trusts(directory),
@@ -110,7 +112,7 @@ def _candidates(where: InstructionSearch, agents: AgentFiles | None) -> Iterator
             )
         if agents is not None and directory in agents.directories:
             others = [each for each in found if _base(each.path) == directory]
-            yield from _of_directory(directory, agents, others, has_own=bool(here))
+            yield from _of_directory(directory, agents, others, has_own=directory in own)
     if agents is not None:
         yield from _of_project(where, agents)
 
@@ -140,10 +142,9 @@ def _of_directory(
 
 
 def _of_project(where: InstructionSearch, agents: AgentFiles) -> Iterator[_Candidate]:
-    for directory in agents.directories:
-        if is_file(path := directory / PROJECT_FOLDER / "AGENTS.md"):  # the nearest counts
-            yield _Candidate(path=path, imports=True)
-            break
+    own = (directory / PROJECT_FOLDER / "AGENTS.md" for directory in agents.directories)
+    if nearest := first_file(own):
+        yield _Candidate(path=nearest, imports=True)
     if where.cwd in agents.directories:
         for path in _markdown(where.cwd / PROJECT_FOLDER / "instructions"):
             yield _Candidate(path=path, imports=True)
@@ -159,12 +160,11 @@ def _of_project(where: InstructionSearch, agents: AgentFiles) -> Iterator[_Candi
 
 def _cline(where: InstructionSearch, agents: AgentFiles) -> Iterator[AgentPath]:
     """Yield the nearest rules of Cline in ``cwd`` or above, if they may be used."""
-    for directory in (where.cwd, *where.cwd.parents):
-        if path_exists(path := directory / CLINE_RULES):
-            used = directory != where.home and agents.use.in_project("cline")
-            if used and where.trusts(directory):
-                yield AgentPath(agent="cline", path=path, scope="project")
-            return
+    rules = (directory / CLINE_RULES for directory in (where.cwd, *where.cwd.parents))
+    if nearest := first_existing(rules):
+        used = nearest.parent != where.home and agents.use.in_project("cline")
+        if used and where.trusts(nearest.parent):
+            yield AgentPath(agent="cline", path=nearest, scope="project")
 
 
 def _base(path: Path) -> Path:

@@ -21,6 +21,7 @@ from pi.coding.resources.sources import (
     Warn,
     admit_all,
     entries_of,
+    first_file,
     is_file,
     is_folder,
     parse_document,
@@ -96,10 +97,8 @@ def parse_skill(text: str, path: Path) -> Skill:
 
 def skill_files(root: Path) -> Iterator[Path]:
     """Yield the skill files below ``root``; the folder of a skill is not searched further."""
-    if is_file(root):
-        yield root
-    elif is_file(root / SKILL_FILE):
-        yield root / SKILL_FILE
+    if single := first_file((root, root / SKILL_FILE)):
+        yield single
     else:
         folder = _Folder(root)
         yield from _loose(folder)

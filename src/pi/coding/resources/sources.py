@@ -148,6 +148,16 @@ def is_folder(path: Path) -> bool:
     return os.path.isdir(path)  # noqa: PTH112
 
 
+def first_existing(paths: Iterable[Path]) -> Path | None:
+    """Return the first of the paths that exists and is visible."""
+    return next((path for path in paths if path_exists(path)), None)
+
+
+def first_file(paths: Iterable[Path]) -> Path | None:
+    """Return the first of the paths for which ``is_file`` is true."""
+    return next((path for path in paths if is_file(path)), None)
+
+
 def theme_files(folder: Path) -> Iterator[Path]:
     """Return the theme files of a folder."""
     return (path for path in entries_of(folder) if path.suffix == ".json" and is_file(path))

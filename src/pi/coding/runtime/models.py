@@ -146,7 +146,9 @@ class ModelClient:
         self, model: Model, context: Context, options: StreamOptions, *, purpose: Purpose = "turn"
     ) -> EventStream:
         """Request an answer, with the session's options and the model wraps of extensions."""
-        options, context = self._request_options(model, options), self._shown(context)
+        settings = self._settings()
+        options = self._request_options(model, options, settings)
+        context = _shown(context, settings)
         host = self._extensions.host
         if host is None:
             return self.registry.models.stream_simple(model, context, options)
@@ -161,19 +163,11 @@ class ModelClient:
         context = Context(messages=request.messages)
         return self.registry.models.stream_simple(request.model, context, request.options)
 
-    def _shown(self, context: Context) -> Context:
-        """Return the context without images, if the settings block them."""
-        if not self._settings().values.images.block_images:
-            return context
-        from pi.ai.wire_support.handoff import without_images  # lazy: few users block images
-
-        shown = (without_images(message, BLOCKED) for message in context.messages)
-        return replace(context, messages=tuple(shown))
-
-    def _request_options(self, model: Model, options: StreamOptions) -> StreamOptions:
+    def _request_options(
+        self, model: Model, options: StreamOptions, settings: Settings
+    ) -> StreamOptions:
         """Return ``options`` with what all requests of the session share."""
-        settings, session = self._settings(), self._core
-        values = settings.values
+        session, values = self._core, settings.values
         provider = settings.section(("retry", "provider"), ProviderRetry)
         timeout = (
             values.http_idle_timeout_ms if provider.timeout_ms is None else provider.timeout_ms
@@ -221,6 +215,16 @@ class ModelClient:
         if self._api_key is not None and self._api_key[0] == model.provider:
             return self._api_key[1]
         return None
+
+
+def _shown(context: Context, settings: Settings) -> Context:
+    """Return the context without images, if the settings block them."""
+    if not settings.values.images.block_images:
+        return context
+    from pi.ai.wire_support.handoff import without_images  # lazy: few users block images
+
+    shown = (without_images(message, BLOCKED) for message in context.messages)
+    return replace(context, messages=tuple(shown))
 
 
 def discover_models(

@@ -115,7 +115,7 @@ class Workspace(Record):
             agent_dir=self.machine.agent_dir,
             environ=self.environ,
             settings=self.settings.raw,
-            log=log,
+            entry_types=() if log is None else log.custom_types(),
             shared=shared,
             uses_project=self.is_trusted,
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -133,6 +132,8 @@ class AppUi:
         self.clipboard = clipboard
         self.reload_session = reload
         self.quit = quit
+        self.working = activity.working
+        """Shows a label while work is in progress."""
 
     def open(self, port: SessionPort, host: Machine) -> None:
         """Called when the session is open."""
@@ -206,10 +207,6 @@ class AppUi:
         """Adds a component to the transcript."""
         self._transcript.add_output(block)
         self.request_render()
-
-    def working(self, label: str) -> AbstractContextManager[Callable[[str], None]]:
-        """Shows a label while work is in progress."""
-        return self._activity.working(label)
 
     def get_editor_text(self) -> str:
         """The text in the editor."""

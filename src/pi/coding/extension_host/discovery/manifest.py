@@ -14,7 +14,7 @@ A single file contains it as a block of comments, in the form of PEP 723::
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -31,7 +31,6 @@ from pi.coding.settings.settings import value_at
 
 if TYPE_CHECKING:
     from pi.coding.port.ui import Mode
-    from pi.coding.session.log import SessionLog
 
 
 _MAJOR, _MINOR = 1, 2
@@ -382,8 +381,8 @@ class ActivationState(Record):
     environ: Mapping[str, str]
     settings: Mapping[str, Any]
     """The merged settings."""
-    log: "SessionLog | None" = None
-    """The opened session; ``None`` before it is opened."""
+    entry_types: Collection[str] = ()
+    """Types of the custom entries of the opened session."""
     shared: frozenset[str] = frozenset()
     """Keys of the objects of ``pi.shared``."""
     selected: frozenset[str] = frozenset()
@@ -413,9 +412,7 @@ _OCCURS: dict[str, Callable[[tuple[str, ...], ActivationState], bool]] = {
     "file": lambda names, state: any(_file_exists(name, state) for name in names),
     "strategy": lambda names, state: value_at(state.settings, _STRATEGY) in names,
     "shared": lambda names, state: not state.shared.isdisjoint(names),
-    "entry": lambda names, state: (
-        state.log is not None and not set(names).isdisjoint(state.log.custom_types())
-    ),
+    "entry": lambda names, state: not set(names).isdisjoint(state.entry_types),
 }
 """Whether the state contains one of the triggers of a kind. Looked up by kind, because every start
 asks for every battery, and most have one or two kinds."""

@@ -1,4 +1,7 @@
-"""Replaces this session by another one: new, resumed, forked, cloned, imported; reloads it."""
+"""Replaces this session by another one: new, resumed, forked, cloned, imported; reloads it.
+
+``ReplicaFollower`` shows a session that runs elsewhere: it applies its feed.
+"""
 
 from __future__ import annotations
 

@@ -8,13 +8,7 @@ from collections.abc import Callable
 from pi.base.records import replace
 from pi.coding.shell.command_line.parts import Assignment, CommandPart, CommandWord, Redirection
 from pi.coding.shell.command_line.variables import Names
-from pi.coding.shell.command_line.words import (
-    HereDocument,
-    Malformed,
-    Source,
-    WordReader,
-    closes_twice,
-)
+from pi.coding.shell.command_line.words import HereDocument, Malformed, Source, WordReader
 
 _REDIRECTION = re.compile(
     r"(\d+|\{[A-Za-z_]\w*\})?(<<<|<<-|<<|<&|<>|>>|>\||>&|<(?!\()|>(?!\())|()(&>>|&>)", re.ASCII
@@ -129,7 +123,7 @@ class Grammar:
         self._blanks()
         source.enter()
         word = self._reserved()
-        if source.peek(2) == "((" and closes_twice(source.text, source.at + 2):
+        if source.peek(2) == "((" and source.closes_twice(2):
             source.at += 2
             self._words.skip_arithmetic("))")
             self._redirections()

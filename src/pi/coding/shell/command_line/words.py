@@ -59,6 +59,25 @@ class Source:
         if self.depth > MAX_DEPTH:
             raise Malformed("commands are nested too deeply")
 
+    def closes_twice(self, ahead: int) -> bool:
+        """Whether the parenthesis before that place ends with ``))``: an expression, no commands.
+
+        Counts parentheses only; the arithmetic of a text in which that may be wrong is a problem.
+        """
+        text, depth, at = self.text, 1, self.at + ahead
+        while at < len(text):
+            char = text[at]
+            if char == "\\":
+                at += 1
+            elif char == "(":
+                depth += 1
+            elif char == ")":
+                depth -= 1
+                if depth == 0:
+                    return text[at + 1 : at + 2] == ")"
+            at += 1
+        return False
+
 
 class _Draft:
     """A word while it is read."""
@@ -260,7 +279,7 @@ class WordReader:
 
     def _substitution(self, draft: _Draft, *, quoted: bool) -> None:
         source = self._source
-        if source.peek(3) == "$((" and closes_twice(source.text, source.at + 3):
+        if source.peek(3) == "$((" and source.closes_twice(3):
             source.at += 3
             self._nested(lambda: self.skip_arithmetic("))"))
             draft.expand("arithmetic", single=quoted)
@@ -331,26 +350,6 @@ class WordReader:
                 found.append(_ESCAPES.get(following, "\\" + following))
         source.at += 1
         return "".join(found).partition("\0")[0]
-
-
-def closes_twice(text: str, start: int) -> bool:
-    """Whether the parenthesis before ``start`` ends with ``))``: an expression, not commands.
-
-    Counts parentheses only; the arithmetic of a text in which that may be wrong is a problem.
-    """
-    depth, at = 1, start
-    while at < len(text):
-        char = text[at]
-        if char == "\\":
-            at += 1
-        elif char == "(":
-            depth += 1
-        elif char == ")":
-            depth -= 1
-            if depth == 0:
-                return text[at + 1 : at + 2] == ")"
-        at += 1
-    return False
 
 
 def _code_point(code: re.Match[str]) -> str:
