@@ -255,6 +255,10 @@ def test_a_regular_file_is_read_up_to_a_limit(tmp_path: Path) -> None:
         read_regular(path, max_bytes=999)
     with pytest.raises(FileAccessError, match=r"Cannot read .*f: it is larger than 999 bytes\."):
         read_if_exists(path, max_bytes=999)
+    with path.open("wb") as file:
+        file.truncate(5 * 1024 * 1024)
+    with pytest.raises(OSError, match="it is larger than 4 MiB"):  # unless another limit is given
+        read_regular(path)
     assert read_if_exists(tmp_path / "gone") is None
 
 

@@ -12,13 +12,28 @@ from pi.base.errors import PiError
 from pi.base.http_server import serve_http
 
 
-def application() -> web.Application:
+def application(ended: asyncio.Event | None = None) -> web.Application:
     app = web.Application()
 
     async def answer(request: web.Request) -> web.Response:
         return web.Response(text="here")
 
+    async def take(request: web.Request) -> web.Response:
+        return web.Response(text=f"{len(await request.read())} bytes")
+
+    async def flood(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        try:
+            while True:
+                await response.write(bytes(65536))
+        finally:
+            if ended is not None:
+                ended.set()
+
     app.router.add_get("/", answer)
+    app.router.add_post("/", take)
+    app.router.add_get("/flood", flood)
     return app
 
 
@@ -46,6 +61,36 @@ async def test_a_connection_without_a_request_is_closed(monkeypatch: pytest.Monk
     monkeypatch.setattr(http_server, "SWEEP_SECONDS", 0.01)
     async with serve_http(application(), "127.0.0.1", 0) as port, asyncio.timeout(10):
         assert await send(port, b"GET / HT") == b""
+
+
+@pytest.mark.parametrize("cancels_handlers", [False, True])
+async def test_a_connection_with_half_a_body_is_closed(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, *, cancels_handlers: bool
+) -> None:
+    monkeypatch.setattr(http_server, "REQUEST_SECONDS", 0.05)
+    monkeypatch.setattr(http_server, "SWEEP_SECONDS", 0.01)
+    serving = serve_http(application(), "127.0.0.1", 0, cancels_handlers=cancels_handlers)
+    async with serving as port, asyncio.timeout(10):
+        head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: "
+        assert await send(port, head + b"20\r\n\r\nhalf") == b""
+        whole = await send(port, head + b"4\r\nConnection: close\r\n\r\nhalf")
+        assert whole.endswith(b"4 bytes")
+
+    assert caplog.records == []
+
+
+async def test_a_connection_whose_client_does_not_read_is_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http_server, "STALLED_SECONDS", 0.05)
+    monkeypatch.setattr(http_server, "SWEEP_SECONDS", 0.01)
+    ended = asyncio.Event()
+    async with serve_http(application(ended), "127.0.0.1", 0) as port, asyncio.timeout(10):
+        _, writer = await asyncio.open_connection("127.0.0.1", port, limit=1024)
+        writer.transport.pause_reading()  # type: ignore[attr-defined]
+        writer.write(b"GET /flood HTTP/1.1\r\nHost: x\r\n\r\n")
+        await ended.wait()
+        writer.transport.abort()
 
 
 async def test_a_port_that_is_taken_is_named() -> None:

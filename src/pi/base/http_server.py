@@ -23,15 +23,19 @@ REQUEST_SECONDS: Final = 20.0
 KEEP_ALIVE_SECONDS: Final = 75.0
 """For a connection between two requests; aiohttp would keep it for an hour."""
 SWEEP_SECONDS: Final = 5.0
+SLOWEST_BODY: Final = 16 * 1024
+"""Bytes per second of a body, after the time for a request."""
+STALLED_SECONDS: Final = 30.0
+"""A connection whose client has read nothing for that time, although something waits, is closed."""
 
 
 def _is_no_bad_request(record: logging.LogRecord) -> bool:
-    """Whether a log record is about more than bytes that are not HTTP.
+    """Whether a log record is about more than bytes that are not HTTP, or a lost connection.
 
     aiohttp logs a traceback for each of them: anyone could fill the disk with it.
     """
     error = record.exc_info[1] if record.exc_info else None
-    return not isinstance(error, HttpProcessingError)
+    return not isinstance(error, HttpProcessingError | ConnectionError)
 
 
 SERVER_LOG = logging.getLogger(__name__)
@@ -40,13 +44,20 @@ SERVER_LOG.addFilter(_is_no_bad_request)
 
 
 class WaitingConnections:
-    """Closes connections that send no request: aiohttp would wait for it without end."""
+    """Closes connections that send no request, half of one, or read no answer.
+
+    aiohttp would wait for them without end.
+    """
 
     def __init__(self, seconds: float, now: Callable[[], float]) -> None:
         self._seconds = seconds
         self._now = now
         self._since: dict[Any, float] = {}
         """When a connection was first seen; infinity once it has sent a request."""
+        self._bodies: dict[Any, tuple[web.BaseRequest, float]] = {}
+        """Requests whose body had not arrived, and when their head had."""
+        self._unread: dict[Any, tuple[int, float]] = {}
+        """How much of an answer waits for the client, and since when it is that much."""
 
     @web.middleware
     async def note_request(
@@ -59,14 +70,40 @@ class WaitingConnections:
     def note(self, request: web.BaseRequest) -> None:
         """The connection of this request is not waited for any more."""
         self._since[request.protocol] = math.inf
+        if not request.content.is_eof():
+            self._bodies[request.protocol] = request, self._now()
 
     def close_slow(self, connections: Iterable[Any]) -> None:
         """Close those that have waited for too long."""
         now = self._now()
         self._since = {each: self._since.get(each, now) for each in connections}
+        self._bodies = {
+            each: (request, begun)
+            for each, (request, begun) in self._bodies.items()
+            if each in self._since and not request.content.is_eof()
+        }
         for connection, since in self._since.items():
-            if now - since >= self._seconds:
+            if now - since >= self._seconds or self._is_slow_body(connection, now):
                 connection.force_close()
+        self._close_unread(now)
+
+    def _is_slow_body(self, connection: Any, now: float) -> bool:
+        if connection not in self._bodies:
+            return False
+        request, begun = self._bodies[connection]
+        return now - begun >= self._seconds + request.content.total_bytes / SLOWEST_BODY
+
+    def _close_unread(self, now: float) -> None:
+        before, self._unread = self._unread, {}
+        for connection in self._since:
+            transport = connection.transport
+            if transport is None or not (size := transport.get_write_buffer_size()):
+                continue
+            known, since = before.get(connection, (size, now))
+            since = since if known == size else now
+            self._unread[connection] = size, since
+            if now - since >= STALLED_SECONDS:
+                transport.abort()  # closing would wait until the client has read the rest
 
 
 @asynccontextmanager

@@ -289,6 +289,35 @@ async def test_a_lost_connection_is_opened_again(tmp_path: Path, box: StandIn) -
     assert sum(box.connections()) == 2
 
 
+HOSTILE = """\
+#!/bin/sh
+while [ "$1" != -S ]; do [ "$1" = -N ] && master=1; shift; done
+if [ "$master" ]; then {master}; : >"$2"; echo connected; exec sleep 100; fi
+{call}
+"""
+
+
+@pytest.mark.parametrize(
+    ("master", "call", "said"),
+    [
+        ("head -c 20000000 /dev/zero", ":", "Cannot connect to box: ssh wrote something else"),
+        (":", "printf '%06000d\\nabc' 9", "box:x was not read: the host sent something else"),
+        (":", "echo Welcome; echo 3; echo abc", "box:x was not read: the host sent something else"),
+        (":", ":", "box:x was not read: the host sent something else"),
+        (":", "kill -9 $$", "box:x failed: ssh was killed"),
+        (":", "exit 7", "box:x failed: exit code 7"),
+    ],
+)
+async def test_a_host_that_does_not_follow_the_script_is_reported(
+    tmp_path: Path, box: StandIn, master: str, call: str, said: str
+) -> None:
+    (box.folder / "ssh").write_text(HOSTILE.format(master=master, call=call))
+
+    (found,) = await on(tmp_path, box, {"action": "read", "remotePath": "x"})
+
+    assert found.startswith(f"! {said}")
+
+
 async def test_without_ssh_the_error_names_the_program(tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import unquote
@@ -55,6 +56,7 @@ FILE_SECONDS = 120.0
 """For reading, writing or listing."""
 MAX_LINES = 2_000
 """Lines of a file that one call of read returns."""
+_OTHER = "something else than the file. A start-up file of its shell may write text."
 MAX_TIMEOUT = 7 * 24 * 3600
 ONCE, SESSION, DENY = "Allow once", "Allow for this session", "Deny"
 DESCRIPTION = """\
@@ -264,10 +266,12 @@ class RemoteHosts:
     async def _read(self, connection: HostConnection, path: str) -> str:
         result = await self._file(connection, path, read_script(path), limit=MAX_READ + 64)
         size, _, data = result.output.partition(b"\n")
+        if re.fullmatch(rb"\s*[0-9]{1,18}\s*", size) is None:
+            raise ToolFailed(f"{_shown(connection, path)} was not read: the host sent {_OTHER}")
         if b"\x00" in data[:8192]:
             raise ToolFailed(f"{_shown(connection, path)} is not a text file.")
         text = data.decode("utf-8", "replace")
-        if size.strip().isdigit() and int(size) > MAX_READ:
+        if int(size) > MAX_READ:
             text += f"\n[The first {MAX_READ:,} of {int(size):,} bytes. Use run with sed or tail.]"
         return text
 
@@ -299,8 +303,9 @@ class RemoteHosts:
         if result.code == 0:
             return result
         said = one_line(sanitise(result.said)).strip()[:300]
+        end = "ssh was killed" if result.code is None else f"exit code {result.code}"
         reason = FAILURES.get(result.code or 0, "failed: {said}")
-        raise ToolFailed(f"{_shown(connection, path)} {reason.format(said=said or result.code)}")
+        raise ToolFailed(f"{_shown(connection, path)} {reason.format(said=said or end)}")
 
     # Consent --------------------------------------------------------------------------------------
 

@@ -154,6 +154,10 @@ class HostConnection:
             await self._drop()
             message = f"Connecting to {self.host} took longer than {seconds:g} s."
             raise ToolFailed(message) from error
+        except ValueError as error:  # a line without an end
+            await self._drop()
+            message = f"Cannot connect to {self.host}: ssh wrote something else than expected."
+            raise ToolFailed(message) from error
         except BaseException:
             await self._drop()
             raise
