@@ -27,6 +27,7 @@ from pi.batteries.rewind.pauses import READ, in_slices
 from pi.batteries.rewind.scan import Scan
 from pi.batteries.rewind.scan_process import ProjectScanner
 from pi.batteries.rewind.states import (
+    NO_STAMP,
     UNSAVED,
     FileState,
     Reading,
@@ -36,10 +37,6 @@ from pi.batteries.rewind.states import (
 )
 from pi.batteries.rewind.store import Store, keys, sweep
 from pi.extension import FileLock, FileLocked, PiError, Record, replace, replace_file
-
-NO_STAMP: Stamp = (-1, 0, 0, 0, 0)
-"""Differs from every stamp: the path is read at the next capture."""
-
 
 EVENT_BYTES = 250
 """About what one changed file takes in the journal."""
@@ -107,6 +104,10 @@ class History:
         """What another session knew: saves reading."""
         self._extra: set[str] = set()
         """Paths that tools wrote or that changed once: followed even if no scan covers them."""
+        self._unsure: dict[str, None] = {}
+        """Paths whose known stamp may not be that of the last scan, which does not report them
+        again: a file that was read too soon after a write, and what a tool wrote.
+        """
         self._covered_bytes = 0
         self._has_baseline = False
         self._is_index_saved = False
@@ -178,22 +179,26 @@ class History:
         if not self.root.is_dir():
             return ()
         self._size, self._is_full = self.store.size(), False
-        seen = self._scan()
         changes: list[PathChange] = []
         known = self._known
         # In two steps: reading a file takes a hundred times as long as comparing a stamp.
-        new = [
-            row
-            for row in in_slices(seen.items())
-            if (old := known.get(row[0])) is None or old.stamp != row[1]
-        ]
+        new: list[tuple[str, Stamp]] = []
+        gone: list[str] = []
+        for path, stamp in in_slices(self._scan()):
+            old = known.get(path)
+            if stamp is None:
+                gone.append(path)
+            elif old is None or old.stamp != stamp:
+                new.append((path, stamp))
         for path, stamp in in_slices(new, READ):
             changes += self._update(path, stamp)
-        for path in known.keys() - seen.keys():
-            # Only what is really gone was removed: a scan leaves out more than that.
-            if not (os.path.lexists(self.path_of(path)) and self._is_direct(path)):
-                changes.append(PathChange(path=path, old=known[path].state, new=None))
-            self._forget(path)
+        unsure = [path for path, stamp in new if path not in known or known[path].stamp != stamp]
+        for path in gone:
+            if path in known and self._is_in_unreadable(path):
+                unsure.append(path)
+            elif path in known:
+                changes += self._lose(path)
+        self._unsure = dict.fromkeys(unsure)
         self.step("captured")
         self.packs.flush()
         self.step("saved")
@@ -217,20 +222,40 @@ class History:
         self._pinned.clear()
         return files
 
-    def _scan(self) -> dict[str, Stamp]:
-        seen: dict[str, Stamp] = {}
+    def _scan(self) -> list[tuple[str, Stamp | None]]:
+        """The paths that may have changed, with their stamps; ``None`` for those not found."""
         if not self.refused:
             expected = max(len(self._known), len(self._cache))
             scan = self._last_scan = self._scanner.scan(expected=expected)
-            seen = dict(scan.stamps)  # the scanner keeps its own
-        for path in self._extra:
-            if path not in seen:
-                try:
-                    if self._is_direct(path):
-                        seen[path] = stamp_of(os.lstat(self.path_of(path)))
-                except OSError:
-                    continue
-        return seen
+            # Noted at once: the next scan does not report them again, should this capture fail.
+            self._unsure |= dict.fromkeys((*scan.changed, *scan.removed))
+            if scan.is_complete:
+                self._unsure |= dict.fromkeys(self._known)
+        stamps = self._scanner.stamps
+        outside = {path: self._stamp(path) for path in self._extra if path not in stamps}
+        found = [(path, stamps.get(path)) for path in self._unsure if path not in outside]
+        return [*found, *outside.items()]
+
+    def _stamp(self, path: str) -> Stamp | None:
+        """The stamp of a path that no scan has found."""
+        try:
+            found = os.lstat(self.path_of(path))
+        except OSError:
+            return None
+        return stamp_of(found) if self._is_direct(path) else None
+
+    def _is_in_unreadable(self, path: str) -> bool:
+        """Whether a path is in a folder that cannot be listed now."""
+        folders = self._last_scan.unreadable if self._last_scan is not None else ()
+        return any(folder == "./" or path.startswith(folder) for folder in folders)
+
+    def _lose(self, path: str) -> list[PathChange]:
+        """Forget a path that was not found; returns its change."""
+        old = self._known[path].state
+        self._forget(path)
+        # Only what is really gone was removed: a scan leaves out more than that.
+        is_there = os.path.lexists(self.path_of(path)) and self._is_direct(path)
+        return [] if is_there else [PathChange(path=path, old=old, new=None)]
 
     def _update(self, path: str, stamp: Stamp) -> list[PathChange]:
         """Read a path whose stamp is new; returns its change."""
@@ -320,6 +345,7 @@ class History:
 
     def _sync(self, path: str) -> list[PathChange]:
         """Read a path again, whatever its stamp; returns its change."""
+        self._unsure[path] = None
         old = self._known.get(path)
         reading = self._read(path)
         if reading is None:
