@@ -127,9 +127,16 @@ class Scanner:
     """
 
     def __init__(
-        self, root: Path, *, max_files: int, rule_texts: Mapping[str, str] | None = None
+        self,
+        root: Path,
+        *,
+        max_files: int,
+        rule_texts: Mapping[str, str] | None = None,
+        has_pauses: bool = True,
     ) -> None:
         self._root = root
+        self._has_pauses = has_pauses
+        """Whether there are other threads, which must not wait."""
         self._max_files = max_files
         self._has_scanned = rule_texts is not None
         """Whether the project may have grown beyond the limit since it was scanned first."""
@@ -218,7 +225,7 @@ class Scanner:
         found.rule_files |= self._rules.keys() & folder.rule_files
         found.ignored += folder.ignored
         count = len(folder.files) + len(folder.folders)
-        if found.count // COMPARED < (found.count + count) // COMPARED:
+        if self._has_pauses and found.count // COMPARED < (found.count + count) // COMPARED:
             pause()
         found.count += count
 

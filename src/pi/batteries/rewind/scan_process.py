@@ -167,7 +167,9 @@ def serve(request: dict[str, Any]) -> Iterator[Any]:
             assert number == _Served.number
             yield _scan()
         case {"root": str(root), "maxFiles": int(most), "ruleTexts": dict(texts)}:
-            _Served.scanner = Scanner(Path(root), max_files=most, rule_texts=texts)
+            _Served.scanner = Scanner(
+                Path(root), max_files=most, rule_texts=texts, has_pauses=False
+            )
             _Served.scanner.left_out.update(request["leftOut"])
             yield _scan()
 
