@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pi.batteries.rewind import scan_process, states
+from pi.batteries.rewind import restoring, scan_process, states
 from pi.batteries.rewind.restoring import (
     RestoreFailed,
     conflicts,
@@ -22,6 +22,7 @@ from pi.batteries.rewind.restoring import (
     undo,
 )
 from pi.batteries.rewind.scan import Scan, Scanner
+from pi.extension import FileAccessError, replace_file
 from tests.batteries.rewind.project_fixture import ProjectFixture, Tree, ask_process, tree_of
 from tests.sampling import sampled
 
@@ -46,7 +47,7 @@ def changed_project(folder: Path) -> tuple[ProjectFixture, Tree, Tree]:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="kills itself")
-@pytest.mark.parametrize(("steps", "back"), sampled([(4, True), (8, False), (11, True)], keep=1))
+@pytest.mark.parametrize(("steps", "back"), sampled([(16, True), (7, True), (18, False)], keep=1))
 def test_a_killed_restoration_is_finished_or_taken_back(
     tmp_path: Path, steps: int, back: bool
 ) -> None:
@@ -107,19 +108,29 @@ def test_a_file_that_changes_after_the_preview_stops_the_restoration(tmp_path: P
 
 
 def test_a_failure_can_be_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    project, _, now = changed_project(tmp_path)
+    """The file that cannot be written is named, and those before it are in place."""
+    project, then, now = changed_project(tmp_path)
 
-    def fail(*given: object, **more: object) -> None:
-        raise OSError(28, "No space left on device")
+    def fail(contents: Any, **more: Any) -> None:
+        raise FileAccessError("Cannot write: No space left on device.")
+
+    def fail_for_one(path: Path, data: bytes, **more: Any) -> None:
+        if path.name == "file2":
+            raise OSError(28, "No space left on device")
+        replace_file(path, data, **more)
 
     with monkeypatch.context() as patched:
-        patched.setattr("pi.batteries.rewind.states.replace_file", fail)
-        with pytest.raises(RestoreFailed, match="No space left on device"):
+        patched.setattr(restoring, "replace_files", fail)
+        patched.setattr(states, "replace_file", fail_for_one)
+        with pytest.raises(RestoreFailed, match=r"file2: No space left on device"):
             project.rewind("p")
+    half = tree_of(project.root)
     intent = read_interrupted(project.history)
     assert intent is not None
     undo(project.history, intent)
 
+    assert half["file1"] == then["file1"]
+    assert half["file2"] == now["file2"]
     assert tree_of(project.root) == now
 
 

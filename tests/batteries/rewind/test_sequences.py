@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pi.batteries.rewind import scan_process
+from pi.batteries.rewind import restoring, scan_process
 from pi.batteries.rewind.restoring import finish, read_interrupted, undo
 from pi.batteries.rewind.scan_process import ScannerLost
 from tests.batteries.rewind.project_fixture import (
@@ -218,13 +218,14 @@ class UnreliableProcess:
 
 
 @pytest.fixture
-def scanned_by_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every scan but the first is one of the process, and its answers are short."""
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every project counts as large, and answers and batches of files are small."""
     monkeypatch.setattr(scan_process, "LARGE", 0)
     monkeypatch.setattr(scan_process, "ROWS", 2)
+    monkeypatch.setattr(restoring, "BATCH_FILES", 2)
 
 
-@pytest.mark.usefixtures("scanned_by_process")
+@pytest.mark.usefixtures("small_parts")
 @pytest.mark.parametrize("seed", range(SCANNED_BY_PROCESS))
 def test_a_process_that_scans_changes_nothing(tmp_path: Path, seed: int) -> None:
     session = RandomSession(tmp_path, seed)
@@ -233,7 +234,7 @@ def test_a_process_that_scans_changes_nothing(tmp_path: Path, seed: int) -> None
 
 
 @pytest.mark.full
-@pytest.mark.usefixtures("scanned_by_process")
+@pytest.mark.usefixtures("small_parts")
 @pytest.mark.parametrize("first", range(0, MANY_SEQUENCES, 50))
 def test_a_thousand_longer_sequences(tmp_path: Path, first: int) -> None:
     for seed in range(first, first + 50):
