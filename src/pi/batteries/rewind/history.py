@@ -22,7 +22,6 @@ from pi.batteries.rewind.journal import (
     Point,
     read_header,
 )
-from pi.batteries.rewind.packs import Packs, drop_unused
 from pi.batteries.rewind.pauses import READ, in_slices
 from pi.batteries.rewind.scan import Scan
 from pi.batteries.rewind.scan_process import ProjectScanner
@@ -35,8 +34,8 @@ from pi.batteries.rewind.states import (
     read_path,
     stamp_of,
 )
-from pi.batteries.rewind.store import Store, keys, sweep
-from pi.extension import FileLock, FileLocked, PiError, Record, replace, replace_file
+from pi.batteries.rewind.store import SessionSpace, Store, sweep
+from pi.extension import FileLock, PiError, Record, replace, replace_file
 
 EVENT_BYTES = 250
 """About what one changed file takes in the journal."""
@@ -93,10 +92,10 @@ class History:
         self._limits = store.limits
         self._run = f"{session.id}.{os.urandom(4).hex()}"
         self._live: FileLock | None = None
-        self._size = 0
         header = JournalHeader(session=session.id, root=str(self.root), file=session.file)
         self.journal = Journal(self.folder.journal(session.id), header)
-        self.packs = Packs(self.folder.packs, self._run, self._reserve)
+        self._space = SessionSpace(store, self.folder, self.journal, self._run, self._held)
+        self.packs = self._space.packs
         self._scanner = ProjectScanner(self.root, max_files=self._limits.max_files, ask=ask_scanner)
         self._last_scan: Scan | None = None
         self._known: dict[str, Known] = {}
@@ -113,7 +112,6 @@ class History:
         self._is_index_saved = False
         self._pinned: set[str] = set()
         """Contents of changes that are not in the journal yet: they must not be dropped."""
-        self._is_full = False
 
     # Opening and closing --------------------------------------------------------------------------
 
@@ -150,7 +148,7 @@ class History:
     def save_index(self) -> None:
         """Write stamps and states, so that the next session reads changed files only."""
         data = encode_index(self.session.id, self._scanner.left_out, self._known)
-        if self._reserve(len(data)):
+        if self._space.reserve(len(data)):
             replace_file(self.folder.index, data)
             self._is_index_saved = True
 
@@ -178,7 +176,7 @@ class History:
         """Save what changed since the last capture, as changed by ``by``."""
         if not self.root.is_dir():
             return ()
-        self._size, self._is_full = self.store.size(), False
+        self._space.measure()
         changes: list[PathChange] = []
         known = self._known
         # In two steps: reading a file takes a hundred times as long as comparing a stamp.
@@ -217,7 +215,7 @@ class History:
         files = tuple(sorted(changes, key=lambda each: each.path))
         if files:
             self._extra.update(each.path for each in files)
-            self._reserve(len(files) * EVENT_BYTES)
+            self._space.reserve(len(files) * EVENT_BYTES)
             self.journal.append(Change(time_ms=self.now_ms(), by=by, files=files, what=what[:200]))
         self._pinned.clear()
         return files
@@ -304,6 +302,10 @@ class History:
             self._covered_bytes -= _saved_bytes(old.state)
             self._pinned.add(old.state.hash)
 
+    def _held(self) -> set[str]:
+        """The contents that must be kept, besides those of the files of the store."""
+        return {each.state.hash for each in self._known.values()} | self._pinned
+
     def _count_bytes(self) -> None:
         self._covered_bytes = sum(_saved_bytes(each.state) for each in self._known.values())
 
@@ -322,7 +324,7 @@ class History:
         """Save what a tool is about to change. Returns the paths for ``after_write``."""
         if self._last_scan is None and not self.refused:
             self.capture("outside")  # without a scan it is unknown whether a file is new
-        self._size, self._is_full = self.store.size(), False
+        self._space.measure()
         name = self.name_of(target)
         paths = [*self._missing_parents(name), name]
         changes: list[PathChange] = []
@@ -429,53 +431,6 @@ class History:
         paths = [path for path in self.folder.journals() if path != self.journal.path]
         found = ((path, read_header(path)) for path in paths)
         return [Journal(path, header) for path, header in found if header is not None]
-
-    # The limit of the store -----------------------------------------------------------------------
-
-    def _reserve(self, size: int) -> bool:
-        """Make room in the store; False if it is full."""
-        if self._size + size <= self._limits.store_bytes:
-            self._size += size
-            return True
-        if self._is_full:  # looking again for every file would take too long
-            return False
-        self.packs.flush()  # what is in memory counts, too
-        room = self.store.make_room(size, besides=self.folder) or self._trim(size)
-        self._size = self.store.size() + (size if room else 0)
-        self._is_full = not room
-        return room
-
-    def _trim(self, size: int) -> bool:
-        """Drop what this project does not need, then old sessions and old points of this one."""
-        try:
-            with self.folder.lock(wait=0):
-                others = self.folder.running() - {self.session.id}
-                if others:  # what they hold is not in a file yet
-                    return False
-                self.packs.forget()
-                while True:
-                    used = self.folder.used_hashes()
-                    used |= {each.state.hash for each in self._known.values()} | self._pinned
-                    drop_unused(self.folder.packs, keys(used))
-                    self.packs.forget()
-                    if self.store.size() + size <= self._limits.store_bytes:
-                        return True
-                    if not self._drop_oldest():
-                        return False
-        except FileLocked:
-            return False
-
-    def _drop_oldest(self) -> bool:
-        """Remove the oldest session, or the older half of this one's points."""
-        others = [path for path in self.folder.journals() if path != self.journal.path]
-        if others:
-            others[0].unlink()
-            return True
-        events = self.journal.timeline.without_oldest_half()
-        if events is None:
-            return False
-        self.journal.rewrite(events)
-        return True
 
 
 class NotSaved(PiError):
