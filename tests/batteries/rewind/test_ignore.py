@@ -31,11 +31,13 @@ def test_a_hostile_pattern_does_not_take_long(tmp_path: Path) -> None:
     assert "a" * 200 in project.history._known
 
 
-@pytest.mark.parametrize(("points", "answered"), [(1, 0), (1, 9), (2, 1), (2, 9)])
+@pytest.mark.parametrize(
+    ("points", "answered", "reopened"), [(1, 0, False), (1, 9, False), (2, 1, False), (2, 9, True)]
+)
 def test_files_that_are_no_longer_ignored_are_not_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, points: int, answered: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, points: int, answered: int, reopened: bool
 ) -> None:
-    """Also if another scanner goes on: the process, or one in its place if it is lost."""
+    """Also if another scanner goes on: the process, one in its place, or that of a later run."""
     monkeypatch.setattr(scan_process, "LARGE", 0)
     left = iter(range(answered))
 
@@ -54,6 +56,9 @@ def test_files_that_are_no_longer_ignored_are_not_removed(
     for number in range(points):
         project.point(f"p{number}")
     before = tree_of(project.root)
+    if reopened:
+        project.history.close()
+        project.open()
     (project.root / ".gitignore").write_text("other\n")
     (project.root / "new").write_text("made by the agent")
     project.history.capture("command")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from pi.batteries.rewind.index import Known, encode_index, read_index
+from pi.batteries.rewind.index import Index, Known, encode_index, read_index
 from pi.batteries.rewind.journal import (
     Author,
     Change,
@@ -147,7 +147,13 @@ class History:
 
     def save_index(self) -> None:
         """Write stamps and states, so that the next session reads changed files only."""
-        data = encode_index(self.session.id, self._scanner.left_out, self._known)
+        index = Index(
+            session=self.session.id,
+            left_out=tuple(sorted(self._scanner.left_out)),
+            rule_texts=self._scanner.rule_texts,
+            known=self._known,
+        )
+        data = encode_index(index)
         if self._space.reserve(len(data)):
             replace_file(self.folder.index, data)
             self._is_index_saved = True
@@ -163,7 +169,7 @@ class History:
         }
         if found.session == self.session.id:
             self._known, self._has_baseline, self._is_index_saved = known, True, True
-            self._scanner.left_out.update(found.left_out)
+            self._scanner.resume(left_out=found.left_out, rule_texts=found.rule_texts)
         else:
             self._cache = known
 

@@ -7,7 +7,7 @@ process answers with what changed since the scan before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,16 @@ class ProjectScanner:
         """Folders beyond the limit, with a slash at the end."""
         return self._scanner.left_out
 
+    @property
+    def rule_texts(self) -> dict[str, str]:
+        """The ignore files of the last scan, by path."""
+        return self._scanner.rule_texts
+
+    def resume(self, *, left_out: Iterable[str], rule_texts: Mapping[str, str]) -> None:
+        """Go on from the last scan of an earlier run."""
+        self._scanner = Scanner(self._root, max_files=self._max_files, rule_texts=rule_texts)
+        self._scanner.left_out.update(left_out)
+
     def scan(self, *, expected: int) -> Scan:
         """Look at everything that is covered; about as many paths are ``expected``.
 
@@ -69,11 +79,8 @@ class ProjectScanner:
     def _scan_here(self) -> Scan:
         """The process is lost: go on without it."""
         self._ask = None
-        rule_texts = self._scanner.rule_texts
-        here = Scanner(self._root, max_files=self._max_files, rule_texts=rule_texts)
-        here.left_out |= self.left_out
-        self._scanner = here
-        return self._noted(here.scan())
+        self.resume(left_out=self.left_out, rule_texts=self.rule_texts)
+        return self._noted(self._scanner.scan())
 
     def was_ignored(self, path: str) -> bool:
         """Whether the rules before the last scan ignored a path that is new in it."""
