@@ -257,7 +257,7 @@ if TYPE_CHECKING:
     from pi.ai.wire.pi_messages import server as pi_messages_server
     from pi.ai.wire_support.served import EventEncoder, ServedRequest, messages_for, serve_events
     from pi.ai.wire_support.sse import SseReader
-    from pi.base.files import FileAccessError, read_regular, replace_file
+    from pi.base.files import FileAccessError, read_regular, replace_file, replace_files
     from pi.base.http_server import serve_http
     from pi.base.locks import FileLock, FileLocked
     from pi.base.processes.sandbox import (
@@ -350,7 +350,7 @@ else:
                 "project_policy",
                 "sandboxed",
             ),
-            "pi.base.files": ("FileAccessError", "read_regular", "replace_file"),
+            "pi.base.files": ("FileAccessError", "read_regular", "replace_file", "replace_files"),
             "pi.base.http_server": ("serve_http",),
             "pi.base.locks": ("FileLock", "FileLocked"),
             "pi.base.processes.terminal": ("ChildTerminal",),
@@ -756,6 +756,7 @@ __all__ = [
     "read_token",
     "replace",
     "replace_file",
+    "replace_files",
     "resolve_role",
     "responses_server",
     "role_overrides",

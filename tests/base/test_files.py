@@ -21,6 +21,7 @@ from pi.base.files import (
     read_if_exists,
     read_regular,
     replace_file,
+    replace_files,
 )
 from pi.base.locks import DirectoryLock, FileLock
 from tests.files import full_disk, mode_of
@@ -295,3 +296,17 @@ def test_the_agent_directory_follows_the_environment(
     environ: dict[str, str], expected: str
 ) -> None:
     assert agent_directory(environ) == Path(expected)
+
+
+@posix
+def test_many_files_get_their_modes_and_replace_links(tmp_path: Path) -> None:
+    old, new, link = tmp_path / "old", tmp_path / "new", tmp_path / "link"
+    old.write_text("1")
+    old.chmod(0o600)
+    link.symlink_to("old")
+    replace_files({old: b"2", new: b"3", link: b"4"}, modes={old: 0o755, new: 0o640, link: 0o600})
+
+    assert [path.read_bytes() for path in (old, new, link)] == [b"2", b"3", b"4"]
+    assert not link.is_symlink()
+    assert sorted(tmp_path.iterdir()) == [link, new, old]
+    assert [mode_of(path) for path in (old, new, link)] == [0o755, 0o640, 0o600]

@@ -170,9 +170,13 @@ def replace_file(path: Path, data: bytes, *, mode: int | None = PRIVATE) -> None
     _sync_directory(target.parent)
 
 
-def replace_files(contents: Mapping[Path, bytes]) -> None:
-    """Write many private files of one file system, each atomically, with one flush for all.
+def replace_files(
+    contents: Mapping[Path, bytes], *, modes: Mapping[Path, int] | None = None
+) -> None:
+    """Write many files, each atomically, with one flush for all.
 
+    They are private. With ``modes``, for the user's own files, they get these modes, and existing
+    ones keep their extended attributes and, where permitted, their owner. Links are not followed.
     A failure leaves no file half written; some may be in place already.
     """
     written: dict[Path, Path] = {}
@@ -182,6 +186,9 @@ def replace_files(contents: Mapping[Path, bytes]) -> None:
             written[path] = beside
             with open(beside, "xb", opener=open_private) as file:
                 file.write(data)
+                if modes is not None:
+                    file.flush()
+                    _set_status(file.fileno(), beside, like=path, mode=modes[path])
         _flush(list(written.values()))
         for path, beside in written.items():
             beside.replace(path)
@@ -195,13 +202,26 @@ def replace_files(contents: Mapping[Path, bytes]) -> None:
         _sync_directory(folder)
 
 
+def _set_status(fd: int, new: Path, *, like: Path, mode: int) -> None:
+    """Give a new file its mode, and what it keeps of the file that it replaces."""
+    with suppress(FileNotFoundError):
+        old = like.lstat()
+        if stat.S_ISREG(old.st_mode):
+            if sys.platform != "win32":
+                _keep_owner(fd, old)
+            _copy_attributes(like, new)
+    new.chmod(mode)  # last: writing and chown clear special bits
+
+
 _FEW = 8
 """Files that are flushed one by one: flushing a file system also writes what others wrote."""
 
 
 def _flush(paths: list[Path]) -> None:
-    if len(paths) > _FEW and _sync_file_system(paths[0].parent):
-        return
+    if len(paths) > _FEW:
+        by_device = {path.lstat().st_dev: path for path in paths}
+        if all(_sync_file_system(path.parent) for path in by_device.values()):
+            return
     for path in paths:
         with path.open("r+b") as file:
             os.fsync(file.fileno())

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 from tests.batteries.rewind.project_fixture import ProjectFixture
 
@@ -18,10 +19,18 @@ class Killing(ProjectFixture):
         if self.steps_left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
+    def replace(self, *given: Any) -> None:
+        """A file that was written beside another takes its place: a step, too."""
+        self._step("replace")
+        replace(*given)
+
+
+replace = os.replace
 
 if __name__ == "__main__":
     folder, point, steps = sys.argv[1:]
     project = Killing(Path(folder))
     project.history.capture("outside")
     project.steps_left = int(steps)
+    os.replace = project.replace  # type: ignore[assignment]
     project.rewind(point)

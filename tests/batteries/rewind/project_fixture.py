@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from pi.batteries.rewind.history import History, SessionOf
 from pi.batteries.rewind.planning import Plan, make_plan
 from pi.batteries.rewind.restoring import learn_interrupted, restore
 from pi.batteries.rewind.scan import refused_root
+from pi.batteries.rewind.scan_process import serve
 from pi.batteries.rewind.settings import StoreLimits
 from pi.batteries.rewind.store import Store
 
@@ -35,6 +37,11 @@ def tree_of(root: Path, skip: frozenset[str] = frozenset({".git", "ignored"})) -
                 row = ("file", status.st_mode & 0o7777, digest)
             found[str(path.relative_to(root))] = row
     return found
+
+
+def ask_process(request: Any) -> Any:
+    """What the process that scans would answer, in the form in which it arrives."""
+    return json.loads(json.dumps(next(serve(json.loads(json.dumps(request))))))
 
 
 class Killed(BaseException):

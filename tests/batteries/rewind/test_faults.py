@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pi.batteries.rewind import restoring, scan_process, states
 from pi.batteries.rewind.restoring import (
     RestoreFailed,
     conflicts,
@@ -17,7 +21,9 @@ from pi.batteries.rewind.restoring import (
     restore,
     undo,
 )
-from tests.batteries.rewind.project_fixture import ProjectFixture, Tree, tree_of
+from pi.batteries.rewind.scan import Scan, Scanner
+from pi.extension import FileAccessError, replace_file
+from tests.batteries.rewind.project_fixture import ProjectFixture, Tree, ask_process, tree_of
 from tests.sampling import sampled
 
 
@@ -41,7 +47,7 @@ def changed_project(folder: Path) -> tuple[ProjectFixture, Tree, Tree]:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="kills itself")
-@pytest.mark.parametrize(("steps", "back"), sampled([(4, True), (8, False), (11, True)], keep=1))
+@pytest.mark.parametrize(("steps", "back"), sampled([(16, True), (7, True), (18, False)], keep=1))
 def test_a_killed_restoration_is_finished_or_taken_back(
     tmp_path: Path, steps: int, back: bool
 ) -> None:
@@ -102,19 +108,29 @@ def test_a_file_that_changes_after_the_preview_stops_the_restoration(tmp_path: P
 
 
 def test_a_failure_can_be_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    project, _, now = changed_project(tmp_path)
+    """The file that cannot be written is named, and those before it are in place."""
+    project, then, now = changed_project(tmp_path)
 
-    def fail(*given: object, **more: object) -> None:
-        raise OSError(28, "No space left on device")
+    def fail(contents: Any, **more: Any) -> None:
+        raise FileAccessError("Cannot write: No space left on device.")
+
+    def fail_for_one(path: Path, data: bytes, **more: Any) -> None:
+        if path.name == "file2":
+            raise OSError(28, "No space left on device")
+        replace_file(path, data, **more)
 
     with monkeypatch.context() as patched:
-        patched.setattr("pi.batteries.rewind.states.replace_file", fail)
-        with pytest.raises(RestoreFailed, match="No space left on device"):
+        patched.setattr(restoring, "replace_files", fail)
+        patched.setattr(states, "replace_file", fail_for_one)
+        with pytest.raises(RestoreFailed, match=r"file2: No space left on device"):
             project.rewind("p")
+    half = tree_of(project.root)
     intent = read_interrupted(project.history)
     assert intent is not None
     undo(project.history, intent)
 
+    assert half["file1"] == then["file1"]
+    assert half["file2"] == now["file2"]
     assert tree_of(project.root) == now
 
 
@@ -221,8 +237,14 @@ def test_names_that_are_no_unicode(tmp_path: Path) -> None:
     assert (project.root / name).read_text() == "one"
 
 
-def test_a_change_of_the_same_size_in_the_same_tick_is_noticed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ask", [None, ask_process])
+def test_a_change_of_the_same_size_in_the_same_tick_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ask: Callable[[Any], Any] | None
+) -> None:
+    monkeypatch.setattr(scan_process, "LARGE", 0)
     project = ProjectFixture(tmp_path)
+    project.ask_scanner = ask
+    project.open()
     (project.root / "a").write_text("1")
     project.point("p")
     for text in "23456789":
@@ -232,4 +254,121 @@ def test_a_change_of_the_same_size_in_the_same_tick_is_noticed(tmp_path: Path) -
     project.rewind("p")
 
     assert events == 9
+    assert (project.root / "a").read_text() == "1"
+
+
+def test_a_file_that_was_read_too_soon_is_read_again_whatever_the_scan_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(states, "RACY_NS", 10**18)
+    project = ProjectFixture(tmp_path)
+    (project.root / "a").write_text("1")
+    project.point("p")
+    unchanged = Scan(is_complete=False)
+    monkeypatch.setattr(project.history._scanner, "scan", lambda expected: unchanged)
+    (project.root / "a").write_text("2")
+    changes = project.history.capture("command")
+
+    assert [each.path for each in changes] == ["a"]
+
+
+def test_changes_outlive_a_capture_that_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = ProjectFixture(tmp_path)
+    (project.root / "a").write_text("1")
+    project.point("p")
+    (project.root / "a").write_text("2")
+
+    def fail(*given: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(project.history, "_update", fail)
+        with pytest.raises(OSError, match="No space"):
+            project.history.capture("command")
+    changes = project.history.capture("command")
+
+    assert [each.path for each in changes] == ["a"]
+
+
+def test_the_process_is_lost_between_two_scans(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the scan in its place finds is not lost: the next capture gets it."""
+    monkeypatch.setattr(scan_process, "LARGE", 0)
+
+    def ask(request: Any) -> Any:
+        if "covers" in request:
+            raise scan_process.ScannerLost("killed")
+        return ask_process(request)
+
+    project = ProjectFixture(tmp_path)
+    project.ask_scanner = ask
+    project.open()
+    (project.root / "a").write_text("1")
+    project.point("p")
+    project.point("q")
+    (project.root / "a").write_text("2, by the user")
+    project.write("new", "1")
+    changes = project.history.capture("outside")
+
+    assert [each.path for each in changes] == ["a"]
+
+
+def test_a_folder_that_cannot_be_listed_for_a_while_keeps_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = ProjectFixture(tmp_path)
+    (project.root / "d" / "e").mkdir(parents=True)
+    (project.root / "d" / "a").write_text("1")
+    (project.root / "d" / "e" / "b").write_text("1")
+    project.point("p")
+    before = tree_of(project.root)
+    opened = Scanner._open
+
+    def refused(scanner: Scanner, prefix: str) -> int | None:
+        if prefix == "d/":
+            raise PermissionError(13, "Permission denied")
+        return opened(scanner, prefix)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Scanner, "_open", refused)
+        unlisted = project.history.capture("command")
+        unreadable = project.history.coverage().unreadable
+        project.history.close()
+        project.open()
+        reopened = project.history.capture("command")
+    (project.root / "d" / "a").write_text("2")
+    changes = project.history.capture("command")
+    project.rewind("p")
+
+    assert unlisted == reopened == ()
+    assert unreadable == ("d/",)
+    assert [each.path for each in changes] == ["d/a"]
+    assert tree_of(project.root) == before
+
+
+def test_a_file_that_is_replaced_during_a_scan_keeps_its_history(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is listed, not there for a moment, and there again when the scan has ended."""
+    project = ProjectFixture(tmp_path)
+    (project.root / "a").write_text("1")
+    project.point("p")
+    look = os.stat
+
+    def missing(path: Any, **how: Any) -> os.stat_result:
+        if path == "a":
+            raise FileNotFoundError(2, "No such file or directory")
+        return look(path, **how)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "stat", missing)
+        during = project.history.capture("command")
+    (project.root / "a").write_text("2")
+    project.history.capture("command")
+    project.rewind("p")
+
+    assert during == ()
     assert (project.root / "a").read_text() == "1"

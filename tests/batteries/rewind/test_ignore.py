@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from tests.batteries.rewind.project_fixture import ProjectFixture, tree_of
+import pytest
+
+from pi.batteries.rewind import scan_process
+from pi.batteries.rewind.scan_process import ScannerLost
+from tests.batteries.rewind.project_fixture import ProjectFixture, ask_process, tree_of
 
 
 def test_repositories_and_dependencies_are_never_covered(tmp_path: Path) -> None:
@@ -26,20 +31,53 @@ def test_a_hostile_pattern_does_not_take_long(tmp_path: Path) -> None:
     assert "a" * 200 in project.history._known
 
 
-def test_files_that_are_no_longer_ignored_are_not_removed(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("points", "answered", "reopened"), [(1, 0, False), (1, 9, False), (2, 1, False), (2, 9, True)]
+)
+def test_files_that_are_no_longer_ignored_are_not_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, points: int, answered: int, reopened: bool
+) -> None:
+    """Also if another scanner goes on: the process, one in its place, or that of a later run."""
+    monkeypatch.setattr(scan_process, "LARGE", 0)
+    left = iter(range(answered))
+
+    def ask(request: Any) -> Any:
+        if next(left, None) is None:
+            raise ScannerLost("killed")
+        return ask_process(request)
+
     project = ProjectFixture(tmp_path)
+    project.ask_scanner = ask
+    project.open()
     (project.root / ".gitignore").write_text("data/\n*.bin\n")
     (project.root / "data").mkdir()
     (project.root / "data" / "precious").write_text("mine")
     (project.root / "a.bin").write_text("mine, too")
-    project.point("p")
+    for number in range(points):
+        project.point(f"p{number}")
     before = tree_of(project.root)
+    if reopened:
+        project.history.close()
+        project.open()
     (project.root / ".gitignore").write_text("other\n")
     (project.root / "new").write_text("made by the agent")
     project.history.capture("command")
-    project.rewind("p")
+    project.rewind("p0")
 
     assert tree_of(project.root) == before
+
+
+def test_an_ignore_file_that_becomes_a_folder_no_longer_applies(tmp_path: Path) -> None:
+    project = ProjectFixture(tmp_path)
+    (project.root / ".gitignore").write_text("*.bin\n")
+    (project.root / "a.bin").write_text("mine")
+    project.point("p")
+    (project.root / ".gitignore").unlink()
+    (project.root / ".gitignore").mkdir()
+    changes = project.history.capture("command")
+
+    assert [each.path for each in changes] == [".gitignore"]
+    assert "a.bin" in project.history._known
 
 
 def test_files_that_become_ignored_keep_their_history(tmp_path: Path) -> None:

@@ -108,6 +108,19 @@ def test_a_flat_project_with_too_many_files_is_left_out(tmp_path: Path) -> None:
     assert (project.root / "inner" / "a").read_text() == "1"
 
 
+def test_a_flat_project_just_above_the_limit_stays_left_out(tmp_path: Path) -> None:
+    """The second scan may find a few more files than the first, but not those left out."""
+    project = ProjectFixture(tmp_path, limits=StoreLimits(max_files=50))
+    for number in range(55):
+        (project.root / str(number)).write_text("x")
+    project.point("p")
+    changes = project.history.capture("command")
+    project.rewind("p")
+
+    assert changes == ()
+    assert len(tree_of(project.root)) == 55
+
+
 def test_bytes_beyond_the_limit_of_the_project_are_not_saved(tmp_path: Path) -> None:
     project = ProjectFixture(tmp_path, limits=StoreLimits(max_bytes=1000))
     for number in range(5):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import shutil
 from contextlib import suppress
@@ -11,9 +10,16 @@ from typing import Any
 
 import pytest
 
+from pi.batteries.rewind import restoring, scan_process
 from pi.batteries.rewind.restoring import finish, read_interrupted, undo
-from pi.batteries.rewind.scan_process import ScannerLost, serve
-from tests.batteries.rewind.project_fixture import Killed, ProjectFixture, Tree, tree_of
+from pi.batteries.rewind.scan_process import ScannerLost
+from tests.batteries.rewind.project_fixture import (
+    Killed,
+    ProjectFixture,
+    Tree,
+    ask_process,
+    tree_of,
+)
 from tests.sampling import sampled
 
 NAMES = ("a", "b", "c.txt", "ä", "d", "e")
@@ -188,29 +194,54 @@ def test_rewind_and_redo_restore_the_tree(tmp_path: Path, seed: int) -> None:
     RandomSession(tmp_path, seed).run(12)
 
 
-@pytest.mark.parametrize("seed", range(SCANNED_BY_PROCESS))
-def test_a_process_that_scans_changes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
-) -> None:
-    monkeypatch.setattr("pi.batteries.rewind.scan_process.LARGE", 0)
-    session = RandomSession(tmp_path, seed)
-    chance = random.Random(seed)
+class UnreliableProcess:
+    """Scans like the process of a large project, in small answers, and gets lost now and then."""
 
-    def ask(request: Any) -> Any:
-        if chance.random() < 0.05:
+    def __init__(self, session: RandomSession, seed: int) -> None:
+        self._random = random.Random(seed)
+        session.project.ask_scanner = self.ask
+        session.reopen()
+
+    def ask(self, request: Any) -> Any:
+        chance = self._random.random()
+        if chance < 0.02:
             raise ScannerLost("killed")
-        return json.loads(json.dumps(next(serve(json.loads(json.dumps(request))))))
+        if chance < 0.04 and "after" in request:
+            scan_process._Served.number = 0  # it was replaced by another process
+        try:
+            answer = ask_process(request)
+        except AssertionError as error:
+            raise ScannerLost("it has ended") from error
+        if chance < 0.06:  # the process has done it, but nothing arrives
+            raise ScannerLost("killed")
+        return answer
 
-    session.project.ask_scanner = ask
-    session.reopen()
+
+@pytest.fixture
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every project counts as large, and answers and batches of files are small."""
+    monkeypatch.setattr(scan_process, "LARGE", 0)
+    monkeypatch.setattr(scan_process, "ROWS", 2)
+    monkeypatch.setattr(restoring, "BATCH_FILES", 2)
+
+
+@pytest.mark.usefixtures("small_parts")
+@pytest.mark.parametrize("seed", range(SCANNED_BY_PROCESS))
+def test_a_process_that_scans_changes_nothing(tmp_path: Path, seed: int) -> None:
+    session = RandomSession(tmp_path, seed)
+    UnreliableProcess(session, seed)
     session.run(12)
 
 
 @pytest.mark.full
+@pytest.mark.usefixtures("small_parts")
 @pytest.mark.parametrize("first", range(0, MANY_SEQUENCES, 50))
 def test_a_thousand_longer_sequences(tmp_path: Path, first: int) -> None:
     for seed in range(first, first + 50):
-        RandomSession(tmp_path / str(seed), seed + 10_000).run(30)
+        session = RandomSession(tmp_path / str(seed), seed + 10_000)
+        if seed % 2:
+            UnreliableProcess(session, seed)
+        session.run(30)
         shutil.rmtree(tmp_path / str(seed))
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from pi.batteries.rewind.index import Known, encode_index, read_index
+from pi.batteries.rewind.index import Index, Known, encode_index, read_index
 from pi.batteries.rewind.journal import (
     Author,
     Change,
@@ -22,11 +22,11 @@ from pi.batteries.rewind.journal import (
     Point,
     read_header,
 )
-from pi.batteries.rewind.packs import Packs, drop_unused
 from pi.batteries.rewind.pauses import READ, in_slices
 from pi.batteries.rewind.scan import Scan
 from pi.batteries.rewind.scan_process import ProjectScanner
 from pi.batteries.rewind.states import (
+    NO_STAMP,
     UNSAVED,
     FileState,
     Reading,
@@ -34,12 +34,8 @@ from pi.batteries.rewind.states import (
     read_path,
     stamp_of,
 )
-from pi.batteries.rewind.store import Store, keys, sweep
-from pi.extension import FileLock, FileLocked, PiError, Record, replace, replace_file
-
-NO_STAMP: Stamp = (-1, 0, 0, 0, 0)
-"""Differs from every stamp: the path is read at the next capture."""
-
+from pi.batteries.rewind.store import SessionSpace, Store, sweep
+from pi.extension import FileLock, PiError, Record, replace, replace_file
 
 EVENT_BYTES = 250
 """About what one changed file takes in the journal."""
@@ -96,10 +92,10 @@ class History:
         self._limits = store.limits
         self._run = f"{session.id}.{os.urandom(4).hex()}"
         self._live: FileLock | None = None
-        self._size = 0
         header = JournalHeader(session=session.id, root=str(self.root), file=session.file)
         self.journal = Journal(self.folder.journal(session.id), header)
-        self.packs = Packs(self.folder.packs, self._run, self._reserve)
+        self._space = SessionSpace(store, self.folder, self.journal, self._run, self._held)
+        self.packs = self._space.packs
         self._scanner = ProjectScanner(self.root, max_files=self._limits.max_files, ask=ask_scanner)
         self._last_scan: Scan | None = None
         self._known: dict[str, Known] = {}
@@ -107,12 +103,15 @@ class History:
         """What another session knew: saves reading."""
         self._extra: set[str] = set()
         """Paths that tools wrote or that changed once: followed even if no scan covers them."""
+        self._unsure: dict[str, None] = {}
+        """Paths whose known stamp may not be that of the last scan, which does not report them
+        again: a file that was read too soon after a write, and what a tool wrote.
+        """
         self._covered_bytes = 0
         self._has_baseline = False
         self._is_index_saved = False
         self._pinned: set[str] = set()
         """Contents of changes that are not in the journal yet: they must not be dropped."""
-        self._is_full = False
 
     # Opening and closing --------------------------------------------------------------------------
 
@@ -148,8 +147,14 @@ class History:
 
     def save_index(self) -> None:
         """Write stamps and states, so that the next session reads changed files only."""
-        data = encode_index(self.session.id, self._scanner.left_out, self._known)
-        if self._reserve(len(data)):
+        index = Index(
+            session=self.session.id,
+            left_out=tuple(sorted(self._scanner.left_out)),
+            rule_texts=self._scanner.rule_texts,
+            known=self._known,
+        )
+        data = encode_index(index)
+        if self._space.reserve(len(data)):
             replace_file(self.folder.index, data)
             self._is_index_saved = True
 
@@ -164,7 +169,7 @@ class History:
         }
         if found.session == self.session.id:
             self._known, self._has_baseline, self._is_index_saved = known, True, True
-            self._scanner.left_out.update(found.left_out)
+            self._scanner.resume(left_out=found.left_out, rule_texts=found.rule_texts)
         else:
             self._cache = known
 
@@ -177,23 +182,27 @@ class History:
         """Save what changed since the last capture, as changed by ``by``."""
         if not self.root.is_dir():
             return ()
-        self._size, self._is_full = self.store.size(), False
-        seen = self._scan()
+        self._space.measure()
         changes: list[PathChange] = []
         known = self._known
         # In two steps: reading a file takes a hundred times as long as comparing a stamp.
-        new = [
-            row
-            for row in in_slices(seen.items())
-            if (old := known.get(row[0])) is None or old.stamp != row[1]
-        ]
+        new: list[tuple[str, Stamp]] = []
+        gone: list[str] = []
+        for path, stamp in in_slices(self._scan()):
+            old = known.get(path)
+            if stamp is None:
+                gone.append(path)
+            elif old is None or old.stamp != stamp:
+                new.append((path, stamp))
         for path, stamp in in_slices(new, READ):
             changes += self._update(path, stamp)
-        for path in known.keys() - seen.keys():
-            # Only what is really gone was removed: a scan leaves out more than that.
-            if not (os.path.lexists(self.path_of(path)) and self._is_direct(path)):
-                changes.append(PathChange(path=path, old=known[path].state, new=None))
-            self._forget(path)
+        unsure = [path for path, stamp in new if path not in known or known[path].stamp != stamp]
+        for path in gone:
+            if path in known and self._is_in_unreadable(path):
+                unsure.append(path)
+            elif path in known:
+                changes += self._lose(path)
+        self._unsure = dict.fromkeys(unsure)
         self.step("captured")
         self.packs.flush()
         self.step("saved")
@@ -212,25 +221,45 @@ class History:
         files = tuple(sorted(changes, key=lambda each: each.path))
         if files:
             self._extra.update(each.path for each in files)
-            self._reserve(len(files) * EVENT_BYTES)
+            self._space.reserve(len(files) * EVENT_BYTES)
             self.journal.append(Change(time_ms=self.now_ms(), by=by, files=files, what=what[:200]))
         self._pinned.clear()
         return files
 
-    def _scan(self) -> dict[str, Stamp]:
-        seen: dict[str, Stamp] = {}
+    def _scan(self) -> list[tuple[str, Stamp | None]]:
+        """The paths that may have changed, with their stamps; ``None`` for those not found."""
         if not self.refused:
             expected = max(len(self._known), len(self._cache))
             scan = self._last_scan = self._scanner.scan(expected=expected)
-            seen = dict(scan.stamps)  # the scanner keeps its own
-        for path in self._extra:
-            if path not in seen:
-                try:
-                    if self._is_direct(path):
-                        seen[path] = stamp_of(os.lstat(self.path_of(path)))
-                except OSError:
-                    continue
-        return seen
+            # Noted at once: the next scan does not report them again, should this capture fail.
+            self._unsure |= dict.fromkeys((*scan.changed, *scan.removed))
+            if scan.is_complete:
+                self._unsure |= dict.fromkeys(self._known)
+        stamps = self._scanner.stamps
+        outside = {path: self._stamp(path) for path in self._extra if path not in stamps}
+        found = [(path, stamps.get(path)) for path in self._unsure if path not in outside]
+        return [*found, *outside.items()]
+
+    def _stamp(self, path: str) -> Stamp | None:
+        """The stamp of a path that no scan has found."""
+        try:
+            found = os.lstat(self.path_of(path))
+        except OSError:
+            return None
+        return stamp_of(found) if self._is_direct(path) else None
+
+    def _is_in_unreadable(self, path: str) -> bool:
+        """Whether a path is in a folder that cannot be listed now."""
+        folders = self._last_scan.unreadable if self._last_scan is not None else ()
+        return any(folder == "./" or path.startswith(folder) for folder in folders)
+
+    def _lose(self, path: str) -> list[PathChange]:
+        """Forget a path that was not found; returns its change."""
+        old = self._known[path].state
+        self._forget(path)
+        # Only what is really gone was removed: a scan leaves out more than that.
+        is_there = os.path.lexists(self.path_of(path)) and self._is_direct(path)
+        return [] if is_there else [PathChange(path=path, old=old, new=None)]
 
     def _update(self, path: str, stamp: Stamp) -> list[PathChange]:
         """Read a path whose stamp is new; returns its change."""
@@ -279,6 +308,10 @@ class History:
             self._covered_bytes -= _saved_bytes(old.state)
             self._pinned.add(old.state.hash)
 
+    def _held(self) -> set[str]:
+        """The contents that must be kept, besides those of the files of the store."""
+        return {each.state.hash for each in self._known.values()} | self._pinned
+
     def _count_bytes(self) -> None:
         self._covered_bytes = sum(_saved_bytes(each.state) for each in self._known.values())
 
@@ -297,7 +330,7 @@ class History:
         """Save what a tool is about to change. Returns the paths for ``after_write``."""
         if self._last_scan is None and not self.refused:
             self.capture("outside")  # without a scan it is unknown whether a file is new
-        self._size, self._is_full = self.store.size(), False
+        self._space.measure()
         name = self.name_of(target)
         paths = [*self._missing_parents(name), name]
         changes: list[PathChange] = []
@@ -320,6 +353,7 @@ class History:
 
     def _sync(self, path: str) -> list[PathChange]:
         """Read a path again, whatever its stamp; returns its change."""
+        self._unsure[path] = None
         old = self._known.get(path)
         reading = self._read(path)
         if reading is None:
@@ -403,53 +437,6 @@ class History:
         paths = [path for path in self.folder.journals() if path != self.journal.path]
         found = ((path, read_header(path)) for path in paths)
         return [Journal(path, header) for path, header in found if header is not None]
-
-    # The limit of the store -----------------------------------------------------------------------
-
-    def _reserve(self, size: int) -> bool:
-        """Make room in the store; False if it is full."""
-        if self._size + size <= self._limits.store_bytes:
-            self._size += size
-            return True
-        if self._is_full:  # looking again for every file would take too long
-            return False
-        self.packs.flush()  # what is in memory counts, too
-        room = self.store.make_room(size, besides=self.folder) or self._trim(size)
-        self._size = self.store.size() + (size if room else 0)
-        self._is_full = not room
-        return room
-
-    def _trim(self, size: int) -> bool:
-        """Drop what this project does not need, then old sessions and old points of this one."""
-        try:
-            with self.folder.lock(wait=0):
-                others = self.folder.running() - {self.session.id}
-                if others:  # what they hold is not in a file yet
-                    return False
-                self.packs.forget()
-                while True:
-                    used = self.folder.used_hashes()
-                    used |= {each.state.hash for each in self._known.values()} | self._pinned
-                    drop_unused(self.folder.packs, keys(used))
-                    self.packs.forget()
-                    if self.store.size() + size <= self._limits.store_bytes:
-                        return True
-                    if not self._drop_oldest():
-                        return False
-        except FileLocked:
-            return False
-
-    def _drop_oldest(self) -> bool:
-        """Remove the oldest session, or the older half of this one's points."""
-        others = [path for path in self.folder.journals() if path != self.journal.path]
-        if others:
-            others[0].unlink()
-            return True
-        events = self.journal.timeline.without_oldest_half()
-        if events is None:
-            return False
-        self.journal.rewrite(events)
-        return True
 
 
 class NotSaved(PiError):

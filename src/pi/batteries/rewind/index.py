@@ -6,7 +6,7 @@ With it the next session reads changed files only.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,13 +33,15 @@ class Index(Record):
     """The session that wrote it."""
     left_out: tuple[str, ...]
     """Folders beyond the limit."""
+    rule_texts: dict[str, str]
+    """The ignore files, by path."""
     known: dict[str, Known]
 
 
-def encode_index(session: str, left_out: Collection[str], known: Mapping[str, Known]) -> bytes:
+def encode_index(index: Index) -> bytes:
     """The content of the file: a head, then a line for each path."""
-    head = {"session": session, "leftOut": sorted(left_out)}
-    rows = ([path, each.stamp, each.state.encode()] for path, each in known.items())
+    head = {"session": index.session, "leftOut": index.left_out, "ruleTexts": index.rule_texts}
+    rows = ([path, each.stamp, each.state.encode()] for path, each in index.known.items())
     # Line by line: encoding all of it in one call would block the event loop for 0.1 s.
     return "\n".join([json.dumps(head), *map(json.dumps, in_slices(rows, CODED)), ""]).encode()
 
@@ -54,8 +56,11 @@ def read_index(path: Path) -> Index | None:
             if (state := decode_state(encoded)) is not None
         }
         left_out = tuple(map(str, head["leftOut"]))
-        return Index(session=str(head["session"]), left_out=left_out, known=known)
-    except (OSError, KeyError, TypeError, ValueError):
+        rule_texts = {str(path): str(text) for path, text in head.get("ruleTexts", {}).items()}
+        return Index(
+            session=str(head["session"]), left_out=left_out, rule_texts=rule_texts, known=known
+        )
+    except (OSError, AttributeError, KeyError, TypeError, ValueError):
         return None
 
 

@@ -2,18 +2,23 @@
 
 The scan goes level by level, so that a limit cuts off deep folders first. What it left out once
 stays out: a path that is covered in one scan and not in the next would look removed.
+
+Every file is looked at in every scan: the time of a folder does not change when a file in it is
+written. But a folder whose listing is the same is not matched with the ignore rules again.
 """
 
 from __future__ import annotations
 
 import os
+import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import chain as joined
 from pathlib import Path
 from stat import S_ISDIR, S_ISLNK, S_ISREG
 
 from pi.batteries.rewind.pauses import COMPARED, pause
-from pi.batteries.rewind.states import Stamp, is_leftover, stamp_of
+from pi.batteries.rewind.states import NO_STAMP, Stamp, is_leftover, is_racy, stamp_of
 from pi.extension import IgnoreRule, is_ignored, parse_ignore_rules
 
 FILES = (".gitignore", ".ignore")
@@ -32,6 +37,11 @@ MAX_IGNORE_BYTES = 1024 * 1024
 SLACK = 1.25
 """How far a project may grow beyond the limit before new folders are left out."""
 
+_HAS_FOLDER_FD = os.stat in os.supports_dir_fd and os.scandir in os.supports_fd
+_FOLDER_FLAGS = (
+    os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)  # not on Windows
+)
+
 Rules = tuple[IgnoreRule, ...]
 """The rules of a folder and those above it; later ones win."""
 
@@ -49,109 +59,228 @@ def refused_root(root: Path, home: Path) -> str:
 
 
 class Scan:
-    """The result of a scan."""
+    """What a scan found to be different since the scan before."""
 
-    def __init__(self) -> None:
-        self.stamps: dict[str, Stamp] = {}
-        """By path relative to the project."""
+    def __init__(self, *, is_complete: bool) -> None:
+        self.is_complete = is_complete
+        """Whether there was no scan before: every covered path is in ``changed``."""
+        self.count = 0
+        """Covered paths so far."""
+        self.rule_files: set[str] = set()
+        """The ignore files that apply."""
+        self.changed: dict[str, Stamp] = {}
+        """New and changed paths, relative to the project."""
+        self.removed: list[str] = []
+        """Paths that are gone or no longer covered. One that is in ``changed``, too, was a file
+        and is a folder now, or the other way round."""
         self.special = 0
         """Pipes, sockets and devices."""
         self.ignored = 0
         """Files and folders that ignore files name; folders are not looked into."""
         self.unreadable: list[str] = []
-        """Folders that cannot be listed."""
+        """Folders that cannot be listed; what is known of them stays."""
         self.rules_changed = False
 
 
-class Scanner:
-    """Scans one project again and again. Blocks."""
+Listing = list[tuple[str, bool]]
+"""The names in a folder, and whether each is a folder."""
 
-    def __init__(self, root: Path, *, max_files: int, has_scanned: bool = False) -> None:
+
+class _Folder:
+    """What the last scan found in a folder."""
+
+    __slots__ = ("chain", "files", "folders", "ignored", "listing", "rule_files", "stamps")
+
+    def __init__(self, listing: Listing, rule_files: list[str], chain: Rules) -> None:
+        self.listing: Listing | None = listing
+        """``None``: an entry changed during the scan, and has to be matched again."""
+        self.rule_files = rule_files
+        self.chain = chain
+        self.files: list[str] = []
+        """The names of covered files, and of pipes and devices: these may become files."""
+        self.stamps: list[Stamp | None] = []
+        """Of these files; ``None``: not reported."""
+        self.folders: dict[str, int] = {}
+        """The mode of each covered folder; ``UNREPORTED`` at first, and if it is left out."""
+        self.ignored = 0
+
+
+UNREPORTED = -1
+
+
+class _RuleFile:
+    """An ignore file, as it was last read."""
+
+    __slots__ = ("rules", "stamp", "text")
+
+    def __init__(self, stamp: Stamp, text: str, base: str) -> None:
+        self.stamp = stamp
+        self.text = text
+        self.rules = parse_ignore_rules(text, base=base)
+
+
+class Scanner:
+    """Scans one project again and again. Blocks.
+
+    One that goes on after another gets its ``rule_texts`` and ``left_out``. Its first scan is
+    complete.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        max_files: int,
+        rule_texts: Mapping[str, str] | None = None,
+        has_pauses: bool = True,
+    ) -> None:
         self._root = root
+        self._has_pauses = has_pauses
+        """Whether there are other threads, which must not wait."""
         self._max_files = max_files
-        self._has_scanned = has_scanned
+        self._has_scanned = rule_texts is not None
         """Whether the project may have grown beyond the limit since it was scanned first."""
         self.left_out: set[str] = set()
         """Folders beyond the limit, with a slash at the end."""
-        self._rules: dict[str, tuple[Stamp, Rules]] = {}
+        self._rules = {
+            path: _RuleFile(NO_STAMP, text, _folder_of_rules(path))
+            for path, text in (rule_texts or {}).items()
+        }
         """By path of the ignore file."""
-        self._before: dict[str, Stamp] = {}
-        self._chains: dict[str, Rules] = {}
+        self._folders: dict[str, _Folder] = {}
+        """By path with a slash at the end."""
+        self._chains = _chains_of(self._rules)
+        """The rules of each folder."""
         self._old_chains: dict[str, Rules] = {}
 
     def scan(self) -> Scan:
         """Look at everything that is covered."""
-        found = Scan()
+        found = Scan(is_complete=not self._folders)
+        before, self._folders = self._folders, {}
         self._old_chains, self._chains = self._chains, {}
-        seen_rules: set[str] = set()
-        limit = int(self._max_files * SLACK) if self._has_scanned else self._max_files
         waiting: deque[tuple[str, Rules]] = deque([("", ())])
-        listed_since_pause = 0
         while waiting:
             prefix, outer = waiting.popleft()
             try:
-                with os.scandir(f"{self._root}/{prefix}") as listed:
-                    entries = list(listed)
+                inner = self._look(prefix, outer, before.get(prefix), found)
             except OSError:
-                if prefix:
-                    found.unreadable.append(prefix)
+                # Perhaps it can be listed next time. Files in it that looked removed now would
+                # look new then.
+                found.unreadable.append(prefix or "./")
+                for path in [path for path in before if path.startswith(prefix)]:
+                    self._keep(path, before[path], found)
                 continue
-            listed_since_pause += len(entries)
-            if listed_since_pause > COMPARED:
-                listed_since_pause = 0
-                pause()
-            chain = self._chain(prefix, entries, outer, found, seen_rules)
-            self._chains[prefix] = chain
-            if len(found.stamps) + len(entries) > limit:
+            waiting.extend((path, self._chains[prefix]) for path in inner)
+        for prefix in before.keys() - self._folders.keys():
+            found.removed += _reported(before[prefix], prefix)
+        if self._rules.keys() - found.rule_files:
+            found.rules_changed = True
+            self._rules = {path: self._rules[path] for path in found.rule_files}
+        self._has_scanned = True
+        return found
+
+    def begin_again(self) -> None:
+        """Make the next scan a complete one."""
+        self._folders = {}
+
+    @property
+    def rule_texts(self) -> dict[str, str]:
+        """The ignore files that applied to the last scan, by path."""
+        return {path: each.text for path, each in self._rules.items()}
+
+    def _look(self, prefix: str, outer: Rules, old: _Folder | None, found: Scan) -> list[str]:
+        """Look at a folder; returns those in it. Raises ``OSError`` if it cannot be listed."""
+        fd = self._open(prefix)
+        try:
+            with os.scandir(f"{self._root}/{prefix}" if fd is None else fd) as listed:
+                listing = [(each.name, each.is_dir(follow_symlinks=False)) for each in listed]
+            is_same = old is not None and old.listing == listing
+            rule_files = old.rule_files if old and is_same else _rule_files(prefix, listing)
+            chain = self._chain(prefix, rule_files, outer, found)
+            if old is not None and old.chain == chain:
+                chain = old.chain
+            limit = int(self._max_files * SLACK) if self._has_scanned else self._max_files
+            if found.count + len(listing) > limit or (not prefix and "./" in self.left_out):
                 # A folder is covered with all of its files or not at all. Of the project's own
                 # folder, the folders in it may still fit.
                 self.left_out.add(prefix or "./")
-                entries = [] if prefix else [e for e in entries if e.is_dir(follow_symlinks=False)]
-                entries = entries if len(entries) <= limit else []
-            for name in self._covered(entries, prefix, chain, found):
-                waiting.append((f"{prefix}{name}/", chain))
-        if self._rules.keys() - seen_rules:
-            found.rules_changed = True
-            self._rules = {path: self._rules[path] for path in seen_rules}
-        self._has_scanned = True
-        self._before = found.stamps
-        return found
+                listing = [] if prefix else [row for row in listing if row[1]]
+                listing = listing if len(listing) <= limit else []
+                is_same = False
+            if old is not None and is_same and old.chain is chain:
+                folder = old
+            else:
+                folder = _match(prefix, _Folder(listing, rule_files, chain), old, found)
+            self._keep(prefix, folder, found)
+            self._stamp_files(folder, prefix, fd, found)
+            return list(self._inner(folder, prefix, fd, found))
+        finally:
+            if fd is not None:
+                os.close(fd)
 
-    def _covered(
-        self, entries: list[os.DirEntry[str]], prefix: str, chain: Rules, found: Scan
-    ) -> Iterator[str]:
-        """Add the stamps of a folder's entries; yields the names of the folders in it."""
-        stamps = found.stamps
-        # What the same rules did not ignore the last time is not matched again: that would take
-        # a third of the scan.
-        before = self._before if self._old_chains.get(prefix) == chain else {}
-        for entry in entries:
-            name = entry.name
-            path = prefix + name
-            is_folder = entry.is_dir(follow_symlinks=False)
-            old = before.get(path)
-            if old is None or S_ISDIR(old[3]) is not is_folder:
-                if name in NEVER or is_ignored(path, chain, is_folder=is_folder):
-                    found.ignored += 1
-                    continue
-                if name.startswith(".pi-") and is_leftover(name):
-                    continue
+    def _keep(self, prefix: str, folder: _Folder, found: Scan) -> None:
+        """Remember a folder for the next scan."""
+        self._folders[prefix] = folder
+        self._chains[prefix] = folder.chain
+        found.rule_files |= self._rules.keys() & folder.rule_files
+        found.ignored += folder.ignored
+        count = len(folder.files) + len(folder.folders)
+        if self._has_pauses and found.count // COMPARED < (found.count + count) // COMPARED:
+            pause()
+        found.count += count
+
+    def _open(self, prefix: str) -> int | None:
+        """A folder for ``dir_fd``: looking up names in it takes two thirds of the time of whole
+        paths. ``None`` on Windows.
+        """
+        return os.open(f"{self._root}/{prefix}", _FOLDER_FLAGS) if _HAS_FOLDER_FD else None
+
+    def _stamp_files(self, folder: _Folder, prefix: str, fd: int | None, found: Scan) -> None:
+        """Look at the files of a folder. Of 20,000 files, this loop is most of the scan."""
+        look, stamps = os.stat, folder.stamps
+        names = folder.files
+        if fd is None:
+            names = [f"{self._root}/{prefix}{name}" for name in names]
+        for index, name in enumerate(names):
             try:
-                status = entry.stat(follow_symlinks=False)
+                status = look(name, dir_fd=fd, follow_symlinks=False)
             except OSError:
-                continue  # removed meanwhile
-            if is_folder:
-                if f"{path}/" not in self.left_out:
-                    stamps[path] = (0, 0, 0, status.st_mode, 0)
-                    yield name
-                continue
-            mode = status.st_mode
-            if not (S_ISREG(mode) or S_ISLNK(mode)):
-                found.special += 1
+                folder.listing = None  # removed meanwhile: the next scan decides
                 continue
             # ``stamp_of`` in place: a call for each file takes 10 ms of 20,000.
-            size, inode = status.st_size, status.st_ino
-            stamps[path] = (size, status.st_mtime_ns, status.st_ctime_ns, mode, inode)
+            mode, changed = status.st_mode, status.st_ctime_ns
+            stamp = (status.st_size, status.st_mtime_ns, changed, mode, status.st_ino)
+            if stamp == stamps[index]:
+                continue
+            path = prefix + folder.files[index]
+            if S_ISREG(mode) or S_ISLNK(mode):
+                stamps[index] = found.changed[path] = stamp
+            elif S_ISDIR(mode):
+                folder.listing = None  # replaced meanwhile
+            else:
+                found.special += 1
+                if stamps[index] is not None:
+                    stamps[index] = None
+                    found.removed.append(path)
+
+    def _inner(self, folder: _Folder, prefix: str, fd: int | None, found: Scan) -> Iterator[str]:
+        """Look at the folders in a folder; yields those to list."""
+        for name, before in folder.folders.items():
+            path = prefix + name
+            if f"{path}/" in self.left_out:
+                if before != UNREPORTED:
+                    folder.folders[name] = UNREPORTED
+                    found.removed.append(path)
+                continue
+            try:
+                where = name if fd is not None else f"{self._root}/{path}"
+                mode = os.stat(where, dir_fd=fd, follow_symlinks=False).st_mode
+            except OSError:
+                mode = before  # removed meanwhile
+            if mode != before and S_ISDIR(mode):
+                folder.folders[name] = mode
+                found.changed[path] = (0, 0, 0, mode, 0)
+            yield f"{path}/"
 
     def was_ignored(self, path: str) -> bool:
         """Whether the rules before the last scan ignored a path, or a folder above it."""
@@ -181,44 +310,92 @@ class Scanner:
                 return True
         return False
 
-    def _chain(
-        self,
-        prefix: str,
-        entries: list[os.DirEntry[str]],
-        outer: Rules,
-        found: Scan,
-        seen: set[str],
-    ) -> Rules:
+    def _chain(self, prefix: str, rule_files: list[str], outer: Rules, found: Scan) -> Rules:
         """The rules that apply in a folder. Ignore files are read again only if they changed."""
-        by_name = {entry.name: entry for entry in entries if entry.name in _RULE_NAMES}
-        if not by_name:
-            return outer
         chain = outer
-        paths = [prefix + name for name in FILES if name in by_name]
-        if ".git" in by_name:
-            paths.insert(0, f"{prefix}.git/info/exclude")
-        for path in paths:
-            rules = self._read_rules(path, prefix, found)
-            if rules is not None:
-                seen.add(path)
-                chain = (*chain, *rules)
+        for path in rule_files:
+            chain = (*chain, *self._read_rules(path, prefix, found))
         return chain
 
-    def _read_rules(self, path: str, prefix: str, found: Scan) -> Rules | None:
+    def _read_rules(self, path: str, prefix: str, found: Scan) -> Rules:
         whole = self._root / path
+        old = self._rules.get(path)
+        text = None
         try:
-            stamp = stamp_of(whole.stat())
-            if path in self._rules and self._rules[path][0] == stamp:
-                return self._rules[path][1]
-            if not whole.is_file() or stamp[0] > MAX_IGNORE_BYTES:
-                return None
-            with whole.open(encoding="utf-8", errors="surrogateescape") as file:
-                rules = parse_ignore_rules(file.read(MAX_IGNORE_BYTES), base=prefix)
+            status = whole.stat()
+            if old is not None and old.stamp == stamp_of(status):
+                return old.rules
+            if S_ISREG(status.st_mode) and status.st_size <= MAX_IGNORE_BYTES:
+                with whole.open(encoding="utf-8", errors="surrogateescape") as file:
+                    text = file.read(MAX_IGNORE_BYTES)
         except OSError:
-            return None
-        found.rules_changed = found.rules_changed or self._has_scanned
-        self._rules[path] = (stamp, rules)
-        return rules
+            text = None
+        if (old.text if old is not None else None) != text:
+            found.rules_changed = self._has_scanned
+        if text is None:
+            self._rules.pop(path, None)
+            return ()
+        stamp = NO_STAMP if is_racy(status, time.time_ns()) else stamp_of(status)
+        self._rules[path] = _RuleFile(stamp, text, prefix)
+        return self._rules[path].rules
+
+
+def _rule_files(prefix: str, listing: Listing) -> list[str]:
+    """The paths of a folder's ignore files."""
+    names = {name for name, _ in listing if name in _RULE_NAMES}
+    excluded = [f"{prefix}.git/info/exclude"] if ".git" in names else []
+    return excluded + [prefix + name for name in FILES if name in names]
 
 
 _RULE_NAMES = frozenset({*FILES, ".git"})
+
+
+def _folder_of_rules(path: str) -> str:
+    """The folder that an ignore file applies to: empty, or with a slash at the end."""
+    return path.removesuffix(".git/info/exclude").removesuffix(".gitignore").removesuffix(".ignore")
+
+
+def _chains_of(files: Mapping[str, _RuleFile]) -> dict[str, Rules]:
+    """The rules of each folder with an ignore file, which those of the folders above it begin."""
+    chains: dict[str, Rules] = {"": ()}
+    folders = sorted(set(map(_folder_of_rules, files)), key=lambda folder: folder.count("/"))
+    for folder in folders:
+        above = max((each for each in chains if folder.startswith(each)), key=len)
+        paths = (f"{folder}{name}" for name in (".git/info/exclude", *FILES))
+        own = (files[path].rules for path in paths if path in files)
+        chains[folder] = (*chains[above], *joined.from_iterable(own))
+    return chains
+
+
+def _match(prefix: str, folder: _Folder, old: _Folder | None, found: Scan) -> _Folder:
+    """Fill in which entries of a new listing are covered."""
+    stamps = dict(zip(old.files, old.stamps, strict=True)) if old is not None else {}
+    modes = dict(old.folders) if old is not None else {}
+    has_same_rules = old is not None and old.chain is folder.chain
+    for name, is_folder in folder.listing or ():
+        # What the same rules did not ignore the last time is not matched again.
+        if not (has_same_rules and name in (modes if is_folder else stamps)):
+            path = prefix + name
+            if name in NEVER or is_ignored(path, folder.chain, is_folder=is_folder):
+                folder.ignored += 1
+                continue
+            if name.startswith(".pi-") and is_leftover(name):
+                continue
+        if is_folder:
+            folder.folders[name] = modes.pop(name, UNREPORTED)
+        else:
+            folder.files.append(name)
+            folder.stamps.append(stamps.pop(name, None))
+    found.removed += (prefix + name for name, stamp in stamps.items() if stamp is not None)
+    found.removed += (prefix + name for name, mode in modes.items() if mode != UNREPORTED)
+    return folder
+
+
+def _reported(folder: _Folder, prefix: str) -> Iterator[str]:
+    """The covered paths in a folder."""
+    for name, stamp in zip(folder.files, folder.stamps, strict=True):
+        if stamp is not None:
+            yield prefix + name
+    for name, mode in folder.folders.items():
+        if mode != UNREPORTED:
+            yield prefix + name

@@ -1,13 +1,13 @@
 """Scans a large project in a process of its own.
 
-A scan of 20,000 files takes some 150 ms of Python. In a thread it competes with the event loop for
+A scan of 20,000 files takes some 100 ms of Python. In a thread it competes with the event loop for
 the interpreter, and keys wait: for 5 ms at each switch, and for longer on a busy machine. The
-process keeps the stamps and answers with what changed since the scan before.
+process answers with what changed since the scan before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,6 @@ from pi.batteries.rewind.states import Stamp
 FUNCTION = "pi.batteries.rewind.scan_process:serve"
 ROWS = 1000
 """Paths in one answer: it is decoded in the event loop, in about a millisecond."""
-
-
 LARGE = 2000
 """Paths beyond which the process scans: here a scan takes 15 ms."""
 
@@ -36,30 +34,53 @@ class ProjectScanner:
         self._ask = ask
         """Sends a request to the process and waits for the answer; raises ``ScannerLost``."""
         self._scanner: Scanner | ProcessScanner = Scanner(root, max_files=max_files)
+        self.stamps: dict[str, Stamp] = {}
+        """All covered paths, as of the last scan."""
 
     @property
     def left_out(self) -> set[str]:
         """Folders beyond the limit, with a slash at the end."""
         return self._scanner.left_out
 
+    @property
+    def rule_texts(self) -> dict[str, str]:
+        """The ignore files of the last scan, by path."""
+        return self._scanner.rule_texts
+
+    def resume(self, *, left_out: Iterable[str], rule_texts: Mapping[str, str]) -> None:
+        """Go on from the last scan of an earlier run."""
+        self._scanner = Scanner(self._root, max_files=self._max_files, rule_texts=rule_texts)
+        self._scanner.left_out.update(left_out)
+
     def scan(self, *, expected: int) -> Scan:
-        """Look at everything that is covered; about as many paths are ``expected``."""
+        """Look at everything that is covered; about as many paths are ``expected``.
+
+        A scan by another scanner than before is complete: nothing depends on what was lost.
+        """
         if self._ask is not None and expected > LARGE and isinstance(self._scanner, Scanner):
             self._scanner = ProcessScanner(
-                self._root, max_files=self._max_files, left_out=self.left_out, ask=self._ask
+                self._root, max_files=self._max_files, before=self._scanner, ask=self._ask
             )
         try:
-            return self._scanner.scan()
+            found = self._scanner.scan()
         except ScannerLost:
             return self._scan_here()
+        return self._noted(found)
+
+    def _noted(self, found: Scan) -> Scan:
+        if found.is_complete:
+            self.stamps = found.changed
+            return found
+        for path in found.removed:
+            self.stamps.pop(path, None)
+        self.stamps.update(found.changed)
+        return found
 
     def _scan_here(self) -> Scan:
         """The process is lost: go on without it."""
         self._ask = None
-        here = Scanner(self._root, max_files=self._max_files, has_scanned=True)
-        here.left_out |= self.left_out
-        self._scanner = here
-        return here.scan()
+        self.resume(left_out=self.left_out, rule_texts=self.rule_texts)
+        return self._noted(self._scanner.scan())
 
     def was_ignored(self, path: str) -> bool:
         """Whether the rules before the last scan ignored a path that is new in it."""
@@ -71,6 +92,8 @@ class ProjectScanner:
             return self._scanner.covers(path)
         except ScannerLost:
             self._scan_here()
+            assert isinstance(self._scanner, Scanner)
+            self._scanner.begin_again()  # what this scan found is not captured
             return self._scanner.covers(path)
 
 
@@ -78,30 +101,45 @@ class ProcessScanner:
     """A ``Scanner`` in another process."""
 
     def __init__(
-        self, root: Path, *, max_files: int, left_out: set[str], ask: Callable[[Any], Any]
+        self, root: Path, *, max_files: int, before: Scanner, ask: Callable[[Any], Any]
     ) -> None:
-        self.left_out = left_out
+        self.left_out = before.left_out
+        self.rule_texts = before.rule_texts
         self._ask = ask
-        self._begin = {"root": str(root), "maxFiles": max_files, "leftOut": sorted(left_out)}
-        self._stamps: dict[str, Stamp] = {}
+        self._root = root
+        self._max_files = max_files
+        self._last = 0
+        """The number of the last scan of which every row has arrived."""
         self._were_ignored: frozenset[str] = frozenset()
 
     def scan(self) -> Scan:
         """Look at everything that is covered."""
-        about = self._ask({**self._begin, "isFirst": not self._stamps})
-        for path in about["removed"]:
-            self._stamps.pop(path, None)
-        for start in range(0, about["changed"], ROWS):
-            rows = self._ask({"rows": start})
-            self._stamps.update((path, tuple(stamp)) for path, stamp in rows)
+        about = self._ask({"after": self._last} if self._last else self._beginning())
+        self._last = 0
+        found = Scan(is_complete=about["isComplete"])
+        rows = about["rows"]
+        while rows:
+            found.changed.update((path, tuple(stamp)) for path, stamp in rows)
+            has_more = len(found.changed) < about["changed"]
+            rows = self._ask({"rows": len(found.changed)}) if has_more else ()
+        found.removed, found.unreadable = about["removed"], about["unreadable"]
+        found.special, found.ignored = about["special"], about["ignored"]
+        found.rules_changed = about["rulesChanged"]
         self.left_out.update(about["leftOut"])
         self._were_ignored = frozenset(about["wereIgnored"])
-        found = Scan()
-        found.stamps = self._stamps
-        found.special, found.ignored = about["special"], about["ignored"]
-        found.unreadable = about["unreadable"]
-        found.rules_changed = about["rulesChanged"]
+        if found.rules_changed:
+            self.rule_texts = about["ruleTexts"]
+        self._last = about["number"]
         return found
+
+    def _beginning(self) -> dict[str, Any]:
+        """The request for a complete scan."""
+        return {
+            "root": str(self._root),
+            "maxFiles": self._max_files,
+            "leftOut": sorted(self.left_out),
+            "ruleTexts": self.rule_texts,
+        }
 
     def was_ignored(self, path: str) -> bool:
         """Whether the rules before the last scan ignored a path that is new in it."""
@@ -109,17 +147,18 @@ class ProcessScanner:
 
     def covers(self, path: str) -> bool:
         """Whether a scan finds a path, if it exists."""
-        return bool(self._stamps) and bool(self._ask({"covers": path}))
+        return self._last > 0 and bool(self._ask({"covers": path}))
 
 
 # In the process -----------------------------------------------------------------------------------
 
 
 class _Served:
-    """The scanner of the process, with the stamps that the other side has."""
+    """The scanner of the process, and its last answer."""
 
     scanner: Scanner
-    stamps: dict[str, Stamp]
+    number = 0
+    """Of the last scan."""
     changed: list[tuple[str, Stamp]]
 
 
@@ -130,28 +169,36 @@ def serve(request: dict[str, Any]) -> Iterator[Any]:
             yield _Served.changed[start : start + ROWS]
         case {"covers": str(path)}:
             yield _Served.scanner.covers(path)
-        case _:
-            if request["isFirst"]:
-                root, most = Path(request["root"]), request["maxFiles"]
-                _Served.scanner = Scanner(root, max_files=most, has_scanned=True)
-                _Served.scanner.left_out.update(request["leftOut"])
-                _Served.stamps = {}
+        case {"after": int(number)}:
+            # Otherwise an answer was lost, or the process was replaced.
+            assert number == _Served.number
+            yield _scan()
+        case {"root": str(root), "maxFiles": int(most), "ruleTexts": dict(texts)}:
+            _Served.scanner = Scanner(
+                Path(root), max_files=most, rule_texts=texts, has_pauses=False
+            )
+            _Served.scanner.left_out.update(request["leftOut"])
             yield _scan()
 
 
 def _scan() -> dict[str, Any]:
-    scanner, before = _Served.scanner, _Served.stamps
+    scanner = _Served.scanner
     found = scanner.scan()
-    stamps = _Served.stamps = found.stamps
-    changed = _Served.changed = [row for row in stamps.items() if before.get(row[0]) != row[1]]
-    new = (path for path, _ in changed if path not in before) if found.rules_changed else ()
+    _Served.number += 1
+    _Served.changed = list(found.changed.items())
+    # Also paths that are not new: that is decided by the other side, which knows all paths.
+    new = found.changed if found.rules_changed else ()
     return {
-        "changed": len(changed),
-        "removed": [path for path in before if path not in stamps],
+        "number": _Served.number,
+        "isComplete": found.is_complete,
+        "changed": len(found.changed),
+        "rows": _Served.changed[:ROWS],
+        "removed": found.removed,
         "leftOut": sorted(scanner.left_out),
         "wereIgnored": [path for path in new if scanner.was_ignored(path)],
         "special": found.special,
         "ignored": found.ignored,
         "unreadable": found.unreadable,
         "rulesChanged": found.rules_changed,
+        "ruleTexts": scanner.rule_texts if found.rules_changed else None,
     }

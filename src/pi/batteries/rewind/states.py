@@ -34,6 +34,8 @@ Times of a file system advance in ticks, of two seconds in the worst case.
 
 Stamp: TypeAlias = tuple[int, int, int, int, int]
 """Size, times of content and status, mode and inode: changes with every change of a file."""
+NO_STAMP: Stamp = (-1, 0, 0, 0, 0)
+"""Differs from every stamp: the path is read at the next capture."""
 
 
 class FileState(Record):
@@ -168,7 +170,7 @@ def _read_file(path: Path, found: os.stat_result, max_bytes: int) -> Reading:
         raise _ChangedMeanwhile
     hash = hashlib.sha256(data).hexdigest()
     state = FileState(kind="file", mode=stat.S_IMODE(after.st_mode), hash=hash, size=after.st_size)
-    return Reading(state, stamp_of(after), data, is_racy=_is_racy(after, now_ns))
+    return Reading(state, stamp_of(after), data, is_racy=is_racy(after, now_ns))
 
 
 def _read_all(fd: int, most: int) -> bytes:
@@ -179,7 +181,8 @@ def _read_all(fd: int, most: int) -> bytes:
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
-def _is_racy(found: os.stat_result, now_ns: int) -> bool:
+def is_racy(found: os.stat_result, now_ns: int) -> bool:
+    """Whether a file that was read just now may change again with the same stamp."""
     changed = max(found.st_mtime_ns, found.st_ctime_ns)
     is_coarse = found.st_mtime_ns % 1_000_000_000 == 0
     return now_ns - changed < (COARSE_RACY_NS if is_coarse else RACY_NS)

@@ -17,13 +17,13 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
 from pi.batteries.rewind.index import index_hashes
-from pi.batteries.rewind.journal import Timeline, read_events
-from pi.batteries.rewind.packs import drop_unused
+from pi.batteries.rewind.journal import Journal, Timeline, read_events
+from pi.batteries.rewind.packs import Packs, drop_unused
 from pi.batteries.rewind.settings import StoreLimits
 from pi.extension import FileLock, FileLocked, Record, replace_file
 
@@ -176,13 +176,82 @@ class Store:
                 if not project.journals():
                     shutil.rmtree(project.path)
                     return len(journals)
-                drop_unused(project.packs, keys(project.used_hashes()))
+                drop_unused(project.packs, _keys(project.used_hashes()))
                 return len(journals)
         except FileLocked:
             return 0
 
 
-def keys(hashes: Collection[str]) -> set[bytes]:
+class SessionSpace:
+    """What one session adds to the store, within its limit."""
+
+    def __init__(
+        self,
+        store: Store,
+        folder: ProjectFolder,
+        journal: Journal,
+        run: str,
+        held: Callable[[], set[str]],
+    ) -> None:
+        self._store = store
+        self._folder = folder
+        self._journal = journal
+        self._held = held
+        """Returns the contents that the session needs, and that may be in no file yet."""
+        self.packs = Packs(folder.packs, run, self.reserve)
+        self._size = 0
+        self._is_full = False
+
+    def measure(self) -> None:
+        """Look how large the store is now; other sessions change it, too."""
+        self._size, self._is_full = self._store.size(), False
+
+    def reserve(self, size: int) -> bool:
+        """Make room in the store; False if it is full."""
+        if self._size + size <= self._store.limits.store_bytes:
+            self._size += size
+            return True
+        if self._is_full:  # looking again for every file would take too long
+            return False
+        self.packs.flush()  # what is in memory counts, too
+        room = self._store.make_room(size, besides=self._folder) or self._trim(size)
+        self._size = self._store.size() + (size if room else 0)
+        self._is_full = not room
+        return room
+
+    def _trim(self, size: int) -> bool:
+        """Drop what this project does not need, then old sessions and old points of this one."""
+        try:
+            with self._folder.lock(wait=0):
+                others = self._folder.running() - {self._journal.header.session}
+                if others:  # what they hold is not in a file yet
+                    return False
+                self.packs.forget()
+                while True:
+                    used = self._folder.used_hashes() | self._held()
+                    drop_unused(self._folder.packs, _keys(used))
+                    self.packs.forget()
+                    if self._store.size() + size <= self._store.limits.store_bytes:
+                        return True
+                    if not self._drop_oldest():
+                        return False
+        except FileLocked:
+            return False
+
+    def _drop_oldest(self) -> bool:
+        """Remove the oldest session, or the older half of this one's points."""
+        others = [path for path in self._folder.journals() if path != self._journal.path]
+        if others:
+            others[0].unlink()
+            return True
+        events = self._journal.timeline.without_oldest_half()
+        if events is None:
+            return False
+        self._journal.rewrite(events)
+        return True
+
+
+def _keys(hashes: Collection[str]) -> set[bytes]:
     """Hashes as they are in packs; those of unsaved contents are left out."""
     return {bytes.fromhex(hash) for hash in hashes if hash and not hash.startswith("?")}
 

@@ -30,7 +30,7 @@ COLOURS = {"+": "toolDiffAdded", "-": "toolDiffRemoved", "@": "muted"}
 
 
 class _Screen:
-    """What the screens share."""
+    """What the screens share. Those below take what they show, then what ``ui.custom`` gives."""
 
     def __init__(self, tui: Any, theme: Theme, keys: Any, done: Callable[[Any], None]) -> None:
         self._tui = tui
@@ -52,16 +52,8 @@ class _Screen:
 class PointsScreen(_Screen):
     """All points, the newest first, with what changed after each of them."""
 
-    def __init__(
-        self,
-        rows: Sequence[PointRow],
-        about: str,
-        tui: Any,
-        theme: Theme,
-        keys: Any,
-        done: Callable[[Any], None],
-    ) -> None:
-        super().__init__(tui, theme, keys, done)
+    def __init__(self, rows: Sequence[PointRow], about: str, *given: Any) -> None:
+        super().__init__(*given)
         self._rows = rows
         self._about = about
         self._selected = 0
@@ -101,18 +93,10 @@ class PointsScreen(_Screen):
 class WorkScreen(_Screen):
     """Says what is being done until it is done. No key ends it."""
 
-    def __init__(
-        self,
-        text: str,
-        task: asyncio.Future[Any],
-        tui: Any,
-        theme: Theme,
-        keys: Any,
-        done: Callable[[Any], None],
-    ) -> None:
-        super().__init__(tui, theme, keys, done)
+    def __init__(self, text: str, task: asyncio.Future[Any], *given: Any) -> None:
+        super().__init__(*given)
         self._text = text
-        task.add_done_callback(lambda _: done(None))
+        task.add_done_callback(lambda _: self._done(None))
 
     def render(self, width: int) -> list[str]:
         """The text."""
@@ -125,16 +109,8 @@ class WorkScreen(_Screen):
 class PreviewScreen(_Screen):
     """The files of a plan, and their differences below."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        diff: Sequence[str],
-        tui: Any,
-        theme: Theme,
-        keys: Any,
-        done: Callable[[Any], None],
-    ) -> None:
-        super().__init__(tui, theme, keys, done)
+    def __init__(self, plan: Plan, diff: Sequence[str], *given: Any) -> None:
+        super().__init__(*given)
         self._plan = plan
         self._lines = [*self._file_rows(), "", *map(self._coloured, diff)] if diff else []
         self._lines = self._lines or self._file_rows()
