@@ -54,6 +54,21 @@ async def test_a_package_that_is_not_installed_is_a_warning(tmp_path: Path) -> N
     ]
 
 
+async def test_of_thousands_of_files_that_cannot_be_used_the_first_are_named(
+    tmp_path: Path,
+) -> None:
+    fixture = SessionFixture(tmp_path, environ=OFFLINE)
+    for number in range(30):
+        fixture.write(f"own/skills/s{number}.md", "no front matter")
+    fixture.write(".pi/agent/settings.json", json.dumps({"packages": ["../../own"]}))
+
+    session = await fixture.open()
+    await session.close()
+
+    assert len(fixture.reports) == 21
+    assert fixture.reports[-1] == "Warning: 10 more files could not be used."
+
+
 def says(word: str) -> str:
     """An extension with a command that says a word."""
     return f"""\

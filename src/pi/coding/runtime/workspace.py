@@ -57,6 +57,9 @@ CONFIG_FILES = "PI_CONFIG_FILES"
 WRAPPER = ("PI_SHELL_PREFIX", "CLAUDE_CODE_SHELL_PREFIX")
 NO_LOGIN = ("PI_BASH_NO_LOGIN", "CLAUDE_BASH_NO_LOGIN")
 
+MAX_REPORTED = 20
+"""Warnings of one start that are shown: a folder may hold thousands of files that are no skills."""
+
 
 class ShellEnvironment(Record):
     """``shell.env`` of the settings: additional variables for commands."""
@@ -343,8 +346,10 @@ def discover_resources(
     )
     found = discover(options.resources, where)
     resources = replace(found, warnings=warnings + found.warnings)
-    for warning in resources.warnings:
+    for warning in resources.warnings[:MAX_REPORTED]:
         machine.report(f"Warning: {warning}")
+    if (more := len(resources.warnings) - MAX_REPORTED) > 0:
+        machine.report(f"Warning: {more:,} more files could not be used.")
     return packages, resources
 
 
