@@ -219,6 +219,7 @@ def test_hooks_hold_in_a_sub_session(
 
 
 @pytest.mark.full
+@pytest.mark.timeout(300)  # three hooks, one after the other
 def test_a_hook_may_take_45_seconds(
     cli: Program, model: LoopbackModel, project: HookProject
 ) -> None:
