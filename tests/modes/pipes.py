@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
 import os
 from collections.abc import AsyncIterator, Callable
@@ -42,9 +43,12 @@ class Reader:
 
 
 @asynccontextmanager
-async def piped(*, blocking: bool = True) -> AsyncIterator[Reader]:
-    """An output and its reader."""
+async def piped(*, blocking: bool = True, lowest: int = 0) -> AsyncIterator[Reader]:
+    """An output, whose file descriptor is ``lowest`` or above, and its reader."""
     read_fd, write_fd = os.pipe()
+    if lowest:
+        given, write_fd = write_fd, fcntl.fcntl(write_fd, fcntl.F_DUPFD_CLOEXEC, lowest)
+        os.close(given)
     os.set_blocking(write_fd, blocking)
     with FileIO(read_fd, "r") as read_end, FileIO(write_fd, "w") as write_end:
         output = Output(write_fd)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import resource
 from io import FileIO
 from pathlib import Path
 
@@ -28,6 +29,18 @@ async def test_a_pipe_that_does_not_block_loses_nothing() -> None:
         reader.output.write(b"x" * 1_000_000)
 
         assert len(await reader.everything()) == 1_000_000
+
+
+async def test_a_pipe_with_a_high_number_that_does_not_block_loses_nothing() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    try:
+        async with piped(blocking=False, lowest=1_100) as reader:
+            reader.output.write(b"x" * 1_000_000)
+
+            assert len(await reader.everything()) == 1_000_000
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 @pytest.mark.behaviour("output-is-flushed")

@@ -79,9 +79,19 @@ def _read(fd: int) -> bytes:
         try:
             return os.read(fd, _SIZE)
         except BlockingIOError:  # another process made the shared pipe non-blocking
-            select.select([fd], [], [])
+            _wait_for(fd, select.POLLIN)
         except OSError:
             return b""
+
+
+def _wait_for(fd: int, event: int) -> None:
+    """Wait until a file descriptor can be read or written, with ``select.POLLIN`` or ``POLLOUT``.
+
+    Not ``select.select``: it refuses numbers above 1,023.
+    """
+    poll = select.poll()
+    poll.register(fd, event)
+    poll.poll()
 
 
 # Standard output: in order, without loss, and without blocking the agent. Data written in one turn
@@ -178,7 +188,7 @@ class Output:
                     # In pieces: a blocking write reports no progress.
                     written = os.write(self._fd, left[:_PIECE])
                 except BlockingIOError:  # another process made the shared pipe non-blocking
-                    select.select([], [self._fd], [])
+                    _wait_for(self._fd, select.POLLOUT)
                 except OSError as error:
                     broken = True
                     self.failure = None if error.errno in CLOSED_PIPE_ERRORS else error
