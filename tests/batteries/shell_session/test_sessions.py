@@ -6,12 +6,14 @@ import asyncio
 import os
 import signal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from pi.agent.tools.tool import ToolContext
 from pi.base.records import replace
+from pi.batteries.shell_session.session import ShellSession
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.shell.spawns import SpawnRefused, SpawnRequest
 from tests.base.processes.children import needs_posix_shell
@@ -53,7 +55,6 @@ async def test_a_timeout_ends_the_command_and_keeps_the_state(tmp_path: Path) ->
         assert text(after) == "kept\n"
 
 
-@pytest.mark.timing
 async def test_an_abort_keeps_the_output_and_the_state(tmp_path: Path) -> None:
     async with shell(tmp_path) as bash:
         await bash.run("x=kept")
@@ -273,6 +274,45 @@ async def test_aliases_and_functions_of_the_rc_file_are_there_but_not_its_variab
         assert said[0] == "hello\ngreet you\n[]\nglobstar       \ton\n"
         assert said[2] == "hello\n"
         assert (home / "rc-runs").read_text() == "x\n"
+
+
+class SlowShell:
+    """A shell that answers an interrupt late: with the markers of two requests in one piece."""
+
+    is_gone = False
+
+    def __init__(self) -> None:
+        self.output = asyncio.StreamReader()
+        self.interrupts = 0
+
+    async def write(self, data: bytes) -> None:
+        name = data.partition(b"\\036' ")[2].partition(b" ")[0]
+        marker = b"\x1e%s 0 /project %s\x1e" % (name, name)
+        if not self.interrupts:
+            self.output.feed_data(b"part\n")
+        elif self.interrupts == 2:
+            self.output.feed_data(marker * 2)
+
+    def interrupt(self) -> None:
+        self.interrupts += 1
+
+
+async def test_late_answers_to_interrupts_are_no_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pi.batteries.shell_session.session.INTERRUPT_SECONDS", 0.01)
+    tasks: list[asyncio.Task[None]] = []
+    scope: Any = SimpleNamespace(
+        spawn=lambda work, name: tasks.append(asyncio.create_task(work)), on_close=lambda call: None
+    )
+    child: Any = SlowShell()
+    session = ShellSession(child, scope, cwd="/project")
+    written = bytearray()
+    for command in ("loop", "again"):
+        end = await session.run(command, write=written.extend, timeout=0.01)
+        assert end.timed_out
+        child.interrupts = 0
+
+    assert written == b"part\npart\n"
+    tasks[0].cancel()
 
 
 async def test_an_rc_file_that_ends_the_shell_is_ignored(tmp_path: Path) -> None:

@@ -288,7 +288,10 @@ class ShellSession:
                     # For the caller of ``run``: here it would end the reader of all commands.
                     if not call.ended.done():
                         call.ended.set_exception(error)
-            self._late = (self._late + data)[-MAX_LATE_BYTES:]
+            late = self._late + data
+            if self._stale:  # also one right behind the marker that ended the interrupt
+                late = re.sub(_marker(self._stale), b"", late)
+            self._late = late[-MAX_LATE_BYTES:]
         end = await self._child.wait()
         self._is_open = False
         if (call := self._call) is not None and not call.ended.done():
