@@ -76,6 +76,7 @@ def test_an_ordinary_prompt_stays_within_the_limits(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.timing
 @pytest.mark.parametrize("mode", ["json", "rpc"])
 def test_a_stored_session_of_200_000_entries_is_not_read_on_the_loop(
     tmp_path: Path, mode: str
