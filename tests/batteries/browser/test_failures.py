@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import signal
 import sys
 from pathlib import Path
@@ -30,6 +31,7 @@ from tests.batteries.browser.browser_session import (
     results,
 )
 from tests.batteries.web_pages.page_session import web_site
+from tests.files import stand_in
 
 PLAIN = (HTML, b"<!doctype html><title>plain</title><h1>Plain</h1>")
 
@@ -149,13 +151,12 @@ async def test_a_message_that_is_not_of_the_protocol_ends_the_browser_with_a_rea
 
 
 SILENT = """\
-#!{python}
 import json, os
 for _ in range(2):
     asked = b""
     while not asked.endswith(b"\\0"):
         asked += os.read(3, 1)
-    answer = {{"id": json.loads(asked[:-1])["id"], "result": {{}}}}
+    answer = {"id": json.loads(asked[:-1])["id"], "result": {}}
     os.write(4, json.dumps(answer).encode() + b"\\0")
 os.read(3, 1 << 20)
 os.read(3, 1 << 20)
@@ -166,9 +167,9 @@ async def test_a_browser_that_opens_no_tab_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pi.batteries.browser.browser.START_SECONDS", 1.0)
-    program = tmp_path / "silent"
-    program.write_text(SILENT.format(python=sys.executable))
-    program.chmod(0o755)
+    program = stand_in(
+        tmp_path / "silent", f"exec {shlex.quote(sys.executable)} -c {shlex.quote(SILENT)}"
+    )
 
     (text,) = await browse(
         tmp_path,
