@@ -30,7 +30,8 @@ from scripts import coverage_table, pythons, sample  # noqa: E402 (a script has 
 BEHAVIOURS = ROOT / "docs" / "reference" / "behaviours.md"
 BEHAVIOUR = re.compile(r"^- `([a-z0-9-]+)`: ", re.MULTILINE)
 BEHAVIOUR_MARK = re.compile(r"mark\.behaviour\(([^()]*)\)")
-WORKERS = ("-n", str(os.cpu_count() or 1))
+WORKERS = ("-n", str(os.cpu_count() or 1), "--dist", "worksteal")
+"""A worker that has nothing left takes tests of another: some of ``--full`` take minutes."""
 UNSTEADY = ROOT / "tests" / "unsteady.txt"
 MAX_RETRIES = 5
 """How many failures may be the machine's; more are the change's."""
