@@ -2,7 +2,8 @@
 
 ``scripts/oracles`` makes the environments. The conditions are bad on purpose: the path has a
 space and the word ``user`` in it, the hang-up signal is ignored as under ``nohup``, the tools for
-searching are those of Debian 12, and two busy loops run beside the tests of the first Python.
+searching are those of Debian 12, and two busy loops run beside the tests of the first Python for
+the first minutes: the order is random, so it is another part of the tests each time.
 """
 
 from __future__ import annotations
@@ -21,6 +22,13 @@ NEWEST_LOOKED_FOR = 20
 FOLDER = ".oracles"
 TOOLS = "debian-12/usr/bin"
 """Below the folder: programs of an older distribution."""
+BUSY_LOOP = """
+import time
+end = time.monotonic() + 300
+while time.monotonic() < end:
+    pass
+"""
+"""Not for the whole suite, which would take twice the time: ``./test --full`` has an hour."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +117,7 @@ def run_suite(root: Path, python: Python, *, busy_loops: int) -> tuple[int, str]
     environment = dict(os.environ, PATH=f"{tools}{os.pathsep}{os.environ['PATH']}")
     with ExitStack() as stack:
         for _ in range(busy_loops):
-            busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+            busy = subprocess.Popen([sys.executable, "-c", BUSY_LOOP])
             stack.callback(busy.wait)
             stack.callback(busy.kill)
         finished = subprocess.run(
