@@ -270,6 +270,7 @@ if TYPE_CHECKING:
         sandboxed,
     )
     from pi.base.processes.terminal import ChildTerminal
+    from pi.base.processes.tree import is_running
     from pi.base.server_guard import (
         GuardRefusal,
         ServerGuard,
@@ -354,6 +355,7 @@ else:
             "pi.base.http_server": ("serve_http",),
             "pi.base.locks": ("FileLock", "FileLocked"),
             "pi.base.processes.terminal": ("ChildTerminal",),
+            "pi.base.processes.tree": ("is_running",),
             "pi.ai.plan_limits": ("PlanLimit", "plan_limits"),
             "pi.base.server_guard": (
                 "GuardRefusal",
@@ -729,6 +731,7 @@ __all__ = [
     "guard_for",
     "is_ignored",
     "is_loopback",
+    "is_running",
     "make_token",
     "make_tool",
     "make_working_copy",

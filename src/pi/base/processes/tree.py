@@ -16,6 +16,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+def is_running(pid: int) -> bool:
+    """Whether a process exists. Always on Windows, where asking with a signal would end it."""
+    if sys.platform == "win32":
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # of another user
+        return True
+    return True
+
+
 class ProcessInfo:
     """One row of the process table."""
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pi.batteries.browser.devtools import PIPES
 from pi.batteries.browser.proxy import NOWHERE
-from pi.extension import Child, ExtensionAPI, Scope, ToolFailed
+from pi.extension import Child, ExtensionAPI, Scope, ToolFailed, is_running
 
 VARIABLE = "PUPPETEER_EXECUTABLE_PATH"
 NAMES = (
@@ -120,15 +120,5 @@ def sweep_profiles(folder: Path) -> None:
     """Remove the profiles that killed processes of pi have left."""
     for path in folder.glob(f"{_PREFIX}*"):
         matched = re.match(rf"{_PREFIX}(\d+)-", path.name)
-        if matched is not None and not _is_running(int(matched[1])):
+        if matched is not None and not is_running(int(matched[1])):
             shutil.rmtree(path, ignore_errors=True)  # of another user: cannot be removed
-
-
-def _is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

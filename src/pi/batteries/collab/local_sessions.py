@@ -5,11 +5,18 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from pi.extension import CommandContext, ExtensionAPI, ExtensionContext, Json, PiError, one_line
+from pi.extension import (
+    CommandContext,
+    ExtensionAPI,
+    ExtensionContext,
+    Json,
+    PiError,
+    is_running,
+    one_line,
+)
 
 if TYPE_CHECKING:
     from pi.batteries.collab.host import Host
@@ -76,17 +83,7 @@ class SharedSessions:
 
 
 def _is_alive(pid: object) -> bool:
-    if type(pid) is not int or pid <= 0:
-        return False
-    if sys.platform == "win32":  # where ``kill`` with 0 ends the process
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+    return type(pid) is int and pid > 0 and is_running(pid)
 
 
 class SharedSession(Protocol):

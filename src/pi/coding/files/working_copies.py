@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from msgspec import field
 
 from pi.base.files import replace_file
+from pi.base.processes.tree import is_running
 from pi.base.records import Record
 from pi.coding.files.git_commands import (
     WorkingCopyFailed,
@@ -375,7 +376,7 @@ async def sweep_working_copies(
             state = _State(**json.loads(label.read_bytes()))
         except (OSError, ValueError, TypeError):
             continue
-        if _is_alive(state.pid):
+        if is_running(state.pid):
             continue
         copy = WorkingCopy(
             kind=state.kind, source=Path(state.source), folder=label.parent, base=state.base,
@@ -384,18 +385,6 @@ async def sweep_working_copies(
         left = await copy.close(discard=discard)
         closed += [left] if left.branch or left.path else []
     return closed
-
-
-def _is_alive(pid: int) -> bool:
-    if os.name == "nt":
-        return True  # a signal would end it there: its copies are left alone
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 async def _snapshot(top: Path, folder: Path, environ: Mapping[str, str]) -> str:
