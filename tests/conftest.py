@@ -21,7 +21,7 @@ from hypothesis import settings
 from tests.bounded import LoopWatchdog
 
 settings.register_profile("quick", deadline=None, print_blob=True, max_examples=10)
-settings.register_profile("pi", deadline=None, print_blob=True, max_examples=40)
+settings.register_profile("pi", deadline=None, print_blob=True, max_examples=20)
 settings.register_profile("full", deadline=None, print_blob=True, max_examples=500)
 settings.load_profile("pi")
 

@@ -5,24 +5,30 @@ The lists of commands and options are the program's own, so that a new one is co
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import pty
+import signal
+import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from threading import Thread, Timer
 
 import pytest
 
 from pi.cli.options import COMMANDS, FLAGS
-from tests.cli.program import Program
+from tests.cli.forked import fork_server
+from tests.cli.program import TIMEOUT_SECONDS, Program
 from tests.sampling import sampled
-from tests.stories.forked import Forked, forked
 from tests.stories.taint import HOSTILE, LOOT, offences, offences_in_text
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="forking and odd names are of POSIX")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the server that forks needs Linux")
 
+RAW_MODE = b"\x1b[?2004h"
+"""What the screen writes when it takes keys."""
 SHORT = f"evil\x1b[5;31m\x1b]0;{LOOT}\x07"
 SESSION = "0190aaaa-0000-7000-8000-000000000000"
 MANIFEST = """# /// pi
@@ -41,16 +47,45 @@ class Place:
     """Folders and an environment in which everything is called ``HOSTILE``."""
 
     cli: Program
-    forked: Forked
 
     def run(self, *words: str, terminal: bool = False, **environ: str) -> str:
-        return self.forked.run(
-            words, self.cli.cwd, {**self.cli.variables, **environ}, terminal=terminal
-        )
+        """Everything that ``pi`` writes, to a pipe or to a terminal."""
+        ours, theirs = pty.openpty() if terminal else os.pipe()
+        stdin = os.dup(theirs) if terminal else os.open(os.devnull, os.O_RDONLY)
+        variables = {**self.cli.variables, **environ}
+        child = fork_server().start(words, self.cli.cwd, variables, (stdin, theirs, theirs))
+        os.close(stdin)
+        os.close(theirs)
+        killer = Timer(TIMEOUT_SECONDS, os.kill, (child.pid, signal.SIGKILL))
+        killer.start()
+        if terminal:
+            os.write(ours, b"\n\x04")  # whatever is asked
+        written = _read(ours, terminal=terminal)
+        child.wait()
+        killer.cancel()
+        os.close(ours)
+        return written.decode("utf-8", "surrogateescape")
+
+
+def _read(ours: int, *, terminal: bool) -> bytes:
+    written = b""
+    while True:
+        try:
+            chunk = os.read(ours, 65_536)
+        except OSError as problem:  # Linux raises this if the other side is closed
+            if problem.errno != errno.EIO:
+                raise
+            return written
+        if not chunk:
+            return written
+        written += chunk
+        if terminal and RAW_MODE in written:
+            with suppress(OSError):
+                os.write(ours, b"\x03")
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     folder = tmp_path_factory.mktemp("t") / SHORT
     folder.mkdir()
     cli = Program(folder / "home", folder / HOSTILE, {"PIP_NO_INDEX": "1", "PI_OFFLINE": "1"})
@@ -106,8 +141,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     (cli.home / "sessions" / f"2026-01-01T00-00-00-000Z_{SESSION}.jsonl").write_text(
         "".join(f"{json.dumps(line)}\n" for line in lines)
     )
-    with forked() as running:
-        yield Place(cli, running)
+    return Place(cli)
 
 
 def of_commands() -> Iterator[tuple[str, ...]]:
