@@ -43,6 +43,7 @@ def test_a_scenario_prints_its_rows_and_the_machine(capsys: pytest.CaptureFixtur
     assert machine.startswith("Python 3.")
 
 
+@pytest.mark.full
 def test_json_holds_the_same_figures(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["help", "--repeat", "1", "--json"]) == 0
 

@@ -8,6 +8,8 @@ import pytest
 from bench import scenarios
 from bench.scenarios.catalog import SCENARIOS
 
+pytestmark = pytest.mark.full  # every scenario is a program with a server
+
 
 def test_the_names_of_scenarios_are_unique_and_fit_the_table() -> None:
     names = [scenario.name for scenario in SCENARIOS]

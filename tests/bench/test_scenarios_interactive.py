@@ -9,8 +9,9 @@ from bench.scenarios.interactive import program
 from bench.trial import observe
 from tests.sampling import sampled
 
+pytestmark = pytest.mark.full  # every scenario is a program with a server
 
-@pytest.mark.full
+
 @pytest.mark.parametrize("target", sampled(["{port}", "bare"], keep=1))
 def test_the_first_key_is_seen_after_the_first_frame(server: MockProcess, target: str) -> None:
     seen = observe(program("starting", target).words, server)
@@ -20,7 +21,6 @@ def test_the_first_key_is_seen_after_the_first_frame(server: MockProcess, target
     assert cpu > 0
 
 
-@pytest.mark.full
 def test_a_plain_answer_is_reported_with_every_byte_that_was_written(server: MockProcess) -> None:
     asked = "".join(words(500))
     written = len(f"\n{asked}↓\n".replace("\n", "\r\n").encode())  # the key is echoed, too
@@ -32,7 +32,6 @@ def test_a_plain_answer_is_reported_with_every_byte_that_was_written(server: Moc
     assert printed(seen, 2) == round(written / len(asked), 3)
 
 
-@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["{port}", "bare"])
 def test_every_key_has_its_echo(server: MockProcess, target: str) -> None:

@@ -8,6 +8,8 @@ from bench.scenarios.sessions import program
 from bench.trial import observe
 from tests.sampling import sampled
 
+pytestmark = pytest.mark.full  # every scenario is a program with a server
+
 
 @pytest.mark.parametrize("name", sampled(["listing", "bare_listing"], keep=1))
 @pytest.mark.parametrize("before", [0, 1])

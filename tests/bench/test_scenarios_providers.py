@@ -17,6 +17,8 @@ from bench.table import lines
 from bench.trial import is_installed, observe, run_scenario
 from tests.sampling import sampled
 
+pytestmark = pytest.mark.full  # every scenario is a program with a server
+
 every_wire = pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.name)
 
 
@@ -37,7 +39,6 @@ def test_our_programs_read_every_answer(server: MockProcess, wire: Wire, program
     assert [exchange.status for exchange in seen.exchanges] == [200, 200]
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("wire", sampled(WIRES, keep=1), ids=lambda wire: wire.name)
 @pytest.mark.slow
 @pytest.mark.timing  # a vendor library takes seconds to import on a busy machine

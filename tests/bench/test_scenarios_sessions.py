@@ -8,6 +8,8 @@ from bench.scenarios.sessions import program
 from bench.trial import observe
 from tests.sampling import sampled
 
+pytestmark = pytest.mark.full  # every scenario is a program with a server
+
 
 @pytest.mark.parametrize("name", sampled(["opening", "bare_opening"], keep=1))
 def test_opening_reports_its_time_and_memory(server: MockProcess, name: str) -> None:

@@ -8,6 +8,8 @@ from bench.mock_process import MockProcess
 from bench.trial import observe
 from tests.sampling import sampled
 
+pytestmark = pytest.mark.full  # every scenario is a program with a server
+
 
 @pytest.mark.parametrize(
     "arguments",

@@ -3,6 +3,8 @@ from __future__ import annotations
 import sys
 from itertools import count
 
+import pytest
+
 from bench.mock_process import MockProcess
 from bench.scenario import Command, Metric, Observation, Scenario, request_ms
 from bench.trial import observe, run_scenario
@@ -21,6 +23,7 @@ def _writes(letters: int) -> tuple[str, ...]:
     return ("printf", "x" * letters)
 
 
+@pytest.mark.full
 def test_a_command_stands_beside_its_floor(server: MockProcess) -> None:
     scenario = _scenario(Command(words=_writes(12)), Command(words=_writes(4)))
 
@@ -39,6 +42,7 @@ def test_what_a_command_costs_without_the_work_is_subtracted(server: MockProcess
     assert result.figures[0].median == 5
 
 
+@pytest.mark.full
 def test_no_round_begins_after_the_time_is_up(server: MockProcess) -> None:
     scenario = _scenario(Command(words=_writes(2)), Command(words=_writes(2)))
     ticks = count()

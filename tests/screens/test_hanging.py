@@ -48,6 +48,7 @@ WIDE = 300
 LINE = "is blocking in {}. Ctrl+C stops it."
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("text", "function", "key"),
     sampled(

@@ -50,6 +50,7 @@ def test_a_conversation_reads_well_at_every_size(tmp_path: Path, columns: int, r
         assert ada.leaves() == 0
 
 
+@pytest.mark.full
 def test_the_whole_screen_is_taken_for_who_asks_for_it(tmp_path: Path) -> None:
     with terminal_user(Program.below(tmp_path), *TOUR, "--tui-mode", "fullscreen") as ada:
         ada.sees("(demo) tour")

@@ -156,6 +156,7 @@ def test_a_conversation_reads_well_at_every_size(
     assert "To resume this session: pi --session" in pane.tape.replace("\n", " ")
 
 
+@pytest.mark.full
 def test_a_resize_loses_nothing(open_pane: OpenPane) -> None:
     pane = open_pane(80, 24)
     pane.sees("(demo) tour")

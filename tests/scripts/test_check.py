@@ -135,6 +135,7 @@ def test_only_what_depends_on_timing_is_run_again(root: Path, tmp_path: Path) ->
     assert second.splitlines()[-1] == "test: 2 passed, 2 failed, 0 skipped"
 
 
+@pytest.mark.full
 def test_failures_are_written_with_the_way_they_are_marked_and_the_full_volume_is_left_out(
     root: Path, tmp_path: Path
 ) -> None:

@@ -43,6 +43,7 @@ def checkout(root: Path, tmp_path: Path) -> Path:
     return checkout
 
 
+@pytest.mark.full
 def test_one_command_writes_version_news_tag_message_and_wheel(root: Path, checkout: Path) -> None:
     finished = release(root, checkout, "0.2.0", "2026-12-01")
 

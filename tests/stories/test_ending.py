@@ -68,6 +68,7 @@ def noted(folder: Path, name: str) -> int:
         return 0
 
 
+@pytest.mark.full
 def test_nothing_is_left_of_any_program_when_pi_is_killed(
     cli: Program, model: LoopbackModel, tmp_path: Path
 ) -> None:

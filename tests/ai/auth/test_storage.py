@@ -156,6 +156,7 @@ async def test_an_unchanged_credential_does_not_touch_the_file(
     assert auth_json.stat().st_ino == before.st_ino
 
 
+@pytest.mark.full
 async def test_changes_of_many_tasks_are_all_kept(storage: AuthStorage) -> None:
     names = [f"p{n}" for n in range(10)]
 

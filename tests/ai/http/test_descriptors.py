@@ -86,6 +86,7 @@ async def test_no_socket_is_left_after_good_bad_and_cancelled_requests(
     assert open_descriptors() == before
 
 
+@pytest.mark.full
 async def test_no_socket_is_left_when_connecting_is_cancelled_at_any_moment(
     client: HttpClient, server_side: ssl.SSLContext | None
 ) -> None:

@@ -22,7 +22,7 @@ from tests.sampling import sampled
 
 needs_nginx = pytest.mark.skipif(NGINX is None, reason="nginx is not installed")
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.full
 
 SIZES = (0, 1, 64 * 1024, 5 * 1024 * 1024)
 REQUESTS = [

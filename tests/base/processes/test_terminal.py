@@ -125,6 +125,7 @@ async def test_a_background_process_with_the_terminal_does_not_hold_the_end_up()
         await child.terminate(grace=0)
 
 
+@pytest.mark.full
 async def test_a_background_process_that_never_stops_talking_does_not_hold_the_end_up() -> None:
     name = os.urandom(8).hex()
     script = "trap '' HUP; while :; do echo more; sleep 0.01; done & echo done"

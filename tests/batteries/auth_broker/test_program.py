@@ -38,6 +38,7 @@ def ended(child: subprocess.Popen[bytes]) -> str:
     return errors.decode()
 
 
+@pytest.mark.full
 def test_a_gateway_answers_with_a_key_that_only_the_broker_has(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()

@@ -6,6 +6,8 @@ import base64
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.batteries.browser.browser_session import (
     APPLICATION,
     HTML,
@@ -25,6 +27,7 @@ PAGES: dict[str, Any] = {
 }
 
 
+@pytest.mark.full
 @needs_chromium
 async def test_a_model_logs_in_and_works_in_a_single_page_application(tmp_path: Path) -> None:
     async with web_site(PAGES) as site:

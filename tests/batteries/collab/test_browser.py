@@ -92,6 +92,7 @@ async def joined(chromium: Any, host: Person, *, view: bool = False, **options: 
     return visited
 
 
+@pytest.mark.full
 async def test_a_conversation_with_tools_steering_and_abort(chromium: Any, tmp_path: Path) -> None:
     gate = Gate()
     steps = (

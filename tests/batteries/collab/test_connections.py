@@ -105,6 +105,7 @@ async def test_a_half_open_connection_of_the_host_is_replaced(
         await cable.close()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("count", "size"), [(400, 3000), pytest.param(6600, 3000, marks=pytest.mark.full)]
 )

@@ -11,6 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pytest
+
 from tests.batteries.image_tool.test_sessions import ANSWER, PNG
 from tests.cli.program import Program
 from tests.stories.loopback_model import loopback_model
@@ -45,6 +47,7 @@ def gateway() -> Iterator[tuple[int, list[str]]]:
         thread.join()
 
 
+@pytest.mark.full
 def test_a_picture_comes_from_the_gateway_of_the_provider(tmp_path: Path) -> None:
     with loopback_model() as model, gateway() as (port, asked):
         cli = Program.below(tmp_path)

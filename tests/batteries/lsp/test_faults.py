@@ -112,6 +112,7 @@ async def test_a_check_of_a_server_that_stays_silent_ends(tmp_path: Path) -> Non
     assert "a.demo: demo has not answered within 120 s." in str(ui.seen)
 
 
+@pytest.mark.full
 async def test_a_server_that_keeps_crashing_is_given_up_until_reload(tmp_path: Path) -> None:
     crashes = tuple(
         step for _ in range(MAX_CRASHES) for step in (write("a.demo", "CRASH\n"), says("."))

@@ -25,6 +25,7 @@ def cli(tmp_path: Path) -> Program:
     return program
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("plan-mode-changes-nothing")
 def test_plan_approve_three_agents_review(cli: Program) -> None:
     with terminal_user(cli, "-e", str(MODEL), "--model", "faux/faux", "--plan-mode") as user:

@@ -107,6 +107,7 @@ async def test_a_timeout_interrupts_and_keeps_names(tmp_path: Path, loop: str) -
         assert texts(session)[2] == "7"
 
 
+@pytest.mark.full
 @needs_node
 async def test_a_kernel_that_exits_is_started_again(tmp_path: Path) -> None:
     steps = (javascript("process.exit(3)"), javascript("1"))

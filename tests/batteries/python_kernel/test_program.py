@@ -123,6 +123,7 @@ def test_ipython_numpy_and_matplotlib_show_what_they_have(
     assert "data:image/png;base64,iVBOR" in page
 
 
+@pytest.mark.full
 def test_details_travel_over_rpc_and_text_arrives_while_the_cell_runs(
     cli: Program, model: LoopbackModel, tmp_path: Path
 ) -> None:

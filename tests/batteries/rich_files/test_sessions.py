@@ -70,6 +70,7 @@ def make_tar(folder: Path) -> None:
         tar.addfile(last, io.BytesIO(b"x"))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["a.zip", "a.tar", "a.tar.gz", "a.tgz"])
 async def test_20_parallel_writes_keep_20_entries(tmp_path: Path, name: str) -> None:
     parallel = Reply(

@@ -79,6 +79,7 @@ async def test_history_becomes_pictures_without_a_request(tmp_path: Path) -> Non
         assert hosted.failures == []
 
 
+@pytest.mark.full
 async def test_a_second_one_is_not_larger_and_pictures_stay_within_their_budget(
     tmp_path: Path,
 ) -> None:

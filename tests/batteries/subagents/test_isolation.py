@@ -246,6 +246,7 @@ def crowd(count: int, apart: int) -> tuple[Script, Callable[[int], str]]:
     return Script(main=[isolated(**names)], **steps), lambda n: f"changed by {n}\n"
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("worktree-survives-failed-merge")
 @pytest.mark.parametrize(
     ("count", "apart"), sampled([(4, 8), pytest.param(20, 8, marks=pytest.mark.full),

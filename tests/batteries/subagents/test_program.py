@@ -63,6 +63,7 @@ def test_print_mode_waits_for_background_agents(cli: Program) -> None:
     assert (ended.code, ended.out) == (0, "All is done.\n")
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("worktree-survives-failed-merge")
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_the_work_of_a_killed_program_is_kept_on_a_branch(cli: Program, tmp_path: Path) -> None:

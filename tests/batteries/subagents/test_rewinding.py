@@ -20,6 +20,7 @@ pytestmark = needs_posix_shell
 WORK = "echo new > added; mkdir deep; echo x > deep/file; rm gone; echo more >> list; chmod +x list"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("merge", ["patch", "branch"])
 async def test_a_rewind_over_a_merged_task_restores_the_files(tmp_path: Path, merge: str) -> None:
     folder = make_repository(tmp_path)

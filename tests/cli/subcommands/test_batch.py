@@ -67,6 +67,7 @@ def wait_until(happened: Callable[[], object]) -> None:
         time.sleep(0.02)  # another process needs the processor
 
 
+@pytest.mark.full
 def test_bad_lines_are_reported_and_the_others_run(batch: Batch) -> None:
     (batch.cli.cwd / "tasks.jsonl").write_text(
         '{"id": "a", "prompt": "x"}\nnonsense\n{"id": "a", "prompt": "y"}\n'
@@ -155,6 +156,7 @@ def test_what_cannot_be_run_is_refused_with_one_line(
     assert "Logged in" not in ended.err  # an error of the user is no crash
 
 
+@pytest.mark.full
 def test_the_budget_ends_a_batch_with_3(tmp_path: Path) -> None:
     batch = Batch(tmp_path, price=10.0)
     batch.tasks(*({"id": f"t{number}", "prompt": "x"} for number in range(15)))
@@ -239,6 +241,7 @@ def check_kills(batch: Batch, count: int, *, seed: int, drivers: int, workers: i
     wait_until(lambda: not batch.workers())
 
 
+@pytest.mark.full
 def test_no_task_is_lost_or_written_twice_by_kills(batch: Batch) -> None:
     check_kills(batch, 30, seed=1, drivers=1, workers=2)
 

@@ -246,6 +246,7 @@ async def test_turns_and_the_budget_of_a_task_end_it(run: Run) -> None:
     assert second.error == "The task's budget of $0.0035 is spent."
 
 
+@pytest.mark.full
 async def test_the_budget_of_a_batch_ends_it_and_counts_earlier_runs(
     run: Run, tmp_path: Path
 ) -> None:

@@ -126,6 +126,7 @@ async def test_a_provider_that_refuses_leaves_the_text_summary() -> None:
     assert stored(made).preserve_data is msgspec.UNSET
 
 
+@pytest.mark.full
 def test_the_answer_of_the_server_is_read_as_the_vendor_reads_it() -> None:
     answer = {
         "id": "resp_1",

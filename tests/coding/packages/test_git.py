@@ -89,6 +89,7 @@ async def test_an_update_follows_a_branch_and_leaves_a_tag(
     assert await checkout.bring() == Outcome(change="fetched", before=two, after=one)
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("package-installs-are-contained")
 @pytest.mark.parametrize("name", sampled(["agent", 'a:"b'], keep=1))
 async def test_an_update_never_goes_back(

@@ -107,6 +107,7 @@ async def test_extensions_of_packages_are_loaded(tmp_path: Path) -> None:
     await only.close()
 
 
+@pytest.mark.full
 async def test_a_distribution_has_its_own_modules_and_what_it_needs(
     tmp_path: Path, wheelhouse: Path, programs: Programs
 ) -> None:

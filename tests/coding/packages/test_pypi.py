@@ -107,6 +107,7 @@ async def test_a_wheel_that_has_changed_is_refused(
     assert snapshot(location.base) == before
 
 
+@pytest.mark.full
 async def test_what_would_have_to_be_built_is_refused(
     wheelhouse: Path, location: PackageLocation, programs: Programs
 ) -> None:

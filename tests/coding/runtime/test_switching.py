@@ -45,6 +45,7 @@ async def test_a_new_session_knows_its_parent_and_starts_its_clock_anew(tmp_path
     await session.close()
 
 
+@pytest.mark.full
 @pytest.mark.timing
 async def test_opening_a_long_session_does_not_hold_the_event_loop(
     tmp_path: Path, watchdog: LoopWatchdog

@@ -97,6 +97,7 @@ def test_a_damaged_byte_costs_no_other_line(content: bytes, tmp_path: Path, coun
     assert reports == []
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.behaviour("torn-last-line-is-repaired", "entries-keep-causal-order")
 @pytest.mark.parametrize("kills", sampled((5, 100), 1))

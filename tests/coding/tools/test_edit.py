@@ -232,6 +232,7 @@ MANY_EDITS = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.timing
 async def test_thousands_of_edits_do_not_hold_the_event_loop(
     edit: AgentTool, tmp_path: Path, watchdog: LoopWatchdog

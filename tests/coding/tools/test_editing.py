@@ -71,6 +71,7 @@ def test_a_miss_shows_the_text_that_was_probably_meant() -> None:
     )
 
 
+@pytest.mark.full
 def test_a_miss_in_a_huge_file_is_reported_quickly() -> None:
     text = "".join(f"line number {n} of many\n" for n in range(200_000))
 

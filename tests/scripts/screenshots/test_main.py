@@ -19,6 +19,7 @@ def texts(svg: str) -> str:
     return "".join(ElementTree.fromstring(svg).itertext()).replace("\n", "")
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sampled(sorted(SHOTS), keep=1))
 def test_a_picture_shows_a_real_run(name: str, tmp_path: Path) -> None:

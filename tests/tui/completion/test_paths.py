@@ -94,6 +94,7 @@ def test_directories_are_marked(project: Path) -> None:
     ]
 
 
+@pytest.mark.full
 async def test_a_directory_with_very_many_names_does_not_hold_the_loop(
     tmp_path: Path, watchdog: LoopWatchdog
 ) -> None:

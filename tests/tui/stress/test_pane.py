@@ -225,6 +225,7 @@ def test_a_resize_within_tall_blocks_neither_loses_nor_duplicates_text(
     assert stream.wrong() == Counter()
 
 
+@pytest.mark.full
 @pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
 @pytest.mark.parametrize("seed", sampled(range(20), 1))
 def test_a_pane_whose_height_changes_unnoticed_takes_a_frame_all_the_same(seed: int) -> None:

@@ -33,7 +33,7 @@ from tests.ai.wire.conformance import recording
 from tests.ai.wire.fixed_conversation import PEEK, PNG, recorded_call, recorded_payloads
 from tests.sampling import sampled
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.full
 
 PICTURE = Image(data=PNG, mime_type="image/png")
 REDACTED = Thinking(thinking="", thinking_signature="AAE=", redacted=True)

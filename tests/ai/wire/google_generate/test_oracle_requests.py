@@ -24,7 +24,7 @@ from tests.ai.wire.google_generate.recorded_calls import (
     rows,
 )
 
-pytestmark = pytest.mark.slow  # importing the SDK alone takes seconds
+pytestmark = pytest.mark.full  # importing the SDK alone takes seconds
 
 ANSWER = (
     b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
@@ -110,7 +110,6 @@ CALLS = {
 }
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS.keys())
 async def test_our_body_is_the_one_that_the_sdk_sends(call: Call) -> None:
     payload = clean_json(encode(call))

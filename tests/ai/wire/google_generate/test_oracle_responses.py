@@ -18,7 +18,7 @@ from tests.ai.wire.conformance import recording
 from tests.ai.wire.google_generate.recorded_calls import HISTORY_MODEL
 from tests.ai.wire.google_generate.test_oracle_requests import sdk_request
 
-pytestmark = pytest.mark.slow  # importing the SDK alone takes seconds
+pytestmark = pytest.mark.full  # importing the SDK alone takes seconds
 
 CASES = ["text", "thinking", "tool_call", "parallel_tools", "usage_cache", "length", "unicode"]
 
@@ -75,7 +75,6 @@ async def understood_by_us(base_url: str) -> dict[str, Any]:
     }
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("case", CASES)
 async def test_we_understand_what_the_sdk_understands(case: str) -> None:
     async def script(peer: Peer) -> None:

@@ -20,7 +20,7 @@ from tests.ai.wire.fixed_conversation import recorded_call, recorded_payloads
 from tests.ai.wire.mistral_conversations.calls import API, BASE_URL, HELLO, TURN, call, model
 from tests.ai.wire.replay_server import Replay
 
-pytestmark = pytest.mark.slow  # importing the SDK alone takes seconds
+pytestmark = pytest.mark.full  # importing the SDK alone takes seconds
 
 CALLS = {
     **{

@@ -4,7 +4,7 @@ import pytest
 
 from tests.ai.wire.oracles.understanding import Asked, Understood, every_case, ours, replayed
 
-pytestmark = pytest.mark.slow  # importing the SDK alone takes seconds
+pytestmark = pytest.mark.full  # importing the SDK alone takes seconds
 
 API = "anthropic-messages"
 STOPS = {"end_turn": "stop", "max_tokens": "length", "tool_use": "toolUse"}
@@ -42,7 +42,6 @@ async def theirs(case: str) -> Understood:
     )
 
 
-@pytest.mark.full
 @every_case
 async def test_the_sdk_of_anthropic_understands_the_same_message_as_we_do(case: str) -> None:
     assert await ours(API, case) == await theirs(case)

@@ -10,7 +10,7 @@ import pytest
 from pi.ai.messages import Json
 from tests.ai.wire.oracles.understanding import Asked, Understood, every_case, ours, replayed
 
-pytestmark = pytest.mark.slow  # importing the SDK alone takes seconds
+pytestmark = pytest.mark.full  # importing the SDK alone takes seconds
 
 API = "bedrock-converse-stream"
 STOPS = {"end_turn": "stop", "max_tokens": "length", "tool_use": "toolUse"}

@@ -7,7 +7,7 @@ import pytest
 
 from tests.ai.wire.oracles.understanding import Asked, Understood, every_case, ours, replayed
 
-pytestmark = pytest.mark.slow  # importing the SDK alone takes seconds
+pytestmark = pytest.mark.full  # importing the SDK alone takes seconds
 
 API = "google-generative-ai"
 
@@ -48,7 +48,6 @@ def _stop(reason: str, *, called: bool) -> str:
     return {"STOP": "stop", "MAX_TOKENS": "length"}[reason]
 
 
-@pytest.mark.full
 @every_case
 async def test_the_sdk_of_google_understands_the_same_answer_as_we_do(case: str) -> None:
     assert await ours(API, case) == await theirs(case)

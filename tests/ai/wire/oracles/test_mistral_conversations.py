@@ -7,7 +7,7 @@ import pytest
 
 from tests.ai.wire.oracles.understanding import Asked, Understood, every_case, ours, replayed
 
-pytestmark = pytest.mark.slow  # importing the SDK alone takes seconds
+pytestmark = pytest.mark.full  # importing the SDK alone takes seconds
 
 API = "mistral-conversations"
 STOPS = {"stop": "stop", "length": "length", "tool_calls": "toolUse"}

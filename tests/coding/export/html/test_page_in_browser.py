@@ -198,6 +198,7 @@ def test_a_payload_in_drawn_details_does_nothing(visit: Open) -> None:
     assert "Rename total" + PAYLOAD.strip() in visited.page.inner_text(".phases .in_progress")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("scheme", sampled(["light", "dark"], keep=1))
 def test_drawn_details_are_readable_on_a_phone_in_light_and_dark(visit: Open, scheme: str) -> None:
     page = visit(drawn_results(), width=360, color_scheme=scheme).page
@@ -231,6 +232,7 @@ def test_a_narrow_table_scrolls_and_does_not_break_words(visit: Open) -> None:
     assert set(heights) == {1}
 
 
+@pytest.mark.full
 def test_choosing_a_branch_in_the_outline_shows_that_branch(visit: Open) -> None:
     visited = visit(sample())
     before = visited.shown()
@@ -322,6 +324,7 @@ def test_no_key_is_taken_from_the_browser(visit: Open) -> None:
     assert page.evaluate("taken") == []
 
 
+@pytest.mark.full
 def test_search_finds_words_in_folded_parts_and_on_other_branches(visit: Open) -> None:
     visited = visit(sample())
     page = visited.page
@@ -388,6 +391,7 @@ def test_a_phone_needs_no_horizontal_scrolling(visit: Open) -> None:
     assert not page.evaluate("document.body.classList.contains('menu')")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("count", sampled((500, 5000), 1))
 def test_thousands_of_entries_can_be_searched(visit: Open, count: int) -> None:
     visited = visit(long_session(count))
