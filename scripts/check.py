@@ -122,7 +122,8 @@ def run_quick(tally: Tally) -> None:
 def run_full(tally: Tally) -> None:
     """All checks, all examples of properties, then the other Pythons under bad conditions."""
     tally.add(run_checks(CHECKS))
-    tally.add(run_suite(["--hypothesis-profile=full", "--full"]))
+    longest = ["--durations=40", "--durations-min=5"]
+    tally.add(run_suite(["--hypothesis-profile=full", "--full", *longest]))
     for number, python in enumerate(pythons.prepared(ROOT)):
         print(f"python {python.version}: {python.checkout}", flush=True)
         code, output = pythons.run_suite(ROOT, python, busy_loops=0 if number else 2)
