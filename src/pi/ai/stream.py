@@ -123,9 +123,10 @@ class EventStream:
         self._flush()
 
     def _ended(self, _: asyncio.Task[None]) -> None:
-        self._builder.abort()  # a task that is cancelled before its first step runs no handler
-        self._notify()
-        self._flush()
+        if self._builder.final is None:  # cancelled before its first step: no handler ran
+            self._builder.abort()
+            self._notify()
+            self._flush()
 
     def _notify(self) -> None:
         on_end, self.on_end = self.on_end, None
