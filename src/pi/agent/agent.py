@@ -7,7 +7,6 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextvars import ContextVar
 from typing import Any, TypeAlias
 
-from pi.agent.abort import Abort
 from pi.agent.conversation import (
     AgentMessage,
     Conversation,
@@ -31,7 +30,7 @@ from pi.agent.events import (
     ToolExecutionStart,
 )
 from pi.agent.loop import AgentRun
-from pi.agent.policy import Next, Policy, Request
+from pi.agent.policy import Abort, Next, Policy, Request
 from pi.agent.queues import AgentRunContext, MessageQueues, QueueMode, user_message
 from pi.agent.response import StreamingResponse
 from pi.agent.tools.tool import AgentTool
