@@ -342,8 +342,8 @@ LoadingTime: TypeAlias = Literal["never", "start", "first use", "command", "trig
 """When an extension is loaded.
 
 ``first use``: one of its stand-ins is used. ``command``: one of its commands is typed; it has no
-other stand-ins. ``trigger``: the state of the session contains a trigger, which also loads the
-other two.
+other stand-ins but flags. ``trigger``: the state of the session contains a trigger, which also
+loads the other two.
 """
 
 
@@ -362,14 +362,16 @@ def _loading_time(manifest: Manifest, flags: Mapping[str, bool | str], mode: "Mo
     kinds = {trigger.partition(":")[0] for trigger in manifest.activate}
     if (
         not kinds.isdisjoint(_SEEN)
-        or manifest.flags
         or manifest.tools
         or manifest.shortcuts
         or manifest.prefixes
         or manifest.views
     ):
         return "first use"
-    return "command" if manifest.commands or "command" in kinds else "trigger"
+    # The flags of an extension are read only with those of all others: by ``/extensions``, or for
+    # an unknown option.
+    is_named = manifest.commands or manifest.flags or "command" in kinds
+    return "command" if is_named else "trigger"
 
 
 class ActivationState(Record):
