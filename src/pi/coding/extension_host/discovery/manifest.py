@@ -389,8 +389,11 @@ class ActivationState(Record):
     """Keys of the objects of ``pi.shared``."""
     selected: frozenset[str] = frozenset()
     """Tools that the user selected by name."""
-    uses_project: bool = False
-    """Whether files of the project count: it is trusted, or has nothing that needs trust."""
+    uses_project: Callable[[], bool] = lambda: False
+    """Whether files of the project count: it is trusted, or has nothing that needs trust.
+
+    Called only for a trigger that exists there: the answer takes a search for files.
+    """
 
 
 _STRATEGY = ("compaction", "strategy")
@@ -433,7 +436,7 @@ def active_gates(
 ) -> tuple[str, ...]:
     """The gates of the enabled extensions. Files are looked up by name, and none is opened."""
     # Before trust is decided: a file that enables an extension counts by its name.
-    state = replace(state, uses_project=True)
+    state = replace(state, uses_project=lambda: True)
     found = (
         name
         for each in manifests
@@ -469,8 +472,7 @@ def _file_exists(name: str, state: ActivationState) -> bool:
         path = os.path.join(state.agent_dir, name.removeprefix(_AGENT_DIR))  # noqa: PTH118
     elif name.startswith("~/"):
         path = os.path.join(state.home, name[2:])  # noqa: PTH118
-    elif state.uses_project:
-        path = os.path.join(state.cwd, name)  # noqa: PTH118 - many at every start
     else:
-        return False
+        path = os.path.join(state.cwd, name)  # noqa: PTH118 - many at every start
+        return os.path.lexists(path) and state.uses_project()
     return os.path.lexists(path)
