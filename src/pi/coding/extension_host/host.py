@@ -198,7 +198,7 @@ class ExtensionHost:
 
     def _resolved(self, name: str) -> Model | str | None:
         """Resolve a model name with extensions; a resolver that fails is skipped."""
-        for row in self.registries.resolvers:
+        for row in self.registries.resolvers.rows:
             try:
                 found = row.value(name)
             except passed_on():

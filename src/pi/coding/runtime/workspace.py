@@ -215,8 +215,8 @@ async def open_workspace(
     files = LocalFiles(
         lambda: cwd,
         home=str(machine.home),
-        layers=session.file_layers,
-        reads=session.file_reads,
+        layers=session.extensions.file_layers,
+        reads=session.extensions.file_reads,
     )
 
     def rules() -> EnvironmentRules:
@@ -451,7 +451,7 @@ def _shell(
         environ=variables,
         options=options,
         spills=spills,
-        spawn_wraps=session.spawn_wraps,
+        spawn_wraps=session.extensions.spawn_wraps,
     )
 
 
