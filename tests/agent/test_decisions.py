@@ -4,8 +4,16 @@ import asyncio
 
 import pytest
 
-from pi.agent.abort import Abort
-from pi.agent.policy import DECIDING_SECONDS, Boundary, Next, Policy, StopRun, decide, prepare
+from pi.agent.policy import (
+    DECIDING_SECONDS,
+    Abort,
+    Boundary,
+    Next,
+    Policy,
+    StopRun,
+    decide,
+    prepare,
+)
 from pi.base.records import replace
 from pi.testing import FakeClock
 

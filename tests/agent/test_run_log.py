@@ -2,10 +2,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pi.agent.abort import Abort
 from pi.agent.conversation import MemoryConversation, unchanged
 from pi.agent.events import AgentEvent, EntryAppended, EventDispatcher
-from pi.agent.policy import Draft, Request
+from pi.agent.policy import Abort, Draft, Request
 from pi.agent.queues import AgentRunContext, MessageQueues
 from pi.agent.response import StreamingResponse
 from pi.ai.messages import Json

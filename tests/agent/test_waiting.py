@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from pi.agent.abort import Abort, Aborted
+from pi.agent.policy import Abort, Aborted
 from pi.testing import FakeClock
 from tests.agent.agents import tasks_left
 

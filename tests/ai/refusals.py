@@ -6,7 +6,7 @@ import msgspec
 
 from pi.ai.errors import ProviderError, RateLimited
 from pi.ai.failures.classify import from_status
-from pi.ai.http.request import Headers
+from pi.ai.http.response_parser import Headers
 from pi.ai.messages import Json
 from pi.testing.fakes import FakeClock
 

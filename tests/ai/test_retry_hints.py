@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.ai.failures.retry_after import requested_delay, retry_after
-from pi.ai.http.request import Headers
+from pi.ai.http.response_parser import Headers
 from pi.ai.messages import Json
 
 NOW = 1_767_323_045_000

@@ -7,7 +7,6 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextvars import ContextVar
 from typing import Any, TypeAlias
 
-from pi.agent.abort import Abort
 from pi.agent.conversation import (
     AgentMessage,
     Conversation,
@@ -22,16 +21,9 @@ from pi.agent.conversation import (
     unchanged,
 )
 from pi.agent.errors import AgentBusy, CannotContinue, WouldDeadlock
-from pi.agent.events import (
-    AgentEvent,
-    EventDispatcher,
-    MessageEnd,
-    MessageStart,
-    ToolExecutionEnd,
-    ToolExecutionStart,
-)
+from pi.agent.events import EventDispatcher, RunState
 from pi.agent.loop import AgentRun
-from pi.agent.policy import Next, Policy, Request
+from pi.agent.policy import Abort, Next, Policy, Request
 from pi.agent.queues import AgentRunContext, MessageQueues, QueueMode, user_message
 from pi.agent.response import StreamingResponse
 from pi.agent.tools.tool import AgentTool
@@ -49,52 +41,6 @@ from pi.ai.request import StreamOptions
 from pi.ai.stream import EventStream
 from pi.base.clock import Clock, SystemClock
 from pi.base.records import Record, replace
-
-
-class RunState:
-    """Progress of the current run, updated from events. Empty between runs."""
-
-    KINDS = (MessageStart, MessageEnd, ToolExecutionStart, ToolExecutionEnd)
-    """The events that it needs."""
-
-    def __init__(self) -> None:
-        self.open_calls: set[str] = set()
-        """Ids of the tool calls that have not ended."""
-        self.error: str | None = None
-        """Error of the last response, if it failed."""
-        self._answer: EventStream | None = None
-        self._answering = False
-
-    @property
-    def partial_answer(self) -> AssistantMessage | None:
-        """The response being streamed, so far."""
-        return self._answer.partial if self._answering and self._answer is not None else None
-
-    def start_response(self, answer: EventStream) -> None:
-        """Remember the stream of the response that was just requested."""
-        self._answer = answer
-
-    def handle(self, event: AgentEvent) -> None:
-        """Update the state from an event."""
-        match event:
-            case MessageStart(message=AssistantMessage()):
-                self._answering = True
-            case MessageEnd(message=AssistantMessage() as message):
-                self._answering = False
-                self.error = message.error_message or None
-            case ToolExecutionStart():
-                self.open_calls.add(event.tool_call_id)
-            case ToolExecutionEnd():
-                self.open_calls.discard(event.tool_call_id)
-            case _:
-                pass
-
-    def end(self) -> None:
-        """Reset after the run."""
-        self._answer = None
-        self._answering = False
-        self.open_calls.clear()
-
 
 StreamFn: TypeAlias = Callable[[Model, Context, StreamOptions], EventStream]
 """Streams a model response; ``Models.stream_simple`` is one."""

@@ -1,4 +1,4 @@
-"""Agent event records, and the dispatcher that delivers them to subscribers in order.
+"""Agent event records, their dispatcher, and the progress of a run that follows from them.
 
 The JSON form of each record is the one of JSON mode and RPC.
 """
@@ -16,6 +16,7 @@ from msgspec import UNSET, Struct, UnsetType
 from pi.agent.tools.tool import ToolResult
 from pi.ai.events import BlockEvent
 from pi.ai.messages import AssistantMessage, Image, Json, Text, ToolResultMessage, Usage
+from pi.ai.stream import EventStream
 from pi.base.records import Record
 
 log = logging.getLogger(__name__)
@@ -244,3 +245,48 @@ def _is_being_cancelled() -> bool:
     """Whether the run itself is cancelled, not only something that a listener awaited."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
+
+
+class RunState:
+    """Progress of the current run, updated from events. Empty between runs."""
+
+    KINDS = (MessageStart, MessageEnd, ToolExecutionStart, ToolExecutionEnd)
+    """The events that it needs."""
+
+    def __init__(self) -> None:
+        self.open_calls: set[str] = set()
+        """Ids of the tool calls that have not ended."""
+        self.error: str | None = None
+        """Error of the last response, if it failed."""
+        self._answer: EventStream | None = None
+        self._answering = False
+
+    @property
+    def partial_answer(self) -> AssistantMessage | None:
+        """The response being streamed, so far."""
+        return self._answer.partial if self._answering and self._answer is not None else None
+
+    def start_response(self, answer: EventStream) -> None:
+        """Remember the stream of the response that was just requested."""
+        self._answer = answer
+
+    def handle(self, event: AgentEvent) -> None:
+        """Update the state from an event."""
+        match event:
+            case MessageStart(message=AssistantMessage()):
+                self._answering = True
+            case MessageEnd(message=AssistantMessage() as message):
+                self._answering = False
+                self.error = message.error_message or None
+            case ToolExecutionStart():
+                self.open_calls.add(event.tool_call_id)
+            case ToolExecutionEnd():
+                self.open_calls.discard(event.tool_call_id)
+            case _:
+                pass
+
+    def end(self) -> None:
+        """Reset after the run."""
+        self._answer = None
+        self._answering = False
+        self.open_calls.clear()

@@ -10,10 +10,9 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import UNSET, UnsetType
 
-from pi.agent.abort import Abort
 from pi.agent.conversation import AgentMessage, Conversation, Finish
 from pi.agent.events import EntryAppended, EventDispatcher, QueueUpdate
-from pi.agent.policy import Draft, Policy, Request
+from pi.agent.policy import Abort, Draft, Policy, Request
 from pi.agent.response import SendRequest, StreamingResponse
 from pi.agent.tools.tool import AgentTool
 from pi.ai.messages import Image, Json, Text, UserMessage, blocks

@@ -10,10 +10,9 @@ from typing import Literal, NewType, TypeAlias
 
 from msgspec import UNSET, Struct
 
-from pi.agent.abort import Abort, Aborted
 from pi.agent.conversation import with_instructions
 from pi.agent.events import EventDispatcher, MessageStart, MessageUpdate
-from pi.agent.policy import Interrupt, Next, Policy, Request, StopRun, overriding
+from pi.agent.policy import Abort, Aborted, Interrupt, Next, Policy, Request, StopRun, overriding
 from pi.ai.errors import ProviderError
 from pi.ai.events import (
     Delta,

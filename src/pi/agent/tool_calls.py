@@ -15,7 +15,6 @@ from typing import Any, TypeAlias
 
 from msgspec import UNSET
 
-from pi.agent.abort import Abort, Aborted
 from pi.agent.events import (
     AgentEvent,
     Emit,
@@ -24,7 +23,7 @@ from pi.agent.events import (
     ToolExecutionUpdate,
     ToolOutput,
 )
-from pi.agent.policy import Next, Policy, StopRun, ToolRefused, overriding
+from pi.agent.policy import Abort, Aborted, Next, Policy, StopRun, ToolRefused, overriding
 from pi.agent.tools.define import to_tool_result
 from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.ai.builder import INVALID_ARGUMENTS

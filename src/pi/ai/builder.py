@@ -174,6 +174,9 @@ class MessageBuilder:
         self.model = model
         self._usage = Usage()
         self._count: Callable[[], Usage] | None = None
+        self._priced = Usage()
+        self._counted: tuple[object, ...] = ()
+        """What the price depends on, when it was computed last."""
         self.cost_factor = 1.0
         """Price factor of the service tier."""
         self.charged: float | None = None
@@ -332,11 +335,16 @@ class MessageBuilder:
         return sum(len(block.text) for block in self._blocks)
 
     def priced_usage(self) -> Usage:
-        """Returns the tokens so far with their cost."""
-        served, name = self.model, self.response_model
-        if isinstance(name, str) and name != served.id and self._find_model is not None:
-            served = self._find_model(name) or served
-        return priced(self.usage, served.cost, factor=self.cost_factor, charged=self.charged)
+        """Returns the tokens so far with their cost; the same object until one of them changes."""
+        usage, name = self.usage, self.response_model
+        counted = (usage, name, self.cost_factor, self.charged)
+        if counted != self._counted:
+            served = self.model
+            if isinstance(name, str) and name != served.id and self._find_model is not None:
+                served = self._find_model(name) or served
+            self._priced = priced(usage, served.cost, factor=self.cost_factor, charged=self.charged)
+            self._counted = counted
+        return self._priced
 
     def message(self, reason: StopReason = "pending", error: str | None = None) -> AssistantMessage:
         """Returns the message so far, with its cost."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import AuthenticationFailed, ProviderError
-from pi.ai.messages import AssistantMessage, Context
+from pi.ai.messages import AssistantMessage, Context, Message
 from pi.ai.models.model import Model, clamp_level
 from pi.ai.provider import Provider
 from pi.ai.request import Access, Call, StreamOptions
@@ -237,15 +237,15 @@ class Models:
         self, model: Model, context: Context, options: StreamOptions | None = None
     ) -> EventStream:
         """Send a request to ``model`` exactly as ``options`` say."""
-        return self._stream(model, partial(self._answer, model, context, options))
+        return self._stream(model, partial(self._answer, model, conversation(context), options))
 
     def stream_simple(
         self, model: Model, context: Context, options: StreamOptions | None = None
     ) -> EventStream:
         """Send a request with a thinking level the model supports and an output that fits its
         window."""
-        options = options or StreamOptions()
-        return self._stream(model, partial(self._answer_fitted, model, context, options))
+        options, messages = options or StreamOptions(), conversation(context)
+        return self._stream(model, partial(self._answer_fitted, model, messages, options))
 
     async def complete(
         self, model: Model, context: Context, options: StreamOptions | None = None
@@ -272,12 +272,11 @@ class Models:
     async def _answer_fitted(
         self,
         model: Model,
-        context: Context,
+        messages: tuple[Message, ...],
         options: StreamOptions,
         builder: MessageBuilder,
         flush: Flush,
     ) -> None:
-        messages = conversation(context)
         cap = await off_loop(partial(largest_answer, model, messages), len(messages))
         level = options.reasoning
         fitted = replace(
@@ -286,12 +285,12 @@ class Models:
             reasoning=level if level == "off" else clamp_level(model, level),
             max_tokens=min(options.max_tokens or cap, cap),
         )
-        await self._answer(model, context, fitted, builder, flush)
+        await self._answer(model, messages, fitted, builder, flush)
 
     async def _answer(
         self,
         model: Model,
-        context: Context,
+        messages: tuple[Message, ...],
         options: StreamOptions | None,
         builder: MessageBuilder,
         flush: Flush,
@@ -307,7 +306,7 @@ class Models:
                 f"No API key for provider: {model.provider}",
                 hint=self._auth.missing(owner.row).explain(),
             )
-        call = Call(model=model, messages=conversation(context), options=options, access=access)
+        call = Call(model=model, messages=messages, options=options, access=access)
         try:
             await owner.answer(call, builder, flush, services)
             return

@@ -40,9 +40,8 @@ class EventStream:
         self._ready: deque[StreamEvent] = deque()
         self._changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        self.usage: Usage = builder.usage
+        self.usage = Usage()
         """The usage so far, with its price. A plain attribute: it is read for every delta."""
-        self._counted = self.usage
         self.on_end: Callable[[AssistantMessage], None] | None = None
         """Called once with the final message, also if the consumer was cancelled."""
 
@@ -123,9 +122,10 @@ class EventStream:
         self._flush()
 
     def _ended(self, _: asyncio.Task[None]) -> None:
-        self._builder.abort()  # a task that is cancelled before its first step runs no handler
-        self._notify()
-        self._flush()
+        if self._builder.final is None:  # cancelled before its first step: no handler ran
+            self._builder.abort()
+            self._notify()
+            self._flush()
 
     def _notify(self) -> None:
         on_end, self.on_end = self.on_end, None
@@ -134,6 +134,5 @@ class EventStream:
 
     def _flush(self) -> None:
         self._ready.extend(self._builder.take())
-        if (counted := self._builder.usage) is not self._counted:
-            self._counted, self.usage = counted, self._builder.priced_usage()
+        self.usage = self._builder.priced_usage()
         self._changed.set()

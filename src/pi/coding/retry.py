@@ -9,8 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType
 
-from pi.agent.abort import Abort, Aborted
-from pi.agent.policy import Boundary, Next, Policy, StopRun
+from pi.agent.policy import Abort, Aborted, Boundary, Next, Policy, StopRun
 from pi.ai.errors import ProviderError, RateLimited
 from pi.ai.messages import AssistantMessage
 from pi.base.clock import Clock

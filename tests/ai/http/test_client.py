@@ -10,7 +10,8 @@ import pytest
 from pi.ai.http.client import HttpClient
 from pi.ai.http.connection import HttpResponse
 from pi.ai.http.errors import BadResponse, ConnectFailed, InvalidRequest, ProxyFailed
-from pi.ai.http.request import Headers, HttpRequest
+from pi.ai.http.request import HttpRequest
+from pi.ai.http.response_parser import Headers
 from pi.ai.http.tls import TlsSettings
 from tests.ai.http.raw_server import OK_EMPTY, Peer, answering, ok, raw_server
 

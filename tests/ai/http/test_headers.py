@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.ai.http.request import Headers
+from pi.ai.http.response_parser import Headers
 
 
 def test_fields_are_found_without_regard_to_case() -> None:

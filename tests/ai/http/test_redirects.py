@@ -4,7 +4,8 @@ import pytest
 
 from pi.ai.http.client import redirected
 from pi.ai.http.errors import BadResponse
-from pi.ai.http.request import Headers, HttpRequest
+from pi.ai.http.request import HttpRequest
+from pi.ai.http.response_parser import Headers
 
 ASKING = HttpRequest(
     url="https://a/b/c", headers=(("Authorization", "x"), ("Accept", "y")), redirects=2

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.ai.http.request import Headers
 from pi.ai.http.response_parser import (
     MAX_HEAD_BYTES,
+    Headers,
     Malformed,
     ResponseHead,
     ResponseParser,

@@ -27,7 +27,8 @@ from pi.ai.builder import MessageBuilder
 from pi.ai.errors import BadAnswer, ProviderError
 from pi.ai.events import StreamEvent
 from pi.ai.http.client import HttpClient
-from pi.ai.http.request import Headers, HttpRequest
+from pi.ai.http.request import HttpRequest
+from pi.ai.http.response_parser import Headers
 from pi.ai.messages import AssistantMessage, SystemMessage, UserMessage
 from pi.ai.request import Call
 from pi.ai.wire_support.exchange import Services
@@ -87,7 +88,7 @@ class MemoryResponse:
     def allow_silence(self, seconds: float | None) -> None:
         """Nothing to do: there is none."""
 
-    async def chunks(self) -> AsyncIterator[bytes]:
+    async def __aiter__(self) -> AsyncIterator[bytes]:
         """The body, piece by piece."""
         for piece in self._pieces:
             if piece:

@@ -158,7 +158,7 @@ def test_files_variables_and_shared_objects_are_triggers(
         environ={"MCP_URL": "http://127.0.0.1", "EMPTY": ""},
         settings={},
         shared=frozenset({"room"}),
-        uses_project=True,
+        uses_project=lambda: True,
     )
     for file in ("project/.mcp.json", "home/.codex/config.toml", "agent/mcp.json"):
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
@@ -173,7 +173,20 @@ def test_files_of_an_untrusted_project_are_no_triggers(tmp_path: Path) -> None:
     state = replace(HERE, cwd=tmp_path)
 
     assert not is_triggered(waiting_for("file:.mcp.json"), state)
-    assert is_triggered(waiting_for("file:.mcp.json"), replace(state, uses_project=True))
+    assert is_triggered(waiting_for("file:.mcp.json"), replace(state, uses_project=lambda: True))
+
+
+def test_trust_is_decided_only_for_a_file_that_exists(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def uses_project() -> bool:
+        asked.append("trust")
+        return True
+
+    state = replace(HERE, cwd=tmp_path, uses_project=uses_project)
+
+    assert not is_triggered(waiting_for("file:.mcp.json"), state)
+    assert asked == []
 
 
 @pytest.mark.parametrize(

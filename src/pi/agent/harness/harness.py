@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
 import msgspec
 
-from pi.agent.abort import Abort, Aborted
 from pi.agent.agent import Agent, StreamFn
 from pi.agent.compaction.budget import CompactionItem, CompactionSettings, context_tokens
 from pi.agent.compaction.errors import CompactionFailed
@@ -28,7 +27,7 @@ from pi.agent.harness.store import (
     first_visible,
     visible_messages,
 )
-from pi.agent.policy import Boundary, Next, Policy
+from pi.agent.policy import Abort, Aborted, Boundary, Next, Policy
 from pi.agent.queues import QueueMode
 from pi.agent.skills import Skill, expand_skill, skills_section
 from pi.agent.tools.tool import AgentTool

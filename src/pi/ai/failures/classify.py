@@ -29,7 +29,7 @@ from pi.ai.http.errors import (
     ProxyFailed,
     TlsFailed,
 )
-from pi.ai.http.request import Headers
+from pi.ai.http.response_parser import Headers
 from pi.ai.json_text import json_text
 from pi.ai.messages import Json
 from pi.base.clock import Clock

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta, timezone
 
 from pi.ai.failures.codes import all_strings
-from pi.ai.http.request import Headers
+from pi.ai.http.response_parser import Headers
 from pi.ai.messages import Json
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}

@@ -16,8 +16,8 @@ from pi.ai.http.connection import (
     ResponseStream,
 )
 from pi.ai.http.errors import BadResponse, ConnectionLost, InvalidRequest, Timeouts
-from pi.ai.http.request import Headers, HttpRequest, encode_head, parse_url
-from pi.ai.http.response_parser import ResponseHead
+from pi.ai.http.request import HttpRequest, encode_head, parse_url
+from pi.ai.http.response_parser import Headers, ResponseHead
 from pi.ai.http.tls import TlsContext, TlsSettings
 from pi.base.records import replace
 

@@ -29,8 +29,8 @@ from pi.ai.http.errors import (
     Timeouts,
     os_reason,
 )
-from pi.ai.http.request import Headers
 from pi.ai.http.response_parser import (
+    Headers,
     Inflater,
     Malformed,
     ResponseHead,

@@ -1,4 +1,4 @@
-"""HTTP requests: parsed URLs, encoded heads, header fields, and the User-Agent. Pure.
+"""HTTP requests: parsed URLs, encoded heads, and the User-Agent. Pure.
 
 ``urllib.parse`` is imported only for the rare URL that needs quoting: it costs 3 ms at start-up.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import sys
 from binascii import b2a_base64
-from collections.abc import Iterable, Iterator
 from functools import cache
 from string import ascii_letters, digits
 
@@ -199,42 +198,6 @@ def _is_our_length(pair: tuple[str, str], request: HttpRequest) -> bool:
     ):
         raise InvalidRequest(f"Header {pair[0]} is set by the HTTP client.")
     return name == "content-length"
-
-
-class Headers:
-    """Header fields of a response: lower-case name and value, in the order of arrival."""
-
-    __slots__ = ("_pairs",)
-
-    def __init__(self, pairs: Iterable[tuple[str, str]] = ()) -> None:
-        self._pairs = tuple((name.lower(), value) for name, value in pairs)
-
-    def get(self, name: str, default: str = "") -> str:
-        """Returns the value of ``name``; several fields of that name are joined with a comma."""
-        return ", ".join(self.get_all(name)) or default
-
-    def get_all(self, name: str) -> tuple[str, ...]:
-        """Returns every value of ``name``, for fields that must not be joined (``Set-Cookie``)."""
-        key_name = name.lower()
-        return tuple(value for key, value in self._pairs if key == key_name)
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and any(key == name.lower() for key, _ in self._pairs)
-
-    def __iter__(self) -> Iterator[tuple[str, str]]:
-        return iter(self._pairs)
-
-    def __len__(self) -> int:
-        return len(self._pairs)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Headers) and self._pairs == other._pairs
-
-    def __hash__(self) -> int:
-        return hash(self._pairs)
-
-    def __repr__(self) -> str:
-        return f"Headers({list(self._pairs)!r})"
 
 
 # The User-Agent: ``pi (linux 6.18.44; x64)``.

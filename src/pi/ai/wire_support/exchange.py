@@ -259,7 +259,7 @@ async def _read(
     hesitant = decoder if isinstance(decoder, IdleEndDecoder) else None
     allowance = Allowance(builder)
     try:
-        async for chunk in response.chunks():
+        async for chunk in response:
             allowance.spend(len(chunk))
             decoder.feed(frames.feed(chunk))
             if decoder.finished:

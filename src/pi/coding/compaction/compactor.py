@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from pi.agent.abort import Abort, Aborted
 from pi.agent.compaction.errors import CompactionFailed
+from pi.agent.policy import Abort, Aborted
 from pi.base.records import replace
 from pi.coding.compaction.request import CompactionRequest, CompactionSession
 

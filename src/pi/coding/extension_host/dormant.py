@@ -165,9 +165,13 @@ class ExtensionContributions:
         """``tools`` with all wraps of extensions."""
         return tuple(tools) if self.host is None else self.host.contributed.wrapped(tools)
 
-    def enabled_tools(self) -> tuple[str, ...]:
-        """Names of tools that are active beside the usual or selected ones."""
-        return () if self.host is None else self.host.contributed.enabled_tools()
+    def active_tools(
+        self, selected: Iterable[str], known: Collection[str], added: Collection[str]
+    ) -> tuple[str, ...]:
+        """The names of ``known`` that are selected or enabled by extensions, within all limits."""
+        if self.host is not None:
+            return self.host.contributed.active_tools(selected, known, added)
+        return tuple(name for name in dict.fromkeys(selected) if name in known)
 
     def restrict_tools(self, names: Iterable[str], added: Collection[str]) -> tuple[str, ...]:
         """The names that all tool limits of extensions allow."""

@@ -102,6 +102,7 @@ class ExtensionHost:
                 user=lambda: self._connection.ui,
             )
         )
+        self.shared = SHARED
         self.next_turn = NextTurnMessages()
         """Messages that are sent together with the next prompt."""
         self.pending_actions = PendingActions()
@@ -140,11 +141,6 @@ class ExtensionHost:
     def open_in(self, workspace: WorkspacePort) -> None:
         """Set the workspace of extensions that are loaded before the session exists."""
         self._connection.workspace = workspace
-
-    @property
-    def shared_keys(self) -> frozenset[str]:
-        """The keys of shared objects, which outlive sessions."""
-        return SHARED.keys
 
     def bind(self, session: SessionPort) -> None:
         """Set the session that extensions belong to."""
@@ -202,7 +198,7 @@ class ExtensionHost:
 
     def _resolved(self, name: str) -> Model | str | None:
         """Resolve a model name with extensions; a resolver that fails is skipped."""
-        for row in self.registries.resolvers:
+        for row in self.registries.resolvers.rows:
             try:
                 found = row.value(name)
             except passed_on():

@@ -29,7 +29,7 @@ from pi.coding.session.entries import Entry, SessionMessage
 from pi.coding.shell.local import BashResult
 
 if TYPE_CHECKING:  # for annotations only: this module is imported at start-up
-    from pi.agent.agent import RunState
+    from pi.agent.events import RunState
     from pi.agent.policy import Request
     from pi.agent.response import StreamingResponse
     from pi.coding.compaction.execution import CompactionPreview

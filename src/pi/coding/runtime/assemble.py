@@ -115,10 +115,8 @@ def build_live_session(bootstrap: Bootstrap) -> LiveSession:
         agent,
         bootstrap.workspace,
         bootstrap.options.tools,
-        contributed=contributions.tools,
+        extensions=contributions,
         wrap=wrap,
-        enabled=contributions.enabled_tools,
-        restrict=contributions.restrict_tools,
         guards=guards,
     )
     for tool in bootstrap.overrides.tools:

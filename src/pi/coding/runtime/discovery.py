@@ -20,7 +20,7 @@ from pi.coding.runtime import models
 from pi.coding.runtime.machine import settings_here, stored_trust
 from pi.coding.runtime.options import SessionOptions
 from pi.coding.runtime.session_places import directory_given, machine_given
-from pi.coding.runtime.workspace import discover_resources, local_env
+from pi.coding.runtime.workspace import discover_resources, local_env, packages_here
 from pi.coding.settings.settings import Settings
 from pi.coding.trust import Trust
 
@@ -112,7 +112,7 @@ def _found(
     said = None if trusted is None else Trust(trusted=trusted, source="flag")
     trust = said or stored_trust(machine, here)
     settings = settings or settings_here(machine, here, trust)
-    _, resources = discover_resources(
-        here, machine, SessionOptions(resources=options), trust, settings
-    )
+    session = SessionOptions(resources=options)
+    packages = packages_here(here, machine, settings, session)
+    _, resources = discover_resources(here, machine, session, trust, settings, packages)
     return resources

@@ -19,7 +19,6 @@ from pi.base.errors import PiError
 from pi.coding.blobs.artifacts import Artifact, Artifacts, TextFolder, artifact_directory
 from pi.coding.bus import EventBus
 from pi.coding.extension_host.dormant import ExtensionContributions
-from pi.coding.files.layers import FileLayer, FileRead
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.port.results import Streaming
 from pi.coding.runtime.machine import CurrentVariables, Machine
@@ -34,7 +33,6 @@ from pi.coding.tools.images import ImageLimits
 
 if TYPE_CHECKING:
     from pi.coding.port.remote import Remote
-    from pi.coding.shell.spawns import SpawnWrap
 
 
 class RemoteSessionError(PiError):
@@ -219,9 +217,8 @@ class SessionToolSupport(ToolSupport):
     """What tools need from a session. Tools are made before it, so ``core`` is set later."""
 
     def __init__(self, secrets: KnownSecrets, extensions: ExtensionContributions) -> None:
-        super().__init__(secrets)
+        super().__init__(secrets, extensions)
         self.core: LiveSession | None = None
-        self._extensions = extensions
 
     def variables(self) -> Mapping[str, str]:
         """Return the environment variables that describe the session to commands."""
@@ -245,15 +242,3 @@ class SessionToolSupport(ToolSupport):
     def image_limits(self) -> ImageLimits:
         """Return the image limits of the model."""
         return ImageLimits() if self.core is None else image_limits(self.core)
-
-    def file_layers(self) -> Sequence[FileLayer]:
-        """Return the file layers of extensions."""
-        return self._extensions.file_layers()
-
-    def file_reads(self) -> Sequence[FileRead]:
-        """Return what extensions know of files with unsaved changes."""
-        return self._extensions.file_reads()
-
-    def spawn_wraps(self, kind: str) -> Sequence[SpawnWrap]:
-        """Return the wraps of extensions around processes of a kind."""
-        return self._extensions.spawn_wraps(kind)

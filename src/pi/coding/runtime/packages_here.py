@@ -52,19 +52,15 @@ class SessionPackages:
             cwd, machine, settings, offline=machine.offline or options.offline
         )
         self._report = machine.report
-        self._settings = settings
-        self._explicit = options.extensions.paths
+        stores, paths = self._stores, options.extensions.paths
+        explicit = layer_for_one_run(paths, cwd, stores.location("temporary"))
+        self._layers: tuple[Layer, ...] = (explicit, *layers_of(settings, stores.agent_dir, cwd))
 
     async def fetch(self) -> None:
         """Install missing packages and report them."""
-        await fetch_missing(self._layers(), self._stores, self._report)
+        await fetch_missing(self._layers, self._stores, self._report)
 
     def found(self) -> tuple[tuple[Package, ...], tuple[str, ...]]:
         """Return installed packages, and error messages for others. Runs none of their code."""
-        found = find_packages(self._layers())
+        found = find_packages(self._layers)
         return found.packages, found.warnings
-
-    def _layers(self) -> tuple[Layer, ...]:
-        stores = self._stores
-        explicit = layer_for_one_run(self._explicit, stores.cwd, stores.location("temporary"))
-        return (explicit, *layers_of(self._settings, stores.agent_dir, stores.cwd))

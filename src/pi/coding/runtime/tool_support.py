@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping
+from typing import Annotated
 
 from msgspec import Meta
 
 from pi.base.records import Record
 from pi.coding.blobs.artifacts import Artifact
-from pi.coding.files.layers import FileLayer, FileRead
+from pi.coding.extension_host.dormant import ExtensionContributions
 from pi.coding.runtime.secrets import KnownSecrets
 from pi.coding.tools.images import ImageLimits
-
-if TYPE_CHECKING:
-    from pi.coding.shell.spawns import SpawnWrap
 
 
 class ToolSupport:
     """What tools need from their session. These defaults are for tools without a session."""
 
-    def __init__(self, secrets: KnownSecrets | None = None) -> None:
+    def __init__(
+        self,
+        secrets: KnownSecrets | None = None,
+        extensions: ExtensionContributions | None = None,
+    ) -> None:
         self.secrets = secrets
         """Secrets that commands must not see."""
+        self.extensions = extensions or ExtensionContributions()
+        """Their layers around files and processes."""
 
     def variables(self) -> Mapping[str, str]:
         """Return the environment variables for commands of the bash tool."""
@@ -35,18 +38,6 @@ class ToolSupport:
     def image_limits(self) -> ImageLimits:
         """Return the image limits of the model."""
         return ImageLimits()
-
-    def file_layers(self) -> Sequence[FileLayer]:
-        """Return the file layers around every write."""
-        return ()
-
-    def file_reads(self) -> Sequence[FileRead]:
-        """Return what knows files with unsaved changes."""
-        return ()
-
-    def spawn_wraps(self, kind: str) -> Sequence[SpawnWrap]:
-        """Return the wraps around processes of a kind."""
-        return ()
 
 
 class AutoBackgroundValues(Record):

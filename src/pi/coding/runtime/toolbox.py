@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -13,6 +13,7 @@ from pi.agent.policy import Policy, StopRun
 from pi.agent.tools.approval import ToolApproval
 from pi.agent.tools.tool import AgentTool, FilePreview, ToolFailed, ToolResult, Update
 from pi.ai.messages import AssistantMessage, Json, ToolCall
+from pi.coding.extension_host.dormant import ExtensionContributions
 from pi.coding.prompt import ToolNote
 from pi.coding.runtime.options import ToolFilter
 from pi.coding.runtime.workspace import Workspace
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from pi.agent.tool_calls import ToolBatch
     from pi.coding.extension_host.contributions.tools import ExtensionTool
 
-    RestrictTools: TypeAlias = Callable[[Iterable[str], Collection[str]], tuple[str, ...]]
     ExtensionTools: TypeAlias = Mapping[str, ExtensionTool]
 
 ALWAYS_ACTIVE = ("unlisted", "resolver")
@@ -38,22 +38,15 @@ class Toolbox:
         workspace: Workspace,
         filter: ToolFilter,
         *,
-        contributed: Callable[[], ExtensionTools] = dict,
+        extensions: ExtensionContributions | None = None,
         wrap: Callable[[Iterable[AgentTool]], tuple[AgentTool, ...]] = tuple,
-        enabled: Callable[[], Iterable[str]] = tuple,
-        restrict: RestrictTools = lambda names, added: tuple(names),
         guards: Callable[[], Sequence[Policy]] = tuple,
     ) -> None:
         self._agent = agent
         self._workspace = workspace
-        self._contributed = contributed
-        """Current tools of extensions."""
+        self._extensions = extensions or ExtensionContributions()
         self._wrap = wrap
         """Returns tools with the extensions' tool wraps applied."""
-        self._enabled = enabled
-        """Names that extensions enable beside the usual or selected tools."""
-        self._restrict = restrict
-        """Returns the names that all tool limits allow, given the names added by the opener."""
         self._guards = guards
         """Returns the policies that guard the calls of extensions."""
         self._filter = filter
@@ -102,7 +95,7 @@ class Toolbox:
         """Return what a call may do, as its tool declares it; anything if the tool is unknown."""
         tool = self._running(call.name)
         if tool is None:
-            contributed = self._contributed()
+            contributed = self._extensions.tools()
             if call.name not in self._names(contributed):
                 return ToolApproval()
             tool = self._tool(call.name, contributed)
@@ -116,11 +109,11 @@ class Toolbox:
         Raises ``ToolFailed`` if the tool does not exist or is not allowed, ``StopRun`` if a guard
         ends the run. Cancelling cancels the tool.
         """
-        contributed = self._contributed()
+        contributed = self._extensions.tools()
         known = self._names(contributed)
         if name not in known:
             raise unknown_tool(name, known)
-        if name not in self._restrict((name,), self._added):
+        if not self._extensions.restrict_tools((name,), self._added):
             raise ToolFailed(f"Tool {name} is not allowed now.")
         (tool,) = self._wrap([self._tool(name, contributed)])
         return await call_tool(
@@ -139,7 +132,7 @@ class Toolbox:
     @property
     def names(self) -> tuple[str, ...]:
         """Return the names of all tools."""
-        return self._names(self._contributed())
+        return self._names(self._extensions.tools())
 
     def _names(self, contributed: ExtensionTools) -> tuple[str, ...]:
         filter = self._filter
@@ -161,12 +154,12 @@ class Toolbox:
     @property
     def active_names(self) -> tuple[str, ...]:
         """Return the names of the active tools."""
-        return self._active_names(self._contributed())
+        return self._active_names(self._extensions.tools())
 
     def _active_names(self, contributed: ExtensionTools) -> tuple[str, ...]:
         known = self._names(contributed)
-        names = dict.fromkeys((*self._selected(known, contributed), *self._enabled()))
-        active = self._restrict((name for name in names if name in known), self._added)
+        selected = self._selected(known, contributed)
+        active = self._extensions.active_tools(selected, known, self._added)
         if not (resolvers := _resolvers(contributed)) or self._any_deferrable(active, contributed):
             return active
         return tuple(name for name in active if name not in resolvers)
@@ -195,20 +188,20 @@ class Toolbox:
 
     def active(self) -> tuple[AgentTool, ...]:
         """Return the active tools, ready to run."""
-        contributed = self._contributed()
+        contributed = self._extensions.tools()
         names = self._active_names(contributed)
         return self._wrap([self._tool(name, contributed) for name in names])
 
     def listed(self) -> tuple[AgentTool, ...]:
         """Return all tools except those of extensions that are not listed."""
-        contributed = self._contributed()
+        contributed = self._extensions.tools()
         hidden = {name for name, tool in contributed.items() if tool.exposure in NOT_LISTED}
         names = [name for name in self._names(contributed) if name not in hidden]
         return self._wrap([self._tool(name, contributed) for name in names])
 
     def notes(self) -> tuple[ToolNote, ...]:
         """Return the prompt texts of the active tools."""
-        contributed = self._contributed()
+        contributed = self._extensions.tools()
         return tuple(self._note(name, contributed) for name in self._active_names(contributed))
 
     def _tool(self, name: str, contributed: ExtensionTools) -> AgentTool:

@@ -120,7 +120,7 @@ class Workspace(Record):
             settings=self.settings.raw,
             entry_types=() if log is None else log.custom_types(),
             shared=shared,
-            uses_project=self.is_trusted,
+            uses_project=lambda: self.is_trusted,
         )
 
     def command_environment(self) -> dict[str, str]:
@@ -208,14 +208,15 @@ async def open_workspace(
         settings.trust_project(SettingsFile(cwd / ".pi" / "settings.json", clock=machine.clock))
     settings.on_warning(lambda text: machine.report(f"Warning: {text}"))
     check_tokens(settings.raw.get("compaction"))
-    if (here := _packages_here(cwd, machine, settings, options)) is not None:
+    here = packages_here(cwd, machine, settings, options)
+    if here is not None:
         await here.fetch()
-    packages, resources = discover_resources(cwd, machine, options, trust, settings)
+    packages, resources = discover_resources(cwd, machine, options, trust, settings, here)
     files = LocalFiles(
         lambda: cwd,
         home=str(machine.home),
-        layers=session.file_layers,
-        reads=session.file_reads,
+        layers=session.extensions.file_layers,
+        reads=session.extensions.file_reads,
     )
 
     def rules() -> EnvironmentRules:
@@ -317,6 +318,7 @@ def reread(
         options,
         workspace.trust,
         workspace.settings,
+        packages_here(workspace.cwd, workspace.machine, workspace.settings, options),
         skills=skills,
         prompts=prompts,
     )
@@ -329,6 +331,7 @@ def discover_resources(
     options: SessionOptions,
     trust: Trust,
     settings: Settings,
+    here: SessionPackages | None,
     *,
     skills: tuple[Place, ...] = (),
     prompts: tuple[Place, ...] = (),
@@ -337,7 +340,6 @@ def discover_resources(
 
     ``skills`` and ``prompts`` follow packages.
     """
-    here = _packages_here(cwd, machine, settings, options)
     packages, warnings = ((), ()) if here is None else here.found()
     where = replace(
         _where(cwd, machine, trust, settings),
@@ -353,7 +355,7 @@ def discover_resources(
     return packages, resources
 
 
-def _packages_here(
+def packages_here(
     cwd: Path, machine: Machine, settings: Settings, options: SessionOptions
 ) -> SessionPackages | None:
     """Return the packages of a session; ``None`` if neither settings nor command line name any."""
@@ -449,7 +451,7 @@ def _shell(
         environ=variables,
         options=options,
         spills=spills,
-        spawn_wraps=session.spawn_wraps,
+        spawn_wraps=session.extensions.spawn_wraps,
     )
 
 

@@ -1,14 +1,20 @@
-"""Encodes a call as a request to ``/chat/completions``; selects repairs. Pure and deterministic."""
+"""Sends a call to ``/chat/completions``: encodes it, and leaves out what the server refuses.
+
+Encoding is pure and deterministic.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 
+from pi.ai.builder import MessageBuilder
 from pi.ai.errors import BadRequest
 from pi.ai.http.request import user_agent
 from pi.ai.messages import Json, Message, SystemMessage, Tool
 from pi.ai.request import Call, host_of, user_id
+from pi.ai.stream import Flush
 from pi.ai.transcript import final_tools, fold
 from pi.ai.wire.openai_completions.compat import OPENAI_HOST, Compat, compat_of, thinking_fields
 from pi.ai.wire.openai_completions.history import (
@@ -22,8 +28,52 @@ from pi.ai.wire.openai_completions.history import (
     tool_choice,
     tool_forms,
 )
+from pi.ai.wire_support.exchange import Decoder, Services, send
 from pi.ai.wire_support.handoff import prepare
-from pi.ai.wire_support.repairs import NO_REPAIRS, Repairs, refuses_strict, without_refused_thoughts
+from pi.ai.wire_support.repairs import (
+    NO_REPAIRS,
+    Repairs,
+    refuses_strict,
+    send_with_repairs,
+    without_refused_thoughts,
+)
+
+
+async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Services) -> None:
+    """Send the request, and fill ``builder`` with the response; raises ``ProviderError``.
+
+    Rejected thinking or strict tool schemas are left out and the request sent again at once. A
+    diagnostic of the message records it, and later turns leave them out.
+    """
+    compat = compat_of(call)
+
+    def decoder() -> Decoder:
+        # Lazy: loaded while the server answers.
+        from pi.ai.wire.openai_completions.response import ChatDecoder
+
+        return ChatDecoder(call, builder, free_text_inputs(call, compat))
+
+    async def deliver(payload: Json) -> None:
+        await send(
+            call,
+            payload,
+            url=url(call),
+            headers=headers(call, compat),
+            decoder=decoder,
+            builder=builder,
+            flush=flush,
+            services=services,
+        )
+
+    await send_with_repairs(
+        call,
+        builder,
+        services.clock,
+        encode=partial(encode, call, compat=compat),
+        deliver=deliver,
+        next_repair=next_repair,
+    )
+
 
 # Prompt caching: keys, headers and breakpoints.
 

@@ -11,7 +11,7 @@ import msgspec
 from pi.ai.builder import CompleteReason, MessageBuilder, ToolCallBlock
 from pi.ai.errors import BadAnswer, ProviderError
 from pi.ai.failures.classify import from_error_object, from_status
-from pi.ai.http.request import Headers
+from pi.ai.http.response_parser import Headers
 from pi.ai.json_text import parse_arguments, read_lenient
 from pi.ai.messages import ToolCall, Usage
 from pi.ai.wire_support.sse import ServerEvent

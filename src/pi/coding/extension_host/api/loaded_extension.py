@@ -132,10 +132,6 @@ class LoadedExtension:
         """Register a value under a name; only one value per name applies."""
         return self.keep(names.add(name, value, self.owner))
 
-    def add_names(self, names: NamedRegistry[T], values: Mapping[str, T]) -> Registration:
-        """Register several values by name, which are removed together."""
-        return self.keep(names.add_all(values, self.owner))
-
 
 def add_handler(instance: LoadedExtension, event: str, handler: Handler, at: At) -> Registration:
     """Subscribe a handler."""
@@ -282,7 +278,7 @@ def add_provider(
 
 def get_flag(instance: LoadedExtension, name: str) -> FlagValue:
     """The value of an option from the command line, or its default."""
-    flag = instance.state.registries.flags.get(name)
+    flag = instance.state.registries.all_flags().get(name)
     return None if flag is None else flag_value(flag, instance.state.flags)
 
 

@@ -109,12 +109,16 @@ class Commands(Generic[C]):
         self.add = self._registered.add
         """Adds a command of an owner. Returns a function that removes it."""
         self.add_later = self._waiting.append
-        """Adds a function that adds commands; it is called before commands are next read."""
+        """Adds a function that adds commands; called before commands or flags are next read."""
+
+    def add_waiting(self) -> None:
+        """Call the functions of ``add_later``."""
+        while self._waiting:
+            self._waiting.pop(0)()
 
     @property
     def _rows(self) -> OrderedList[C]:
-        while self._waiting:
-            self._waiting.pop(0)()
+        self.add_waiting()
         return self._registered
 
     def listed(self, taken: Collection[str] = ()) -> list[tuple[str, C]]:

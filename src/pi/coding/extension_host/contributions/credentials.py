@@ -65,7 +65,7 @@ class AuthSources:
     """Implements ``Authenticator`` with the sources of extensions; they come before stored keys."""
 
     def __init__(self, rows: OrderedList[AuthSource], failed: ReportHandlerFailure) -> None:
-        self._rows = rows
+        self._sources = rows
         self._failed = failed
         self._given: dict[str, tuple[AuthSource, Owner, Access]] = {}
         """What was returned last, by name."""
@@ -73,7 +73,7 @@ class AuthSources:
     async def find(self, name: str) -> Access | None:
         """The first credentials of a source; a source that fails is reported and skipped."""
         self._given.pop(name, None)
-        for row in self._rows:
+        for row in self._sources.rows:
             if not row.value.concerns(name):
                 continue
             try:
@@ -118,12 +118,12 @@ class AuthSources:
 
     def is_configured(self, provider: Provider) -> bool:
         """Whether a source has declared a key for the provider."""
-        named = (row.value.names for row in self._rows)
+        named = (row.value.names for row in self._sources.rows)
         return any(provider.id in names for names in named if names is not None)
 
     def describe(self, name: str) -> str:
         """Where the credentials of a provider come from; empty if unknown."""
-        for row in self._rows:
+        for row in self._sources.rows:
             if row.value.describe is None or not row.value.concerns(name):
                 continue
             try:

@@ -83,6 +83,7 @@ class Registries:
         self.enabled_tools: OrderedList[tuple[str, ...]] = OrderedList(tools_changed)
         self.commands: Commands[ExtensionCommand] = Commands()
         self.flags: NamedRegistry[ExtensionFlag] = NamedRegistry()
+        """To be read with ``all_flags``."""
         self.shortcuts: NamedRegistry[Shortcut] = NamedRegistry()
         self.views: NamedRegistry[View] = NamedRegistry()
         self.markdown: OrderedList[Callable[..., str]] = OrderedList()
@@ -105,6 +106,11 @@ class Registries:
         self.doctor_checks: NamedRegistry[tuple[DoctorCheck, Any]] = NamedRegistry()
         """With the contexts that they get."""
         self.facts = Facts()
+
+    def all_flags(self) -> NamedRegistry[ExtensionFlag]:
+        """The command-line options, also those that deferred extensions declare."""
+        self.commands.add_waiting()
+        return self.flags
 
     def placed_policies(self) -> tuple[list[Policy], list[Policy], list[Policy]]:
         """The first, the normal and the last policies, each in order."""
@@ -130,7 +136,7 @@ class Registries:
     def registered_by(self, path: str) -> tuple[str, ...]:
         """What an extension adds for users and models, by kind and name."""
         kinds: tuple[tuple[str, NamedRegistry[Any]], ...] = (
-            ("--", self.flags),
+            ("--", self.all_flags()),
             ("tool ", self.tools),
             ("key ", self.shortcuts),
             ("input ", self.input_modes),
@@ -150,7 +156,7 @@ class Registries:
         """Registrations whose name another extension won: kind, name, loser, winner."""
         kinds: dict[str, NamedRegistry[Any]] = {
             "tool": self.tools,
-            "flag": self.flags,
+            "flag": self.all_flags(),
             "shortcut": self.shortcuts,
             "input mode": self.input_modes,
             "view": self.views,

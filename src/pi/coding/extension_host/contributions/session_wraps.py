@@ -55,9 +55,13 @@ class SessionWraps:
             tools = [wrap_tool(tool, wraps) for tool in tools]
         return tuple(tools)
 
-    def enabled_tools(self) -> tuple[str, ...]:
-        """Names of the tools that extensions enable, in order."""
-        return tuple(name for names in self._registries.enabled_tools.values for name in names)
+    def active_tools(
+        self, selected: Iterable[str], known: Collection[str], added: Collection[str]
+    ) -> tuple[str, ...]:
+        """The names of ``known`` that are selected or enabled by extensions, within all limits."""
+        enabled = (name for names in self._registries.enabled_tools.values for name in names)
+        names = dict.fromkeys((*selected, *enabled))
+        return self.restrict_tools((name for name in names if name in known), added)
 
     def restrict_tools(self, names: Iterable[str], added: Collection[str]) -> tuple[str, ...]:
         """The names that all limits allow.

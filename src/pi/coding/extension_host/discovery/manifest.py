@@ -342,8 +342,8 @@ LoadingTime: TypeAlias = Literal["never", "start", "first use", "command", "trig
 """When an extension is loaded.
 
 ``first use``: one of its stand-ins is used. ``command``: one of its commands is typed; it has no
-other stand-ins. ``trigger``: the state of the session contains a trigger, which also loads the
-other two.
+other stand-ins but flags. ``trigger``: the state of the session contains a trigger, which also
+loads the other two.
 """
 
 
@@ -362,14 +362,16 @@ def _loading_time(manifest: Manifest, flags: Mapping[str, bool | str], mode: "Mo
     kinds = {trigger.partition(":")[0] for trigger in manifest.activate}
     if (
         not kinds.isdisjoint(_SEEN)
-        or manifest.flags
         or manifest.tools
         or manifest.shortcuts
         or manifest.prefixes
         or manifest.views
     ):
         return "first use"
-    return "command" if manifest.commands or "command" in kinds else "trigger"
+    # The flags of an extension are read only with those of all others: by ``/extensions``, or for
+    # an unknown option.
+    is_named = manifest.commands or manifest.flags or "command" in kinds
+    return "command" if is_named else "trigger"
 
 
 class ActivationState(Record):
@@ -387,8 +389,11 @@ class ActivationState(Record):
     """Keys of the objects of ``pi.shared``."""
     selected: frozenset[str] = frozenset()
     """Tools that the user selected by name."""
-    uses_project: bool = False
-    """Whether files of the project count: it is trusted, or has nothing that needs trust."""
+    uses_project: Callable[[], bool] = lambda: False
+    """Whether files of the project count: it is trusted, or has nothing that needs trust.
+
+    Called only for a trigger that exists there: the answer takes a search for files.
+    """
 
 
 _STRATEGY = ("compaction", "strategy")
@@ -431,7 +436,7 @@ def active_gates(
 ) -> tuple[str, ...]:
     """The gates of the enabled extensions. Files are looked up by name, and none is opened."""
     # Before trust is decided: a file that enables an extension counts by its name.
-    state = replace(state, uses_project=True)
+    state = replace(state, uses_project=lambda: True)
     found = (
         name
         for each in manifests
@@ -467,8 +472,7 @@ def _file_exists(name: str, state: ActivationState) -> bool:
         path = os.path.join(state.agent_dir, name.removeprefix(_AGENT_DIR))  # noqa: PTH118
     elif name.startswith("~/"):
         path = os.path.join(state.home, name[2:])  # noqa: PTH118
-    elif state.uses_project:
-        path = os.path.join(state.cwd, name)  # noqa: PTH118 - many at every start
     else:
-        return False
+        path = os.path.join(state.cwd, name)  # noqa: PTH118 - many at every start
+        return os.path.lexists(path) and state.uses_project()
     return os.path.lexists(path)

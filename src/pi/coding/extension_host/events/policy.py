@@ -22,8 +22,16 @@ from pi.agent.events import (
     TurnStart,
 )
 from pi.agent.policy import Boundary, Next, Policy, Request, ToolRefused
+from pi.agent.queues import message_text
 from pi.agent.tools.tool import ToolResult
-from pi.ai.messages import AssistantMessage, Image, SystemMessage, ToolCall, ToolResultMessage
+from pi.ai.messages import (
+    AssistantMessage,
+    Image,
+    SystemMessage,
+    ToolCall,
+    ToolResultMessage,
+    UserMessage,
+)
 from pi.ai.transcript import final_tools
 from pi.base.clock import Clock
 from pi.base.records import replace
@@ -143,25 +151,25 @@ class ExtensionPolicy(Policy):
         return at.next
 
     async def before_agent_start(
-        self, prompt: str, images: tuple[Image, ...], parts: PromptParts, *, now_ms: int
-    ) -> tuple[PromptParts, tuple[SessionMessage, ...]]:
-        """``before_agent_start``: returns the changed prompt parts and the added messages."""
+        self, message: UserMessage, prompt_parts: Callable[[], PromptParts], *, now_ms: int
+    ) -> tuple[PromptParts | None, tuple[SessionMessage, ...]]:
+        """``before_agent_start``: returns the prompt parts if changed, and the added messages."""
         if BeforeAgentStartEvent not in self._bus.subscribed:
-            return parts, ()
+            return None, ()
+        parts = prompt_parts()
         options = options_from(parts)
         asked = await self._bus.query(
             BeforeAgentStartEvent(
-                prompt=prompt,
-                images=images,
+                prompt=message_text(message),
+                images=tuple(block for block in message.content if isinstance(block, Image)),
                 system_prompt=_prompt(parts),
                 system_prompt_options=options,
             )
         )
         messages = tuple(as_custom_message(message, now_ms=now_ms) for message in asked.messages)
-        if options != options_from(parts):
-            parts = with_options(parts, options)
-        self.forced_prompt = forced_prompt(asked, _prompt(parts))
-        return parts, messages
+        changed = with_options(parts, options) if options != options_from(parts) else None
+        self.forced_prompt = forced_prompt(asked, _prompt(changed or parts))
+        return changed, messages
 
     def _turn_end(self, at: Boundary) -> TurnEndEvent:
         ids = _latest_ids(self._session().entries.log, 1 + len(at.results))

@@ -207,7 +207,7 @@ class ExtensionLoader:
         self._deferred[deferred.owner.path] = deferred
         if deferred.time == "first use":
             self._add_stand_ins(deferred)
-        elif deferred.time == "command":  # most runs end before a command is typed
+        elif deferred.time == "command":  # most runs read no command and no flag
             self._state.registries.commands.add_later(partial(self._add_stand_ins, deferred))
 
     def _add_stand_ins(self, deferred: _Found) -> None:

@@ -41,10 +41,11 @@ def add_stand_ins(
     Stand-ins have no context: the extension gets its own when it is loaded. Only views are used
     without loading it, unless ``has_views`` is False: an extra is missing.
     """
+    registries = instance.state.registries
     if manifest.views and has_views:
-        instance.add_names(instance.state.registries.views, manifest.views)
+        instance.keep(registries.views.add_all(manifest.views, instance.owner))
     if manifest.flags:
-        instance.add_names(instance.state.registries.flags, checked_flags(manifest.flags))
+        instance.keep(registries.flags.add_all(checked_flags(manifest.flags), instance.owner))
     names = manifest.stand_ins()
     for name, declared in manifest.tools.items():
         _tool(instance, name, declared, activate)

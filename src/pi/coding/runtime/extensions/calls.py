@@ -170,7 +170,7 @@ class SessionExtensions:
 
     def flags(self) -> Sequence[tuple[str, ExtensionFlag]]:
         """Return the command line options of extensions, with the names of their owners."""
-        found = self.hosting.host.registries.flags.winners().values()
+        found = self.hosting.host.registries.all_flags().winners().values()
         return [(row.owner.name, row.value[1]) for row in found]
 
     def clashes(self) -> Sequence[NameConflict]:

@@ -137,7 +137,7 @@ class ExtensionHosting:
     async def load_triggered(self, workspace: Workspace, log: SessionLog) -> None:
         """Load extensions that the settings, files, variables or content of a session trigger."""
         host = self.contributions.host
-        shared = frozenset[str]() if host is None else host.shared_keys
+        shared = frozenset[str]() if host is None else host.shared.keys
         chosen = selected_tools(self._options.tools, workspace.settings.values.default_tools)
         if self._options.task.requires_result:
             from pi.coding.port.results import SUBMIT_TOOL  # deferred: only in nested sessions

@@ -375,12 +375,10 @@ class PromptRunner:
         if host is None:
             return ()
         waiting = host.next_turn.take()
-        pictures = tuple(block for block in message.content if isinstance(block, Image))
-        parts, now_ms = self.parts(), core.machine.clock.now_ms()
         changed, added = await host.policy.before_agent_start(
-            message_text(message), pictures, parts, now_ms=now_ms
+            message, self.parts, now_ms=core.machine.clock.now_ms()
         )
-        if changed is not parts:
+        if changed is not None:
             core.agent.system_prompt = self._sections(changed)
         return waiting + added
 

@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable
 import msgspec
 from msgspec import UNSET
 
-from pi.agent.abort import Abort, Aborted
 from pi.agent.compaction.budget import CompactionItem, CompactionSettings
 from pi.agent.compaction.compact import summarise_branch
 from pi.agent.compaction.errors import CompactionFailed
 from pi.agent.compaction.summarise import Ask, SummaryInstructions
+from pi.agent.policy import Abort, Aborted
 from pi.ai.messages import UserMessage
 from pi.ai.models.model import Model
 from pi.base.errors import PiError
