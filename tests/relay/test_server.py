@@ -26,9 +26,8 @@ from pi.base.tasks import TaskScope
 from pi.relay.bind import Bind, parse_bind
 from pi.relay.limits import Limits
 from pi.relay.pages import sha256, web_files
-from pi.relay.server import Relay, RelayOptions
+from pi.relay.server import Relay, RelayOptions, SocketConnection
 from pi.relay.shares import Shares, StoreFull
-from pi.relay.sockets import SocketConnection
 
 ROOM = "A" * 22
 SECRET = b"s" * 32

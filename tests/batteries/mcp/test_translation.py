@@ -24,13 +24,13 @@ from pi.batteries.mcp.definitions import (
 )
 from pi.batteries.mcp.interaction import field_value
 from pi.batteries.mcp.oauth import authorization, challenge_parameters, is_same_resource, well_known
-from pi.batteries.mcp.prompts import prompt_arguments
 from pi.batteries.mcp.protocol import McpError, PromptArgument, PromptInfo
 from pi.batteries.mcp.server import request_timeout, start_timeout
 from pi.batteries.mcp.session import Values
 from pi.batteries.mcp.stdio import Lines
 from pi.batteries.mcp.tools import (
     output_tokens,
+    prompt_arguments,
     ranked,
     search_share,
     tool_alias,

@@ -11,8 +11,7 @@ import pytest
 from pi.ai.messages import ToolResultMessage
 from pi.ai.providers.faux import calls, says
 from pi.base.errors import PiError
-from pi.batteries.memory.adapter import MAX_LISTED, extension, listed
-from pi.batteries.memory.notes import MAX_TEXT, Note, Notes, search
+from pi.batteries.memory.adapter import MAX_LISTED, MAX_TEXT, Note, Notes, extension, listed, search
 from pi.coding.runtime.options import ToolFilter
 from tests.coding.extension_host.extension_session import (
     ExtensionFixture,

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pi.batteries.rewind.history import Coverage, History, SessionOf
-from pi.batteries.rewind.packs import pack_files, records
 from pi.batteries.rewind.preview import coverage_text, files_text, size_text
+from pi.batteries.rewind.project_files import pack_files, records
 from pi.batteries.rewind.scan import refused_root
 from pi.batteries.rewind.settings import StoreLimits
 from pi.batteries.rewind.store import DAY_SECONDS, Store

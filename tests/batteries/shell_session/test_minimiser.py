@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.batteries.shell_session.minimiser import minimise
+from pi.batteries.shell_session.command_lines import minimise
 from tests.base.processes.children import needs_posix_shell
 from tests.batteries.shell_session.bash_session import shell, text
 

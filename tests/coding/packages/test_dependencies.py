@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pi.coding.packages.discovery import Layer, find_packages
-from pi.coding.packages.pypi import RECORD, declared_needs
+from pi.coding.packages.indexes import RECORD, declared_needs
 from pi.coding.packages.source import InstallFailed, LocalSource, PackageLocation
 from pi.coding.packages.store import PackageStore
 from tests.coding.packages.conftest import MakeStore

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pi.base.records import replace
-from pi.coding.packages.npm import install_npm, uninstall_npm
+from pi.coding.packages.indexes import install_npm, uninstall_npm
 from pi.coding.packages.programs import Programs
 from pi.coding.packages.source import InstallDeclined, InstallFailed, NpmSource, PackageLocation
 from pi.coding.packages.staging import Arrival, Outcome, approve_all, staging

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from pi.base.records import replace
+from pi.coding.packages.indexes import RECORD, install_pypi
 from pi.coding.packages.programs import Programs
-from pi.coding.packages.pypi import RECORD, install_pypi
 from pi.coding.packages.source import InstallFailed, PackageLocation, PypiSource
 from pi.coding.packages.staging import Change, Outcome, approve_all, staging
 from tests.coding.packages.making import make_package, make_wheel, snapshot

@@ -258,7 +258,7 @@ class Collab:
         self._pi.context.ui.set_status("collab", None)
 
     def _links_text(self, host: Host, *, view: bool, is_new: bool) -> str:
-        from pi.batteries.collab.qr import encode_qr, half_blocks
+        from pi.batteries.collab.links import encode_qr, half_blocks
 
         link = host.link.view_only() if view else host.link
         page = link.page(self._pi.settings.get("collab.webUrl"))

@@ -300,7 +300,7 @@ class McpCommands:
         return "\n".join(texts) or "No MCP servers are running."
 
     async def _prompts(self, names: Sequence[str]) -> str:
-        from pi.batteries.mcp.prompts import command_name
+        from pi.batteries.mcp.tools import command_name
 
         lines = [
             one_line(f"/{command_name(server.name, prompt.name)} {prompt.description}")

@@ -18,11 +18,10 @@ from pi.batteries.mcp import definitions
 from pi.batteries.mcp.definitions import FILES, ConfigFile, Configured, Definition
 from pi.batteries.mcp.interaction import Interaction
 from pi.batteries.mcp.lists import lists_from_json, lists_to_json
-from pi.batteries.mcp.prompts import SessionPrompts
 from pi.batteries.mcp.protocol import McpError
 from pi.batteries.mcp.resources import SCHEME, ResourceReader
 from pi.batteries.mcp.server import McpServer
-from pi.batteries.mcp.tools import SessionTools
+from pi.batteries.mcp.tools import SessionPrompts, SessionTools
 from pi.extension import (
     ConsentRequest,
     ExtensionAPI,

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from pi.batteries.rewind.index import Index, Known, encode_index, read_index
 from pi.batteries.rewind.journal import (
     Author,
     Change,
@@ -23,6 +22,7 @@ from pi.batteries.rewind.journal import (
     read_header,
 )
 from pi.batteries.rewind.pauses import READ, in_slices
+from pi.batteries.rewind.project_files import Index, Known, encode_index, read_index
 from pi.batteries.rewind.scan import Scan
 from pi.batteries.rewind.scan_process import ProjectScanner
 from pi.batteries.rewind.states import (

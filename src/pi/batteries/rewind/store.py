@@ -21,9 +21,8 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from pi.batteries.rewind.index import index_hashes
 from pi.batteries.rewind.journal import Journal, Timeline, read_events
-from pi.batteries.rewind.packs import Packs, drop_unused
+from pi.batteries.rewind.project_files import Packs, drop_unused, index_hashes
 from pi.batteries.rewind.settings import StoreLimits
 from pi.extension import FileLock, FileLocked, Record, replace_file
 

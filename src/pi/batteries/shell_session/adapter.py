@@ -17,9 +17,9 @@ from pi.batteries.shell_session.command_lines import (
     InterceptionRule,
     clean_command,
     find_interception,
+    minimise,
     strip_limits_at_end,
 )
-from pi.batteries.shell_session.minimiser import minimise
 from pi.batteries.shell_session.runner import SessionRunner
 from pi.batteries.shell_session.session import automation_environment
 from pi.extension import (

@@ -1,7 +1,12 @@
-"""Cleans up command lines, and rejects those for which a tool exists. Pure.
+"""Cleans up command lines, rejects those for which a tool exists, and condenses their output. Pure.
 
 Models tend to append ``| head`` or ``2>&1``, which hides output. Only changes that are certain to
 keep the meaning are made: a command of several lines, or with unbalanced quotes, is not changed.
+
+A rule for output belongs to a program and drops lines that carry no information once the command
+has succeeded. The output stays as it is if the command failed, is not a single plain command, is
+unknown, or if too little would be gained. Lines that mention a problem always stay. A result is
+never empty, and says how many lines were left out.
 """
 
 from __future__ import annotations
@@ -9,9 +14,9 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Collection, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from pi.extension import Record
+from pi.extension import CommandLine, Record, parse_command
 
 _LIMIT = re.compile(
     r"(?<!\s)\s*(?<!\|)\|&?\s*(?P<program>head|tail)(?:\s+(?:-n\s*|--lines[= ])?-?\d+)?\s*$"
@@ -138,3 +143,145 @@ def _matches(pattern: str, command: str) -> bool:
         return re.search(pattern, command) is not None
     except re.error:
         return False
+
+
+MIN_LINES = 30
+"""Shorter outputs stay as they are."""
+MIN_SAVED = 0.3
+"""Share of the characters that must be saved."""
+
+_IMPORTANT = re.compile(
+    r"warn|error|fail|fatal|denied|deprecat|vulnerab|conflict|cannot|not found|traceback|panic"
+    r"|exception|skipped|xfail|flaky",
+    re.IGNORECASE,
+)
+_ESCAPES = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
+
+
+class MinimiserRule(Record):
+    """Which lines of a program's output can be left out after a success."""
+
+    programs: tuple[str, ...]
+    drop: str
+    """Regular expression, matched at the start of a line without colours."""
+    words: tuple[str, ...] = ()
+    """The first argument must be one of these; empty for any."""
+    modules: tuple[str, ...] = ()
+    """Also for ``python -m MODULE``."""
+
+    def applies(self, argv: Sequence[str]) -> bool:
+        """Whether the rule is for this command."""
+        name = PurePosixPath(argv[0]).name
+        rest = list(argv[1:])
+        if re.fullmatch(r"python[\d.]*", name) and rest[:1] == ["-m"] and len(rest) > 1:
+            name, rest = rest[1], rest[2:]
+            if name not in self.modules:
+                return False
+        elif name not in self.programs:
+            return False
+        first = next((word for word in rest if not word.startswith("-")), "")
+        return not self.words or first in self.words
+
+
+RULES = (
+    MinimiserRule(
+        programs=("pytest", "py.test"),
+        modules=("pytest",),
+        drop=r"\s*$|\S++\s+(?:PASSED\b|[.]+\s*(?:\[\s*\d+%\])?$)|[.]+\s*(?:\[\s*\d+%\])?$"
+        r"|(?:platform|cachedir|rootdir|configfile|plugins|asyncio|Using|testpaths)\b",
+    ),
+    MinimiserRule(
+        programs=("pip", "pip3"),
+        modules=("pip",),
+        words=("install", "download", "wheel", "sync"),
+        drop=r"\s*$|Requirement already satisfied|\s*(?:Downloading|Using cached|Collecting"
+        r"|Obtaining|Preparing|Building|Created wheel|Stored in|Getting requirements"
+        r"|Installing build)"
+        r"|\s*[━╸ ╺]+|Looking in",
+    ),
+    MinimiserRule(
+        programs=("npm", "pnpm", "yarn", "bun"),
+        words=("install", "ci", "i", "add", "update"),
+        drop=r"\s*$|npm (?:http|timing|verb|sill)|Progress:|\s*[├└│]|\[\d+/\d+\]|\+ ",
+    ),
+    MinimiserRule(
+        programs=("cargo",),
+        words=("build", "check", "test", "run", "clippy", "install", "fetch", "update"),
+        drop=r"\s*$|\s*(?:Compiling|Checking|Downloaded|Downloading|Fresh|Adding|Updating|Locking"
+        r"|Blocking|Installing|Dirty|Running|Doc-tests)\b|test \S+ \.\.\. ok$|running \d+ tests?$",
+    ),
+    MinimiserRule(
+        programs=("go",),
+        words=("test", "build", "get", "mod", "install"),
+        drop=r"=== (?:RUN|PAUSE|CONT|NAME)|\s*--- PASS|go: (?:downloading|finding|extracting)|PASS$"
+        r"|\?\s+\S+\s+\[no test files\]",
+    ),
+    MinimiserRule(
+        programs=("make", "gmake", "ninja"),
+        drop=r"\s*$|make(?:\[\d+\])?: (?:Entering|Leaving|Nothing)|\[\s*\d+(?:%|/\d+)\]"
+        r"|\s*(?:CC|CXX|LD|AR|AS|GEN|HOSTCC)\s|(?:\S*/)?(?:gcc|g\+\+|cc|c\+\+|clang|clang\+\+) ",
+    ),
+    MinimiserRule(
+        programs=("mvn", "mvnw", "gradle", "gradlew"),
+        drop=r"\s*$|\[INFO\]\s*(?:$|-+|Download|Scanning|---|Compiling|Building jar|Copying)"
+        r"|Download(?:ing|ed)\b|> Task \S+(?: UP-TO-DATE| NO-SOURCE)?$|Progress ",
+    ),
+    MinimiserRule(
+        programs=("docker", "podman"),
+        words=("build", "pull", "push", "buildx", "compose"),
+        drop=r"\s*$|#\d+ (?:\[|sha256|extracting|transferring|resolve|DONE|CACHED|\d+\.\d+)"
+        r"|[0-9a-f]{12}: (?:Pull|Waiting|Verifying|Download|Extracting|Pushed|Layer)"
+        r"| ---> |Removing intermediate",
+    ),
+    MinimiserRule(
+        programs=("apt", "apt-get"),
+        words=("install", "update", "upgrade", "dist-upgrade"),
+        drop=r"\s*$|(?:Get|Hit|Ign):\d|Selecting previously|Preparing to unpack|Unpacking|Reading"
+        r"|\(Reading|Building dependency|Processing triggers|Setting up|Fetched",
+    ),
+    MinimiserRule(
+        programs=("git",),
+        words=("clone", "fetch", "pull", "push"),
+        drop=r"(?:remote: )?(?:Enumerating|Counting|Compressing|Receiving|Resolving|Writing|Delta"
+        r"|Updating files|Unpacking)\b| \* \[new (?:branch|tag)\]",
+    ),
+)
+
+
+def minimise(
+    command: str, output: str, *, exit_code: int, rules: Sequence[MinimiserRule] = RULES
+) -> str | None:
+    """Return the condensed output; ``None`` if it must stay as it is."""
+    if exit_code != 0 or output.count("\n") < MIN_LINES:
+        return None
+    argv = _plain_words(command, parse_command(command))
+    rule = next((each for each in rules if argv and each.applies(argv)), None)
+    if rule is None:
+        return None
+    drop = re.compile(rule.drop)
+    kept: list[str] = []
+    left_out = 0
+    for line in output.removesuffix("\n").split("\n"):
+        # Progress bars rewrite their line: only the last state of it was visible.
+        shown = line.rstrip("\r").rpartition("\r")[2]
+        plain = _ESCAPES.sub("", shown)
+        if drop.match(plain) and not _IMPORTANT.search(plain):
+            left_out += 1
+        else:
+            kept.append(shown)
+    text = "\n".join(kept).strip("\n")
+    note = f"[{left_out} lines of progress left out]"
+    short = f"{text}\n{note}\n" if text.strip() else f"{note} The command succeeded.\n"
+    is_worth_it = left_out > 0 and len(short) <= len(output) * (1 - MIN_SAVED)
+    return short if is_worth_it else None
+
+
+def _plain_words(command: str, line: CommandLine) -> list[str]:
+    """The words of a single command; empty for anything compound, redirected or unresolved."""
+    if len(line.parts) != 1 or line.unresolved:
+        return []
+    raw = [word.raw for word in line.parts[0].words]
+    # Loops, ``!``, ``&``, groups, assignments and redirections all add text beside the words.
+    if " ".join(raw).split() != command.split():
+        return []
+    return [word.literal or word.raw for word in line.parts[0].words]

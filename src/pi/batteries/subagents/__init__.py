@@ -2,6 +2,6 @@
 
 ``definitions``, ``requests`` and ``results`` are pure. ``nodes`` holds the state of the agents,
 ``work`` runs one with ``runners``, ``submitting`` is the child's side, ``isolation`` its
-working copy. ``tools`` and ``commands`` are what the model and the user call;
-``adapter`` connects all of it to a session, ``views`` draws.
+working copy. ``tools`` has what the model and the user call; ``adapter`` connects all of it to a
+session, ``views`` draws.
 """

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from pi.base.records import Record
 from pi.coding.packages.discovery import require_usable
+from pi.coding.packages.indexes import arrivals, install_wheels, needed_wheels
 from pi.coding.packages.programs import Programs
-from pi.coding.packages.pypi import arrivals, install_wheels, needed_wheels
 from pi.coding.packages.source import GitSource, InstallFailed, PackageLocation, without_password
 from pi.coding.packages.staging import Approve, Arrival, Outcome, exchange, reason_to_skip
 

@@ -13,7 +13,6 @@ from pi.base.errors import PiError
 from pi.base.files import private_directory
 from pi.base.locks import FileLock
 from pi.base.records import replace
-from pi.coding.packages import git, npm, pypi
 from pi.coding.packages.contents import PYTHON_SUFFIXES, require_inside
 from pi.coding.packages.discovery import (
     Configured,
@@ -32,8 +31,16 @@ from pi.coding.packages.entries import (
     toggled,
     with_entry,
 )
+from pi.coding.packages.git import install_git
+from pi.coding.packages.indexes import (
+    arrivals,
+    install_npm,
+    install_pypi,
+    install_wheels,
+    needed_wheels,
+    uninstall_npm,
+)
 from pi.coding.packages.programs import Programs
-from pi.coding.packages.pypi import arrivals, install_wheels, needed_wheels
 from pi.coding.packages.source import (
     GitSource,
     InstallFailed,
@@ -189,11 +196,11 @@ class PackageStore:
             case LocalSource():
                 install = partial(_in_place, source)
             case GitSource():
-                install = partial(git.install_git, source)
+                install = partial(install_git, source)
             case NpmSource():
-                install = partial(npm.install_npm, source)
+                install = partial(install_npm, source)
             case PypiSource():
-                install = partial(pypi.install_pypi, source)
+                install = partial(install_pypi, source)
         location = self.location
         try:
             with staging(location.base) as work:
@@ -222,7 +229,7 @@ class PackageStore:
             return
         if isinstance(source, NpmSource):
             with staging(self.location.base) as work:
-                await npm.uninstall_npm(source, self.location, self._programs, work)
+                await uninstall_npm(source, self.location, self._programs, work)
             return
         target = self.location.target(source)
         require_inside(self.location.base, target)

@@ -7,10 +7,10 @@ from msgspec import UNSET
 
 from pi.ai.messages import Image, Json, Message, Text, Thinking, ToolCall, UserMessage
 from pi.ai.models.model import Model
-from pi.ai.wire.bedrock_converse.compat import compat_of
 from pi.ai.wire.bedrock_converse.request import (
     NO_TEXT,
     UNKNOWN_IMAGE,
+    compat_of,
     encode_messages,
     history_for,
 )

@@ -4,8 +4,7 @@ import pytest
 
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Json, Tool
-from pi.ai.wire.bedrock_converse.compat import ModelCompat
-from pi.ai.wire.bedrock_converse.request import tool_choice, tool_config
+from pi.ai.wire.bedrock_converse.request import ModelCompat, tool_choice, tool_config
 from pi.base.records import replace
 from tests.ai.wire.bedrock_converse.calls import peek, said
 from tests.ai.wire.fixed_conversation import PEEK

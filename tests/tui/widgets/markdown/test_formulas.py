@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from pi.tui.text.ansi import strip_sequences
 from pi.tui.text.width import visible_width
 from pi.tui.widgets.markdown.formula_layout import lay_out
-from pi.tui.widgets.markdown.formulas import display, formula
-from pi.tui.widgets.markdown.latex import parse_latex
+from pi.tui.widgets.markdown.formulas import display, formula, parse_latex
 from pi.tui.widgets.markdown.latex_nodes import NotUnderstood
 from pi.tui.widgets.markdown.widget import Markdown
 from tests.tui.widgets.markdown.formula_samples import FORMULAS

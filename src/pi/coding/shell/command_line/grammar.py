@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 
 from pi.base.records import replace
+from pi.coding.shell.command_line.arguments import Names
 from pi.coding.shell.command_line.parts import Assignment, CommandPart, CommandWord, Redirection
-from pi.coding.shell.command_line.variables import Names
 from pi.coding.shell.command_line.words import HereDocument, Malformed, Source, WordReader
 
 _REDIRECTION = re.compile(

@@ -10,7 +10,13 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from pi.base.records import replace
-from pi.coding.shell.command_line.arguments import STANDARD_INPUT, arguments_problem, git_problem
+from pi.coding.shell.command_line.arguments import (
+    DECIDING_VARIABLES,
+    STANDARD_INPUT,
+    Names,
+    arguments_problem,
+    git_problem,
+)
 from pi.coding.shell.command_line.grammar import Grammar
 from pi.coding.shell.command_line.parts import CommandLine, CommandPart, CommandWord
 from pi.coding.shell.command_line.programs import (
@@ -19,7 +25,6 @@ from pi.coding.shell.command_line.programs import (
     WRAPPERS,
     Wrapper,
 )
-from pi.coding.shell.command_line.variables import DECIDING_VARIABLES, Names
 from pi.coding.shell.command_line.words import Malformed
 
 MAX_LENGTH = 128 * 1024
