@@ -9,9 +9,9 @@ from __future__ import annotations
 from functools import partial
 
 from pi.ai.builder import MessageBuilder
+from pi.ai.event_stream import Flush
 from pi.ai.messages import Json
 from pi.ai.request import Call
-from pi.ai.stream import Flush
 from pi.ai.wire.openai_completions.compat import compat_of
 from pi.ai.wire.openai_completions.request import (
     encode,
