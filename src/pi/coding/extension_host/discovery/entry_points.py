@@ -142,17 +142,33 @@ def _ask(path: Sequence[str]) -> tuple[InstalledEntryPoint, ...]:
     }
     if not found:
         return ()
-    names = frozenset(_plain(each.metadata["Name"] or "") for each in distributions)
+    names = {each: _values(each, "Name") for each in distributions}
+    known = frozenset(_plain(name) for each in names.values() for name in each)
+    requirements = {each: _values(each, "Requires-Dist") for _, each in found.values()}
     return tuple(
         _with_missing_extras(
-            _with_manifest(_entry_point(point, distribution), path), distribution.requires, names
+            _with_manifest(_entry_point(point, names[distribution]), path),
+            requirements[distribution],
+            known,
         )
         for point, distribution in found.values()
     )
 
 
-def _entry_point(point: "EntryPoint", distribution: "Distribution") -> InstalledEntryPoint:
-    name = distribution.metadata["Name"] or ""
+def _values(distribution: "Distribution", header: str) -> list[str]:
+    """The values of a header of a distribution's metadata.
+
+    Not ``distribution.metadata``: it parses the whole file as an e-mail at every access, with the
+    description. For 100 distributions and 40 extensions that took 100 ms of the first start.
+    """
+    text = distribution.read_text("METADATA") or distribution.read_text("PKG-INFO") or ""
+    start = f"{header}: "
+    lines = text.partition("\n\n")[0].splitlines()
+    return [line.removeprefix(start).strip() for line in lines if line.startswith(start)]
+
+
+def _entry_point(point: "EntryPoint", names: Sequence[str]) -> InstalledEntryPoint:
+    name = names[0] if names else ""
     return InstalledEntryPoint(name=point.name, value=point.value, distribution=name)
 
 
@@ -161,13 +177,13 @@ _REQUIREMENT = r"([\w.-]+)[^;]*;\s*extra\s*==\s*['\"]([\w.-]+)['\"]\s*\Z"
 
 
 def _with_missing_extras(
-    entry: InstalledEntryPoint, requires: Sequence[str] | None, names: Collection[str]
+    entry: InstalledEntryPoint, requires: Sequence[str], names: Collection[str]
 ) -> InstalledEntryPoint:
     """Adds the extras without which the extension cannot work. Versions are not compared."""
     needed = entry.manifest.extras
     if not needed:
         return entry
-    parts = (re.match(_REQUIREMENT, each) for each in requires or ())
+    parts = (re.match(_REQUIREMENT, each) for each in requires)
     missing = {_plain(part[2]) for part in parts if part and _plain(part[1]) not in names}
     return replace(entry, missing_extras=tuple(each for each in needed if _plain(each) in missing))
 
