@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta
 
 from pi.base.records import Record
-from pi.coding.blobs.artifacts import Artifact
-from pi.coding.files.layers import FileLayer, FileRead
 from pi.coding.runtime.secrets import KnownSecrets
-from pi.coding.tools.images import ImageLimits
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # lazy: for tools that run
+    from pi.coding.blobs.artifacts import Artifact
+    from pi.coding.files.layers import FileLayer, FileRead
     from pi.coding.shell.spawns import SpawnWrap
+    from pi.coding.tools.images import ImageLimits
 
 
 class ToolSupport:
@@ -34,6 +34,8 @@ class ToolSupport:
 
     def image_limits(self) -> ImageLimits:
         """Return the image limits of the model."""
+        from pi.coding.tools.images import ImageLimits
+
         return ImageLimits()
 
     def file_layers(self) -> Sequence[FileLayer]:
