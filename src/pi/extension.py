@@ -54,6 +54,7 @@ from pi.ai.errors import (
     QuotaExhausted,
     RateLimited,
 )
+from pi.ai.event_stream import EventStream
 from pi.ai.events import (
     Delta,
     Done,
@@ -85,7 +86,6 @@ from pi.ai.messages import (
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.provider import Provider
 from pi.ai.request import Access, Call, StreamOptions
-from pi.ai.stream import EventStream
 from pi.ai.transcript import message_tokens
 from pi.base.clock import Clock
 from pi.base.errors import PiError

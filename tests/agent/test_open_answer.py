@@ -7,11 +7,11 @@ from pi.agent.events import MessageEnd, MessageStart, MessageUpdate
 from pi.agent.policy import Interrupt
 from pi.agent.response import MessageToken, StreamingResponse
 from pi.ai.builder import MessageBuilder
+from pi.ai.event_stream import EventStream, Flush
 from pi.ai.messages import AssistantMessage, Context, Interruption, UserMessage
 from pi.ai.models.model import Model
 from pi.ai.providers.faux import Step
 from pi.ai.request import StreamOptions
-from pi.ai.stream import EventStream, Flush
 from pi.testing import says
 from pi.testing.fakes import ScriptedStream
 from tests.agent.agents import AgentFixture

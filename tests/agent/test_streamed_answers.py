@@ -14,11 +14,11 @@ from pi.agent.events import MessageEnd, MessageStart, MessageUpdate
 from pi.agent.policy import Interrupt, Next, Partial, Policy, Request, StopRun
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import RateLimited
+from pi.ai.event_stream import EventStream, Flush
 from pi.ai.events import Delta, TextDelta
 from pi.ai.messages import AssistantMessage, Context, Interruption, Text, Thinking, UserMessage
 from pi.ai.models.model import Model
 from pi.ai.request import StreamOptions
-from pi.ai.stream import EventStream, Flush
 from pi.base.records import replace
 from pi.testing import call, calls, says, thinks
 from tests.agent.agents import AgentFixture

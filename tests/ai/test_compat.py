@@ -35,11 +35,12 @@ async def test_the_flat_functions_work_on_one_shared_collection(
 
 def test_the_old_names_of_the_package_lead_here_with_one_line_of_warning() -> None:
     script = (
+        "import pi.ai.collection\n"  # no module of the package hides an old name
         "from pi.ai import get_model, stream, EventStream\n"
         "from pi.ai import complete_simple, compat\n"
         "assert (get_model, stream, complete_simple)"
         " == (compat.get_model, compat.stream, compat.complete_simple)\n"
-        "from pi.ai.stream import EventStream as same\n"
+        "from pi.ai.event_stream import EventStream as same\n"
         "assert EventStream is same\n"
         "from pi.ai import nothing\n"
     )
@@ -48,7 +49,7 @@ def test_the_old_names_of_the_package_lead_here_with_one_line_of_warning() -> No
 
     lines = [line for line in ran.stderr.splitlines() if "Warning" in line]
     assert lines == [
-        "<string>:1: FutureWarning: get_model of pi.ai is now in pi.ai.compat;"
+        "<string>:2: FutureWarning: get_model of pi.ai is now in pi.ai.compat;"
         " better use create_models"
     ]
     assert "ImportError: cannot import name 'nothing' from 'pi.ai'" in ran.stderr

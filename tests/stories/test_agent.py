@@ -15,11 +15,11 @@ from pi.agent.policy import Policy, ToolRefused
 from pi.agent.tools.define import tool
 from pi.agent.tools.tool import ToolContext
 from pi.ai.builder import MessageBuilder
+from pi.ai.event_stream import EventStream, Flush
 from pi.ai.messages import AssistantMessage, Context, ToolCall, ToolResultMessage, UserMessage
 from pi.ai.models.model import Model
 from pi.ai.providers.faux import FAUX_MODEL
 from pi.ai.request import StreamOptions
-from pi.ai.stream import EventStream, Flush
 from pi.testing import Reply, call, calls, says
 from pi.testing.fakes import ScriptedStream
 

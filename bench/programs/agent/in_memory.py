@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 
 from pi.ai.builder import MessageBuilder
+from pi.ai.event_stream import Answer, EventStream, Flush
 from pi.ai.messages import Context
 from pi.ai.models.model import Model
 from pi.ai.request import StreamOptions
-from pi.ai.stream import Answer, EventStream, Flush
 
 MODEL = Model(id="memory", name="Memory", api="memory", provider="memory")
 PER_FLUSH = 50

@@ -16,11 +16,11 @@ from contextlib import asynccontextmanager
 from typing import TypeAlias
 
 from pi.ai.builder import MessageBuilder
+from pi.ai.event_stream import EventStream
 from pi.ai.http.client import HttpClient
 from pi.ai.messages import Message, UserMessage
 from pi.ai.models.model import Model
 from pi.ai.request import Access, Call, StreamOptions
-from pi.ai.stream import EventStream
 from pi.ai.wire import openai_completions
 from pi.ai.wire_support.exchange import Services
 from pi.base.clock import SystemClock

@@ -27,6 +27,7 @@ from pi.agent.policy import Abort, Next, Policy, Request
 from pi.agent.queues import AgentRunContext, MessageQueues, QueueMode, user_message
 from pi.agent.response import StreamingResponse
 from pi.agent.tools.tool import AgentTool
+from pi.ai.event_stream import EventStream
 from pi.ai.messages import (
     AssistantMessage,
     Context,
@@ -38,7 +39,6 @@ from pi.ai.messages import (
 )
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.request import StreamOptions
-from pi.ai.stream import EventStream
 from pi.base.clock import Clock, SystemClock
 from pi.base.records import Record, replace
 

@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 from msgspec import UNSET, Struct, UnsetType
 
 from pi.agent.tools.tool import ToolResult
+from pi.ai.event_stream import EventStream
 from pi.ai.events import BlockEvent
 from pi.ai.messages import AssistantMessage, Image, Json, Text, ToolResultMessage, Usage
-from pi.ai.stream import EventStream
 from pi.base.records import Record
 
 log = logging.getLogger(__name__)

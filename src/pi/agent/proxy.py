@@ -11,11 +11,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pi.ai.builder import MessageBuilder
+from pi.ai.event_stream import EventStream, Flush
 from pi.ai.messages import Context
 from pi.ai.models.model import Model
 from pi.ai.provider import load_wire
 from pi.ai.request import Access, Call, StreamOptions
-from pi.ai.stream import EventStream, Flush
 from pi.ai.transcript import conversation
 from pi.base.clock import Clock, SystemClock
 

@@ -14,6 +14,7 @@ from pi.agent.conversation import with_instructions
 from pi.agent.events import EventDispatcher, MessageStart, MessageUpdate
 from pi.agent.policy import Abort, Aborted, Interrupt, Next, Policy, Request, StopRun, overriding
 from pi.ai.errors import ProviderError
+from pi.ai.event_stream import EventStream
 from pi.ai.events import (
     Delta,
     Done,
@@ -28,7 +29,6 @@ from pi.ai.events import (
 )
 from pi.ai.messages import AssistantMessage, Interruption, SystemMessage, Text, Thinking, ToolCall
 from pi.ai.models.model import Model
-from pi.ai.stream import EventStream
 from pi.base.clock import Clock
 from pi.base.records import replace
 

@@ -6,56 +6,58 @@ provider, no HTTP client and no catalog: those are imported with the first reque
 >>> from pi.ai import Context, UserMessage, create_models
 >>> models = create_models()
 >>> await models.complete_simple(model, Context(messages=(UserMessage(content="Hello"),)))
+
+All names are imported lazily from the modules that define them.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pi.ai.collection import ModelProvider, Models
-from pi.ai.errors import ProviderError
-from pi.ai.events import (
-    Delta,
-    Done,
-    Failed,
-    Start,
-    StreamEvent,
-    TextDelta,
-    TextEnd,
-    TextStart,
-    ThinkingDelta,
-    ThinkingEnd,
-    ThinkingStart,
-    ToolCallDelta,
-    ToolCallEnd,
-    ToolCallStart,
-)
-from pi.ai.messages import (
-    AssistantMessage,
-    Context,
-    Image,
-    Message,
-    SystemMessage,
-    Text,
-    Thinking,
-    Tool,
-    ToolCall,
-    ToolResultMessage,
-    Usage,
-    UserMessage,
-)
-from pi.ai.models.model import Model, ThinkingLevel
-from pi.ai.provider import Provider
-from pi.ai.request import StreamOptions
-from pi.ai.stream import EventStream
 from pi.base.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from pi.ai.auth.credentials import ApiKeyCredential
     from pi.ai.auth.storage import AuthStorage
+    from pi.ai.collection import ModelProvider, Models
+    from pi.ai.errors import ProviderError
+    from pi.ai.event_stream import EventStream
+    from pi.ai.events import (
+        Delta,
+        Done,
+        Failed,
+        Start,
+        StreamEvent,
+        TextDelta,
+        TextEnd,
+        TextStart,
+        ThinkingDelta,
+        ThinkingEnd,
+        ThinkingStart,
+        ToolCallDelta,
+        ToolCallEnd,
+        ToolCallStart,
+    )
     from pi.ai.factory import create_images_models, create_models
     from pi.ai.images.collection import ImagesModels
     from pi.ai.images.formats import ImageModel, ImageRequest, ImageResult
+    from pi.ai.messages import (
+        AssistantMessage,
+        Context,
+        Image,
+        Message,
+        SystemMessage,
+        Text,
+        Thinking,
+        Tool,
+        ToolCall,
+        ToolResultMessage,
+        Usage,
+        UserMessage,
+    )
+    from pi.ai.models.model import Model, ThinkingLevel
+    from pi.ai.provider import Provider
+    from pi.ai.request import StreamOptions
     from pi.ai.wire.pi_messages.request import ProxyRequest
     from pi.ai.wire.pi_messages.server import (
         PROXY_CONTENT_TYPE,
@@ -119,9 +121,45 @@ __all__ = [
 _HOMES = {
     "pi.ai.auth.credentials": ("ApiKeyCredential",),
     "pi.ai.auth.storage": ("AuthStorage",),
+    "pi.ai.collection": ("ModelProvider", "Models"),
+    "pi.ai.errors": ("ProviderError",),
+    "pi.ai.event_stream": ("EventStream",),
+    "pi.ai.events": (
+        "Delta",
+        "Done",
+        "Failed",
+        "Start",
+        "StreamEvent",
+        "TextDelta",
+        "TextEnd",
+        "TextStart",
+        "ThinkingDelta",
+        "ThinkingEnd",
+        "ThinkingStart",
+        "ToolCallDelta",
+        "ToolCallEnd",
+        "ToolCallStart",
+    ),
     "pi.ai.factory": ("create_images_models", "create_models"),
     "pi.ai.images.collection": ("ImagesModels",),
     "pi.ai.images.formats": ("ImageModel", "ImageRequest", "ImageResult"),
+    "pi.ai.messages": (
+        "AssistantMessage",
+        "Context",
+        "Image",
+        "Message",
+        "SystemMessage",
+        "Text",
+        "Thinking",
+        "Tool",
+        "ToolCall",
+        "ToolResultMessage",
+        "Usage",
+        "UserMessage",
+    ),
+    "pi.ai.models.model": ("Model", "ThinkingLevel"),
+    "pi.ai.provider": ("Provider",),
+    "pi.ai.request": ("StreamOptions",),
     "pi.ai.wire.pi_messages.request": ("ProxyRequest",),
     "pi.ai.wire.pi_messages.server": (
         "PROXY_CONTENT_TYPE",
@@ -131,7 +169,7 @@ _HOMES = {
         "serve_proxy",
     ),
 }
-"""The modules of names that are imported lazily."""
+"""The module of each name."""
 
 _OLD = (
     "complete",
@@ -146,8 +184,6 @@ _OLD = (
 """Deprecated functions, now in ``pi.ai.compat``."""
 
 if not TYPE_CHECKING:  # type checkers would accept any name otherwise
-    del globals()["stream"]  # the submodule of that name; the lazy name comes first
-
     _look_up = lazy_names(__name__, _HOMES)
 
     def __getattr__(name: str) -> object:

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import AuthenticationFailed, ProviderError
+from pi.ai.event_stream import Answer, EventStream, Flush
 from pi.ai.messages import AssistantMessage, Context, Message
 from pi.ai.models.model import Model, clamp_level
 from pi.ai.provider import Provider
 from pi.ai.request import Access, Call, StreamOptions
-from pi.ai.stream import Answer, EventStream, Flush
 from pi.ai.transcript import conversation, largest_answer
 from pi.base.clock import Clock
 from pi.base.records import replace

@@ -8,11 +8,11 @@ use; ``reset`` closes it.
 from __future__ import annotations
 
 from pi.ai.collection import ModelProvider, Models
+from pi.ai.event_stream import EventStream
 from pi.ai.factory import create_models
 from pi.ai.messages import AssistantMessage, Context
 from pi.ai.models.model import Model
 from pi.ai.request import StreamOptions
-from pi.ai.stream import EventStream
 
 _shared: list[Models] = []
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import ProviderError
+from pi.ai.event_stream import Flush
 from pi.ai.request import Call
-from pi.ai.stream import Flush
 from pi.base.records import Record
 
 if TYPE_CHECKING:

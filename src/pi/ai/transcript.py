@@ -24,7 +24,6 @@ from pi.ai.messages import (
     ToolCall,
 )
 from pi.ai.models.model import Model
-from pi.base.pictures import picture_size
 from pi.base.records import Record
 
 
@@ -206,6 +205,8 @@ def largest_answer(model: Model, messages: Sequence[Message]) -> int:
 
 def image_tokens(image: Image) -> int:
     """Returns an estimate for one picture, from the pixel size in its header."""
+    from pi.base.pictures import picture_size  # lazy: few conversations have a picture
+
     for characters in _HEADER_CHARACTERS:
         try:
             size = picture_size(b64decode(image.data[:characters]))

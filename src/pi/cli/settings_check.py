@@ -24,11 +24,11 @@ from pi.coding.compaction.options import (
 )
 from pi.coding.models.registry import ModelRegistry, find_scope
 from pi.coding.retry import RetrySettings
+from pi.coding.runtime.local_tools import ShellEnvironment, ShellValues
 from pi.coding.runtime.models import KEYS, ProviderRetry
 from pi.coding.runtime.session.exports import ShareOptions
 from pi.coding.runtime.session.policies import RepetitionSettings
 from pi.coding.runtime.tool_support import AsyncValues, BashValues, InterceptorValues
-from pi.coding.runtime.workspace import ShellEnvironment, ShellValues
 from pi.coding.settings.setting import Setting
 from pi.coding.settings.settings import Settings, read_record, value_at
 from pi.coding.settings.table import SETTINGS, WITHOUT_EFFECT, WRITTEN_BY_PI

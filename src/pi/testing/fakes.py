@@ -9,11 +9,11 @@ from itertools import count
 from typing import TYPE_CHECKING, cast
 
 from pi.ai.builder import MessageBuilder
+from pi.ai.event_stream import EventStream, Flush
 from pi.ai.messages import Context
 from pi.ai.models.model import Model
 from pi.ai.providers.faux import FauxProvider, Step
 from pi.ai.request import Call, StreamOptions
-from pi.ai.stream import EventStream, Flush
 from pi.ai.transcript import conversation
 
 if TYPE_CHECKING:

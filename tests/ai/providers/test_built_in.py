@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 from pi.ai.builder import MessageBuilder
+from pi.ai.event_stream import EventStream, Flush
 from pi.ai.http.client import HttpClient
 from pi.ai.models.model import Model
 from pi.ai.provider import Provider
 from pi.ai.providers.wire_provider import WireProvider
 from pi.ai.request import Call
-from pi.ai.stream import EventStream, Flush
 from pi.ai.wire_support.exchange import Services
 from pi.testing import FakeClock
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from pi.ai.builder import MessageBuilder
+from pi.ai.event_stream import EventStream, Flush
 from pi.ai.http.client import HttpClient
 from pi.ai.messages import AssistantMessage, Image, Message, Text, ToolResultMessage, UserMessage
 from pi.ai.models.catalog import bundled_models
 from pi.ai.providers.rows import BUILT_IN
 from pi.ai.providers.wire_provider import CopilotProvider, request_headers
 from pi.ai.request import Access, Call, StreamOptions
-from pi.ai.stream import EventStream, Flush
 from pi.ai.wire_support.exchange import Services
 from pi.base.records import replace
 from pi.testing import FakeClock

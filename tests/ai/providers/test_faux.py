@@ -2,12 +2,12 @@ from __future__ import annotations
 
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import RateLimited
+from pi.ai.event_stream import EventStream, Flush
 from pi.ai.events import Done, TextDelta
 from pi.ai.http.client import HttpClient
 from pi.ai.messages import Text, Thinking, ToolCall
 from pi.ai.providers.faux import FAUX_MODEL, FauxProvider, Reply, call, calls, says, thinks
 from pi.ai.request import Call
-from pi.ai.stream import EventStream, Flush
 from pi.ai.wire_support.exchange import Services
 from pi.testing import FakeClock
 

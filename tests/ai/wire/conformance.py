@@ -22,6 +22,7 @@ from pi.ai.errors import (
     ProviderUnavailable,
     RateLimited,
 )
+from pi.ai.event_stream import Flush
 from pi.ai.messages import (
     Json,
     Message,
@@ -35,7 +36,6 @@ from pi.ai.messages import (
 )
 from pi.ai.models.model import Model
 from pi.ai.request import Access, Call, StreamOptions
-from pi.ai.stream import Flush
 from pi.ai.wire_support.exchange import Services
 
 RECORDINGS = Path(__file__).parent / "recordings"

@@ -10,11 +10,11 @@ from typing import Any
 
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import ProviderError
+from pi.ai.event_stream import EventStream
 from pi.ai.events import StreamEvent, TextDelta
 from pi.ai.http.client import HttpClient
 from pi.ai.messages import AssistantMessage, Message
 from pi.ai.request import Call, StreamOptions
-from pi.ai.stream import EventStream
 from pi.ai.wire_support.exchange import Services
 from pi.testing.fakes import FakeClock
 from tests.ai.wire.conformance import WIRES, call_of, model_of

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 
 from pi.ai.errors import ProviderUnavailable, RateLimited
+from pi.ai.event_stream import EventStream
 from pi.ai.events import Failed, TextDelta, ThinkingDelta, ToolCallDelta
 from pi.ai.messages import AssistantMessage, Text, Thinking, ToolCall
 from pi.ai.request import StreamOptions
-from pi.ai.stream import EventStream
 from pi.base.records import replace
 from tests.ai.http.splits import splits
 from tests.ai.wire.conformance import (

@@ -14,6 +14,7 @@ from msgspec import UNSET
 
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import BadRequest, ProviderError
+from pi.ai.event_stream import EventStream, Flush
 from pi.ai.events import StreamEvent, TextEnd, ThinkingEnd
 from pi.ai.json_text import json_bytes, json_text
 from pi.ai.messages import (
@@ -32,7 +33,6 @@ from pi.ai.messages import (
 )
 from pi.ai.models.model import Model
 from pi.ai.request import Call, StreamOptions
-from pi.ai.stream import EventStream, Flush
 from pi.ai.wire.anthropic_messages import request as messages_request
 from pi.ai.wire.anthropic_messages import server as messages_server
 from pi.ai.wire.anthropic_messages.response import MessagesDecoder

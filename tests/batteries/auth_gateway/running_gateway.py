@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from pi.ai.event_stream import EventStream
 from pi.ai.http.client import HttpClient
 from pi.ai.messages import Message
 from pi.ai.models.model import Model
 from pi.ai.request import Access, Call, StreamOptions
-from pi.ai.stream import EventStream
 from pi.base.records import replace
 from pi.batteries.auth_gateway.server import GatewayServer
 from pi.extension import ServerGuard

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib.metadata import distributions
 from pathlib import Path
 
 import msgspec
@@ -159,17 +160,32 @@ def test_a_folder_that_was_removed_and_created_again_is_not_searched(tmp_path: P
     assert finished.stdout == "[]\n"
 
 
-def test_metadata_is_not_imported_when_nothing_has_changed(tmp_path: Path) -> None:
-    code = (
-        "import sys, pathlib\n"
-        "from pi.coding.extension_host.discovery.entry_points import installed\n"
-        f"installed(pathlib.Path({str(tmp_path)!r}))\n"
-        "print('importlib.metadata' in sys.modules)\n"
+def test_the_entry_points_are_those_that_the_standard_library_finds(tmp_path: Path) -> None:
+    lib = tmp_path / "lib"
+    points = (
+        "# written by hand\n[console_scripts]\nkit = weather_kit:main\n\n"
+        "[pi.extensions]\n  rain=weather_kit.rain:extension\n"
+        "#snow = weather_kit:snow\nsun = weather_kit : sun [more]\n[other]\nx = y:z\n"
     )
+    install(lib, points=points)
+    install(lib, "no_points", "")
+    (lib / "old.egg-info").mkdir()
+    (lib / "old.egg-info" / "PKG-INFO").write_text("Name: old\n\nName: not this\n")
+    (lib / "old.egg-info" / "entry_points.txt").write_text("[pi.extensions]\nold = old:extension")
+    (lib / "older-1.0.egg-info").write_text("Name: older\n")
+    (tmp_path / "archive.zip").write_bytes(b"PK")
+    path = [str(lib), str(tmp_path / "archive.zip"), str(tmp_path / "missing"), *sys.path]
 
-    finished = [
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-        for _ in range(2)
-    ]
+    found = installed(tmp_path, path)
 
-    assert [each.stdout.strip() for each in finished] == ["True", "False"]
+    expected = {
+        (point.name, point.value)
+        for each in distributions(path=path)
+        for point in each.entry_points
+        if point.group == "pi.extensions"
+    }
+    names = {each.target: each.source.source for each in found}
+    assert {(each.name, each.target) for each in found} == expected
+    assert len(found) > 40, "those of pi are among them"
+    assert names["old:extension"] == "old"
+    assert names["weather_kit.rain:extension"] == "weather_kit"

@@ -11,11 +11,11 @@ import pytest
 
 from pi.agent.tools.tool import ToolContext, ToolResult
 from pi.ai.builder import MessageBuilder
+from pi.ai.event_stream import Flush
 from pi.ai.messages import Usage
 from pi.ai.models.model import ModelCost, PromptCache
 from pi.ai.providers.faux import FAUX_MODEL, Reply, call, says
 from pi.ai.request import Call
-from pi.ai.stream import Flush
 from pi.ai.wire_support.exchange import Services
 from pi.base.errors import PiError
 from pi.base.records import replace

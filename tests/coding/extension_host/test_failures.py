@@ -7,15 +7,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from pi.coding.extension_host.errors import (
-    ExtensionError,
-    ExtensionFailed,
+from pi.coding.extension_host.containment import (
     HandlerCancelled,
     HandlerEscaped,
     HandlerTimeout,
     contained,
-    error_text,
 )
+from pi.coding.extension_host.errors import ExtensionError, ExtensionFailed, error_text
 
 
 def cancel_own_task() -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from pi.ai.errors import RateLimited
+from pi.ai.event_stream import EventStream
 from pi.ai.events import Done, Start, StreamEvent, TextDelta
 from pi.ai.messages import Text, Thinking, ToolCall
 from pi.ai.providers.faux import FAUX_MODEL, Reply, call, says
 from pi.ai.request import Call, StreamOptions
-from pi.ai.stream import EventStream
 from pi.base.records import replace
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.contributions.model_wraps import ModelRequest, stream_through

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 from pi.coding.bus import Owner
-from pi.coding.extension_host.errors import HandlerEnded
+from pi.coding.extension_host.containment import HandlerEnded
 from pi.coding.extension_host.watchdog import OnStall, Stalled, Stalls
 
 ME = Owner(name="me", path="/me.py")

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import pytest
 
-from pi.coding.extension_host.errors import HandlerTimeout
+from pi.coding.extension_host.containment import HandlerTimeout
 from pi.coding.extension_host.watchdog import Watchdog
 from pi.testing import FakeClock
 

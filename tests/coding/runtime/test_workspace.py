@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from pi.coding.runtime.local_tools import environment_of_programs
 from pi.coding.runtime.options import ToolFilter
-from pi.coding.runtime.workspace import environment_of_programs
 from pi.testing import calls, says
 from tests.coding.runtime.session_fixture import ENVIRON, SessionFixture
 

@@ -12,6 +12,7 @@ from pi.coding.files.local import LocalFiles
 from pi.coding.shell.environment import EnvironmentRules, command_environment
 from pi.coding.shell.local import LocalShell, ShellOptions
 from pi.coding.shell.spill import MAX_SPILL_BYTES, NewArtifact, SpillFolder
+from pi.coding.tools.images import ImageLimits
 from pi.coding.tools.programs import SearchPrograms
 from pi.coding.tools.registry import ToolWorkspace, built_in_tools
 from pi.testing import FakeClock
@@ -46,11 +47,15 @@ def make_shell(
 
 def make_place(folder: Path, *, bundled: bool = True, path: str = "") -> ToolWorkspace:
     """What tools need in ``folder``; search programs are only those on ``path`` and our own."""
+    files = LocalFiles(lambda: folder, home=str(folder.parent))
+    shell = make_shell(folder)
+    programs = SearchPrograms(lambda: {"PATH": path or os.devnull}, bundled=bundled)
     return ToolWorkspace(
-        files=LocalFiles(lambda: folder, home=str(folder.parent)),
-        shell=make_shell(folder),
-        programs=SearchPrograms(lambda: {"PATH": path or os.devnull}, bundled=bundled),
+        files=lambda: files,
+        shell=lambda: shell,
+        programs=lambda: programs,
         home=folder.parent,
+        image_limits=ImageLimits,
     )
 
 

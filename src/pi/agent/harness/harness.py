@@ -31,6 +31,7 @@ from pi.agent.policy import Abort, Aborted, Boundary, Next, Policy
 from pi.agent.queues import QueueMode
 from pi.agent.skills import Skill, expand_skill, skills_section
 from pi.agent.tools.tool import AgentTool
+from pi.ai.event_stream import EventStream
 from pi.ai.messages import (
     AssistantMessage,
     Context,
@@ -41,7 +42,6 @@ from pi.ai.messages import (
 )
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.request import StreamOptions
-from pi.ai.stream import EventStream
 from pi.base.clock import Clock, SystemClock
 from pi.base.records import replace
 

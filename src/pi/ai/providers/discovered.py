@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pi.ai.builder import MessageBuilder
+from pi.ai.event_stream import Flush
 from pi.ai.messages import Json
 from pi.ai.models.custom import CustomProvider, customised
 from pi.ai.models.model import Model
@@ -25,7 +26,6 @@ from pi.ai.providers.chosen_servers import (
 )
 from pi.ai.providers.wire_provider import LOCAL_COMPAT, WireProvider, ask_json, bearer
 from pi.ai.request import Access, Call
-from pi.ai.stream import Flush
 from pi.base.records import Record, replace
 
 if TYPE_CHECKING:

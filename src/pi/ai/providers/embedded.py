@@ -10,11 +10,11 @@ from msgspec import UNSET
 
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import ProviderError
+from pi.ai.event_stream import Flush
 from pi.ai.messages import SystemMessage
 from pi.ai.models.model import Model
 from pi.ai.provider import Provider, load_wire
 from pi.ai.request import Access, Call
-from pi.ai.stream import Flush
 from pi.ai.transcript import fold
 from pi.base.files import FileAccessError, expand_home
 from pi.base.records import replace

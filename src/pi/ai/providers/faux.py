@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pi.ai.builder import CompleteReason, MessageBuilder
 from pi.ai.errors import ProviderError
+from pi.ai.event_stream import Flush
 from pi.ai.json_text import json_text
 from pi.ai.messages import Message, Text, Thinking, ToolCall, ToolResultMessage, Usage, UserMessage
 from pi.ai.models.model import Model
 from pi.ai.provider import Provider
 from pi.ai.request import Access, Call
-from pi.ai.stream import Flush
 from pi.ai.transcript import fold
 from pi.base.records import Record
 

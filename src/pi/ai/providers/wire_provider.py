@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import ProviderUnavailable
+from pi.ai.event_stream import Flush
 from pi.ai.messages import Image, Json, Message, ToolResultMessage, UserMessage
 from pi.ai.models.catalog import ModelsStore, bundled_models, models_from
 from pi.ai.models.custom import CustomProvider, customised
 from pi.ai.models.model import Model
 from pi.ai.provider import Provider, load_wire
 from pi.ai.request import Access, Call
-from pi.ai.stream import Flush
 from pi.base.records import replace
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from pi.ai.errors import (
     ProviderUnavailable,
     RateLimited,
 )
+from pi.ai.event_stream import Flush
 from pi.ai.http.client import HttpClient
 from pi.ai.http.connection import ResponseStream
 from pi.ai.http.errors import HttpError, Timeouts
@@ -24,7 +25,6 @@ from pi.ai.http.request import HttpRequest
 from pi.ai.json_text import json_bytes
 from pi.ai.messages import Json
 from pi.ai.request import Call, StreamOptions
-from pi.ai.stream import Flush
 from pi.ai.wire_support.sse import ServerEvent, SseReader
 from pi.base.clock import Clock
 from pi.base.records import Record

@@ -15,12 +15,12 @@ import msgspec
 from msgspec import UNSET, UnsetType, field
 
 from pi.ai.errors import BadRequest
+from pi.ai.event_stream import EventStream
 from pi.ai.events import StreamEvent, TextEnd, ThinkingEnd
 from pi.ai.json_text import json_bytes
 from pi.ai.messages import AssistantMessage, Image, Json, Message, Text, Thinking, Tool, ToolCall
 from pi.ai.models.model import THINKING_LEVELS, Model, ThinkingLevel
 from pi.ai.request import StreamOptions
-from pi.ai.stream import EventStream
 from pi.base.records import UNREADABLE, Record, replace
 
 ContentBlock: TypeAlias = Text | Thinking | ToolCall

@@ -31,11 +31,11 @@ from pi.coding.port.extensions import CheckLevel, CheckResult
 from pi.coding.runtime.agent_offer import switched_off
 from pi.coding.runtime.assemble import assemble
 from pi.coding.runtime.extensions.sources import ExtensionSources, gates_in, strategies_in
+from pi.coding.runtime.local_tools import environment_rules
 from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.models import discover_models
 from pi.coding.runtime.options import SessionOptions, SessionOverrides
 from pi.coding.runtime.secrets import KnownSecrets
-from pi.coding.runtime.workspace import environment_rules
 from pi.coding.session.catalog import SessionCatalog
 from pi.coding.session.writing import session_directory
 from pi.coding.settings.settings import Settings

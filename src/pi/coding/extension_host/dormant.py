@@ -17,7 +17,6 @@ from pi.coding.extension_host.discovery.manifest import (
     is_triggered,
     supports_mode,
 )
-from pi.coding.files.layers import FileLayer, FileRead
 
 if TYPE_CHECKING:
     from pi.coding.bus import NamedRegistry, Owner
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from pi.coding.extension_host.contributions.views import View
     from pi.coding.extension_host.discovery.finding import DeclaredExtension
     from pi.coding.extension_host.host import ExtensionHost
+    from pi.coding.files.layers import FileLayer, FileRead
     from pi.coding.port.extensions import Sink
     from pi.coding.port.ui import Mode
     from pi.coding.shell.spawns import SpawnWrap

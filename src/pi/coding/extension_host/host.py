@@ -19,12 +19,13 @@ from pi.coding.extension_host.api.custom_tools import PendingActions
 from pi.coding.extension_host.api.host_state import HostState
 from pi.coding.extension_host.api.messages import ExtensionChannel, NextTurnMessages
 from pi.coding.extension_host.api.storage import SharedObjects
+from pi.coding.extension_host.containment import contained
 from pi.coding.extension_host.contributions.credentials import AuthSources
 from pi.coding.extension_host.contributions.providers import Providers
 from pi.coding.extension_host.contributions.registries import Registries
 from pi.coding.extension_host.contributions.session_wraps import SessionWraps
 from pi.coding.extension_host.contributions.views import Views
-from pi.coding.extension_host.errors import ExtensionFailed, contained, error_text
+from pi.coding.extension_host.errors import ExtensionFailed, error_text
 from pi.coding.extension_host.events.handlers import NAMES
 from pi.coding.extension_host.events.policy import AgentEventForwarder, ExtensionPolicy
 from pi.coding.extension_host.events.updates import Updates

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pi.agent.events import AgentEnd
 from pi.base.clock import Clock
 from pi.base.tasks import TaskScope
-from pi.coding.extension_host.errors import ExtensionError, StaleSession, contained
+from pi.coding.extension_host.containment import contained
+from pi.coding.extension_host.errors import ExtensionError, StaleSession
 from pi.coding.port.results import TaskOptions
 from pi.coding.port.session import SessionPort
 from pi.coding.port.ui import ExtensionUI, Mode

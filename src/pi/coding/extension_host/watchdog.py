@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, TypeVar
 from pi.base.clock import Clock
 from pi.base.records import Record
 from pi.coding.bus import Owner
-from pi.coding.extension_host.errors import HandlerEnded, HandlerTimeout
+from pi.coding.extension_host.containment import HandlerEnded, HandlerTimeout
 
 log = logging.getLogger(__name__)
 

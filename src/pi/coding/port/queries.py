@@ -10,11 +10,11 @@ import msgspec
 
 from pi.agent.tools.approval import ToolApproval
 from pi.agent.tools.tool import AgentTool, FilePreview, ToolResult, Update
+from pi.ai.event_stream import EventStream
 from pi.ai.messages import Context, Json, ToolCall
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.plan_limits import PlanLimit
 from pi.ai.request import StreamOptions
-from pi.ai.stream import EventStream
 from pi.coding.blobs.store import BlobStore
 from pi.coding.files.local import LocalFiles
 from pi.coding.models.registry import ModelRegistry, ResolvedModel

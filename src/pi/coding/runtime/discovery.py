@@ -17,10 +17,11 @@ from pi.coding.resources.discovery import ResourceOptions, Resources
 from pi.coding.resources.instructions import ContextFile
 from pi.coding.resources.prompts import PromptTemplate
 from pi.coding.runtime import models
+from pi.coding.runtime.local_tools import local_env
 from pi.coding.runtime.machine import settings_here, stored_trust
 from pi.coding.runtime.options import SessionOptions
 from pi.coding.runtime.session_places import directory_given, machine_given
-from pi.coding.runtime.workspace import discover_resources, local_env, packages_here
+from pi.coding.runtime.workspace import discover_resources, packages_here
 from pi.coding.settings.settings import Settings
 from pi.coding.trust import Trust
 

@@ -29,10 +29,10 @@ from pi.coding.runtime.workspace import Workspace
 from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.entries import KnownEntry, SessionMessage
 from pi.coding.session.log import SessionLog
-from pi.coding.tools.images import ImageLimits
 
 if TYPE_CHECKING:
     from pi.coding.port.remote import Remote
+    from pi.coding.tools.images import ImageLimits
 
 
 class RemoteSessionError(PiError):
@@ -162,7 +162,7 @@ class LiveSession:
 
     def has_background_work(self) -> bool:
         """Whether a command or a run is active; always true for a replica."""
-        return bool(self.workspace.commands.running) or self.busy or self.remote is not None
+        return bool(self.workspace.local.commands.running) or self.busy or self.remote is not None
 
     def require_local(self, action: str) -> None:
         """Raise ``RemoteSessionError`` for a replica; ``action`` is an infinitive."""
@@ -200,6 +200,8 @@ class LiveSession:
 
 def image_limits(core: LiveSession) -> ImageLimits:
     """Return the image limits of the model, or none if the user turned off resizing."""
+    from pi.coding.tools.images import ImageLimits  # lazy: a start reads no image
+
     resize = core.workspace.settings.values.images.auto_resize
     match core.agent.model.input_limits:
         case InputLimits(images=ModelLimits(resize=ImageResize() as largest)):
@@ -241,4 +243,4 @@ class SessionToolSupport(ToolSupport):
 
     def image_limits(self) -> ImageLimits:
         """Return the image limits of the model."""
-        return ImageLimits() if self.core is None else image_limits(self.core)
+        return super().image_limits() if self.core is None else image_limits(self.core)

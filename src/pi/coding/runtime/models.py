@@ -14,6 +14,7 @@ from pi.ai.auth.credentials import ApiKeyCredential, Credential, decode
 from pi.ai.auth.login_settings import with_host_overrides
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.collection import Models
+from pi.ai.event_stream import EventStream
 from pi.ai.factory import Network, chosen_servers, create_models
 from pi.ai.messages import Context
 from pi.ai.models.custom import CustomModels, read_custom_models
@@ -21,7 +22,6 @@ from pi.ai.models.model import Model
 from pi.ai.plan_limits import plan_limits
 from pi.ai.providers.rows import BUILT_IN
 from pi.ai.request import OnResponse, StreamOptions, Transport
-from pi.ai.stream import EventStream
 from pi.ai.transcript import conversation
 from pi.base.errors import PiError
 from pi.base.files import FileAccessError, read_if_exists

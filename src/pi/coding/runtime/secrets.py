@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from functools import partial
 from threading import RLock
+from typing import TYPE_CHECKING
 
-from pi.ai.auth import secrets
 from pi.ai.auth.config_values import used_secrets
 from pi.ai.auth.errors import StoreDamaged
-from pi.ai.auth.secrets import Secrets
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.messages import Json
 from pi.ai.provider import Provider
@@ -18,6 +16,9 @@ from pi.base.errors import PiError
 from pi.base.files import read_if_exists
 from pi.coding.runtime.machine import Machine
 from pi.coding.settings.settings import SettingsFile
+
+if TYPE_CHECKING:  # lazy: a start asks for no secret
+    from pi.ai.auth.secrets import Secrets
 
 
 class KnownSecrets:
@@ -43,11 +44,13 @@ class KnownSecrets:
         self._rows = rows
         self._clients = clients
         self._variables = variables
-        self._found = Secrets()
+        self._found: Secrets | None = None
         self._values: dict[str, None] = {}
         self._models: bytes | None = None
         self._lock = RLock()  # log records come from any thread, also during a lookup
-        self._unparsed: list[Callable[[], Secrets]] = [secrets.of_tables]
+        self._unparsed_models: list[str] = []
+        self._unparsed_logins: list[Json] = []
+        self._damaged_logins: list[str] = []
         # The files are read now, because a key may be replaced before the first call, and parsed
         # with that call: most requests are sent before it.
         self._read_files()
@@ -71,33 +74,37 @@ class KnownSecrets:
     def names(self) -> frozenset[str]:
         """Return the names of variables that hold a secret."""
         with self._lock:
-            self._look()
-            return self._found.names
+            return self._look().names
 
     def names_and_values(self) -> tuple[frozenset[str], tuple[str, ...]]:
         """Return the names of variables that hold a secret, and the secret values."""
         with self._lock:
-            values = self.values()
-            return self._found.names, values
+            found = self._look()
+            known = (*found.values(self._environ()), *used_secrets())
+            self._values |= dict.fromkeys(known)
+            return found.names, tuple(self._values)
 
     def values(self) -> tuple[str, ...]:
         """Return the secret values; no command is run for them.
 
         Keys that a command prints are known once this process has run the command.
         """
-        with self._lock:
-            self._look()
-            known = (*self._found.values(self._environ()), *used_secrets())
-            self._values |= dict.fromkeys(known)
-            return tuple(self._values)
+        return self.names_and_values()[1]
 
-    def _look(self) -> None:
+    def _look(self) -> Secrets:
+        from pi.ai.auth import secrets
+
         self._read_files()
-        found = [self._found, secrets.of_rows(self._rows()), secrets.of_clients(self._clients())]
-        found.append(Secrets(names=self._variables()))
-        found += (parse() for parse in self._unparsed)
-        self._unparsed.clear()
+        found = [self._found or secrets.of_tables()]
+        found += (secrets.of_rows(self._rows()), secrets.of_clients(self._clients()))
+        found.append(secrets.Secrets(names=self._variables()))
+        found += map(secrets.of_models_json, self._unparsed_models)
+        found += map(secrets.of_auth_json, self._unparsed_logins)
+        found += map(secrets.of_damaged, self._damaged_logins)
+        for unparsed in (self._unparsed_models, self._unparsed_logins, self._damaged_logins):
+            unparsed.clear()
         self._found = secrets.together(found)
+        return self._found
 
     def _read_files(self) -> None:
         # Unreadable files were not used for anything that could leak.
@@ -105,17 +112,13 @@ class KnownSecrets:
             content = read_if_exists(self._folder / "models.json")
             if content is not None and content != self._models:
                 self._models = content
-                text = content.decode("utf-8", "replace")
-                self._unparsed.append(partial(secrets.of_models_json, text))
+                self._unparsed_models.append(content.decode("utf-8", "replace"))
         with suppress(PiError):
-            self._unparsed.append(self._stored())
-
-    def _stored(self) -> Callable[[], Secrets]:
-        try:
-            return partial(secrets.of_auth_json, self._storage.entries())
-        except StoreDamaged:
-            content = read_if_exists(self._folder / "auth.json") or b""
-            return partial(secrets.of_damaged, content.decode("utf-8", "replace"))
+            try:
+                self._unparsed_logins.append(self._storage.entries())
+            except StoreDamaged:
+                content = read_if_exists(self._folder / "auth.json") or b""
+                self._damaged_logins.append(content.decode("utf-8", "replace"))
 
 
 def _clients_in(settings: SettingsFile) -> Mapping[str, Json]:

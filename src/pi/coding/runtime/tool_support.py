@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
 from pi.base.records import Record
-from pi.coding.blobs.artifacts import Artifact
 from pi.coding.extension_host.dormant import ExtensionContributions
 from pi.coding.runtime.secrets import KnownSecrets
-from pi.coding.tools.images import ImageLimits
+
+if TYPE_CHECKING:  # lazy: for tools that run
+    from pi.coding.blobs.artifacts import Artifact
+    from pi.coding.tools.images import ImageLimits
 
 
 class ToolSupport:
@@ -37,6 +39,8 @@ class ToolSupport:
 
     def image_limits(self) -> ImageLimits:
         """Return the image limits of the model."""
+        from pi.coding.tools.images import ImageLimits
+
         return ImageLimits()
 
 

@@ -14,7 +14,6 @@ from pi.base.tasks import TaskScope
 from pi.coding.blobs.store import BlobStore
 from pi.coding.compaction.options import check_tokens
 from pi.coding.extension_host.discovery.manifest import ActivationState
-from pi.coding.files.local import LocalFiles
 from pi.coding.resources.discovery import (
     ResourceLists,
     Resources,
@@ -24,57 +23,30 @@ from pi.coding.resources.discovery import (
 )
 from pi.coding.resources.sources import Place
 from pi.coding.runtime.agent_offer import agent_use, switched_off
+from pi.coding.runtime.local_tools import LocalTools
 from pi.coding.runtime.machine import NAME as DOTENV
 from pi.coding.runtime.machine import Environment, Machine, read_dotenv
 from pi.coding.runtime.options import SessionOptions
-from pi.coding.runtime.secrets import KnownSecrets
 from pi.coding.runtime.tool_support import BashValues, ToolSupport
 from pi.coding.settings.settings import ConfigFile, Settings, SettingsFile
-from pi.coding.shell.environment import (
-    EnvironmentRules,
-    command_environment,
-    program_environment,
-    service_environment,
-    set_by_profiles,
-)
+from pi.coding.shell.environment import command_environment, program_environment
 from pi.coding.shell.jobs import SessionJobs
-from pi.coding.shell.local import LocalShell, ShellOptions, ShellSetup, UserCommands
-from pi.coding.shell.spill import SpillFolder
-from pi.coding.tools.programs import SearchPrograms
-from pi.coding.tools.registry import BuiltIn, ToolWorkspace, built_in_tools
+from pi.coding.tools.registry import BuiltIn, built_in_tools
 from pi.coding.trust import CONTEXT_FILES, Trust, gated_in, needing_trust
 
 if TYPE_CHECKING:  # lazy: most sessions do not need them
+    from pi.coding.files.local import LocalFiles
     from pi.coding.packages.discovery import Package
     from pi.coding.resources.kinds import Where
     from pi.coding.runtime.packages_here import SessionPackages
     from pi.coding.session.log import SessionLog
-    from pi.coding.tools.local_env import LocalEnv
+    from pi.coding.shell.local import ShellSetup
 
 
 CONFIG_FILES = "PI_CONFIG_FILES"
 """Files with settings, separated like folders in ``PATH``."""
-WRAPPER = ("PI_SHELL_PREFIX", "CLAUDE_CODE_SHELL_PREFIX")
-NO_LOGIN = ("PI_BASH_NO_LOGIN", "CLAUDE_BASH_NO_LOGIN")
-
 MAX_REPORTED = 20
 """Warnings of one start that are shown: a folder may hold thousands of files that are no skills."""
-
-
-class ShellEnvironment(Record):
-    """``shell.env`` of the settings: additional variables for commands."""
-
-    allow: tuple[str, ...] = ()
-    deny: tuple[str, ...] = ()
-
-
-class ShellValues(Record):
-    """``shell`` of the settings."""
-
-    wrapper: str = ""
-    """Prefix of every command, such as a sandbox program."""
-    login: bool = False
-    """Whether the user's shell profile is read first."""
 
 
 Gates: TypeAlias = Callable[[Settings], tuple[str, ...]]
@@ -93,18 +65,14 @@ class Workspace(Record):
     packages: tuple[Package, ...] = ()
     """Installed packages; none of their code has run."""
     resources: Resources
-    files: LocalFiles
-    shell: LocalShell
-    commands: UserCommands
+    local: LocalTools
+    """Files, shell and search programs."""
     jobs: TaskScope
     """Tasks of background jobs."""
     shell_jobs: SessionJobs
     session_variables: Callable[[], Mapping[str, str]]
     """Returns the variables that describe the session to commands of the bash tool."""
     tools: Mapping[str, BuiltIn]
-    rules: Callable[[], EnvironmentRules]
-    """Which variables commands do not see."""
-
     gates: Gates
     """Returns names of files that need trust because an enabled extension reads them."""
 
@@ -126,15 +94,15 @@ class Workspace(Record):
     def command_environment(self) -> dict[str, str]:
         """Return the variables for commands of the user and of the model."""
         values = {**self.environment.values, **self.resources.variables}
-        return command_environment(values, self.rules())
+        return command_environment(values, self.local.rules())
 
     def shell_setup(self) -> ShellSetup:
         """Return how the bash tool starts a shell. Raises ``NoShell``."""
-        return self.shell.setup(self.session_variables())
+        return self.local.shell.setup(self.session_variables())
 
     def program_environment(self) -> dict[str, str]:
         """Return the variables for interactive programs, such as the editor."""
-        return program_environment(self.environment.values, self.rules())
+        return program_environment(self.environment.values, self.local.rules())
 
     @property
     def is_trusted(self) -> bool:
@@ -163,6 +131,11 @@ class Workspace(Record):
         )
 
     @property
+    def files(self) -> LocalFiles:
+        """The files of the directory, as tools use them."""
+        return self.local.files
+
+    @property
     def blobs(self) -> BlobStore:
         """Content-addressed bytes, shared by all sessions."""
         return BlobStore(self.machine.agent_dir / "blobs")
@@ -180,7 +153,7 @@ class Workspace(Record):
     async def close(self) -> None:
         """Kill background jobs."""
         await self.jobs.close()
-        await self.shell.close()
+        await self.local.close()
 
 
 async def open_workspace(
@@ -212,26 +185,8 @@ async def open_workspace(
     if here is not None:
         await here.fetch()
     packages, resources = discover_resources(cwd, machine, options, trust, settings, here)
-    files = LocalFiles(
-        lambda: cwd,
-        home=str(machine.home),
-        layers=session.extensions.file_layers,
-        reads=session.extensions.file_reads,
-    )
-
-    def rules() -> EnvironmentRules:
-        return environment_rules(settings, environment, session.secrets)
-
-    shell = _shell(cwd, machine, settings, environment, session, rules, resources.variables)
+    local = LocalTools(cwd, machine, settings, environment, session, resources.variables)
     jobs = TaskScope()
-    place = ToolWorkspace(
-        files=files,
-        shell=shell,
-        programs=_search_programs(machine, environment),
-        home=machine.home,
-        image_limits=session.image_limits,
-        session_variables=session.variables,
-    )
     return Workspace(
         cwd=cwd,
         machine=machine,
@@ -240,29 +195,13 @@ async def open_workspace(
         environment=environment,
         packages=packages,
         resources=resources,
-        files=files,
-        shell=shell,
-        commands=UserCommands(shell),
+        local=local,
         jobs=jobs,
         shell_jobs=SessionJobs(jobs),
         session_variables=session.variables,
-        tools=_tools(place, settings),
-        rules=rules,
+        tools=_tools(local, settings),
         gates=gates,
     )
-
-
-def local_env(cwd: Path, machine: Machine, settings: Settings) -> LocalEnv:
-    """Return files and shell of a directory, as the tools of a session use them."""
-    from pi.coding.tools.local_env import LocalEnv  # lazy: only for embedding programs
-
-    secrets, environment = KnownSecrets.of(machine), machine.environment
-
-    def rules() -> EnvironmentRules:
-        return environment_rules(settings, environment, secrets)
-
-    shell = _shell(cwd, machine, settings, environment, ToolSupport(secrets=secrets), rules)
-    return LocalEnv(lambda: cwd, home=str(machine.home), shell=shell)
 
 
 def own_settings(
@@ -286,14 +225,8 @@ def config_files(machine: Machine, named: Sequence[str] = ()) -> tuple[ConfigFil
     return tuple(ConfigFile(path, must_exist=True) for path in paths)
 
 
-def _search_programs(machine: Machine, environment: Environment) -> SearchPrograms:
-    return SearchPrograms(
-        lambda: service_environment(environment.of_process), agent_bin=machine.agent_dir / "bin"
-    )
-
-
-def _tools(place: ToolWorkspace, settings: Settings) -> Mapping[str, BuiltIn]:
-    tools = built_in_tools(place)
+def _tools(local: LocalTools, settings: Settings) -> Mapping[str, BuiltIn]:
+    tools = built_in_tools(local.place())
     if not settings.section(("bash",), BashValues).enabled:
         del tools["bash"]
     return tools
@@ -391,73 +324,6 @@ def _where(cwd: Path, machine: Machine, trust: Trust, settings: Settings) -> Res
         use=agent_use(machine, settings),
         rulebook=isinstance(rulebook, dict) and rulebook.get("enabled") is True,
     )
-
-
-def environment_rules(
-    settings: Settings, environment: Environment, secrets: KnownSecrets | None
-) -> EnvironmentRules:
-    """Return which variables commands do not see, from the settings."""
-    extra = settings.section(("shell", "env"), ShellEnvironment)
-    names, values = secrets.names_and_values() if secrets else (frozenset[str](), ())
-    return EnvironmentRules(
-        credentials=names,
-        secrets=frozenset(values),
-        from_dotenv=environment.from_files,
-        allow=extra.allow,
-        deny=extra.deny,
-    )
-
-
-def environment_of_programs(machine: Machine, settings: Settings) -> dict[str, str]:
-    """Return the variables for interactive programs, such as the editor."""
-    rules = environment_rules(settings, machine.environment, KnownSecrets.of(machine))
-    return program_environment(machine.environ, rules)
-
-
-def _shell(
-    cwd: Path,
-    machine: Machine,
-    settings: Settings,
-    environment: Environment,
-    session: ToolSupport,
-    rules: Callable[[], EnvironmentRules],
-    more: Mapping[str, str] | None = None,
-) -> LocalShell:
-    def variables() -> Mapping[str, str]:
-        return command_environment({**environment.values, **(more or {})}, rules())
-
-    def options() -> ShellOptions:
-        values = settings.values
-        path = str(expand_home(values.shell_path)) if values.shell_path else ""
-        more, environ = settings.section(("shell",), ShellValues), environment.values
-        login = more.login and not _first_of(environ, NO_LOGIN)
-        runs_more = login or values.shell_command_prefix or environ.get("BASH_ENV")
-        return ShellOptions(
-            path=path,
-            prefix=values.shell_command_prefix,
-            wrapper=more.wrapper or _first_of(environ, WRAPPER),
-            login=login,
-            unset=set_by_profiles(rules()) if runs_more else (),
-        )
-
-    spills = SpillFolder(
-        machine.temp_dir,
-        random_bytes=machine.random_bytes,
-        clock=machine.clock,
-        new_artifact=session.new_artifact,
-    )
-    return LocalShell(
-        cwd=lambda: cwd,
-        environ=variables,
-        options=options,
-        spills=spills,
-        spawn_wraps=session.extensions.spawn_wraps,
-    )
-
-
-def _first_of(environ: Mapping[str, str], names: Sequence[str]) -> str:
-    """Return the value of the first variable that is set."""
-    return next((environ[name] for name in names if environ.get(name)), "")
 
 
 def skipped_files(workspace: Workspace, options: SessionOptions) -> tuple[Path, ...]:

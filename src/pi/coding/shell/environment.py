@@ -8,7 +8,6 @@ from fnmatch import fnmatchcase
 from typing import Literal, TypeAlias
 
 from pi.ai.auth.config_values import SHORTEST_SECRET
-from pi.ai.auth.secrets import EVERYDAY, SHORTEST_PART
 from pi.base.records import Record
 
 WithheldReason: TypeAlias = Literal["credential", "dotenv", "git", "session", "denied"]
@@ -110,6 +109,8 @@ def _reason(name: str, value: str, rules: EnvironmentRules) -> WithheldReason | 
 
 def _holds_secret(name: str, value: str, rules: EnvironmentRules) -> bool:
     """Whether the value is a secret, or contains one that is too long to match by chance."""
+    from pi.ai.auth.secrets import EVERYDAY, SHORTEST_PART  # lazy: a start runs no process
+
     if len(value) < SHORTEST_SECRET or re.fullmatch(EVERYDAY, name):
         return False
     return value in rules.secrets or any(

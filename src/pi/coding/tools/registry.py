@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pi.agent.tools.tool import AgentTool
 from pi.base.records import Record
-from pi.coding.files.local import LocalFiles
-from pi.coding.shell.local import LocalShell
 from pi.coding.tools.declarations import declared_tool
-from pi.coding.tools.images import ImageLimits
-from pi.coding.tools.programs import SearchPrograms
+
+if TYPE_CHECKING:  # lazy: a start builds no tool
+    from pi.coding.files.local import LocalFiles
+    from pi.coding.shell.local import LocalShell
+    from pi.coding.tools.images import ImageLimits
+    from pi.coding.tools.programs import SearchPrograms
 
 DEFAULT_TOOLS = ("read", "bash", "edit", "write")
 """Active unless the user selects others."""
@@ -30,13 +33,16 @@ class BuiltIn(Record, kw_only=False):
 
 
 class ToolWorkspace(Record):
-    """What tools are built from. Values that may change during a session are functions."""
+    """What tools are built from.
 
-    files: LocalFiles
-    shell: LocalShell
-    programs: SearchPrograms
+    Functions return what is built with its first use, and values that may change during a session.
+    """
+
+    files: Callable[[], LocalFiles]
+    shell: Callable[[], LocalShell]
+    programs: Callable[[], SearchPrograms]
     home: Path
-    image_limits: Callable[[], ImageLimits] = ImageLimits
+    image_limits: Callable[[], ImageLimits]
     session_variables: Callable[[], Mapping[str, str]] = dict
     """Variables for the bash tool only, such as ``PI_SESSION_ID``."""
 
@@ -83,41 +89,41 @@ def built_in_tools(place: ToolWorkspace) -> dict[str, BuiltIn]:
 def _read(place: ToolWorkspace) -> AgentTool:
     from pi.coding.tools.file_tools import read_tool
 
-    return read_tool(place.files, image_limits=place.image_limits)
+    return read_tool(place.files(), image_limits=place.image_limits)
 
 
 def _bash(place: ToolWorkspace) -> AgentTool:
     from pi.coding.tools.bash import bash_tool
 
-    return bash_tool(place.shell, variables=place.session_variables)
+    return bash_tool(place.shell(), variables=place.session_variables)
 
 
 def _edit(place: ToolWorkspace) -> AgentTool:
     from pi.coding.tools.edit import edit_tool
 
-    return edit_tool(place.files)
+    return edit_tool(place.files())
 
 
 def _write(place: ToolWorkspace) -> AgentTool:
     from pi.coding.tools.file_tools import write_tool
 
-    return write_tool(place.files)
+    return write_tool(place.files())
 
 
 def _grep(place: ToolWorkspace) -> AgentTool:
     from pi.coding.tools.search_tools import grep_tool
 
-    return grep_tool(place.files, place.programs, home=place.home)
+    return grep_tool(place.files(), place.programs(), home=place.home)
 
 
 def _find(place: ToolWorkspace) -> AgentTool:
     from pi.coding.tools.listing import FileListing
     from pi.coding.tools.search_tools import find_tool
 
-    return find_tool(place.files, FileListing(place.programs, home=place.home))
+    return find_tool(place.files(), FileListing(place.programs(), home=place.home))
 
 
 def _ls(place: ToolWorkspace) -> AgentTool:
     from pi.coding.tools.search_tools import ls_tool
 
-    return ls_tool(place.files)
+    return ls_tool(place.files())

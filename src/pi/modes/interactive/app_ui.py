@@ -13,8 +13,8 @@ from pi.base.errors import PiError
 from pi.base.processes import SpawnFailed
 from pi.base.processes.terminal import run_attached
 from pi.base.tasks import TaskScope
+from pi.coding.runtime.local_tools import environment_of_programs
 from pi.coding.runtime.machine import Machine
-from pi.coding.runtime.workspace import environment_of_programs
 from pi.modes.interactive.layout import AppLayout
 from pi.modes.interactive.status.activity import Activity
 from pi.modes.interactive.transcript.notices import DividerBlock

@@ -10,11 +10,11 @@ import pytest
 
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import BadRequest
+from pi.ai.event_stream import EventStream
 from pi.ai.http.client import HttpClient
 from pi.ai.json_text import json_bytes, json_text
 from pi.ai.messages import AssistantMessage, Json, SystemMessage, UserMessage
 from pi.ai.request import Call
-from pi.ai.stream import EventStream
 from pi.ai.wire.openai_completions import answer
 from pi.ai.wire_support.exchange import Services
 from pi.base.records import replace

@@ -10,10 +10,10 @@ import pytest
 
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import BadRequest
+from pi.ai.event_stream import EventStream
 from pi.ai.http.client import HttpClient
 from pi.ai.messages import AssistantMessage, Json, Message
 from pi.ai.request import Access, Call, StreamOptions
-from pi.ai.stream import EventStream
 from pi.ai.wire.openai_responses import answer
 from pi.ai.wire_support.exchange import Services
 from pi.testing.fakes import FakeClock

@@ -9,6 +9,7 @@ import pytest
 
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import BadRequest, ContextOverflow, ProviderError, RateLimited
+from pi.ai.event_stream import Answer, EventStream, Flush
 from pi.ai.events import (
     Done,
     Failed,
@@ -25,7 +26,6 @@ from pi.ai.http.client import HttpClient
 from pi.ai.messages import AssistantMessage, Cost, Json, Text, Thinking, ToolCall, Usage
 from pi.ai.models.model import Model
 from pi.ai.request import Call
-from pi.ai.stream import Answer, EventStream, Flush
 from pi.ai.wire.pi_messages import answer
 from pi.ai.wire.pi_messages.request import ProxyRequest, encode
 from pi.ai.wire.pi_messages.server import (

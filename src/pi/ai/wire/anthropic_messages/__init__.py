@@ -10,9 +10,9 @@ from __future__ import annotations
 from functools import partial
 
 from pi.ai.builder import MessageBuilder
+from pi.ai.event_stream import Flush
 from pi.ai.messages import Json
 from pi.ai.request import Call
-from pi.ai.stream import Flush
 from pi.ai.wire.anthropic_messages.compat import (
     compat_of,
     interleaves,

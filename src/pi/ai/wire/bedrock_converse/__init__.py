@@ -9,9 +9,9 @@ from __future__ import annotations
 from functools import partial
 
 from pi.ai.builder import MessageBuilder
+from pi.ai.event_stream import Flush
 from pi.ai.messages import Json
 from pi.ai.request import Call
-from pi.ai.stream import Flush
 from pi.ai.wire.bedrock_converse.request import encode, next_repair, rest
 from pi.ai.wire.bedrock_converse.response import ConverseDecoder, EventStreamReader
 from pi.ai.wire.bedrock_converse.signing import find_identity

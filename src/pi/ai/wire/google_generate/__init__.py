@@ -9,9 +9,9 @@ from __future__ import annotations
 from functools import partial
 
 from pi.ai.builder import MessageBuilder
+from pi.ai.event_stream import Flush
 from pi.ai.messages import Json
 from pi.ai.request import Call
-from pi.ai.stream import Flush
 from pi.ai.transcript import fold
 from pi.ai.wire.google_generate.request import encode, headers, next_repair, rest_body, url
 from pi.ai.wire.google_generate.vertex import with_ambient_token

@@ -7,8 +7,8 @@ protocol.
 from __future__ import annotations
 
 from pi.ai.builder import MessageBuilder
+from pi.ai.event_stream import Flush
 from pi.ai.request import Call
-from pi.ai.stream import Flush
 from pi.ai.wire.mistral_conversations.request import encode, headers, rest_body, url
 from pi.ai.wire.mistral_conversations.response import CompletionDecoder
 from pi.ai.wire_support.exchange import Services, apply_payload_hook, send

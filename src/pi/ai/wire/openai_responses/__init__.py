@@ -11,9 +11,9 @@ from __future__ import annotations
 from functools import partial
 
 from pi.ai.builder import MessageBuilder
+from pi.ai.event_stream import Flush
 from pi.ai.messages import Json
 from pi.ai.request import Call
-from pi.ai.stream import Flush
 from pi.ai.wire.openai_responses import azure, codex
 from pi.ai.wire.openai_responses.chaining import Conversation, is_stateful, stored_responses
 from pi.ai.wire.openai_responses.request import ResponsesCall, answer_items, encode, headers, url

@@ -7,10 +7,10 @@ from functools import partial
 
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import BadRequest
+from pi.ai.event_stream import Flush
 from pi.ai.http.request import user_agent
 from pi.ai.messages import Json
 from pi.ai.request import Call
-from pi.ai.stream import Flush
 from pi.ai.wire.openai_responses.request import ResponsesCall, encode_body
 from pi.ai.wire.openai_responses.tools import Compat, read_compat
 from pi.ai.wire_support.exchange import Services

@@ -20,6 +20,7 @@ import msgspec
 
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import ProviderError, ProviderUnavailable
+from pi.ai.event_stream import Flush
 from pi.ai.http.client import HttpClient
 from pi.ai.http.connect import Proxy
 from pi.ai.http.errors import HttpError
@@ -27,7 +28,6 @@ from pi.ai.http.request import parse_url
 from pi.ai.json_text import json_text
 from pi.ai.messages import Json
 from pi.ai.request import Transport
-from pi.ai.stream import Flush
 from pi.ai.wire.openai_responses.chaining import Chain
 from pi.ai.wire.openai_responses.response import ResponsesDecoder
 from pi.ai.wire_support.exchange import Allowance, Services

@@ -7,8 +7,8 @@ and how, is not known here.
 from __future__ import annotations
 
 from pi.ai.builder import MessageBuilder
+from pi.ai.event_stream import Flush
 from pi.ai.request import Call
-from pi.ai.stream import Flush
 from pi.ai.wire.pi_messages.request import encode, headers, url
 from pi.ai.wire.pi_messages.response import EventDecoder
 from pi.ai.wire_support.exchange import Services, apply_payload_hook, send

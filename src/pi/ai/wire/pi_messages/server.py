@@ -12,12 +12,12 @@ from contextlib import aclosing
 import msgspec
 
 from pi.ai.errors import BadRequest, RateLimited
+from pi.ai.event_stream import EventStream
 from pi.ai.events import Done, Failed, StreamEvent, TextEnd, ThinkingEnd
 from pi.ai.json_text import json_bytes
 from pi.ai.messages import AssistantMessage, Json, Message, Text, Thinking, ToolCall
 from pi.ai.models.model import Model
 from pi.ai.request import StreamOptions
-from pi.ai.stream import EventStream
 from pi.ai.wire.pi_messages.request import ProxyOptions, ProxyRequest
 from pi.base.records import UNREADABLE, replace
 

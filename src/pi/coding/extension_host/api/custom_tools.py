@@ -12,7 +12,8 @@ from pi.base.records import Record, replace
 from pi.base.tasks import maybe_await, passed_on
 from pi.coding.bus import EventBus, Owner
 from pi.coding.compaction.events import CompactionEnd, CompactionStart
-from pi.coding.extension_host.errors import ExtensionError, contained
+from pi.coding.extension_host.containment import contained
+from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.extension_host.events.handlers import ReportHandlerFailure, require_parameters
 from pi.coding.extension_host.events.session import (
     ExtensionEvent,

@@ -12,7 +12,8 @@ from msgspec import UNSET
 from pi.agent.queues import user_message
 from pi.ai.messages import Image, Json, Text
 from pi.coding.bus import OrderedList, Owner
-from pi.coding.extension_host.errors import ExtensionError, check_value, contained
+from pi.coding.extension_host.containment import contained
+from pi.coding.extension_host.errors import ExtensionError, check_value
 from pi.coding.extension_host.events.answers import as_custom_message
 from pi.coding.extension_host.scope import SessionLink
 from pi.coding.session.entries import Custom, CustomMessage, KnownEntry, Label

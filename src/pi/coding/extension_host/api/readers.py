@@ -12,10 +12,10 @@ import msgspec
 
 from pi.agent.events import MessageUpdate
 from pi.ai.collection import ModelProvider
+from pi.ai.event_stream import EventStream
 from pi.ai.messages import AssistantMessage, Context
 from pi.ai.models.model import Model
 from pi.ai.request import StreamOptions
-from pi.ai.stream import EventStream
 from pi.base.records import replace
 from pi.coding.extension_host.scope import Registration, SessionLink
 from pi.coding.models.registry import ModelRegistry, ResolvedModel

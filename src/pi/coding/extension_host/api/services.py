@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar, U
 import msgspec
 
 from pi.agent.policy import Request
+from pi.ai.event_stream import EventStream
 from pi.ai.messages import AssistantMessage, Context, Message, Usage, UserMessage, blocks
 from pi.ai.models.model import THINKING_LEVELS, Model, ThinkingLevel
 from pi.ai.provider import Provider
 from pi.ai.request import Access, StreamOptions
-from pi.ai.stream import EventStream
 from pi.base.records import replace
 from pi.coding.bus import At
 from pi.coding.extension_host.api.loaded_extension import LoadedExtension

@@ -24,7 +24,8 @@ from pi.base.errors import PiError
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.coding.bus import OrderedList, Owner
-from pi.coding.extension_host.errors import ExtensionError, contained
+from pi.coding.extension_host.containment import contained
+from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.extension_host.events.answers import record_from_fields
 from pi.coding.extension_host.events.handlers import ReportHandlerFailure
 

@@ -11,11 +11,11 @@ from typing import Literal, TypeAlias
 from pi.ai import events
 from pi.ai.builder import MessageBuilder, ThinkingBlock, ToolCallBlock
 from pi.ai.errors import ProviderError
+from pi.ai.event_stream import EventStream, Flush
 from pi.ai.events import BlockEvent, StreamEvent
 from pi.ai.messages import AssistantMessage, Json, Message, Text, Thinking, ToolCall
 from pi.ai.models.model import Model
 from pi.ai.request import StreamOptions
-from pi.ai.stream import EventStream, Flush
 from pi.base.records import Record, replace
 from pi.coding.bus import EventBus
 from pi.coding.extension_host.events.handlers import DECISIONS

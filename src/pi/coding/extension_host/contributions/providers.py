@@ -16,13 +16,13 @@ from pi.ai.auth.secrets import PUBLIC_HEADERS
 from pi.ai.builder import MessageBuilder
 from pi.ai.collection import ModelProvider, Models
 from pi.ai.errors import ProviderError
+from pi.ai.event_stream import Flush
 from pi.ai.models.catalog import bundled_models
 from pi.ai.models.custom import CustomProvider, customised
 from pi.ai.models.model import Model
 from pi.ai.provider import Provider
 from pi.ai.providers.wire_provider import WireProvider
 from pi.ai.request import Access, Call
-from pi.ai.stream import Flush
 from pi.base.records import Record, replace
 from pi.coding.bus import Owner
 from pi.coding.extension_host.contributions.credentials import (

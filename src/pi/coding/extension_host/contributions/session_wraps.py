@@ -7,10 +7,11 @@ from functools import partial
 
 from pi.agent.policy import Policy
 from pi.agent.tools.tool import AgentTool, ToolResult
+from pi.ai.event_stream import EventStream
 from pi.ai.messages import ToolCall
-from pi.ai.stream import EventStream
 from pi.base.tasks import passed_on
 from pi.coding.bus import EventBus
+from pi.coding.extension_host.containment import contained
 from pi.coding.extension_host.contributions.model_wraps import (
     ModelRequest,
     Wrapped,
@@ -20,7 +21,6 @@ from pi.coding.extension_host.contributions.model_wraps import (
 from pi.coding.extension_host.contributions.references import with_references
 from pi.coding.extension_host.contributions.registries import Registries
 from pi.coding.extension_host.contributions.tools import with_file_notes, wrap_tool
-from pi.coding.extension_host.errors import contained
 from pi.coding.extension_host.events.handlers import ReportHandlerFailure
 from pi.coding.extension_host.events.policy import ExtensionPolicy
 from pi.coding.files.layers import FileLayer, FileRead

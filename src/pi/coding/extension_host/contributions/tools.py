@@ -18,7 +18,8 @@ from pi.ai.messages import AssistantMessage, Json, Text, ToolCall
 from pi.base.records import Record, replace
 from pi.base.tasks import passed_on
 from pi.coding.bus import Owner
-from pi.coding.extension_host.errors import ExtensionError, HandlerEscaped, check_value, contained
+from pi.coding.extension_host.containment import HandlerEscaped, contained
+from pi.coding.extension_host.errors import ExtensionError, check_value
 from pi.coding.extension_host.events.handlers import DECISIONS, ReportHandlerFailure
 from pi.coding.files.layers import writing_for
 from pi.coding.prompt import ToolNote

@@ -1,8 +1,8 @@
 """Extensions of installed distributions.
 
-Importing ``importlib.metadata`` costs more than the rest of a start-up. Its results are cached in
-the agent directory together with the manifests, and renewed only when a folder of ``sys.path`` or a
-manifest has changed.
+The entry points are read from the folders of the distributions. The result is cached in the agent
+directory together with the manifests, and renewed only when a folder of ``sys.path`` or a manifest
+has changed.
 """
 
 # Without `from __future__ import annotations`: every start decodes these records, and msgspec
@@ -12,9 +12,8 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -25,9 +24,6 @@ from pi.coding.extension_host.discovery.finding import IMPORT_ROOTS, Candidate
 from pi.coding.extension_host.discovery.manifest import FILE as MANIFEST
 from pi.coding.extension_host.discovery.manifest import Manifest, read_manifest
 from pi.coding.resources.sources import SourceInfo
-
-if TYPE_CHECKING:
-    from importlib.metadata import Distribution, EntryPoint
 
 log = logging.getLogger(__name__)
 
@@ -131,29 +127,66 @@ def _is_current(index: Index) -> bool:
 
 
 def _ask(path: Sequence[str]) -> tuple[InstalledEntryPoint, ...]:
-    from importlib import metadata  # slow: only when something was installed
-
-    distributions = list(metadata.distributions(path=list(path)))
-    found = {
-        (point.name, point.value): (point, each)
-        for each in distributions
-        for point in each.entry_points
-        if point.group == GROUP
+    # Not ``importlib.metadata``: with what it imports, and with the e-mail parser for descriptions,
+    # it took 110 ms and 2 MB of the first start, for 100 distributions and 40 extensions.
+    folders = [folder for each in path for folder in _distributions(each)]
+    owners = {
+        point: folder for folder in folders for point in _entry_points(_text(folder, _POINTS))
     }
-    if not found:
-        return ()
-    names = frozenset(_plain(each.metadata["Name"] or "") for each in distributions)
-    return tuple(
-        _with_missing_extras(
-            _with_manifest(_entry_point(point, distribution), path), distribution.requires, names
-        )
-        for point, distribution in found.values()
-    )
+    names = frozenset(_plain(folder.stem.partition("-")[0]) for folder in folders)
+    metadata = {folder: _headers(folder) for folder in owners.values()}
+    entries = []
+    for (name, value), folder in owners.items():
+        owner = next(iter(_values(metadata[folder], "Name")), "")
+        entry = InstalledEntryPoint(name=name, value=value, distribution=owner)
+        requires = _values(metadata[folder], "Requires-Dist")
+        entries.append(_with_missing_extras(_with_manifest(entry, path), requires, names))
+    return tuple(entries)
 
 
-def _entry_point(point: "EntryPoint", distribution: "Distribution") -> InstalledEntryPoint:
-    name = distribution.metadata["Name"] or ""
-    return InstalledEntryPoint(name=point.name, value=point.value, distribution=name)
+_POINTS = "entry_points.txt"
+
+
+def _distributions(folder: str) -> list[Path]:
+    """The folders that describe the distributions installed in ``folder``."""
+    try:
+        with os.scandir(folder) as found:
+            return [
+                Path(each.path)
+                for each in found
+                if each.name.endswith((".dist-info", ".egg-info")) and each.is_dir()
+            ]
+    except OSError:  # not a folder, such as an archive
+        return []
+
+
+def _text(folder: Path, name: str) -> str:
+    try:
+        return read_regular(folder / name).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _entry_points(text: str) -> Iterator[tuple[str, str]]:
+    """The names and values of our group."""
+    group = ""
+    for line in map(str.strip, text.splitlines()):
+        if line.startswith("["):
+            group = line
+        elif group == f"[{GROUP}]" and "=" in line and not line.startswith("#"):
+            name, _, value = line.partition("=")
+            yield name.strip(), value.strip()
+
+
+def _headers(folder: Path) -> list[str]:
+    """The lines of the metadata before the description."""
+    text = _text(folder, "METADATA") or _text(folder, "PKG-INFO")
+    return text.partition("\n\n")[0].splitlines()
+
+
+def _values(headers: Sequence[str], name: str) -> list[str]:
+    start = f"{name}: "
+    return [line.removeprefix(start).strip() for line in headers if line.startswith(start)]
 
 
 _REQUIREMENT = r"([\w.-]+)[^;]*;\s*extra\s*==\s*['\"]([\w.-]+)['\"]\s*\Z"
@@ -161,13 +194,13 @@ _REQUIREMENT = r"([\w.-]+)[^;]*;\s*extra\s*==\s*['\"]([\w.-]+)['\"]\s*\Z"
 
 
 def _with_missing_extras(
-    entry: InstalledEntryPoint, requires: Sequence[str] | None, names: Collection[str]
+    entry: InstalledEntryPoint, requires: Sequence[str], names: Collection[str]
 ) -> InstalledEntryPoint:
     """Adds the extras without which the extension cannot work. Versions are not compared."""
     needed = entry.manifest.extras
     if not needed:
         return entry
-    parts = (re.match(_REQUIREMENT, each) for each in requires or ())
+    parts = (re.match(_REQUIREMENT, each) for each in requires)
     missing = {_plain(part[2]) for part in parts if part and _plain(part[1]) not in names}
     return replace(entry, missing_extras=tuple(each for each in needed if _plain(each) in missing))
 

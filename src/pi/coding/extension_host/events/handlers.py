@@ -13,7 +13,8 @@ from pi.base.fuzzy import nearest
 from pi.base.records import Record
 from pi.coding.bus import At, EventBus, Owner
 from pi.coding.compaction import events as compaction
-from pi.coding.extension_host.errors import ExtensionError, contained
+from pi.coding.extension_host.containment import contained
+from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.extension_host.events import dialogs, queries, run, session
 from pi.coding.extension_host.events.answers import as_answer
 from pi.coding.extension_host.watchdog import Watchdog

@@ -17,6 +17,7 @@ from pi.coding.bus import Owner
 from pi.coding.extension_host.api.context import CommandContext
 from pi.coding.extension_host.api.host_state import HostState
 from pi.coding.extension_host.api.loaded_extension import LoadedExtension
+from pi.coding.extension_host.containment import contained
 from pi.coding.extension_host.discovery.finding import (
     Candidate,
     DeclaredExtension,
@@ -31,7 +32,7 @@ from pi.coding.extension_host.discovery.manifest import (
     loading_times,
     triggered,
 )
-from pi.coding.extension_host.errors import ExtensionError, contained
+from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.extension_host.loading import modules
 from pi.coding.extension_host.loading.stand_ins import add_command_stand_ins, add_stand_ins
 from pi.coding.extension_host.watchdog import Stalls

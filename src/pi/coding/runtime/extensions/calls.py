@@ -10,13 +10,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from pi.base.errors import PiError
 from pi.base.records import UNSET, replace
-from pi.coding.extension_host.errors import (
-    CommandExit,
-    ExtensionFailed,
-    check_value,
-    contained,
-    error_text,
-)
+from pi.coding.extension_host.containment import contained
+from pi.coding.extension_host.errors import CommandExit, ExtensionFailed, check_value, error_text
 from pi.coding.extension_host.events.session import (
     SessionStartEvent,
     SessionSwitchEvent,

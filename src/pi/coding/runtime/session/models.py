@@ -13,12 +13,12 @@ from pi.agent.events import EntryAppended
 from pi.ai.auth.credentials import OAuthCredential
 from pi.ai.auth.login_settings import with_host_overrides
 from pi.ai.auth.storage import AuthStorage
+from pi.ai.event_stream import EventStream
 from pi.ai.factory import Network, make_services
 from pi.ai.messages import AssistantMessage, Context
 from pi.ai.models.model import Model, ThinkingLevel, clamp_level, supported_levels
 from pi.ai.provider import Provider
 from pi.ai.request import StreamOptions
-from pi.ai.stream import EventStream
 from pi.base.errors import PiError
 from pi.coding.extension_host.events.session import (
     ModelSelectEvent,

@@ -25,7 +25,6 @@ from pi.coding.resources.prompts import (
 )
 from pi.coding.runtime.live import LiveSession
 from pi.coding.session.entries import BashExecution
-from pi.coding.shell.local import BashResult
 from pi.coding.trust import canonical
 
 if TYPE_CHECKING:
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from pi.coding.consent import Consent
     from pi.coding.extension_host.events.answers import RunCommand
     from pi.coding.extension_host.events.queries import UserBashEvent
+    from pi.coding.shell.local import BashResult
 
 
 class UserShell:
@@ -76,7 +76,7 @@ class UserShell:
             if asked.operations is not None:
                 result = await _run_by_extension(asked.operations, question, on_text)
             if result is None:
-                result = await core.workspace.commands.run(
+                result = await core.workspace.local.commands.run(
                     command, on_text=on_text, shows_style=shows_style
                 )
         finally:
@@ -86,7 +86,8 @@ class UserShell:
 
     def stop(self) -> None:
         """Kill all running commands."""
-        self._core.workspace.commands.stop()
+        if self._core.workspace.local.running_commands:
+            self._core.workspace.local.commands.stop()
 
     def flush(self) -> None:
         """Write pending results to the log."""
@@ -178,7 +179,7 @@ class CommandOutput:
     async def _output(self, command: str) -> str:
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
-                result = await self._core.workspace.commands.run(command)
+                result = await self._core.workspace.local.commands.run(command)
         except TimeoutError:
             return f"({command}: timed out after {TIMEOUT_SECONDS:.0f} seconds)"
         output = result.output.rstrip("\n")

@@ -269,7 +269,7 @@ class SessionSwitcher:
     async def _work_in(self, workspace: Workspace) -> None:
         core, before = self._core, self._core.workspace
         core.use_workspace(workspace)
-        if workspace.shell is not before.shell:  # opened again
+        if workspace.local is not before.local:  # opened again
             await before.close()
             core.toolbox.move_to(workspace)
 

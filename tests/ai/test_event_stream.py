@@ -6,10 +6,10 @@ import pytest
 
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import RateLimited
+from pi.ai.event_stream import Answer, EventStream, Flush
 from pi.ai.events import Done, Failed, Start, TextDelta, TextEnd, TextStart
 from pi.ai.messages import Text, Usage
 from pi.ai.models.model import Model
-from pi.ai.stream import Answer, EventStream, Flush
 
 MODEL = Model(id="m", name="M", api="a", provider="p")
 
