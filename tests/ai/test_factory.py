@@ -46,7 +46,7 @@ def test_everything_is_there_and_nothing_is_available_without_a_key(tmp_path: Pa
     assert ids[: len(BUILT_IN)] == [row.id for row in BUILT_IN]
     assert ids[len(BUILT_IN) :] == ["ollama", "llama.cpp", "lm-studio", "vllm", "local", "demo"]
     assert [name for name in ids if models.is_available(name)] == ids[len(BUILT_IN) :]
-    assert len(models.get_models()) == 1465 + 7 + 2
+    assert len(models.get_models()) == 1465 + 10 + 2
 
 
 def test_a_key_in_the_environment_opens_its_provider_and_no_other(tmp_path: Path) -> None:

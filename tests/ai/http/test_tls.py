@@ -86,14 +86,15 @@ def test_a_client_certificate_that_cannot_be_used_is_an_error(
     certificate = ours.cert_chain_pems[0].bytes().decode()
     wrong_key = other.private_key_pem.bytes().decode()
 
-    for settings in (
-        TlsSettings(client_certificate=str(tmp_path / "gone.pem")),
-        TlsSettings(client_certificate=certificate),
-        TlsSettings(client_certificate=certificate, client_key=wrong_key),
+    for settings, reason in (
+        (TlsSettings(client_certificate=str(tmp_path / "gone.pem")), "No such file"),
+        (TlsSettings(client_certificate=certificate), "CLAUDE_CODE_CLIENT_KEY names none"),
+        (TlsSettings(client_certificate=certificate, client_key=wrong_key), "mismatch"),
     ):
         with pytest.raises(TlsFailed) as caught:
             build_context(settings, {})
         assert "-----BEGIN" not in str(caught.value)
+        assert reason in str(caught.value)
 
 
 def ssl_error(kind: type[ssl.SSLError], reason: str) -> ssl.SSLError:

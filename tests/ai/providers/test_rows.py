@@ -11,7 +11,7 @@ SHARED = {row.id for row in BUILT_IN if row.catalog}
 
 def test_every_provider_of_the_catalog_has_a_row_and_every_row_its_models() -> None:
     assert {row.id for row in BUILT_IN} == {*bundled_providers(), *DYNAMIC, *SHARED}
-    assert len(BUILT_IN) == len({row.id for row in BUILT_IN}) == 52
+    assert len(BUILT_IN) == len({row.id for row in BUILT_IN}) == 54
 
 
 def test_every_default_model_exists() -> None:
@@ -39,9 +39,11 @@ STATED = {
     "aimlapi": ("https://api.aimlapi.com/v1", "AIMLAPI_API_KEY"),
     "kilo": ("https://api.kilo.ai/api/gateway", "KILO_API_KEY"),
     "minimax-code": ("https://api.minimax.io/anthropic", "MINIMAX_CODE_API_KEY"),
+    "minimax-code-cn": ("https://api.minimaxi.com/anthropic", "MINIMAX_CODE_CN_API_KEY"),
     "nanogpt": ("https://nano-gpt.com/api/v1", "NANO_GPT_API_KEY"),
     "ollama-cloud": ("https://ollama.com/v1", "OLLAMA_CLOUD_API_KEY"),
     "qianfan": ("https://qianfan.baidubce.com/v2", "QIANFAN_API_KEY"),
+    "synthetic": ("https://api.synthetic.new/openai/v1", "SYNTHETIC_API_KEY"),
     "venice": ("https://api.venice.ai/api/v1", "VENICE_API_KEY"),
     "wafer-pass": ("https://pass.wafer.ai/v1", "WAFER_PASS_API_KEY"),
     "wafer-serverless": ("https://pass.wafer.ai/v1", "WAFER_SERVERLESS_API_KEY"),

@@ -19,15 +19,17 @@ from tests.stories.loopback_model import loopback_model
 
 
 @contextmanager
-def gateway() -> Iterator[tuple[int, list[str]]]:
+def gateway(
+    answer: object = ANSWER, header: str = "Authorization"
+) -> Iterator[tuple[int, list[str]]]:
     """A server that makes pictures, and the paths and keys that it was asked with."""
     asked: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"]))
-            asked.append(f"{self.path} {self.headers['Authorization']}")
-            body = json.dumps(ANSWER).encode()
+            asked.append(f"{self.path} {self.headers[header]}")
+            body = json.dumps(answer).encode()
             self.send_response(200)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
@@ -67,3 +69,27 @@ def test_a_picture_comes_from_the_gateway_of_the_provider(tmp_path: Path) -> Non
     assert asked == ["/v1/images/generations Bearer k"]
     assert (cli.cwd / "a-fox.png").read_bytes() == PNG
     assert base64.b64encode(PNG).decode() in (tmp_path / "page.html").read_text()
+
+
+def test_pictures_of_google_need_only_its_general_key(tmp_path: Path) -> None:
+    part = {"inlineData": {"mimeType": "image/png", "data": base64.b64encode(PNG).decode()}}
+    answer = {"candidates": [{"content": {"parts": [part]}}]}
+    with loopback_model() as model, gateway(answer, "x-goog-api-key") as (port, asked):
+        cli = Program.below(tmp_path, GOOGLE_API_KEY="general")
+        cli.use_server(urlsplit(model.url).port or 0)
+        path = cli.agent_dir / "models.json"
+        models = json.loads(path.read_text())
+        models["providers"]["google"] = {"baseUrl": f"http://127.0.0.1:{port}/v1beta"}
+        path.write_text(json.dumps(models))
+        cli.write("settings.json", json.dumps({"imageTool": {"enabled": True}}))
+        model.tools = [
+            ("generate_image", {"prompt": "a fox"}),
+            ("bash", {"command": "echo key=$GOOGLE_API_KEY."}),
+        ]
+
+        ended = cli.run("--model", "mock/echo-1", "-p", "draw")
+
+    assert (ended.code, ended.err) == (0, "")
+    assert asked == ["/v1beta/models/gemini-2.5-flash-image:generateContent general"]
+    assert (cli.cwd / "a-fox.png").read_bytes() == PNG
+    assert "key=." in model.requests[-1]

@@ -18,6 +18,7 @@ logger = logging.getLogger(__name__)
 _EXTRA_CA_VARIABLES = ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS")
 _PASSING = ("BAD_RECORD", "RECORD_LAYER", "INTERNAL_ERROR", "UNEXPECTED_EOF")
 """Parts of OpenSSL's reason codes for a damaged connection, not a wrong certificate."""
+_NO_KEY = ValueError("it has no private key, and CLAUDE_CODE_CLIENT_KEY names none")
 
 
 class TlsSettings(Record):
@@ -111,6 +112,9 @@ def _identify(context: ssl.SSLContext, settings: TlsSettings) -> None:
             # Without a password given OpenSSL would ask for one on the terminal.
             context.load_cert_chain(certificate, key or None, lambda: settings.client_key_password)
     except (OSError, ValueError) as error:
+        if isinstance(error, ssl.SSLError) and not error.reason and not settings.client_key:
+            # OpenSSL has no words for a PEM without a key: "Unknown error 524297".
+            raise _unusable("client certificate", source, _NO_KEY) from error
         raise _unusable("client certificate", source, error) from error
 
 

@@ -66,7 +66,7 @@ def test_without_an_address_the_error_says_what_to_set() -> None:
     with pytest.raises(BadRequest) as problem:
         url(call(), {RESOURCE: " "})
 
-    assert "AZURE_OPENAI_RESOURCE_NAME" in problem.value.hint
+    assert "AZURE_OPENAI_RESOURCE_NAME" in problem.value.message  # print mode has no hints
 
 
 @pytest.mark.parametrize(

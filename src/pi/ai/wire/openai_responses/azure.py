@@ -77,8 +77,7 @@ def _base_url(call: Call, environ: Mapping[str, str]) -> str:
     address = (address or call.model.base_url).rstrip("/")
     if not address:
         raise BadRequest(
-            "Azure OpenAI has no address.",
-            hint="Set AZURE_OPENAI_BASE_URL or AZURE_OPENAI_RESOURCE_NAME.",
+            "Azure OpenAI has no address: set AZURE_OPENAI_BASE_URL or AZURE_OPENAI_RESOURCE_NAME."
         )
     host, _, path = address.partition("://")[2].partition("/")
     if host.endswith(_HOSTS) and path in ("", "openai"):

@@ -362,14 +362,14 @@ class ExtensionImages:
 
     def __init__(self, link: SessionLink, auth: ExtensionAuth) -> None:
         self._link = link
-        self._auth = auth
+        self._credentials = _SessionCredentials(auth, link)
         self._made: ImagesModels | None = None
 
     async def available(self) -> tuple[ImageModel, ...]:
         """Every image model whose provider has credentials."""
         models = self._models.get_models()
         providers = dict.fromkeys(model.provider for model in models)
-        usable = {name for name in providers if await self._auth.access(name) is not None}
+        usable = {name for name in providers if await self._credentials.of(name) is not None}
         return tuple(self._placed(model) for model in models if model.provider in usable)
 
     def _placed(self, model: ImageModel) -> ImageModel:
@@ -392,7 +392,7 @@ class ExtensionImages:
             self._made = ImagesModels(
                 IMAGE_MODELS,
                 BUILT_IN,
-                auth=_SessionCredentials(self._auth),
+                auth=self._credentials,
                 clock=self._link.scope.clock,
                 make_services=self._services,
             )
@@ -410,11 +410,20 @@ class ExtensionImages:
 class _SessionCredentials:
     """Credentials as extensions see them: their sources, the store, the environment."""
 
-    def __init__(self, auth: ExtensionAuth) -> None:
+    def __init__(self, auth: ExtensionAuth, link: SessionLink) -> None:
         self._auth = auth
+        self._link = link
+
+    async def of(self, provider: str) -> Access | None:
+        """The credentials of a provider; for pictures of Google, ``GOOGLE_API_KEY`` is enough."""
+        access = await self._auth.access(provider)
+        key = self._link.session.workspace.environ.get("GOOGLE_API_KEY")
+        if access is None and provider == "google" and key:
+            return Access(api_key=key)
+        return access
 
     async def access(
         self, provider: Provider, model: Model | None, options: StreamOptions, services: Services
     ) -> Access | None:
         """The credentials for one request."""
-        return await self._auth.access(provider.id)
+        return await self.of(provider.id)
