@@ -74,11 +74,10 @@ class CompactionPolicy(Policy):
             case "prompt":
                 conversation = self._session.conversation()
                 known = len(conversation.log.tree.outlines)
-                is_cold = options.drop_useless and await off_loop(
-                    partial(self._cache_is_cold, conversation), known
-                )
-                await off_loop(partial(measure_sizes, conversation), known)
-                decision = await self._elide_stale(at.next) if is_cold else at.next
+                is_cold = await off_loop(partial(self._measure, conversation), known)
+                decision = at.next
+                if is_cold and options.drop_useless:
+                    decision = await self._elide_stale(decision)
                 return await self._prune_or_compact(decision, options, before_prompt=True)
             case "turn":
                 return await self._prune_or_compact(await self._elide_useless(at, options), options)
@@ -187,8 +186,9 @@ class CompactionPolicy(Policy):
         found = await off_loop(partial(elide_worthless, items, cache_is_cold=True), len(items))
         return replace(decision, entries=(*decision.entries, *found.edits))
 
-    def _cache_is_cold(self, conversation: SessionConversation) -> bool:
-        """Whether the last response is older than the longest cache lifetime of its provider."""
+    def _measure(self, conversation: SessionConversation) -> bool:
+        """Measure what is new; returns whether the last response is older than any cache of it."""
+        measure_sizes(conversation)
         latest = latest_answer(conversation.log)
         answer = message_of(conversation.log.entry(latest)) if latest else None
         if not isinstance(answer, AssistantMessage) or not answer.timestamp:
