@@ -299,6 +299,9 @@ class Editor(CachedWidget):
             return
         if not _VERTICAL.intersection(actions):
             self._viewport.target_column = None
+        if not actions:  # an ordinary character
+            self._type(text)
+            return
         match self._popup.handle_input(data, actions):
             case "handled":
                 return
@@ -324,12 +327,16 @@ class Editor(CachedWidget):
                 self._popup.close()
                 do(self)
                 return
-        if actions and (done := edit(self._document, actions)):
+        if done := edit(self._document, actions):
             if done in _ASKING_AGAIN:
                 self._popup.request()
             else:
                 self._popup.close()
-        elif text:
+        else:
+            self._type(text)
+
+    def _type(self, text: str) -> None:
+        if text:
             self._document.type(text)
             self._popup.request()
 
