@@ -229,8 +229,8 @@ class SessionToolSupport(ToolSupport):
             "PI_MODEL": core.agent.model.id,
             "PI_REASONING_LEVEL": core.agent.thinking_level,
         }
-        if core.log.file is not None:
-            variables["PI_SESSION_FILE"] = str(core.log.file)
+        if (file := core.log.file) is not None:
+            variables["PI_SESSION_FILE"] = str(file)
         return variables
 
     def new_artifact(self) -> Artifact | None:

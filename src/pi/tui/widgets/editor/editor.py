@@ -299,6 +299,9 @@ class Editor(CachedWidget):
             return
         if not _VERTICAL.intersection(actions):
             self._viewport.target_column = None
+        self._press(data, actions, text)
+
+    def _press(self, data: str, actions: Sequence[str], text: str) -> None:
         if not actions:  # an ordinary character
             self._type(text)
             return
