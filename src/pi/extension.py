@@ -248,7 +248,8 @@ if TYPE_CHECKING:
     from pi.agent import events as agent_events
     from pi.ai.http.addresses import AddressPolicy, AddressRefused, address_kind
     from pi.ai.http.connection import HttpResponse, ResponseStream
-    from pi.ai.http.errors import BodyTooLarge, HttpError, TimedOut, Timeouts
+    from pi.ai.http.errors import BodyTooLarge, HttpError, TimedOut
+    from pi.ai.http.request import Timeouts
     from pi.ai.images.formats import ImageModel, ImageRequest, ImageResult
     from pi.ai.plan_limits import PlanLimit, plan_limits
     from pi.ai.wire.anthropic_messages import server as messages_server
@@ -332,7 +333,8 @@ else:
         __name__,
         {
             "pi.ai.http.addresses": ("AddressPolicy", "AddressRefused", "address_kind"),
-            "pi.ai.http.errors": ("BodyTooLarge", "HttpError", "TimedOut", "Timeouts"),
+            "pi.ai.http.errors": ("BodyTooLarge", "HttpError", "TimedOut"),
+            "pi.ai.http.request": ("Timeouts",),
             "pi.ai.http.connection": ("HttpResponse", "ResponseStream"),
             "pi.ai.images.formats": ("ImageModel", "ImageRequest", "ImageResult"),
             "pi.ai.wire_support.served": (

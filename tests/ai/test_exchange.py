@@ -8,7 +8,7 @@ import pytest
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import AnswerTooLarge, BadAnswer, ProviderError, ProviderUnavailable
 from pi.ai.http.client import HttpClient
-from pi.ai.http.errors import Timeouts
+from pi.ai.http.request import Timeouts
 from pi.ai.messages import Json
 from pi.ai.models.model import Model
 from pi.ai.request import Access, Call, StreamOptions

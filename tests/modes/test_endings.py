@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from msgspec import UNSET
 
-from pi.agent.events import AgentEnd, MessageEnd, MessageStart
+from pi.agent.events import AgentEnd, MessageEnd, MessageStart, TurnEnd
 from pi.agent.policy import Next
 from pi.ai.messages import AssistantMessage, Text, UserMessage
 from pi.modes.headless import RunResult
@@ -17,6 +17,8 @@ def heard(*messages: object) -> RunResult:
     for message in messages:
         ending.handle_event(MessageStart(message=message))
         ending.handle_event(MessageEnd(message=message))
+        if isinstance(message, AssistantMessage):
+            ending.handle_event(TurnEnd(message=message))
     ending.handle_event(AgentEnd(messages=()))
     return ending
 

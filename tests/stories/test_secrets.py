@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from pi.ai.auth import ambient, authentication
+from pi.ai.auth import ambient, anthropic_gateway
 from pi.ai.auth.config_values import remember_used
 from pi.ai.auth.secrets import of_tables
 from pi.ai.providers.discovered import local_providers
@@ -34,7 +34,7 @@ from tests.stories.loopback_model import LoopbackModel, loopback_model
 ROWS = (*BUILT_IN, *(server.row for server in local_providers({})))
 VARIABLES = sorted(
     {name for row in ROWS for name in (*row.key_variables, *row.token_variables)}
-    | {*ambient.SECRET_VARIABLES, *authentication.SECRET_VARIABLES}
+    | {*ambient.SECRET_VARIABLES, *anthropic_gateway.SECRET_VARIABLES}
 )
 OWN_VARIABLES = ("MY_KEY", "MY_TEAM", "MY_MODEL_HEADER", "MY_OVERRIDE", "MY_STORED", "MY_DOTENV")
 """Named by models.json and auth.json only."""
@@ -45,9 +45,9 @@ TIMEOUT_SECONDS = 60.0
 def value_of(variable: str) -> str:
     """What the variable holds; nothing else contains it."""
     secret = f"value-of-{variable.lower().replace('_', '-')}-4711"
-    if variable == authentication.CUSTOM_HEADERS:
+    if variable == anthropic_gateway.CUSTOM_HEADERS:
         return f"X-Gateway: {secret}"
-    if variable == authentication.CLIENT_KEY:
+    if variable == anthropic_gateway.CLIENT_KEY:
         return f"-----BEGIN PRIVATE KEY-----\n{secret}\n-----END PRIVATE KEY-----"
     return secret
 

@@ -174,7 +174,7 @@ class Loop:
 
     async def _deliver(self, message: AgentMessage) -> AgentMessage:
         """Store and emit a complete message; returns the stored message."""
-        if self._context.inbox.take_changed():
+        if self._context.inbox.has_taken:
             await self._context.events.emit(self._context.inbox.update())
         message = await self._context.finish(message)
         self._store(message)

@@ -33,7 +33,8 @@ class MessageQueues:
         self.follow_up_mode: QueueMode = follow_up
         self._steering: list[Any] = []
         self._follow_up: list[Any] = []
-        self._taken = False
+        self.has_taken = False
+        """Whether messages were taken since the last ``update``."""
 
     def steer(self, message: Any) -> None:
         """Queue ``message`` for after the tools of the current turn."""
@@ -50,11 +51,6 @@ class MessageQueues:
     def drain_follow_up(self) -> Iterator[Any]:
         """Take the messages that start another turn at the end, one by one."""
         return self._drain(self._follow_up, self.follow_up_mode)
-
-    def take_changed(self) -> bool:
-        """Whether messages were taken since the last call."""
-        taken, self._taken = self._taken, False
-        return taken
 
     def clear(
         self, *, steering: bool = True, follow_up: bool = True
@@ -77,6 +73,7 @@ class MessageQueues:
 
     def update(self) -> QueueUpdate:
         """Both queues as shown to the user."""
+        self.has_taken = False
         return QueueUpdate(
             steering=tuple(map(message_text, self._steering)),
             follow_up=tuple(map(message_text, self._follow_up)),
@@ -88,7 +85,7 @@ class MessageQueues:
     def _drain(self, queue: list[Any], mode: QueueMode) -> Iterator[Any]:
         for _ in range(len(queue) if mode == "all" else 1):
             if queue:
-                self._taken = True
+                self.has_taken = True
                 yield queue.pop(0)
 
 

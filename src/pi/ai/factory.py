@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi.ai.auth import authentication
-from pi.ai.auth.authentication import Authentication
+from pi.ai.auth import anthropic_gateway
+from pi.ai.auth.resolve import Authentication
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.collection import ModelProvider, Models
 from pi.ai.messages import Json
@@ -125,7 +125,7 @@ def make_services(environ: Mapping[str, str], clock: Clock, network: Network) ->
     from pi.ai.wire_support.exchange import Services
 
     excepted = environ.get("no_proxy") or environ.get("NO_PROXY") or ""
-    ours = environ if authentication.uses_foundry(environ) else {}
+    ours = environ if anthropic_gateway.uses_foundry(environ) else {}
     http = HttpClient(
         environ={**environ, "no_proxy": f"{excepted},{LOOPBACK}"},
         proxy=network.proxy,
@@ -133,7 +133,7 @@ def make_services(environ: Mapping[str, str], clock: Clock, network: Network) ->
             extra_ca=network.extra_ca,
             client_certificate=network.client_certificate
             or ours.get("CLAUDE_CODE_CLIENT_CERT", ""),
-            client_key=network.client_key or ours.get(authentication.CLIENT_KEY, ""),
+            client_key=network.client_key or ours.get(anthropic_gateway.CLIENT_KEY, ""),
         ),
     )
     return Services(http=http, clock=clock, environ=environ)
@@ -142,7 +142,7 @@ def make_services(environ: Mapping[str, str], clock: Clock, network: Network) ->
 def _own(custom: CustomModels | None, environ: Mapping[str, str]) -> tuple[CustomProvider, ...]:
     """Returns the providers of models.json, and an Anthropic gateway set by variables."""
     said = {provider.id: provider for provider in (custom.providers if custom else ())}
-    through = authentication.with_gateway_url(said.get(authentication.PROVIDER), environ)
+    through = anthropic_gateway.with_gateway_url(said.get(anthropic_gateway.PROVIDER), environ)
     return tuple(({**said, through.id: through} if through else said).values())
 
 
@@ -156,7 +156,7 @@ def _providers(
 ) -> list[ModelProvider]:
     changes = {provider.id: provider for provider in own}
     rows = {row.id: row for row in BUILT_IN}
-    anthropic = authentication.with_gateway_key(rows[authentication.PROVIDER], environ)
+    anthropic = anthropic_gateway.with_gateway_key(rows[anthropic_gateway.PROVIDER], environ)
     rows[anthropic.id] = anthropic
     store = ModelsStore(folder / "models-store.json")
     servers = local_providers(environ, changes, chosen)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from pi.base.clock import Clock, SystemClock
-from pi.base.files import PRIVATE, FileAccessError, access_error, stat_if_exists
+from pi.base.files import PRIVATE, FileAccessError, access_error, read_regular, stat_if_exists
 
 if TYPE_CHECKING:
     import asyncio
@@ -121,6 +121,51 @@ def _lock_now(fd: int) -> None:
         # Not lockf: its locks do not exclude the same process, and end when any descriptor of the
         # file is closed.
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+_PID_AT = 1
+"""Offset of the pid in the lock file: Windows blocks reading the locked first byte."""
+
+
+class HolderLock(FileLock):
+    """A lock on a file, by any path to it: ``<file>.lock`` beside it names the process that has it.
+
+    The lock file is removed with the lock.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(Path(f"{os.path.realpath(path)}.lock"))
+
+    def _take(self) -> bool:
+        if not super()._take():
+            return False
+        if not self._is_current():  # the last holder removed the file while we opened it
+            super()._release()
+            return self._take()
+        with suppress(
+            OSError
+        ):  # a full disk: the lock works without the pid, which is informational
+            os.ftruncate(self._fd, 0)
+            os.write(self._fd, f" {os.getpid()}\n".encode())
+        return True
+
+    def _release(self) -> None:
+        if self._is_current():  # otherwise it belongs to another process by now
+            with suppress(OSError):  # Windows does not remove open files
+                self._path.unlink()
+        super()._release()
+
+    def _is_current(self) -> bool:
+        try:
+            return os.path.samestat(os.fstat(self._fd), self._path.stat())
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+
+    def holder(self) -> int | None:
+        """The process that has the lock, if known."""
+        with suppress(OSError, ValueError):
+            return int(read_regular(self._path)[_PID_AT:])
+        return None
 
 
 class DirectoryLock(_Lock):

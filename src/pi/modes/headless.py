@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from pi.agent.events import MessageEnd
+from pi.agent.events import TurnEnd
 from pi.agent.policy import Next
 from pi.ai.messages import AssistantMessage, Image
 from pi.base.json_lines import encode_line
@@ -37,7 +37,7 @@ class RunResult:
 
     def handle_event(self, event: object) -> None:
         """Handles one event."""
-        if isinstance(event, MessageEnd) and isinstance(event.message, AssistantMessage):
+        if isinstance(event, TurnEnd):
             self.answer = event.message
 
     @property
@@ -186,7 +186,7 @@ async def run_print(
             failed.append(event.error)
             complain(f"Error: {event.explain()}")
 
-    end = port.subscribe(handle_event, kinds=(MessageEnd, ExtensionFailed))
+    end = port.subscribe(handle_event, kinds=(TurnEnd, ExtensionFailed))
     try:
         ended = await send_prompts(port, prompts)
     finally:

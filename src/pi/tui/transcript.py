@@ -101,7 +101,10 @@ class Transcript:
         self._is_stale = True
         """Whether ``_lines`` must be joined again even if no live block changed."""
         self._watch: tuple[Component, EarlyCommit] | None = None
-        self._safe_rows: int | None = None
+        self.live_region_start: int | None = None
+        """The first row of the first block that was not final, when drawn last."""
+        self.commit_safe_end: int | None = None
+        """The end of the stable rows of that block."""
 
     @property
     def children(self) -> tuple[Component, ...]:
@@ -150,18 +153,10 @@ class Transcript:
         if self._is_stale or not _same_objects(live, self._live_lines):
             self._live_lines, self._is_stale = live, False
             self._lines = [*self._frozen, *(row for rows in live for row in rows)]
-        self._safe_rows = self._observe(live[0]) if live else None
+        start = len(self._frozen)
+        self.live_region_start = start if live else None
+        self.commit_safe_end = start + self._observe(live[0]) if live else None
         return self._lines
-
-    @property
-    def live_region_start(self) -> int | None:
-        """The first row of the first block that is not final."""
-        return None if self._safe_rows is None else len(self._frozen)
-
-    @property
-    def commit_safe_end(self) -> int | None:
-        """The end of the stable rows of that block."""
-        return None if self._safe_rows is None else len(self._frozen) + self._safe_rows
 
     @property
     def block_starts(self) -> list[int]:

@@ -2,7 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from pi.ai.auth.authentication import FOUNDRY_KEY, uses_foundry, with_gateway_key, with_gateway_url
+from pi.ai.auth.anthropic_gateway import (
+    FOUNDRY_KEY,
+    uses_foundry,
+    with_gateway_key,
+    with_gateway_url,
+)
 from pi.ai.models.custom import CustomProvider
 from pi.ai.provider import Provider
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from pi.ai.auth.authentication import Authentication
 from pi.ai.auth.config_values import used_secrets
 from pi.ai.auth.credentials import ApiKeyCredential
+from pi.ai.auth.resolve import Authentication
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.errors import AuthenticationFailed
 from pi.ai.http.client import HttpClient

@@ -11,16 +11,14 @@ import trustme
 
 from pi.ai.http.client import HttpClient
 from pi.ai.http.errors import (
-    NO_TIMEOUTS,
     ConnectFailed,
     ConnectionLost,
     HttpError,
     ProxyFailed,
     TimedOut,
-    Timeouts,
     TlsFailed,
 )
-from pi.ai.http.request import HttpRequest
+from pi.ai.http.request import NO_TIMEOUTS, HttpRequest, Timeouts
 from pi.ai.http.tls import TlsSettings
 from tests.ai.http.raw_server import OK_EMPTY, Peer, answering, ok, raw_server, splitting
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from pi.ai.http.client import HttpClient
-from pi.ai.http.errors import HttpError, Timeouts
-from pi.ai.http.request import HttpRequest
+from pi.ai.http.errors import HttpError
+from pi.ai.http.request import HttpRequest, Timeouts
 from pi.ai.http.tls import TlsSettings
 from tests.ai.http.raw_server import Peer, Script, answering, chunked, ok, raw_server, splitting
 

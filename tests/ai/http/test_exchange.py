@@ -8,8 +8,8 @@ import pytest
 
 from pi.ai.http.client import HttpClient
 from pi.ai.http.connection import Connection, HttpExchange
-from pi.ai.http.errors import NO_TIMEOUTS, ConnectionLost, TimedOut, Timeouts
-from pi.ai.http.request import HttpRequest
+from pi.ai.http.errors import ConnectionLost, TimedOut
+from pi.ai.http.request import NO_TIMEOUTS, HttpRequest, Timeouts
 from tests.ai.http.raw_server import OK_EMPTY, Peer, answering, ok, raw_server
 
 LARGE = bytes(range(256)) * 40_000

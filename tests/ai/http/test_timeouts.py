@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.ai.http.errors import NO_TIMEOUTS, Timeouts
+from pi.ai.http.request import NO_TIMEOUTS, Timeouts
 
 
 @pytest.mark.behaviour("no-timeout-means-none")

@@ -17,8 +17,7 @@ from pi.ai.providers.faux import FAUX_MODEL, Step
 from pi.ai.request import Call, StreamOptions
 from pi.base.records import replace
 from pi.coding.bus import EventBus
-from pi.coding.compaction.automatic import CompactionPolicy
-from pi.coding.compaction.compactor import Compactor
+from pi.coding.compaction.automatic import CompactionPolicy, Compactor
 from pi.coding.compaction.events import CompactionReason
 from pi.coding.compaction.options import CompactionOptions
 from pi.coding.compaction.remote import RemoteCompaction

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from pi.base.locks import HolderLock
 from pi.coding.session.errors import SessionInUse
 from pi.coding.session.opening import open_session
-from pi.coding.session.writing import SessionLock, lock_session, sole_use
+from pi.coding.session.writing import lock_session, sole_use
 from tests.coding.session.saved import begin, keep, location
 from tests.files import full_disk
 
@@ -75,7 +76,7 @@ def test_the_same_process_cannot_open_a_session_twice(tmp_path: Path) -> None:
 
 
 def test_a_lock_leaves_nothing_behind(tmp_path: Path) -> None:
-    with SessionLock(tmp_path / "s.jsonl"):
+    with HolderLock(tmp_path / "s.jsonl"):
         pass
 
     assert list(tmp_path.iterdir()) == []
@@ -84,7 +85,7 @@ def test_a_lock_leaves_nothing_behind(tmp_path: Path) -> None:
 def test_a_lock_file_that_was_removed_while_it_was_opened_is_not_the_lock(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
 
-    class Racing(SessionLock):
+    class Racing(HolderLock):
         """Loses its file once, between opening and looking."""
 
         lost = False
@@ -101,7 +102,7 @@ def test_a_lock_file_that_was_removed_while_it_was_opened_is_not_the_lock(tmp_pa
 
 def test_the_lock_file_of_another_process_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
-    with SessionLock(path):
+    with HolderLock(path):
         (tmp_path / "s.jsonl.lock").unlink()
         (tmp_path / "s.jsonl.lock").write_text("theirs")
 
@@ -111,7 +112,7 @@ def test_the_lock_file_of_another_process_is_left_alone(tmp_path: Path) -> None:
 def test_a_lock_whose_folder_has_become_a_file_can_be_left(tmp_path: Path) -> None:
     folder = tmp_path / "sessions"
     folder.mkdir()
-    with SessionLock(folder / "s.jsonl"):
+    with HolderLock(folder / "s.jsonl"):
         folder.rename(tmp_path / "away")
         folder.write_text("in the way")
 
@@ -119,7 +120,7 @@ def test_a_lock_whose_folder_has_become_a_file_can_be_left(tmp_path: Path) -> No
 
 
 def test_a_damaged_lock_file_names_no_process(tmp_path: Path) -> None:
-    lock = SessionLock(tmp_path / "s.jsonl")
+    lock = HolderLock(tmp_path / "s.jsonl")
     (tmp_path / "s.jsonl.lock").write_text("who?")
 
     assert lock.holder() is None

@@ -14,8 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from pi.agent.compaction.budget import CompactionItem
-from pi.agent.compaction.text import SUMMARY_TAGS, escape_tags, plain_text, shortened
-from pi.ai.json_text import without_surrogates
+from pi.agent.compaction.text import SUMMARY_TAGS, cleaned, plain_text, shortened
 from pi.ai.messages import AssistantMessage, Json, ToolResultMessage, UserMessage
 from pi.base.records import Record, replace
 
@@ -229,7 +228,7 @@ def without_visible(carried: CarryOver, visible: Iterable[str]) -> CarryOver:
 
 def _clean(text: str) -> str:
     """Return the text with our tags escaped, so that it cannot end a summary."""
-    return escape_tags(without_surrogates(text), SUMMARY_TAGS).strip()
+    return cleaned(text, SUMMARY_TAGS).strip()
 
 
 class _Collection:

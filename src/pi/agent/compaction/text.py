@@ -57,6 +57,11 @@ def escape_tags(text: str, tags: tuple[str, ...] = REQUEST_TAGS) -> str:
     return re.sub(rf"<(?=\s*+(?:/\s*+)?(?:{'|'.join(tags)})\b)", "&lt;", text, flags=re.IGNORECASE)
 
 
+def cleaned(text: str, tags: tuple[str, ...] = REQUEST_TAGS) -> str:
+    """Return ``text`` as valid Unicode, with ``tags`` escaped."""
+    return escape_tags(without_surrogates(text), tags)
+
+
 def without_blocks(summary: str) -> str:
     """Return a stored summary without the blocks that pi adds to the model's text."""
     blocks = "|".join(SUMMARY_TAGS[1:])
@@ -195,8 +200,8 @@ def _result(result: ToolResultMessage) -> str:
 
 
 def _element(tag: str, text: str, **attributes: str) -> str:
-    clean = without_surrogates(text)
-    return wrap_in_tag(tag, escape_tags(clean), **attributes) if clean.strip() else ""
+    clean = cleaned(text)
+    return wrap_in_tag(tag, clean, **attributes) if clean.strip() else ""
 
 
 # Files that a conversation has read and changed, from its tool calls.

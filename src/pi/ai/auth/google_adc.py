@@ -24,8 +24,8 @@ from pi.ai.auth.ambient import NO_GOOGLE_AUTH, PROJECT_VARIABLES, credential_fil
 from pi.ai.errors import AuthenticationFailed, ProviderUnavailable
 from pi.ai.http.client import HttpClient
 from pi.ai.http.connection import HttpResponse
-from pi.ai.http.errors import HttpError, Timeouts
-from pi.ai.http.request import HttpRequest
+from pi.ai.http.errors import HttpError
+from pi.ai.http.request import HttpRequest, Timeouts
 from pi.ai.messages import Json
 from pi.base.files import read_regular
 

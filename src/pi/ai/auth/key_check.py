@@ -34,8 +34,8 @@ async def refusal(provider: Provider, models: Sequence[Model], key: str, http: H
     Only a clear refusal counts: a key without the right to list models is valid, and a provider
     that cannot be reached now may be reached later.
     """
-    from pi.ai.http.errors import HttpError, Timeouts
-    from pi.ai.http.request import HttpRequest
+    from pi.ai.http.errors import HttpError
+    from pi.ai.http.request import HttpRequest, Timeouts
 
     model = models[0] if models else None
     api = model.api if model else "openai-completions"

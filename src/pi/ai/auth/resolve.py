@@ -6,25 +6,34 @@ to the next one: that might bill another account.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pi.ai.auth import ambient
-from pi.ai.auth.config_values import CommandCache, expand, may_expand, unresolved_reason
+from pi.ai.auth.config_values import (
+    CommandCache,
+    expand,
+    may_expand,
+    remember_used,
+    unresolved_reason,
+)
 from pi.ai.auth.credentials import ApiKeyCredential, Credential, OAuthCredential
 from pi.ai.auth.login_settings import NO_CLIENTS, login_settings
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.errors import AuthenticationFailed
 from pi.ai.messages import Json
+from pi.ai.models.custom import CustomProvider
+from pi.ai.models.model import Model
 from pi.ai.provider import Provider
-from pi.ai.request import Access
+from pi.ai.request import Access, StreamOptions
 from pi.base.clock import Clock
 from pi.base.files import FileAccessError
 from pi.base.records import Record, replace
 
 if TYPE_CHECKING:
     from pi.ai.http.client import HttpClient
+    from pi.ai.wire_support.exchange import Services
 
 
 MODELS_JSON = "models.json"
@@ -331,3 +340,83 @@ def _placed(
         env={**needed, **own, **access.env},
         base_url=access.base_url or (filled if filled != url else None),
     )
+
+
+class Authentication:
+    """Looks in the store, in models.json and in the environment, in this order."""
+
+    def __init__(
+        self,
+        storage: AuthStorage,
+        *,
+        environ: Mapping[str, str],
+        cwd: Path,
+        custom: Iterable[CustomProvider] = (),
+        clients: Mapping[str, Json] | None = None,
+    ) -> None:
+        self._storage = storage
+        self._environ = environ
+        self._cwd = cwd
+        self._custom = {provider.id: provider for provider in custom}
+        self._clients = clients or {}
+
+    async def access(
+        self, provider: Provider, model: Model | None, options: StreamOptions, services: Services
+    ) -> Access | None:
+        """Returns credentials and configured headers; ``None`` if there are no credentials."""
+        custom = self._custom.get(provider.id)
+        environ = {**self._environ, **options.env} if options.env else self._environ
+        found = await resolve(
+            provider,
+            storage=self._storage,
+            environ=environ,
+            http=services.http,
+            clock=services.clock,
+            explicit_key=options.api_key,
+            configured_key=custom.api_key if custom else None,
+            base_url=model.base_url if model else None,
+            clients=self._clients,
+            cwd=self._cwd,
+        )
+        if found is None:
+            return None
+        remember_used(found.access.api_key)  # a login may replace its token at any time
+        if custom is None:
+            return found.access
+        headers = {**custom.headers, **((model.headers or {}) if model else {})}
+        written = await self._expanded(provider, headers, environ)
+        return replace(found.access, headers={**written, **found.access.headers})
+
+    def is_configured(self, provider: Provider) -> bool:
+        """Whether credentials seem to exist; uses neither the network nor a command."""
+        custom = self._custom.get(provider.id)
+        return is_configured(
+            provider,
+            storage=self._storage,
+            environ=self._environ,
+            configured_key=custom.api_key if custom else None,
+        )
+
+    def missing(self, provider: Provider) -> MissingCredentials:
+        """Returns why ``provider`` has no credentials, and how to get some."""
+        custom = self._custom.get(provider.id)
+        return missing(
+            provider,
+            storage=self._storage,
+            environ=self._environ,
+            configured_key=custom.api_key if custom else None,
+        )
+
+    async def _expanded(
+        self, provider: Provider, headers: Mapping[str, str], environ: Mapping[str, str]
+    ) -> dict[str, str]:
+        written: dict[str, str] = {}
+        for name, text in headers.items():
+            value = await expand(text, environ=environ, cwd=self._cwd)
+            if value is None:
+                raise AuthenticationFailed(
+                    f"The header {name} of {provider.name} in models.json has no value: "
+                    f"{unresolved_reason(text, environ)}."
+                )
+            written[name] = value
+        return written

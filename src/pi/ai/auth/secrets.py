@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from pi.ai.auth import ambient, authentication
+from pi.ai.auth import ambient, anthropic_gateway
 from pi.ai.auth.config_values import escape, interpolated, names_in
 from pi.ai.messages import Json
 from pi.ai.provider import Provider
@@ -108,7 +108,7 @@ def of_rows(rows: Iterable[Provider]) -> Secrets:
 def of_tables() -> Secrets:
     """Returns the secrets of all built-in providers, model servers, clouds and the Anthropic
     gateway."""
-    others = frozenset((*ambient.SECRET_VARIABLES, *authentication.SECRET_VARIABLES))
+    others = frozenset((*ambient.SECRET_VARIABLES, *anthropic_gateway.SECRET_VARIABLES))
     return of_rows((*BUILT_IN, *SERVER_ROWS)) | Secrets(names=others)
 
 
@@ -166,10 +166,10 @@ def _variable_values(name: str, environ: Mapping[str, str]) -> Iterator[str]:
     value = environ.get(name)
     if not value:
         return
-    if name == authentication.CUSTOM_HEADERS:
-        headers = authentication.custom_headers(environ).items()
+    if name == anthropic_gateway.CUSTOM_HEADERS:
+        headers = anthropic_gateway.custom_headers(environ).items()
         yield from together(of_header(*header) for header in headers).values({})
-    elif name != authentication.CLIENT_KEY:
+    elif name != anthropic_gateway.CLIENT_KEY:
         yield value
     elif not re.match(_PATH, value):
         yield value

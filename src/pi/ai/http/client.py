@@ -15,8 +15,8 @@ from pi.ai.http.connection import (
     HttpResponse,
     ResponseStream,
 )
-from pi.ai.http.errors import BadResponse, ConnectionLost, InvalidRequest, Timeouts
-from pi.ai.http.request import HttpRequest, encode_head, parse_url
+from pi.ai.http.errors import BadResponse, ConnectionLost, InvalidRequest
+from pi.ai.http.request import HttpRequest, Timeouts, encode_head, parse_url
 from pi.ai.http.response_parser import Headers, ResponseHead
 from pi.ai.http.tls import TlsContext, TlsSettings
 from pi.base.records import replace

@@ -12,7 +12,6 @@ from typing import Any
 from pi.ai.http.addresses import AddressPolicy
 from pi.ai.http.connection import Connection, HttpExchange
 from pi.ai.http.errors import (
-    NO_TIMEOUTS,
     ConnectFailed,
     HttpError,
     InvalidRequest,
@@ -20,7 +19,14 @@ from pi.ai.http.errors import (
     TimedOut,
     os_reason,
 )
-from pi.ai.http.request import HeaderPairs, Origin, basic_authorization, encode_lines, parse_url
+from pi.ai.http.request import (
+    NO_TIMEOUTS,
+    HeaderPairs,
+    Origin,
+    basic_authorization,
+    encode_lines,
+    parse_url,
+)
 from pi.ai.http.tls import TlsContext, tls_failure
 from pi.base.records import Record
 

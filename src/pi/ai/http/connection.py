@@ -26,9 +26,9 @@ from pi.ai.http.errors import (
     HttpError,
     TimedOut,
     TimeoutKind,
-    Timeouts,
     os_reason,
 )
+from pi.ai.http.request import Timeouts
 from pi.ai.http.response_parser import (
     Headers,
     Inflater,

@@ -1,4 +1,4 @@
-"""HTTP errors and timeouts.
+"""HTTP errors.
 
 HttpError
 ├── InvalidRequest      the URL or a header cannot be sent: a bug or a wrong setting of ours
@@ -22,29 +22,8 @@ import os
 from typing import Literal
 
 from pi.base.errors import PiError
-from pi.base.records import Record
 
 TimeoutKind = Literal["connect", "first_byte", "idle"]
-
-
-class Timeouts(Record):
-    """Three timeouts in seconds, each off if it is None or 0."""
-
-    connect: float | None = 30.0
-    """Until the connection is ready for a request: name, TCP, proxy and TLS together."""
-    first_byte: float | None = 300.0
-    """From the end of the request to the first byte of the response."""
-    idle: float | None = 300.0
-    """Between two reads of a response, or two writes of a request."""
-
-    def limit(self, kind: TimeoutKind) -> float | None:
-        """Returns the seconds allowed for ``kind``, None if unlimited."""
-        seconds: float | None = getattr(self, kind)
-        return seconds if seconds and seconds > 0 else None
-
-
-NO_TIMEOUTS = Timeouts(connect=None, first_byte=None, idle=None)
-"""No limits: for exchanges that already have a deadline."""
 
 
 class HttpError(PiError):

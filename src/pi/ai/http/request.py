@@ -1,4 +1,4 @@
-"""HTTP requests: parsed URLs, encoded heads, and the User-Agent. Pure.
+"""HTTP requests: parsed URLs, timeouts, encoded heads, and the User-Agent. Pure.
 
 ``urllib.parse`` is imported only for the rare URL that needs quoting: it costs 3 ms at start-up.
 """
@@ -12,7 +12,7 @@ from functools import cache
 from string import ascii_letters, digits
 
 from pi.ai.http.addresses import AddressPolicy
-from pi.ai.http.errors import InvalidRequest, Timeouts
+from pi.ai.http.errors import InvalidRequest, TimeoutKind
 from pi.base.records import Record
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -133,6 +133,26 @@ HeaderPairs = tuple[tuple[str, str], ...]
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _FIELD_VALUE = r"[\t -~\x80-\xff]*"
 _METHODS_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+
+
+class Timeouts(Record):
+    """Three timeouts in seconds, each off if it is None or 0."""
+
+    connect: float | None = 30.0
+    """Until the connection is ready for a request: name, TCP, proxy and TLS together."""
+    first_byte: float | None = 300.0
+    """From the end of the request to the first byte of the response."""
+    idle: float | None = 300.0
+    """Between two reads of a response, or two writes of a request."""
+
+    def limit(self, kind: TimeoutKind) -> float | None:
+        """Returns the seconds allowed for ``kind``, None if unlimited."""
+        seconds: float | None = getattr(self, kind)
+        return seconds if seconds and seconds > 0 else None
+
+
+NO_TIMEOUTS = Timeouts(connect=None, first_byte=None, idle=None)
+"""No limits: for exchanges that already have a deadline."""
 
 
 class HttpRequest(Record):

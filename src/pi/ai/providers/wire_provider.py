@@ -256,8 +256,8 @@ async def ask_json(
 ) -> Any:
     """Returns the JSON at ``url``; ``None`` for any failure."""
     # Lazy: no HTTP client before the first request.
-    from pi.ai.http.errors import HttpError, Timeouts
-    from pi.ai.http.request import HttpRequest
+    from pi.ai.http.errors import HttpError
+    from pi.ai.http.request import HttpRequest, Timeouts
     from pi.ai.json_text import json_bytes
 
     request = HttpRequest(

@@ -20,8 +20,8 @@ from pi.ai.errors import (
 from pi.ai.event_stream import Flush
 from pi.ai.http.client import HttpClient
 from pi.ai.http.connection import ResponseStream
-from pi.ai.http.errors import HttpError, Timeouts
-from pi.ai.http.request import HttpRequest
+from pi.ai.http.errors import HttpError
+from pi.ai.http.request import HttpRequest, Timeouts
 from pi.ai.json_text import json_bytes
 from pi.ai.messages import Json
 from pi.ai.request import Call, StreamOptions

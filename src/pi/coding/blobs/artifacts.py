@@ -28,6 +28,11 @@ def artifact_directory(session_file: Path) -> Path:
     return session_file.with_name(f"{session_file.name}.artifacts")
 
 
+def session_artifacts(session_file: Path | None) -> Artifacts:
+    """Return the artifacts of a session; in memory if it has no file."""
+    return Artifacts(TextFolder(None if session_file is None else artifact_directory(session_file)))
+
+
 def copy_artifacts(session_file: Path, fork_file: Path) -> None:
     """Copy the artifacts of a session to its fork; failures are only logged."""
     source, target = artifact_directory(session_file), artifact_directory(fork_file)

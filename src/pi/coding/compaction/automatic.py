@@ -1,4 +1,4 @@
-"""Automatic compaction: the policy for runs, and the idle timer."""
+"""Runs compactions, one at a time, and starts them: the policy for runs, and the idle timer."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ import logging
 from collections.abc import Awaitable, Callable
 from contextvars import Context
 from functools import partial
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET
 
 from pi.agent.compaction.budget import CompactionItem, should_compact
 from pi.agent.compaction.errors import CompactionFailed
 from pi.agent.events import AgentSettled, AgentStart
-from pi.agent.policy import Boundary, Next, Policy, StopRun
+from pi.agent.policy import Abort, Aborted, Boundary, Next, Policy, StopRun
 from pi.ai.errors import ContextOverflow
 from pi.ai.failures.overflow import is_silent_overflow
 from pi.ai.messages import AssistantMessage
 from pi.ai.models.model import PromptCache
 from pi.base.records import replace
 from pi.base.tasks import off_loop
-from pi.coding.compaction.compactor import Compactor
 from pi.coding.compaction.measuring import (
     elide_worthless,
     latest_answer,
@@ -33,7 +35,89 @@ from pi.coding.session.context import message_of
 from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.entries import ContextEdit, CustomMessageEntry
 
+if TYPE_CHECKING:
+    from pi.coding.compaction.events import CompactionEnd, CompactionReason, CompactionResult
+
 log = logging.getLogger(__name__)
+
+
+FAILED: dict[CompactionReason, str] = {
+    "manual": "Compaction failed",
+    "threshold": "Auto-compaction failed",
+    "idle": "Auto-compaction failed",
+    "overflow": "Context overflow recovery failed",
+    "incomplete": "Incomplete response recovery failed",
+}
+
+
+class Compactor:
+    """Runs compactions. The owner prevents runs and tree moves while it is ``busy``."""
+
+    def __init__(self, session: CompactionSession) -> None:
+        self._session = session
+        self._abort: Abort | None = None
+        self.handed_off = False
+        """Whether the last compaction moved the conversation to another session."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether a compaction is running."""
+        return self._abort is not None
+
+    def abort(self) -> None:
+        """Abort the running compaction; nothing of it is stored."""
+        if self._abort is not None:
+            self._abort.request()
+
+    async def compact(self, request: CompactionRequest) -> CompactionResult:
+        """Compact the conversation or raise ``CompactionFailed``; emits events in both cases."""
+        if self._abort is not None:
+            raise CompactionFailed("aborted", "Another compaction is already running.")
+        # Deferred: most sessions never compact.
+        from pi.coding.compaction.events import CompactionEnd, CompactionStart
+        from pi.coding.compaction.execution import CompactionRun
+
+        self._abort = abort = Abort(self._session.clock)
+        end = CompactionEnd(reason=request.reason)
+        await self._session.emit(CompactionStart(reason=request.reason))
+        run = CompactionRun(request, self._session)
+        try:
+            result = await abort.wait(run.run)
+        except (Aborted, asyncio.CancelledError) as cut:
+            end = replace(end, aborted=True)
+            if isinstance(cut, asyncio.CancelledError):
+                raise
+            raise CompactionFailed("aborted", "Compaction cancelled") from None
+        except CompactionFailed as error:
+            end = _failed(end, error)
+            raise
+        else:
+            handed_off = run.handed_off or UNSET
+            end = replace(end, result=result, will_retry=request.will_retry, handed_off=handed_off)
+            return result
+        finally:
+            self._abort, self.handed_off = None, run.handed_off
+            await self._emit_end(end)
+
+    async def _emit_end(self, end: CompactionEnd) -> None:
+        await self._session.emit(end)
+        if end.result is UNSET:
+            from pi.coding.compaction.events import SessionCompactFailedEvent  # see ``compact``
+
+            failed = SessionCompactFailedEvent(
+                reason=end.reason,
+                error_message=end.error_message or "",
+                aborted=end.aborted,
+                will_retry=end.will_retry,
+            )
+            await self._session.bus.emit(failed)
+
+
+def _failed(end: CompactionEnd, error: CompactionFailed) -> CompactionEnd:
+    if error.code == "aborted":
+        return replace(end, aborted=True)
+    reason = f"{error.message} {error.hint}".rstrip()
+    return replace(end, error_message=f"{FAILED[end.reason]}: {reason}")
 
 
 NEARLY_FULL = 0.95
@@ -74,11 +158,10 @@ class CompactionPolicy(Policy):
             case "prompt":
                 conversation = self._session.conversation()
                 known = len(conversation.log.tree.outlines)
-                is_cold = options.drop_useless and await off_loop(
-                    partial(self._cache_is_cold, conversation), known
-                )
-                await off_loop(partial(measure_sizes, conversation), known)
-                decision = await self._elide_stale(at.next) if is_cold else at.next
+                is_cold = await off_loop(partial(self._measure, conversation), known)
+                decision = at.next
+                if is_cold and options.drop_useless:
+                    decision = await self._elide_stale(decision)
                 return await self._prune_or_compact(decision, options, before_prompt=True)
             case "turn":
                 return await self._prune_or_compact(await self._elide_useless(at, options), options)
@@ -187,8 +270,9 @@ class CompactionPolicy(Policy):
         found = await off_loop(partial(elide_worthless, items, cache_is_cold=True), len(items))
         return replace(decision, entries=(*decision.entries, *found.edits))
 
-    def _cache_is_cold(self, conversation: SessionConversation) -> bool:
-        """Whether the last response is older than the longest cache lifetime of its provider."""
+    def _measure(self, conversation: SessionConversation) -> bool:
+        """Measure what is new; returns whether the last response is older than any cache of it."""
+        measure_sizes(conversation)
         latest = latest_answer(conversation.log)
         answer = message_of(conversation.log.entry(latest)) if latest else None
         if not isinstance(answer, AssistantMessage) or not answer.timestamp:

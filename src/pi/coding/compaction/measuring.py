@@ -198,7 +198,7 @@ def measured(
     messages = conversation.messages() if messages is None else messages
     log = conversation.log
     path = log.tree.path(log.leaf)
-    items = branch_items(log, without=without)
+    items = branch_items(log, path, without=without)
     start, (_, previous) = first_kept(log, path), latest_compaction(log, path)
     tokens = tokens_in_use(conversation, without=without, messages=messages)
     estimated = estimated_tokens(convert_to_llm(messages))
@@ -240,9 +240,10 @@ def _has_pictures(entry: Compaction) -> bool:
     return any(isinstance(block, Image) for block in content)
 
 
-def branch_items(log: SessionLog, *, without: str = "") -> list[CompactionItem]:
-    """Return every entry of the branch as the model would see it, except ``without``."""
-    path = log.tree.path(log.leaf)
+def branch_items(
+    log: SessionLog, path: Sequence[int], *, without: str = ""
+) -> list[CompactionItem]:
+    """Return every entry of ``path`` as the model would see it, except ``without``."""
     edits = {**edits_on(log, path), without: None}
     return [_item(log.at(place), edits) for place in path]
 

@@ -14,8 +14,7 @@ from pi.agent.tools.tool import AgentTool, ToolContext
 from pi.ai.messages import Json
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.records import Record, replace
-from pi.coding.compaction.automatic import CompactionPolicy, IdleCompaction
-from pi.coding.compaction.compactor import Compactor
+from pi.coding.compaction.automatic import CompactionPolicy, Compactor, IdleCompaction
 from pi.coding.compaction.measuring import latest_answer
 from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.extension_host.events.session import SessionStartEvent

@@ -103,7 +103,7 @@ class Bootstrap:
         self.model_client = ModelClient(
             replace(self.machine, environ=self.variables),
             self.workspace.cwd,
-            settings=lambda: self._here.settings,
+            settings=self.workspace.settings,
             values=self.workspace.settings.values,
             registry=self.overrides.registry,
             storage=self.storage,

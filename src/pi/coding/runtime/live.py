@@ -16,7 +16,7 @@ from pi.ai.models.model import ImageLimits as ModelLimits
 from pi.ai.models.model import ImageResize, InputLimits
 from pi.ai.plan_limits import PlanLimit
 from pi.base.errors import PiError
-from pi.coding.blobs.artifacts import Artifact, Artifacts, TextFolder, artifact_directory
+from pi.coding.blobs.artifacts import Artifact, Artifacts, session_artifacts
 from pi.coding.bus import EventBus
 from pi.coding.extension_host.dormant import ExtensionContributions
 from pi.coding.models.registry import ModelRegistry
@@ -142,9 +142,7 @@ class LiveSession:
         """Switch to another conversation."""
         self.conversation = conversation
         self.log = conversation.log
-        file = self.log.file
-        folder = TextFolder(None if file is None else artifact_directory(file))
-        self.artifacts = self._lent_artifacts or Artifacts(folder)
+        self.artifacts = self._lent_artifacts or session_artifacts(self.log.file)
         """Long outputs of this session, by number."""
 
     def template_names(self) -> frozenset[str]:
@@ -233,8 +231,8 @@ class SessionToolSupport(ToolSupport):
             "PI_MODEL": core.agent.model.id,
             "PI_REASONING_LEVEL": core.agent.thinking_level,
         }
-        if core.log.file is not None:
-            variables["PI_SESSION_FILE"] = str(core.log.file)
+        if (file := core.log.file) is not None:
+            variables["PI_SESSION_FILE"] = str(file)
         return variables
 
     def new_artifact(self) -> Artifact | None:

@@ -118,7 +118,7 @@ class ModelClient:
         machine: Machine,
         cwd: Path,
         *,
-        settings: Callable[[], Settings],
+        settings: Settings,
         values: Values | None = None,
         registry: ModelRegistry | None = None,
         storage: AuthStorage | None = None,
@@ -146,7 +146,7 @@ class ModelClient:
         self, model: Model, context: Context, options: StreamOptions, *, purpose: Purpose = "turn"
     ) -> EventStream:
         """Request an answer, with the session's options and the model wraps of extensions."""
-        settings = self._settings()
+        settings = self._settings if self._core is None else self._core.workspace.settings
         options = self._request_options(model, options, settings)
         context = _shown(context, settings)
         host = self._extensions.host

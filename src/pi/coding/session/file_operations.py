@@ -21,6 +21,7 @@ from pi.base.clock import IdFactory
 from pi.base.errors import PiError
 from pi.base.files import FileAccessError, private_directory, replace_file
 from pi.base.json_lines import encode_line
+from pi.base.locks import HolderLock
 from pi.coding.blobs.artifacts import artifact_directory
 from pi.coding.session.catalog import read_header
 from pi.coding.session.entries import (
@@ -37,7 +38,6 @@ from pi.coding.session.reading import Outline, read_file, read_object
 from pi.coding.session.views import landing
 from pi.coding.session.writing import (
     SUFFIX,
-    SessionLock,
     clean_name,
     file_name,
     is_session_id,
@@ -85,7 +85,7 @@ def fork_file(
     location: SessionLocation,
     *,
     id: str | None = None,
-    id_lock: SessionLock | None = None,
+    id_lock: HolderLock | None = None,
 ) -> SessionLog:
     """Copy all entries and branches of a session file into a session of this working directory."""
     path = Path(location.cwd, path)

@@ -18,6 +18,7 @@ from pi.base.clock import Clock, IdFactory
 from pi.base.errors import PiError
 from pi.base.files import private_directory, read_if_exists, replace_file
 from pi.base.json_lines import encode_line
+from pi.base.locks import HolderLock
 from pi.base.records import UNREADABLE, Record, replace
 from pi.coding.blobs.store import BlobStore, externalised, externalised_compaction, rehydrated
 from pi.coding.session.entries import SESSION_VERSION, SessionHeader
@@ -27,7 +28,6 @@ from pi.coding.session.reading import SessionFile, parse_session, read_file, rea
 from pi.coding.session.writing import (
     SUFFIX,
     Report,
-    SessionLock,
     SessionWriter,
     file_name,
     is_session_id,
@@ -52,7 +52,7 @@ class SessionLocation(Record, kw_only=False):
     """Whether large images of new entries are stored there; those of compactions always are."""
 
     def writer(
-        self, path: Path, lock: SessionLock | None = None, id_lock: SessionLock | None = None
+        self, path: Path, lock: HolderLock | None = None, id_lock: HolderLock | None = None
     ) -> SessionWriter:
         """Return the writer of a session file in this location."""
         if self.blobs is None:
@@ -69,7 +69,7 @@ def new_session(
     parent: Path | str | None = None,
     lines: Sequence[bytes] = (),
     version: int = SESSION_VERSION,
-    id_lock: SessionLock | None = None,
+    id_lock: HolderLock | None = None,
 ) -> SessionLog:
     """Create a session with ``lines`` as its first entries.
 
@@ -104,7 +104,7 @@ def open_or_create(
     return open_session(found, location)
 
 
-def reserve_id(id: str, location: SessionLocation) -> SessionLock | None:
+def reserve_id(id: str, location: SessionLocation) -> HolderLock | None:
     """Lock a session id against creation by other processes; raises ``SessionInUse``.
 
     The lock of a session file is not enough: its name contains the time, so several processes would

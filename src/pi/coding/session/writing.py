@@ -10,14 +10,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TypeAlias
 
 from pi.base.errors import PiError
-from pi.base.files import FileAccessError, private_directory, read_regular, replace_file
-from pi.base.locks import FileLock, FileLocked
+from pi.base.files import FileAccessError, private_directory, replace_file
+from pi.base.locks import FileLocked, HolderLock
 from pi.base.terminal_text import one_line
 from pi.coding.session.errors import SessionInUse
 
@@ -76,55 +76,13 @@ def milliseconds(timestamp: str) -> int:
         return 0
 
 
-_PID_AT = 1
-"""Offset of the pid in the lock file: Windows blocks reading the locked first byte."""
-
-
-class SessionLock(FileLock):
-    """Exclusive lock of one session, by any path. The lock file is removed with the lock."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(Path(f"{os.path.realpath(path)}.lock"))
-
-    def _take(self) -> bool:
-        if not super()._take():
-            return False
-        if not self._is_current():  # the last holder removed the file while we opened it
-            super()._release()
-            return self._take()
-        with suppress(
-            OSError
-        ):  # a full disk: the lock works without the pid, which is informational
-            os.ftruncate(self._fd, 0)
-            os.write(self._fd, f" {os.getpid()}\n".encode())
-        return True
-
-    def _release(self) -> None:
-        if self._is_current():  # otherwise it belongs to another process by now
-            with suppress(OSError):  # Windows does not remove open files
-                self._path.unlink()
-        super()._release()
-
-    def _is_current(self) -> bool:
-        try:
-            return os.path.samestat(os.fstat(self._fd), self._path.stat())
-        except (FileNotFoundError, NotADirectoryError):
-            return False
-
-    def holder(self) -> int | None:
-        """The process that has the lock, if known."""
-        with suppress(OSError, ValueError):
-            return int(read_regular(self._path)[_PID_AT:])
-        return None
-
-
-def lock_session(path: Path) -> SessionLock | None:
+def lock_session(path: Path) -> HolderLock | None:
     """Lock a session for writing; raises ``SessionInUse``.
 
     Returns ``None`` where no lock can be created, e.g. in a read-only directory: reading a session
     must still work.
     """
-    lock = SessionLock(path)
+    lock = HolderLock(path)
     try:
         lock.__enter__()
     except FileLocked as busy:
@@ -166,8 +124,8 @@ class SessionWriter:
         path: Path,
         report: Report,
         *,
-        lock: SessionLock | None = None,
-        id_lock: SessionLock | None = None,
+        lock: HolderLock | None = None,
+        id_lock: HolderLock | None = None,
         stored: Callable[[bytes], bytes] = bytes,
     ) -> None:
         self.path = path

@@ -470,7 +470,7 @@ class Screen:
         caret = paint.caret or Caret(len(paint.window) - 1, 0)
         caret = Caret(caret.row, min(caret.column, self._width - 1))
         window = self._window
-        if not writer.is_empty or caret != window.cursor:
+        if caret != window.cursor or not writer.is_empty:
             writer.move(*caret)
         window.cursor = caret
         is_shown = self.show_cursor and paint.caret is not None

@@ -35,7 +35,7 @@ def test_vertical_moves_keep_the_column_over_shorter_rows() -> None:
     assert down == Position(1, 1)
     view.update(lines, down, width=10, height=3)
     assert view.moved(1) == Position(2, 2)
-    view.reset_column()
+    view.target_column = None
     assert view.moved(1) == Position(2, 0)
 
 

@@ -16,8 +16,8 @@ from pi.ai.failures import codes
 from pi.ai.failures.classify import from_http, from_status
 from pi.ai.http.client import HttpClient
 from pi.ai.http.connection import HttpResponse
-from pi.ai.http.errors import BadResponse, HttpError, Timeouts
-from pi.ai.http.request import HttpRequest, user_agent
+from pi.ai.http.errors import BadResponse, HttpError
+from pi.ai.http.request import HttpRequest, Timeouts, user_agent
 from pi.ai.http.response_parser import Headers
 from pi.ai.messages import Json
 from pi.ai.request import Access

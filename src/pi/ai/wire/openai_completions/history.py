@@ -31,6 +31,7 @@ from pi.ai.wire_support.handoff import (
     MakeId,
     is_own,
     plain_id,
+    prepare,
 )
 from pi.ai.wire_support.tool_schemas import OPENAI, grammar_of, strict_schemas, text_arguments
 from pi.base.records import UNREADABLE, Record
@@ -124,7 +125,7 @@ def id_maker(model: Model) -> MakeId:
 
 
 class History:
-    """Encodes prepared messages with the quirks of one server.
+    """Encodes messages with the quirks of one server.
 
     ``late_tools`` are declared in the conversation, at the place where they were added.
     """
@@ -136,6 +137,7 @@ class History:
         forms: ToolForms,
         late_tools: Mapping[str, Tool],
     ) -> None:
+        self._model = model
         self._role = "developer" if model.reasoning and compat.supports_developer_role else "system"
         self._compat = compat
         self._forms = forms
@@ -145,7 +147,7 @@ class History:
         """Returns the instructions and the conversation."""
         encoded = self._system(prompt)
         images: list[Image] = []
-        for message in messages:
+        for message in prepare(messages, self._model, id_maker(self._model)):
             if not isinstance(message, ToolResultMessage):
                 # Pictures come after all results of a batch: nothing may stand between those.
                 self._show(encoded, images)

@@ -23,13 +23,11 @@ from pi.ai.wire.openai_completions.history import (
     History,
     ToolForms,
     declaration,
-    id_maker,
     text_inputs,
     tool_choice,
     tool_forms,
 )
 from pi.ai.wire_support.exchange import Decoder, Services, send
-from pi.ai.wire_support.handoff import prepare
 from pi.ai.wire_support.repairs import (
     NO_REPAIRS,
     Repairs,
@@ -149,10 +147,9 @@ def encode(call: Call, repairs: Repairs = NO_REPAIRS, *, compat: Compat | None =
     late = _late_tools(rest, instructions.tools, compat)
     history = History(call.model, compat, forms, late)
     trusted = without_refused_thoughts(rest, call.model, repairs)
-    prepared = prepare(trusted, call.model, id_maker(call.model))
     payload: Json = {
         "model": call.model.id,
-        "messages": history.encode(instructions.prompt, prepared),
+        "messages": history.encode(instructions.prompt, trusted),
         "stream": True,
     }
     if compat.supports_usage_in_streaming:

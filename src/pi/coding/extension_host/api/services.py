@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from pi.ai.http.addresses import AddressPolicy
     from pi.ai.http.client import HttpClient
     from pi.ai.http.connection import HttpResponse, ResponseStream
-    from pi.ai.http.errors import Timeouts
-    from pi.ai.http.request import HttpRequest
+    from pi.ai.http.request import HttpRequest, Timeouts
     from pi.ai.images.collection import ImagesModels
     from pi.ai.images.formats import ImageModel, ImageRequest, ImageResult
     from pi.ai.models.model import Model

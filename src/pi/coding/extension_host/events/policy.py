@@ -292,17 +292,16 @@ class AgentEventForwarder:
                 self._follow_tokens(enabled=MessageUpdateEvent in self._bus.subscribed)
             case TurnStart():
                 self._policy.turn_index += 1
+                if TurnStartEvent not in self._bus.subscribed:
+                    return
                 event = TurnStartEvent(
                     turn_index=self._policy.turn_index, timestamp=self._clock.now_ms()
                 )
             case MessageStart(message=message) if message is self._finished:
                 return
             case MessageEnd(message=message):
-                if isinstance(message, AssistantMessage):
-                    await self._updates.flushed()
-                    asked, self._policy.answer_asked = self._policy.answer_asked, False
-                    if asked:
-                        return  # handlers got it before it was stored
+                if isinstance(message, AssistantMessage) and await self._is_known():
+                    return
                 if message is self._finished:
                     self._finished = None
                     return
@@ -312,6 +311,13 @@ class AgentEventForwarder:
             case SessionInfoChanged(name=name):
                 event = SessionInfoChangedEvent(name=name or None)
         await self._emit(event)
+
+    async def _is_known(self) -> bool:
+        """Whether handlers got the end of the answer before it was stored; ends its tokens."""
+        if self._end_tokens is not None:
+            await self._updates.flushed()
+        asked, self._policy.answer_asked = self._policy.answer_asked, False
+        return asked
 
     async def _emit(self, event: Any) -> None:
         if type(event) in self._bus.subscribed:

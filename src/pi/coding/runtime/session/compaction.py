@@ -17,7 +17,7 @@ from pi.ai.request import StreamOptions
 from pi.base.errors import PiError
 from pi.base.records import replace
 from pi.base.terminal_text import one_line
-from pi.coding.compaction.compactor import Compactor
+from pi.coding.compaction.automatic import Compactor
 from pi.coding.compaction.options import (
     BUILT_IN_STRATEGIES,
     STRATEGY_TEXTS,

@@ -156,7 +156,9 @@ async def notes_on(
 ) -> Notes:
     """Summarise what ``move`` leaves with a model; raises ``CompactionFailed``."""
     left = {entry.id: entry for entry in move.entries}
-    items = [_with_summary(item, left[item.id]) for item in branch_items(log) if item.id in left]
+    path = log.tree.path(log.leaf)
+    branch = branch_items(log, path)
+    items = [_with_summary(item, left[item.id]) for item in branch if item.id in left]
     custom = move.custom_instructions
     guidance = SummaryInstructions(
         custom_instructions="" if move.replace_instructions else custom,

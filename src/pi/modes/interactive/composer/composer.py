@@ -225,7 +225,7 @@ class Composer:
     def show_level(self, level: str) -> None:
         """Sets the border colour of a thinking level."""
         self._level = level
-        self._paint_border()
+        self._paint_border(self._editor.get_text())
 
     def show_queued(self, *groups: tuple[str, tuple[str, ...]]) -> None:
         """Shows queued messages, each group with its name."""
@@ -264,12 +264,11 @@ class Composer:
             self.on_submit(text, images)
 
     def _changed(self, text: str) -> None:
-        self._paint_border()
+        self._paint_border(text)
         self.on_text(text)
         self.on_change()
 
-    def _paint_border(self) -> None:
-        text = self._editor.get_text()
+    def _paint_border(self, text: str) -> None:
         mode = self.mode_of(text)
         token = mode.colour if mode is not None else _LEVELS.get(self._level, "border")
         paint = self._theme.paint("bashMode" if text.startswith("!") else token)

@@ -277,7 +277,7 @@ class ExtensionEditing:
         )
         frame.composer.offer(self.completing.provider)
         self._listeners = KeyListeners()
-        frame.tui.add_input_listener(self._hear, first=True)
+        self._is_listening = False
 
     @property
     def component(self) -> Drawable | None:
@@ -305,6 +305,9 @@ class ExtensionEditing:
 
     def listen(self, listener: Callable[[str], Any]) -> Callable[[], None]:
         """Calls ``listener`` first for every key; returns a function that removes it."""
+        if not self._is_listening:  # few extensions listen, and every key would pass here
+            self._is_listening = True
+            self._frame.tui.add_input_listener(self._hear, first=True)
         return self._listeners.add(lambda data: as_decision(listener(data)))
 
     def _hear(self, data: str) -> InputDecision:

@@ -182,7 +182,7 @@ class Editor(CachedWidget):
             return None
         place = self._viewport.at(row, max(event.x - self._pad(self._width), 0))
         self._popup.close()
-        self._viewport.reset_column()
+        self._viewport.target_column = None
         self._change(lambda: self._document.move_to(place))
         # lazy: needed in fullscreen mode only, where it is loaded already
         from pi.tui.mouse import MouseResult
@@ -266,7 +266,7 @@ class Editor(CachedWidget):
         do()
         super().invalidate()
         if self._document.version != before:
-            self._viewport.reset_column()
+            self._viewport.target_column = None
             if self._vim is not None:
                 self._vim.text_changed()
             self.on_change(self._document.buffer.text)
@@ -293,12 +293,18 @@ class Editor(CachedWidget):
             self._document.move(jump(text))
             return
         actions = self._keymap.actions(data)
-        vim = None if self._popup.is_open else self._vim
-        if vim is not None and vim.handle_input(data, actions, text):
+        vim = self._vim
+        if vim and not self._popup.is_open and vim.handle_input(data, actions, text):
             self._popup.close()
             return
         if not _VERTICAL.intersection(actions):
-            self._viewport.reset_column()
+            self._viewport.target_column = None
+        self._press(data, actions, text)
+
+    def _press(self, data: str, actions: Sequence[str], text: str) -> None:
+        if not actions:  # an ordinary character
+            self._type(text)
+            return
         match self._popup.handle_input(data, actions):
             case "handled":
                 return
@@ -329,7 +335,11 @@ class Editor(CachedWidget):
                 self._popup.request()
             else:
                 self._popup.close()
-        elif text:
+        else:
+            self._type(text)
+
+    def _type(self, text: str) -> None:
+        if text:
             self._document.type(text)
             self._popup.request()
 

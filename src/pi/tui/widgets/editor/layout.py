@@ -168,8 +168,8 @@ class Viewport:
         """The number of the row with the cursor."""
         self.visible: list[Row] = []
         """The rows of the window, from the top."""
-        self._target_column: int | None = None
-        """The column of vertical moves, kept across shorter rows."""
+        self.target_column: int | None = None
+        """The column of vertical moves, kept across shorter rows; ``None``: that of the cursor."""
 
     def update(self, lines: Sequence[str], cursor: Position, *, width: int, height: int) -> None:
         """Wraps the text again and scrolls the cursor into view."""
@@ -184,10 +184,6 @@ class Viewport:
         self.below = layout.height - end
         self.visible = [layout.row(number) for number in range(self.above, end)]
 
-    def reset_column(self) -> None:
-        """Makes the next vertical move start from the column of the cursor."""
-        self._target_column = None
-
     @property
     def on_first_row(self) -> bool:
         """Whether there is no row above the cursor."""
@@ -200,9 +196,9 @@ class Viewport:
 
     def moved(self, rows: int) -> Position:
         """Returns the position ``rows`` below the cursor, or above if negative."""
-        if self._target_column is None:
-            self._target_column = self._layout.column_of(self._cursor)
-        return self._layout.position_at(self.cursor_row + rows, self._target_column)
+        if self.target_column is None:
+            self.target_column = self._layout.column_of(self._cursor)
+        return self._layout.position_at(self.cursor_row + rows, self.target_column)
 
     def at(self, row: int, column: int) -> Position:
         """Returns the position at a cell of the window."""
