@@ -24,14 +24,16 @@ from msgspec import field
 from pi.base.files import replace_file
 from pi.base.processes.tree import is_running
 from pi.base.records import Record
-from pi.coding.files.git_commands import (
+from pi.coding.files.copy_commands import (
     WorkingCopyFailed,
+    changed_paths,
     git,
+    mount,
     run_git,
     top_level,
+    unmount,
     without_repository,
 )
-from pi.coding.files.overlays import changed_paths, mount, unmount
 
 if TYPE_CHECKING:
     from pi.coding.files.local import LocalFiles
