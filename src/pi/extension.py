@@ -284,7 +284,7 @@ if TYPE_CHECKING:
     from pi.coding.claude_tools import ClaudeCall, claude_call, claude_names, pi_arguments
     from pi.coding.export.share import Shared
     from pi.coding.extension_host.api.workers import WorkerProcess
-    from pi.coding.files.copy_commands import WorkingCopyFailed
+    from pi.coding.files.copy_steps import WorkingCopyFailed
     from pi.coding.files.documents.convert import (
         ConversionFailed,
         ConversionLimits,
@@ -387,7 +387,7 @@ else:
                 "can_parse_syntax",
                 "syntax_language",
             ),
-            "pi.coding.files.copy_commands": ("WorkingCopyFailed",),
+            "pi.coding.files.copy_steps": ("WorkingCopyFailed",),
             "pi.coding.files.working_copies": (
                 "ClosedCopy",
                 "Patch",

@@ -10,9 +10,9 @@ from pi.tui.screen.pane_match import (
     PaneReader,
     PaneText,
     ResizeTracker,
-    find_pane_reader,
 )
 from pi.tui.terminal import Size
+from pi.tui.tui import find_pane_reader
 from tests.tui.manual_timers import ManualTimers
 
 SECONDS = 0.3

@@ -24,7 +24,7 @@ from pi.tui.input.keys import is_key_release
 from pi.tui.input.reports import MouseReport, ScreenSize
 from pi.tui.negotiation import ColourSchemeState, Negotiation
 from pi.tui.overlays import FocusState, OverlayHandle, OverlayOptions, Overlays
-from pi.tui.screen.pane_match import PaneReader, PaneText, ReadPane, ResizeTracker, find_pane_reader
+from pi.tui.screen.pane_match import PaneReader, PaneText, ReadPane, ResizeTracker
 from pi.tui.screen.screen import Repaint
 from pi.tui.terminal import Capabilities, Listener, Size, Terminal, Timer, Timers, detect, timing
 
@@ -384,3 +384,19 @@ class RenderLoop:
             return
         self._pause = FRAME_SECONDS
         self.paint_now()
+
+
+def find_pane_reader(env: Mapping[str, str]) -> ReadPane | None:
+    """Returns the function that reads the tmux pane named by the environment, if any."""
+    pane_id = env.get("TMUX_PANE")
+    if not (env.get("TMUX") and pane_id):
+        return None
+
+    def read(done: Callable[[PaneText | None], None]) -> Callable[[], object]:
+        from pi.tui.terminals.tmux import (
+            read_tmux_pane,  # lazy: needed only after a resize inside tmux
+        )
+
+        return read_tmux_pane(pane_id, env, done)
+
+    return read

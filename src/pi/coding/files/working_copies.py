@@ -24,15 +24,17 @@ from msgspec import field
 from pi.base.files import replace_file
 from pi.base.processes.tree import is_running
 from pi.base.records import Record
-from pi.coding.files.copy_commands import (
+from pi.coding.files.copy_steps import (
     WorkingCopyFailed,
     changed_paths,
+    copy_paths,
     git,
     mount,
     run_git,
     top_level,
     unmount,
     without_repository,
+    write_merged,
 )
 
 if TYPE_CHECKING:
@@ -146,8 +148,6 @@ class WorkingCopy(Record):
             await self._apply_through(files, root, patch)
 
     async def _apply_through(self, files: LocalFiles, root: Path, patch: Patch) -> None:
-        from pi.coding.files.merging import copy_paths, write_merged  # deferred: rarely used
-
         merged = self.folder / "merged"
         merged.mkdir()
         try:

@@ -6,7 +6,7 @@ ended up that arrived during the change. If the pane can be read, its contents a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 from typing import TypeAlias
 
@@ -334,19 +334,3 @@ class ResizeTracker:
         self.stop()
         self._reads = 0
         self._act(pane if is_current else None)
-
-
-def find_pane_reader(env: Mapping[str, str]) -> ReadPane | None:
-    """Returns the function that reads the tmux pane named by the environment, if any."""
-    pane_id = env.get("TMUX_PANE")
-    if not (env.get("TMUX") and pane_id):
-        return None
-
-    def read(done: Callable[[PaneText | None], None]) -> Callable[[], object]:
-        from pi.tui.terminals.tmux import (
-            read_tmux_pane,  # lazy: needed only after a resize inside tmux
-        )
-
-        return read_tmux_pane(pane_id, env, done)
-
-    return read
