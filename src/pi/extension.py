@@ -285,6 +285,7 @@ if TYPE_CHECKING:
     from pi.coding.claude_tools import ClaudeCall, claude_call, claude_names, pi_arguments
     from pi.coding.export.share import Shared
     from pi.coding.extension_host.api.workers import WorkerProcess
+    from pi.coding.files.copy_steps import WorkingCopyFailed
     from pi.coding.files.documents.convert import (
         ConversionFailed,
         ConversionLimits,
@@ -292,7 +293,6 @@ if TYPE_CHECKING:
         ConvertedDocument,
         convert_document,
     )
-    from pi.coding.files.git_commands import WorkingCopyFailed
     from pi.coding.files.syntax import SYNTAX_LANGUAGES, can_parse_syntax, syntax_language
     from pi.coding.files.working_copies import (
         ClosedCopy,
@@ -389,7 +389,7 @@ else:
                 "can_parse_syntax",
                 "syntax_language",
             ),
-            "pi.coding.files.git_commands": ("WorkingCopyFailed",),
+            "pi.coding.files.copy_steps": ("WorkingCopyFailed",),
             "pi.coding.files.working_copies": (
                 "ClosedCopy",
                 "Patch",

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pi.tui.render_loop import FRAME_SECONDS, Debounce, RenderLoop
+from pi.tui.screen.pane_match import Debounce
+from pi.tui.tui import FRAME_SECONDS, RenderLoop
 from tests.tui.manual_timers import ManualTimers
 
 

@@ -4,15 +4,15 @@ from collections.abc import Callable
 
 import pytest
 
-from pi.tui.render_loop import (
+from pi.tui.screen.pane_match import (
     MAX_PANE_READS,
     PANE_READ_SECONDS,
     PaneReader,
+    PaneText,
     ResizeTracker,
-    find_pane_reader,
 )
-from pi.tui.screen.pane_match import PaneText
 from pi.tui.terminal import Size
+from pi.tui.tui import find_pane_reader
 from tests.tui.manual_timers import ManualTimers
 
 SECONDS = 0.3

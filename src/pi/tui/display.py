@@ -15,10 +15,11 @@ from pi.tui.component import CURSOR_MARKER, Component
 from pi.tui.containers import Container
 from pi.tui.input.reports import MouseReport
 from pi.tui.overlays import OverlayHandle
+from pi.tui.screen.emitters import SHOW_CURSOR
 from pi.tui.screen.history import Ledger
 from pi.tui.screen.pane_match import PaneText
 from pi.tui.screen.rows import Layer
-from pi.tui.screen.screen import SHOW_CURSOR, Frame, Page, Repaint, Screen
+from pi.tui.screen.screen import Frame, Page, Repaint, Screen
 from pi.tui.terminal import Size
 from pi.tui.text.ansi import strip_sequences
 from pi.tui.text.width import visible_width

@@ -26,7 +26,8 @@ from pi.tui.terminal import Capabilities, Terminal, detect, has_placeholders
 from pi.tui.terminals.posix import own_terminal
 from pi.tui.text.ansi import strip_sequences
 from pi.tui.tui import TUI
-from pi.tui.widgets.editor.editor import Editor, EditorTheme
+from pi.tui.widgets.editor.editor import Editor
+from pi.tui.widgets.editor.layout import EditorTheme
 from pi.tui.widgets.input import Input
 from pi.tui.widgets.loader import INTERVAL, CancellableLoader, Loader, ProgressBar
 from pi.tui.widgets.markdown.nodes import CodeTheme, MarkdownTheme

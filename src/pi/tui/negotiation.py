@@ -23,8 +23,8 @@ from pi.tui.input.reports import (
     ModeReport,
     Reply,
 )
+from pi.tui.screen.emitters import END_SYNC, HIDE_CURSOR, SHOW_CURSOR
 from pi.tui.screen.rows import WRAP_ON
-from pi.tui.screen.screen import END_SYNC, HIDE_CURSOR, SHOW_CURSOR
 from pi.tui.terminal import Capabilities
 
 Scheme: TypeAlias = Literal["dark", "light"]

@@ -24,14 +24,15 @@ from pi.tui.input.keys import is_key_release
 from pi.tui.input.reports import MouseReport, ScreenSize
 from pi.tui.negotiation import ColourSchemeState, Negotiation
 from pi.tui.overlays import FocusState, OverlayHandle, OverlayOptions, Overlays
-from pi.tui.render_loop import PaneReader, ReadPane, RenderLoop, ResizeTracker, find_pane_reader
-from pi.tui.screen.pane_match import PaneText
+from pi.tui.screen.pane_match import PaneReader, PaneText, ReadPane, ResizeTracker
 from pi.tui.screen.screen import Repaint
-from pi.tui.terminal import Capabilities, Listener, Size, Terminal, Timers, detect, timing
+from pi.tui.terminal import Capabilities, Listener, Size, Terminal, Timer, Timers, detect, timing
 
 Mode: TypeAlias = Literal["regular", "fullscreen", "plain"]
 """``plain`` writes lines for screen readers."""
 
+FRAME_SECONDS = 1 / 60
+MAX_FRAME_SECONDS = 0.25
 SETTLE_SECONDS = {False: 0.05, True: 0.3}
 """Seconds without a further resize before painting, outside and inside a pane.
 
@@ -333,3 +334,69 @@ def _display(mode: Mode, size: Size, capabilities: Capabilities, *, strict: bool
     if mode == "plain":
         return PlainDisplay(size)
     return RegularDisplay(size, in_pane=capabilities.multiplexer, strict=strict)
+
+
+class RenderLoop:
+    """Combines render requests into frames.
+
+    While the terminal has not taken the last frame (``is_busy``), the next one waits. A slow
+    terminal gets fewer frames instead of a growing backlog.
+    """
+
+    def __init__(
+        self, timers: Timers, paint: Callable[[], None], *, is_busy: Callable[[], bool]
+    ) -> None:
+        self._timers = timers
+        self._paint = paint
+        self._is_busy = is_busy
+        self._pending: Timer | None = None
+        self._painted_at = timers.time() - FRAME_SECONDS
+        self._pause = FRAME_SECONDS
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether a frame was requested and not painted yet."""
+        return self._pending is not None
+
+    def request(self) -> None:
+        """Schedules a frame. Further requests before it have no effect."""
+        if self._pending is None:
+            wait = self._painted_at + FRAME_SECONDS - self._timers.time()
+            self._pending = self._timers.call_later(max(wait, 0.0), self._fire)
+
+    def paint_now(self) -> None:
+        """Paints immediately and cancels a scheduled frame."""
+        self.stop()
+        self._painted_at = self._timers.time()
+        self._paint()
+
+    def stop(self) -> None:
+        """Cancels a scheduled frame."""
+        if self._pending is not None:
+            self._pending.cancel()
+            self._pending = None
+
+    def _fire(self) -> None:
+        self._pending = None
+        if self._is_busy():
+            self._pause = min(self._pause * 2, MAX_FRAME_SECONDS)
+            self._pending = self._timers.call_later(self._pause, self._fire)
+            return
+        self._pause = FRAME_SECONDS
+        self.paint_now()
+
+
+def find_pane_reader(env: Mapping[str, str]) -> ReadPane | None:
+    """Returns the function that reads the tmux pane named by the environment, if any."""
+    pane_id = env.get("TMUX_PANE")
+    if not (env.get("TMUX") and pane_id):
+        return None
+
+    def read(done: Callable[[PaneText | None], None]) -> Callable[[], object]:
+        from pi.tui.terminals.tmux import (
+            read_tmux_pane,  # lazy: needed only after a resize inside tmux
+        )
+
+        return read_tmux_pane(pane_id, env, done)
+
+    return read

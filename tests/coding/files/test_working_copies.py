@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pi.base.errors import PiError
-from pi.coding.files.git_commands import WorkingCopyFailed
+from pi.coding.files.copy_steps import WorkingCopyFailed
 from pi.coding.files.layers import FileChange, FileWrite, FileWritten, writing_for
 from pi.coding.files.local import LocalFiles
 from pi.coding.files.working_copies import (

@@ -26,7 +26,7 @@ from pi.coding.batch.tasks import BatchProblem, BatchTask, is_url
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.contributions.model_wraps import ModelRequest, SendRequest
 from pi.coding.files.clones import clone_working_copy
-from pi.coding.files.git_commands import WorkingCopyFailed
+from pi.coding.files.copy_steps import WorkingCopyFailed
 from pi.coding.files.working_copies import WorkingCopy, make_working_copy
 from pi.coding.runtime.embedding import AgentSessionOptions, create_agent_session
 from pi.coding.runtime.machine import Machine, stored_trust

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pi.base.locks import FileLock
-from pi.coding.files.git_commands import TIMEOUT, git, run_git, without_repository
+from pi.coding.files.copy_steps import TIMEOUT, git, run_git, without_repository
 from pi.coding.files.working_copies import WorkingCopy
 
 REPOSITORIES = "repositories"

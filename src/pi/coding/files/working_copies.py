@@ -24,14 +24,18 @@ from msgspec import field
 from pi.base.files import replace_file
 from pi.base.processes.tree import is_running
 from pi.base.records import Record
-from pi.coding.files.git_commands import (
+from pi.coding.files.copy_steps import (
     WorkingCopyFailed,
+    changed_paths,
+    copy_paths,
     git,
+    mount,
     run_git,
     top_level,
+    unmount,
     without_repository,
+    write_merged,
 )
-from pi.coding.files.overlays import changed_paths, mount, unmount
 
 if TYPE_CHECKING:
     from pi.coding.files.local import LocalFiles
@@ -144,8 +148,6 @@ class WorkingCopy(Record):
             await self._apply_through(files, root, patch)
 
     async def _apply_through(self, files: LocalFiles, root: Path, patch: Patch) -> None:
-        from pi.coding.files.merging import copy_paths, write_merged  # deferred: rarely used
-
         merged = self.folder / "merged"
         merged.mkdir()
         try:

@@ -36,8 +36,7 @@ from pi.modes.acp.connection import (
     Connection,
     RequestFailed,
 )
-from pi.modes.acp.dialogs import AcpUI, OpenCalls
-from pi.modes.acp.options import MODE, SessionChoices
+from pi.modes.acp.dialogs import MODE, AcpUI, OpenCalls, SessionChoices
 from pi.modes.acp.params import Client
 from pi.modes.headless import PromptInput
 

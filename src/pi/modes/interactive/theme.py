@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pi.modes.interactive.theme_file import BACKGROUNDS, TINTS, Palette
 from pi.tui.style import Colour, ColourDepth, Paint, Style, nearest_hue, painter
-from pi.tui.widgets.editor.editor import EditorTheme
+from pi.tui.widgets.editor.layout import EditorTheme
 from pi.tui.widgets.select_list import SelectTheme
 
 if TYPE_CHECKING:  # not needed for the first frame

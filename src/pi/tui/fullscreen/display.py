@@ -15,6 +15,7 @@ from pi.tui.images import protocols
 from pi.tui.input.reports import MouseReport
 from pi.tui.mouse import MouseEvent, MouseResult, MouseTarget, MouseType
 from pi.tui.overlays import OverlayHandle
+from pi.tui.screen.emitters import BEGIN_SYNC, END_SYNC, HIDE_CURSOR, SHOW_CURSOR
 from pi.tui.screen.pane_match import PaneText
 from pi.tui.screen.rows import (
     WRAP_OFF,
@@ -27,7 +28,7 @@ from pi.tui.screen.rows import (
     window_rows,
     without_markers,
 )
-from pi.tui.screen.screen import BEGIN_SYNC, END_SYNC, HIDE_CURSOR, SHOW_CURSOR, Repaint
+from pi.tui.screen.screen import Repaint
 from pi.tui.stacks import VStack
 from pi.tui.terminal import Size
 

@@ -1,4 +1,4 @@
-"""The four byte patterns that update a terminal.
+"""The four byte patterns that update a terminal, and the sequences around them.
 
 All except the full paint move the cursor relative to its position, and scroll only by writing below
 the last row. It therefore does not matter where on the screen the window begins: first the rows
@@ -12,6 +12,8 @@ from collections.abc import Sequence
 
 from pi.tui.screen.rows import ERASE_ROW, WRAP_OFF, WRAP_ON, RowPrinter, is_image
 
+BEGIN_SYNC, END_SYNC = "\x1b[?2026h", "\x1b[?2026l"
+SHOW_CURSOR, HIDE_CURSOR = "\x1b[?25h", "\x1b[?25l"
 CLEAR_ALL = "\x1b[2J\x1b[H\x1b[3J"
 """Erases screen and scrollback. This is the only place in the program with this sequence."""
 

@@ -11,7 +11,7 @@ from enum import Enum
 
 from pi.base.records import Record
 from pi.tui.screen import emitters
-from pi.tui.screen.emitters import RowWriter
+from pi.tui.screen.emitters import BEGIN_SYNC, END_SYNC, HIDE_CURSOR, SHOW_CURSOR, RowWriter
 from pi.tui.screen.history import (
     ASK_SIZE,
     Checkpoint,
@@ -38,9 +38,6 @@ from pi.tui.screen.rows import (
     without_markers,
 )
 from pi.tui.text.ansi import strip_sequences
-
-BEGIN_SYNC, END_SYNC = "\x1b[?2026h", "\x1b[?2026l"
-SHOW_CURSOR, HIDE_CURSOR = "\x1b[?25h", "\x1b[?25l"
 
 log = logging.getLogger(__name__)
 

@@ -4,8 +4,8 @@ import pytest
 
 from pi.ai.messages import Image, Text, Thinking
 from pi.base.records import replace
-from pi.coding.export.html.articles import Articles
 from pi.coding.export.html.markup import Painter
+from pi.coding.export.html.page import Articles
 from pi.coding.export.outline import build_outline
 from pi.coding.export.transcript import read_transcript
 from pi.coding.session.entries import (

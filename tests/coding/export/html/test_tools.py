@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from pi.ai.messages import Image, Text, ToolCall, ToolResultMessage
-from pi.coding.export.html.articles import Result, content, image, lone_result, tool_call
 from pi.coding.export.html.markup import Painter
+from pi.coding.export.html.tool_calls import Result, content, image, lone_result, tool_call
 from tests.coding.export.sessions import PNG, called, came
 
 

@@ -1,4 +1,4 @@
-"""Renders a transcript as one self-contained HTML page."""
+"""Renders a transcript as one self-contained HTML page: facts, and an article for each entry."""
 
 from __future__ import annotations
 
@@ -6,15 +6,259 @@ import base64
 import hashlib
 import json
 import re
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from pi.ai.messages import Tool
-from pi.coding.export.html.articles import Articles
-from pi.coding.export.html.markup import Html, Painter, esc, join, tag
+import msgspec
+
+from pi.agent.compaction.text import readable_summary
+from pi.ai.messages import (
+    AssistantMessage,
+    Image,
+    Json,
+    SystemMessage,
+    Text,
+    Thinking,
+    Tool,
+    ToolCall,
+    ToolResultMessage,
+    UserMessage,
+    blocks,
+)
+from pi.coding.export.html.markup import (
+    Html,
+    Painter,
+    Value,
+    esc,
+    join,
+    rich_text,
+    tag,
+)
+from pi.coding.export.html.tool_calls import (
+    Result,
+    cells_of,
+    image,
+    lone_result,
+    tool_call,
+    with_cells,
+)
 from pi.coding.export.outline import OutlineRow, build_outline
-from pi.coding.export.transcript import Spent, Totals, Transcript, dollars
+from pi.coding.export.transcript import (
+    Node,
+    Spent,
+    Totals,
+    Transcript,
+    dollars,
+    model_name,
+    strip_blank_lines,
+)
+from pi.coding.session.entries import (
+    BashExecution,
+    BranchSummaryMessage,
+    CompactionSummaryMessage,
+    Custom,
+    CustomMessage,
+    Entry,
+    UnknownEntry,
+)
+
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)[\d:.]*Z")
+ENDS = {
+    "aborted": "The answer was stopped.",
+    "error": "The answer failed.",
+    "length": "The answer was cut off: it reached its greatest length.",
+}
+"""Notes for incomplete answers by stop reason."""
+KINDS: dict[type, str] = {
+    AssistantMessage: "assistant",
+    UserMessage: "user",
+    CustomMessage: "custom",
+    ToolResultMessage: "lone-result",
+    BashExecution: "bash",
+    CompactionSummaryMessage: "divider",
+    BranchSummaryMessage: "divider",
+}
+"""CSS class of a message's article."""
+SPEAKERS: dict[type, str] = {
+    UserMessage: "You",
+    ToolResultMessage: "Tool",
+    BashExecution: "You ran",
+    CompactionSummaryMessage: "Compaction",
+    BranchSummaryMessage: "Branch",
+    SystemMessage: "System prompt",
+}
+
+
+class Articles:
+    """Renders the nodes of a transcript; ``rows`` contain the siblings at forks."""
+
+    def __init__(
+        self, transcript: Transcript, rows: Mapping[int, OutlineRow], painter: Painter
+    ) -> None:
+        self._nodes = transcript.nodes
+        self._results = transcript.results
+        self._rows = rows
+        self._shown: Collection[int] = set(transcript.branch())
+        self._painter = painter
+
+    def all(self) -> Html:
+        """Render every node that is not part of another one, in file order."""
+        numbers = range(len(self._nodes))
+        return join(self.article(n) for n in numbers if self._nodes[n].call is None)
+
+    def article(self, number: int) -> Html:
+        """Render a node; it is hidden if it is not on the current branch."""
+        node = self._nodes[number]
+        return tag(
+            "article",
+            tag(
+                "header",
+                tag("span", esc(_who(node)), class_="who"),
+                _when(node.entry.timestamp),
+                tag("span", esc(node.label), class_="label") if node.label else Html(""),
+                self._switch(number),
+            ),
+            self._body(number),
+            id=f"n{number}",
+            data_n=number,
+            class_="aside" if node.aside else KINDS[type(node.message)],
+            hidden=number not in self._shown,
+        )
+
+    def _switch(self, number: int) -> Html:
+        """Render the branch selector of a fork."""
+        row = self._rows.get(number)
+        if row is None or not row.siblings:
+            return Html("")
+        here = row.siblings.index(number)
+        before, after = row.siblings[:here][-1:], row.siblings[here + 1 :][:1]
+        return tag(
+            "nav",
+            _way("‹", "Previous branch", before),
+            tag("span", esc(f"{here + 1}/{len(row.siblings)}")),
+            _way("›", "Next branch", after),
+            class_="switch",
+            aria_label="Branches",
+        )
+
+    def _body(self, number: int) -> Html:
+        node = self._nodes[number]
+        match node.message:
+            case AssistantMessage() as answer:
+                body = self._answer(number, answer)
+            case CustomMessage(content=content, details=details) if cells_of(details):
+                body = with_cells(details, blocks(content), self._painter)
+            case UserMessage(content=content) | CustomMessage(content=content):
+                body = self._mixed(blocks(content))
+            case ToolResultMessage() as result:
+                body = lone_result(result, self._painter)
+            case BashExecution() as ran:
+                body = self._command(ran)
+            case CompactionSummaryMessage() as made:
+                title = f"Compacted: {made.tokens_before:,} tokens became this summary"
+                body = self._folded(title, readable_summary(made.summary), "summary")
+                body = join((body, self._mixed(made.content or ())))
+            case BranchSummaryMessage(summary=summary):
+                title = "Summary of a branch that was left"
+                body = self._folded(title, readable_summary(summary), "summary")
+            case None if isinstance(node.entry, Custom) and cells_of(node.entry.data):
+                body = with_cells(node.entry.data, (), self._painter)
+            case SystemMessage() | None:
+                body = _data(node.entry)
+        return body
+
+    def _answer(self, number: int, answer: AssistantMessage) -> Html:
+        parts = [
+            self._block(number, position, block) for position, block in enumerate(answer.content)
+        ]
+        if end := answer.error_message or ENDS.get(answer.stop_reason):
+            parts.append(tag("p", esc(end), class_="error"))
+        return join(parts)
+
+    def _block(self, number: int, position: int, block: Text | Thinking | ToolCall) -> Html:
+        match block:
+            case Text(text=text):
+                return self._words(text)
+            case Thinking(redacted=True):
+                return tag("p", esc("Thinking that the provider keeps to itself."), class_="note")
+            case Thinking(thinking=thought) if thought.strip():
+                return self._folded("Thinking", thought, "thinking")
+            case Thinking():
+                return Html("")
+            case ToolCall():
+                results = map(self._result, self._results.get((number, position), ()))
+                return tool_call(block, tuple(results), self._painter)
+
+    def _result(self, number: int) -> Result:
+        message = self._nodes[number].message
+        assert isinstance(message, ToolResultMessage)
+        return Result(node=number, message=message, shown=number in self._shown)
+
+    def _command(self, ran: BashExecution) -> Html:
+        notes = (
+            f"exit code {ran.exit_code}" if ran.exit_code else "",
+            "cancelled" if ran.cancelled else "",
+            f"cut; all of it was in {ran.full_output_path}" if ran.full_output_path else "",
+            "not shown to the model" if ran.exclude_from_context else "",
+        )
+        return join(
+            (
+                self._painter.block(ran.command, "bash", before="$ "),
+                self._painter.block(strip_blank_lines(ran.output) or "(no output)"),
+                tag("p", esc(", ".join(filter(None, notes))), class_="note"),
+            )
+        )
+
+    def _folded(self, title: str, text: str, kind: str) -> Html:
+        return tag("details", tag("summary", esc(title)), self._words(text), class_=kind)
+
+    def _mixed(self, parts: Sequence[Text | Image]) -> Html:
+        return join(
+            self._words(part.text) if isinstance(part, Text) else image(part) for part in parts
+        )
+
+    def _words(self, text: str) -> Html:
+        return tag("div", rich_text(strip_blank_lines(text), self._painter), class_="words")
+
+
+def _way(sign: str, meaning: str, to: Sequence[int]) -> Html:
+    """Render a button that goes to a node; disabled without one."""
+    attributes: dict[str, Value] = {"data_go": to[0]} if to else {"disabled": True}
+    return tag("button", esc(sign), type="button", aria_label=meaning, **attributes)
+
+
+def _who(node: Node) -> str:
+    """Return the author of a message, or the type of another entry."""
+    match node.message:
+        case AssistantMessage(provider=provider, model=model):
+            return model_name(provider, model)
+        case CustomMessage(custom_type=kind):
+            return kind
+        case None:
+            return str(_plain(node.entry).get("type", "unknown"))
+        case message:
+            return SPEAKERS[type(message)]
+
+
+def _when(timestamp: str) -> Html:
+    """Render the time in UTC, to the minute; empty if it is invalid."""
+    parts = _TIME.fullmatch(timestamp)
+    return tag("time", esc(f"{parts[1]} {parts[2]}"), datetime=timestamp) if parts else Html("")
+
+
+def _data(entry: Entry) -> Html:
+    """Render an entry as JSON."""
+    written = json.dumps(_plain(entry), indent=2, ensure_ascii=False)
+    return tag("details", tag("summary", esc("Data")), tag("pre", esc(written), class_="data"))
+
+
+def _plain(entry: Entry) -> Json:
+    if isinstance(entry, UnknownEntry):
+        return entry.data
+    plain: Json = msgspec.to_builtins(entry)
+    return plain
 
 
 def facts(transcript: Transcript, painter: Painter) -> Html:

@@ -20,9 +20,10 @@ from pi.coding.session.writing import SESSIONS
 from pi.modes.interactive.commands.table import require_idle
 from pi.modes.interactive.dialogs.context_view import ContextView, context_parts
 from pi.modes.interactive.dialogs.opening import ask_fork_busy_session, confirm_missing_folder
+from pi.modes.interactive.dialogs.prompt_aids import pick_fork_point
 from pi.modes.interactive.dialogs.questions import confirm
 from pi.modes.interactive.dialogs.reports import Section, SectionsView, session_info
-from pi.modes.interactive.dialogs.sessions.dialog import SessionScope, pick_fork_point, pick_session
+from pi.modes.interactive.dialogs.sessions import SessionScope, pick_session
 from pi.modes.interactive.dialogs.tree.dialog import arrive, walk_tree
 from pi.modes.interactive.dialogs.tree.nodes import decoded
 from pi.modes.interactive.dialogs.usage import UsageView, usage_of

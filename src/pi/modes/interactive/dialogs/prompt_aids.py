@@ -1,17 +1,20 @@
-"""Dialogs that keys of the prompt open: the search in earlier prompts, and the help."""
+"""Dialogs about prompts: the search in earlier ones, the choice of one to fork from, the help."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 
+from pi.base.fuzzy import rank
 from pi.base.tasks import TaskScope
 from pi.base.terminal_text import one_line
 from pi.coding.mentions import without_attachments
+from pi.coding.port.results import ForkPoint
 from pi.coding.session.catalog import SessionCatalog
 from pi.coding.session.lookup import prompts_of
 from pi.modes.interactive.dialogs.panel import framed, list_rows, summarise_message
 from pi.modes.interactive.dialogs.picker import Picker
+from pi.modes.interactive.dialogs.questions import CHOOSING
 from pi.modes.interactive.dialogs.reports import Section, SectionsView
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component
@@ -169,3 +172,37 @@ class ScrollingHelp:
         self._top = max(min(self._top, self._height - self._rows()), 0)
         shown = rows[self._top : self._top + self._rows()]
         return [truncate_to_width(row, width, "…") for row in shown]
+
+
+# A message to fork from.
+
+
+async def pick_fork_point(ui: Ui, points: list[ForkPoint]) -> ForkPoint | None:
+    """Returns a user message of this branch; the last one is selected."""
+
+    def draw(point: ForkPoint, width: int, *, selected: bool) -> str:
+        text = one_line(summarise_message(point.text)) or "(pictures)"
+        return ui.theme.paint("accent")(text) if selected else text
+
+    def build(done: Callable[[ForkPoint | None], None]) -> Component:
+        inside = Picker(
+            ui.theme,
+            ui.keymap,
+            find=lambda query: rank(query, points, key=lambda point: point.text),
+            draw=draw,
+            rows=lambda: list_rows(ui),
+            on_pick=done,
+            on_cancel=lambda: done(None),
+            empty="No messages yet",
+        )
+        if points:
+            inside.select(lambda point: point is points[-1])
+        return framed(
+            ui,
+            "Fork from a message",
+            inside,
+            lambda: CHOOSING,
+            message="The new session ends before it; its text is put into the editor.",
+        )
+
+    return await ui.show(build)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from pi.base.clock import SystemClock
-from pi.base.records import Record
 from pi.base.tasks import TaskScope
 from pi.tui.completion.provider import Provider
 from pi.tui.component import CURSOR_MARKER
@@ -14,15 +13,14 @@ from pi.tui.containers import CachedWidget
 from pi.tui.input.decoder import PASTE_END, PASTE_START
 from pi.tui.input.keymap import Keymap
 from pi.tui.input.keys import printable_text
-from pi.tui.style import Paint, inverse, unpainted
+from pi.tui.style import inverse
 from pi.tui.text.width import truncate_to_width, visible_width
 from pi.tui.widgets.editor import buffer
 from pi.tui.widgets.editor.buffer import START, Motion, Position
 from pi.tui.widgets.editor.document import Document, edit
 from pi.tui.widgets.editor.history import PromptHistory
-from pi.tui.widgets.editor.layout import Row, Viewport, border, text_row
+from pi.tui.widgets.editor.layout import EditorTheme, Row, Viewport, border, text_row
 from pi.tui.widgets.editor.suggestions import Sleep, SuggestionPopup
-from pi.tui.widgets.select_list import SelectTheme
 
 if TYPE_CHECKING:
     from pi.tui.mouse import MouseEvent, MouseResult
@@ -37,14 +35,6 @@ _VERTICAL = {
     "tui.editor.pageDown",
 }
 _ASKING_AGAIN = {"tui.editor.deleteCharBackward", "tui.editor.deleteCharForward"}
-
-
-class EditorTheme(Record):
-    """The style of an ``Editor``."""
-
-    border: Paint = unpainted
-    placeholder: Paint = unpainted
-    suggestions: SelectTheme = SelectTheme()
 
 
 class Editor(CachedWidget):

@@ -1,4 +1,4 @@
-"""Wraps lines into rows, scrolls them, and draws the rows of an editor."""
+"""Wraps lines into rows, scrolls them, and draws the rows of an editor in its theme."""
 
 from __future__ import annotations
 
@@ -9,13 +9,22 @@ from typing import TypeAlias
 
 from pi.base.records import Record
 from pi.tui.component import CURSOR_MARKER
-from pi.tui.style import Paint, inverse
+from pi.tui.style import Paint, inverse, unpainted
 from pi.tui.text.ansi import strip_sequences
 from pi.tui.text.width import truncate_to_width, visible_width
 from pi.tui.widgets.editor.buffer import Position, TextUnits
+from pi.tui.widgets.select_list import SelectTheme
 
 Piece: TypeAlias = tuple[int, int]
 """The first and last character of a line that a row shows."""
+
+
+class EditorTheme(Record):
+    """The style of an ``Editor``."""
+
+    border: Paint = unpainted
+    placeholder: Paint = unpainted
+    suggestions: SelectTheme = SelectTheme()
 
 
 class Row(Record, kw_only=False):

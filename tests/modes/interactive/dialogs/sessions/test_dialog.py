@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from pi.coding.session.catalog import ListedSession, SessionCatalog
-from pi.modes.interactive.dialogs.sessions.dialog import PAUSE, SessionScope, pick_session
+from pi.modes.interactive.dialogs.sessions import PAUSE, SessionScope, pick_session
 from pi.testing import FakeClock, says
 from tests.coding.runtime.session_fixture import SessionFixture
 from tests.modes.interactive.dialogs.sessions.test_listing import session

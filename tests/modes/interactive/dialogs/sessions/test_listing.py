@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pi.coding.session.catalog import ListedSession, SessionSummary
 from pi.coding.session.lookup import Passage
-from pi.modes.interactive.dialogs.sessions.selector import (
+from pi.modes.interactive.dialogs.sessions import (
     ListFilter,
     SessionRow,
     age,

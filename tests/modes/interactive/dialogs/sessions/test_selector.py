@@ -7,7 +7,7 @@ from typing import Any
 
 from pi.base.records import replace
 from pi.coding.session.lookup import Passage
-from pi.modes.interactive.dialogs.sessions.selector import SessionActions, SessionSelector
+from pi.modes.interactive.dialogs.sessions import SessionActions, SessionSelector
 from pi.tui.component import CURSOR_MARKER
 from pi.tui.text.ansi import strip_sequences
 from tests.modes.interactive.dialogs.sessions.test_listing import session

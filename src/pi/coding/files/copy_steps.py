@@ -1,0 +1,284 @@
+"""The steps of a working copy: git, overlay mounts, and merged files.
+
+git runs quietly, without hooks, signatures and questions. An overlay has the project below and the
+changes above; it needs Linux and root. Only paths above count as changes: the project may change
+below while a task is running. A copy is made in constant time, whatever the size of the project.
+
+git computes merged files in a folder of its own. Only files that differ are written, through the
+file layers, as tools write: guards and histories see them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import stat
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pi.base.errors import PiError
+from pi.base.processes import SpawnFailed, run
+from pi.base.records import Record
+from pi.coding.files.layers import outside_calls
+
+if TYPE_CHECKING:
+    from pi.coding.files.local import LocalFiles
+
+
+TIMEOUT = 600.0
+
+_QUIET = (
+    "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "commit.gpgSign=false",
+    "-c", "user.name=pi", "-c", "user.email=pi@localhost", "-c", "core.quotePath=false",
+    "-c", "gc.auto=0",
+)  # fmt: skip
+"""No hooks and no signatures: both may ask, or run what the task has written."""
+
+
+class WorkingCopyFailed(PiError):
+    """A working copy could not be made, compared or applied."""
+
+
+def without_repository(environ: Mapping[str, str]) -> dict[str, str]:
+    """Returns ``environ`` without the variables that name another repository."""
+    return {name: value for name, value in environ.items() if not name.startswith("GIT_")}
+
+
+async def top_level(path: Path, environ: Mapping[str, str]) -> Path | None:
+    """Returns the root of the repository that ``path`` is in."""
+    done = await run_git(["rev-parse", "--show-toplevel"], path, environ)
+    return Path(done[1].rstrip("\n")).resolve() if done is not None and done[0] == 0 else None
+
+
+async def git(arguments: tuple[str, ...] | list[str], cwd: Path, environ: Mapping[str, str]) -> str:
+    """Return the output of a git command; raises ``WorkingCopyFailed`` if it fails."""
+    done = await run_git(arguments, cwd, environ)
+    if done is None:
+        raise WorkingCopyFailed("git was not found.", hint="Install git.")
+    if done[0] != 0:
+        reason = done[1].strip().splitlines()[-1:] or ["no reason given"]
+        raise WorkingCopyFailed(f"git {arguments[0]} failed in {cwd}: {reason[0]}")
+    return done[1]
+
+
+async def run_git(
+    arguments: tuple[str, ...] | list[str],
+    cwd: Path,
+    environ: Mapping[str, str],
+    input: bytes | None = None,
+) -> tuple[int, str] | None:
+    """Returns exit code and output, or the errors of a failed command; ``None`` without git."""
+    env = {
+        **environ,
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_EDITOR": "true",
+        "LC_ALL": "C",
+    }
+    try:
+        done = await run(
+            ["git", *_QUIET, *arguments],
+            cwd=cwd,
+            env=env,
+            timeout=TIMEOUT,
+            max_output=64 * 1024**2,
+            input=input,
+        )
+    except SpawnFailed:
+        return None
+    code = done.exit_code if done.exit_code is not None else -1
+    shown = done.output if code == 0 else done.errors or done.output
+    return code, shown.decode("utf-8", "surrogateescape")
+
+
+MOUNT_TIMEOUT = 30.0
+_OPAQUE = "trusted.overlay.opaque"
+_SEPARATORS = (",", ":", "\\")
+"""Characters that mean something in the options of mount."""
+
+
+async def mount(lower: Path, folder: Path, environ: Mapping[str, str]) -> bool:
+    """Mount ``lower`` with changes in ``folder`` at ``folder/files``; False where it cannot be."""
+    if sys.platform != "linux" or any(each in str(lower / folder) for each in _SEPARATORS):
+        return False
+    upper, work, files = (folder / name for name in ("upper", "work", "files"))
+    for each in (upper, work, files):
+        each.mkdir(exist_ok=True)
+    options = f"lowerdir={lower},upperdir={upper},workdir={work}"
+    return await _succeeds(
+        ["mount", "-t", "overlay", "overlay", "-o", options, str(files)], environ
+    )
+
+
+async def unmount(folder: Path, environ: Mapping[str, str]) -> bool:
+    """Unmount; returns whether nothing is mounted any more."""
+    files = folder / "files"
+    if not os.path.ismount(files):
+        return True
+    return await _succeeds(["umount", str(files)], environ)
+
+
+def changed_paths(folder: Path) -> tuple[list[str], list[str]]:
+    """Return the files that were changed, made or deleted, and folders that were replaced."""
+    upper = folder / "upper"
+    files: list[str] = []
+    replaced: list[str] = []
+    for place, names, entries in os.walk(upper):
+        here = Path(place)
+        if here == upper and ".git" in names:
+            names.remove(".git")  # the index and the like: commits of the task are in the files
+        if here != upper and _is_opaque(here):
+            replaced.append(here.relative_to(upper).as_posix())
+        links = [name for name in names if (here / name).is_symlink()]
+        files += ((here / name).relative_to(upper).as_posix() for name in (*entries, *links))
+    return files, replaced
+
+
+def _is_opaque(folder: Path) -> bool:
+    try:
+        return os.getxattr(folder, _OPAQUE) == b"y"  # type: ignore[attr-defined,unused-ignore]
+    except OSError:
+        return False
+
+
+async def _succeeds(words: list[str], environ: Mapping[str, str]) -> bool:
+    try:
+        done = await run(
+            words, cwd=Path("/"), env=dict(environ), timeout=MOUNT_TIMEOUT, max_output=4096
+        )
+    except SpawnFailed:
+        return False
+    return done.exit_code == 0
+
+
+EXECUTABLE = 0o111
+
+
+class _Content(Record):
+    """What is at a path; nothing if neither field is set. Folders count as nothing."""
+
+    data: bytes | None = None
+    link: str | None = None
+    mode: int = 0
+
+    def is_like(self, other: _Content) -> bool:
+        """Whether git sees no difference."""
+        same = (self.data, self.link) == (other.data, other.link)
+        return same and self.is_executable == other.is_executable
+
+    @property
+    def is_executable(self) -> bool:
+        return bool(self.mode & EXECUTABLE)
+
+
+class _Change(Record):
+    path: Path
+    before: _Content
+    after: _Content
+
+
+def copy_paths(root: Path, folder: Path, names: Sequence[str]) -> None:
+    """Copy the files and links with these names to ``folder``; missing ones are left out.
+
+    The files with their attributes come along: git reads them, also before they are committed.
+    """
+    above = {parent / ".gitattributes" for name in names for parent in Path(name).parents}
+    for name in (*names, *map(str, above)):
+        source, target = root / name, folder / name
+        if source.is_symlink() or source.is_file():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, target, follow_symlinks=False)
+
+
+async def write_merged(files: LocalFiles, root: Path, merged: Path, names: Sequence[str]) -> None:
+    """Write the files in ``merged`` that differ from those in ``root``: all, or none.
+
+    What was written before a failure is undone; the failure is raised again.
+    """
+    changes = await asyncio.to_thread(_compare, root, merged, names)
+    for change in changes:
+        # The name in a tool call may mean a file that looks the same; a merge means this one.
+        if (found := files.resolve(str(change.path))) != change.path:
+            raise PiError(f"{change.path} looks like {found}, which exists.")
+    done: list[_Change] = []
+    # A merge is no call of a tool: its text is neither formatted nor reported by the layers.
+    with outside_calls():
+        try:
+            # Removals first: a folder may take the place of a file, and the other way round.
+            for change in changes:
+                if change.after.data is None and change.before != _Content():
+                    done.append(change)
+                    await _remove(files, root, change.path)
+            for change in changes:
+                if change.after != _Content():
+                    done.append(change)
+                    await _write(files, change.path, change.before, change.after)
+        except BaseException:
+            for change in reversed(done):
+                await _undo(files, root, change)
+            raise
+
+
+def _compare(root: Path, merged: Path, names: Sequence[str]) -> list[_Change]:
+    found = (
+        _Change(path=root / name, before=_content(root / name), after=_content(merged / name))
+        for name in names
+    )
+    return [change for change in found if not change.before.is_like(change.after)]
+
+
+def _content(path: Path) -> _Content:
+    try:
+        status = path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return _Content()
+    if stat.S_ISLNK(status.st_mode):
+        return _Content(link=str(path.readlink()))
+    if not stat.S_ISREG(status.st_mode):
+        return _Content()
+    return _Content(data=path.read_bytes(), mode=stat.S_IMODE(status.st_mode))
+
+
+async def _remove(files: LocalFiles, root: Path, path: Path) -> None:
+    await files.remove(str(path))
+    for folder in path.parents:  # git has no empty folders
+        if folder == root or not folder.is_relative_to(root):
+            break
+        try:
+            folder.rmdir()
+        except OSError:
+            break
+
+
+async def _write(files: LocalFiles, path: Path, before: _Content, after: _Content) -> None:
+    if after.data is None:
+        if after.link is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.symlink_to(after.link)
+        return
+    if before.link is not None:  # a write would follow it
+        await files.remove(str(path))
+    if before.data is None:
+        mode = after.mode if after.is_executable else None
+    else:
+        mode = None if before.is_executable == after.is_executable else after.mode
+    await files.write_file(str(path), after.data, mode=mode)
+
+
+async def _undo(files: LocalFiles, root: Path, change: _Change) -> None:
+    """Restore a path, which may have been changed or not."""
+    now = await asyncio.to_thread(_content, change.path)
+    if now.is_like(change.before):
+        return
+    # As much as possible: the error that is reported is the one that came first.
+    with suppress(Exception):
+        if now != _Content():
+            is_replaced = now.data is not None and change.before.data is not None
+            if not is_replaced:
+                await _remove(files, root, change.path)
+                now = _Content()
+        await _write(files, change.path, now, change.before)

@@ -1,1 +1,0 @@
-"""The list of saved sessions: search, resume, rename, delete."""
