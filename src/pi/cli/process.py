@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pi.base.errors import PiError
 from pi.base.files import agent_directory, open_private
 from pi.base.guarded_loop import TasksClosed, run_guarded
-from pi.base.json_lines import encode_line
 from pi.base.tasks import UserInterrupt
 from pi.base.terminal_text import SanitisedStream, escape_controls, sanitise
 
@@ -228,6 +227,8 @@ def print_error(text: str) -> None:
 
 def print_json(value: object) -> None:
     """Prints a line of JSON, without terminal control sequences."""
+    from pi.base.json_lines import encode_line  # lazy: not before the first frame
+
     sys.stdout.write(escape_controls(encode_line(value).decode()))
 
 

@@ -128,8 +128,9 @@ class Output:
         self.broken = asyncio.Event()
         self.failure: OSError | None = None
         """The error that stopped the output, unless the reader closed the pipe."""
-        self._thread = threading.Thread(target=self._work, name="output", daemon=True)
-        self._thread.start()
+        self._ended = asyncio.Event()
+        """Set when the thread has sent everything."""
+        threading.Thread(target=self._work, name="output", daemon=True).start()
 
     def write(self, data: bytes) -> None:
         """Queues ``data``."""
@@ -166,9 +167,11 @@ class Output:
         self._hand_over()
         self._queue.put(None)
         before = -1
-        while self._thread.is_alive() and before != self._moved:
+        while not self._ended.is_set() and before != self._moved:
             before = self._moved
-            await asyncio.to_thread(self._thread.join, patience)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(patience):
+                    await self._ended.wait()
 
     def _hand_over(self) -> None:
         if self._turn:
@@ -180,6 +183,11 @@ class Output:
             self._queue.put(data)
 
     def _work(self) -> None:
+        with suppress(RuntimeError):  # the loop has ended
+            self._send_all()
+            self._loop.call_soon_threadsafe(self._ended.set)
+
+    def _send_all(self) -> None:
         broken = False
         while (data := self._queue.get()) is not None:
             size, left = len(data), memoryview(data)
@@ -195,10 +203,7 @@ class Output:
                 else:
                     left = left[written:]
                     self._moved += written
-            try:
-                self._loop.call_soon_threadsafe(self._written, size, broken)
-            except RuntimeError:
-                return  # the loop has ended
+            self._loop.call_soon_threadsafe(self._written, size, broken)
 
     def _written(self, size: int, broken: bool) -> None:  # noqa: FBT001 - called by the loop
         self.waiting -= size

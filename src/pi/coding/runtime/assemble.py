@@ -35,7 +35,6 @@ from pi.coding.runtime.session.compaction import (
     Summaries,
     retry_settings,
 )
-from pi.coding.runtime.session.models import ModelSelection
 from pi.coding.runtime.session.policies import (
     ImageFittingPolicy,
     InterruptPolicy,
@@ -75,7 +74,8 @@ async def assemble(
         bootstrap.bind(core)
         session = build_session(bootstrap, core)
         bootstrap.hosting.bind(core, session)
-        await session.info.prepare()
+        if core.log.tree.outlines:
+            await session.info.prepare()
         if options.name is not None:
             await session.info.rename(options.name)
         if not core.log.tree.outlines or bootstrap.is_new:
@@ -192,16 +192,13 @@ def build_session(bootstrap: Bootstrap, core: LiveSession) -> AgentSession:
     )
     runs = AgentRuns(core, policies)
     shell = UserShell(core)
-    models = ModelSelection(
-        core, client, bootstrap.start.scope, overrides.last_resort, start=runs.spawn
-    )
     extensions = SessionExtensions(bootstrap.hosting, core)
     prompts = PromptRunner(
         core,
         shell=shell,
         runs=runs,
         extensions=extensions,
-        models=models,
+        models=lambda: session.models,
         command_output=CommandOutput(core, lambda: bootstrap.hosting.ui),
         whole_prompt=_whole_prompt(bootstrap),
     )
@@ -213,7 +210,6 @@ def build_session(bootstrap: Bootstrap, core: LiveSession) -> AgentSession:
         bootstrap,
         prompts=prompts,
         runs=runs,
-        models=models,
         shell=shell,
         compaction=compaction,
         summaries=summaries,

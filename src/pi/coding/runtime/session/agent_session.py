@@ -30,7 +30,6 @@ from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.session.cache_warming import CacheWarming
 from pi.coding.runtime.session.compaction import CompactionControl, Summaries
 from pi.coding.runtime.session.events import EventFeed, events_during
-from pi.coding.runtime.session.models import ModelSelection
 from pi.coding.runtime.session.policies import RetryControl
 from pi.coding.runtime.session.prompts import PromptRunner
 from pi.coding.runtime.session.runs import AgentRuns
@@ -45,7 +44,7 @@ if TYPE_CHECKING:  # lazy: most sessions never need them
     from pi.coding.compaction.events import CompactionResult
     from pi.coding.runtime.session.exports import Exports
     from pi.coding.runtime.session.info import SessionQueries
-    from pi.coding.runtime.session.models import Accounts
+    from pi.coding.runtime.session.models import Accounts, ModelSelection
     from pi.coding.runtime.session.public_events import AgentSessionEvent
     from pi.coding.runtime.session.switching import SessionSwitcher
     from pi.coding.runtime.session.tree import TreeMoves
@@ -58,8 +57,9 @@ MOVES = (SessionTreeEvent, ModelSelectEvent, ThinkingLevelSelectEvent)
 class AgentSession:
     """Implements ``SessionPort`` by its parts, and has the common operations of embedding programs.
 
-    Its owner closes it, or uses it with ``async with``. ``info``, ``sessions``, ``tree``,
-    ``accounts`` and ``exports`` are created on first use: most sessions never need them all.
+    Its owner closes it, or uses it with ``async with``. ``models``, ``info``, ``sessions``,
+    ``tree``, ``accounts`` and ``exports`` are created on first use: most sessions never need them
+    all.
     """
 
     def __init__(
@@ -69,7 +69,6 @@ class AgentSession:
         *,
         prompts: PromptRunner,
         runs: AgentRuns,
-        models: ModelSelection,
         shell: UserShell,
         compaction: CompactionControl,
         summaries: Summaries,
@@ -80,7 +79,6 @@ class AgentSession:
     ) -> None:
         self.prompts = prompts
         self.runs = runs
-        self.models = models
         self.tools = core.toolbox
         self.entries = core
         self.shell = shell
@@ -97,6 +95,20 @@ class AgentSession:
         self._feeds: WeakSet[EventFeed] = WeakSet()
 
     # Parts that are created on first use ----------------------------------------------------------
+
+    @cached_property
+    def models(self) -> ModelSelection:
+        """The selected model and its thinking level."""
+        from pi.coding.runtime.session.models import ModelSelection
+
+        bootstrap = self._bootstrap
+        return ModelSelection(
+            self._core,
+            bootstrap.model_client,
+            bootstrap.start.scope,
+            bootstrap.overrides.last_resort,
+            start=self.runs.spawn,
+        )
 
     @cached_property
     def info(self) -> SessionQueries:

@@ -25,7 +25,6 @@ from pi.coding.prompt import PromptParts, prompt_sections
 from pi.coding.resources.prompts import MissingValues, expand_prompt
 from pi.coding.runtime.extensions.calls import SessionExtensions
 from pi.coding.runtime.live import LiveSession
-from pi.coding.runtime.session.models import ModelSelection
 from pi.coding.runtime.session.policies import said_with_pictures
 from pi.coding.runtime.session.runs import AgentRuns
 from pi.coding.runtime.session.shell import CommandOutput, UserShell
@@ -34,6 +33,7 @@ from pi.coding.session.entries import ModelChange, SessionMessage, ThinkingLevel
 
 if TYPE_CHECKING:
     from pi.coding.port.actions import Accepted, Fill
+    from pi.coding.runtime.session.models import ModelSelection
 
 
 class PromptGate:
@@ -94,7 +94,7 @@ class PromptRunner:
         shell: UserShell,
         runs: AgentRuns,
         extensions: SessionExtensions,
-        models: ModelSelection,
+        models: Callable[[], ModelSelection],
         command_output: CommandOutput,
         whole_prompt: str | None = None,
     ) -> None:
@@ -399,7 +399,7 @@ class PromptRunner:
     async def _check(self) -> None:
         core = self._core
         if not core.has_model:
-            await self._models.select_fallback_model()
+            await self._models().select_fallback_model()
         if not core.has_model:
             for problem in core.registry.unlisted.values():
                 raise NoModel(problem.message, hint=problem.hint)
