@@ -286,6 +286,17 @@ Displayed: TypeAlias = SessionMessage | Custom
 
 _DISPLAYED = frozenset({"message", "custom_message", "branch_summary", "compaction"})
 
+EDITED = "compaction-edits"
+"""Type of the ``custom`` entry after the edits of a compaction that has no entry of its own."""
+_EDITED = f'"{EDITED}"'.encode()
+
+
+class _Edited(Record):
+    """Data of that entry, for the divider on the screen."""
+
+    summary: str
+    tokens_before: int
+
 
 class DisplayTranscript(Record):
     """The end of a branch as shown on a screen, in chronological order."""
@@ -329,9 +340,20 @@ def _displayed(
     log: SessionLog, place: int, shows: Callable[[Custom], bool] | None
 ) -> Displayed | None:
     kind = log.tree.outlines[place].type
-    if kind not in _DISPLAYED and (kind != "custom" or shows is None):
+    if kind == "custom" and shows is None and _EDITED not in log.line(place):
+        return None
+    if kind not in _DISPLAYED and kind != "custom":
         return None
     match log.at(place):
+        case Custom(custom_type=type, data=data, timestamp=timestamp) if type == EDITED:
+            with suppress(msgspec.ValidationError):  # of another program
+                found = msgspec.convert(data, _Edited)
+                return CompactionSummaryMessage(
+                    summary=found.summary,
+                    tokens_before=found.tokens_before,
+                    timestamp=milliseconds(timestamp),
+                )
+            return None
         case Custom() as kept:
             return kept if shows is not None and shows(kept) else None
         case Compaction() as compaction:
