@@ -38,7 +38,8 @@ from pi.coding.compaction.strategies import (
     Strategy,
     Work,
 )
-from pi.coding.session.context import EDITED, message_of
+from pi.coding.session.context import message_of
+from pi.coding.session.display import EDITED
 from pi.coding.session.entries import Compaction, ContextEdit, Custom, Entry
 from pi.coding.session.log import SessionLog
 
