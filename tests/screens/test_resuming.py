@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.ai.messages import Text
+from pi.ai.messages import Text, Usage
 from pi.ai.providers.faux import Step
 from pi.coding.session.opening import open_session
 from pi.testing import Reply, call, says, thinks
@@ -136,11 +136,13 @@ TOOLS = Reply(
 )
 
 
-async def conversation(tmp_path: Path, width: int, *steps: Step, expanded: bool) -> list[list[str]]:
+async def conversation(
+    tmp_path: Path, width: int, *steps: Step, expanded: bool, strategy: str = ""
+) -> list[list[str]]:
     """What there is to read after a prompt was answered, and after it was opened again."""
     first = AppFixture(tmp_path, *steps, columns=width)
     first.fixture.write("project/a.txt", "one\r\ntwo\t日本\r\nthree\r\n")
-    tapes = [await _played(first, "go", expanded=expanded)]
+    tapes = [await _played(first, "go", strategy, expanded=expanded)]
     (file,) = first.fixture.agent_dir.rglob("*.jsonl")
     again = AppFixture(
         tmp_path, columns=width, open_log=lambda location: open_session(file, location)
@@ -148,11 +150,17 @@ async def conversation(tmp_path: Path, width: int, *steps: Step, expanded: bool)
     return [*tapes, await _played(again, "", expanded=expanded)]
 
 
-async def _played(app_fixture: AppFixture, prompt: str, *, expanded: bool) -> list[str]:
+async def _played(
+    app_fixture: AppFixture, prompt: str, strategy: str = "", *, expanded: bool
+) -> list[str]:
     async with app_fixture.running():
         if prompt:
             app_fixture.send(prompt)
             await app_fixture.rests()
+        if strategy:
+            assert app_fixture.session is not None
+            await app_fixture.session.compaction.compact(strategy=strategy)
+            await app_fixture.quiet()
         if expanded:
             app_fixture.type("\x0f")
             await app_fixture.quiet()
@@ -178,4 +186,17 @@ async def test_tools_look_the_same_as_they_ran_and_when_they_are_resumed(
     came, resumed = await conversation(tmp_path, 80, TOOLS, says("Done."), expanded=expanded)
 
     assert len(came) > 40
+    assert resumed == came
+
+
+async def test_large_results_that_were_left_out_stay_above_the_divider(tmp_path: Path) -> None:
+    wide = "output " * 20
+    large = [call("bash", command=f"yes '{n} {wide}' | head -n 330") for n in range(6)]
+    full = Reply(blocks=(Text(text="Done."),), usage=Usage(input=80_000, output=5))
+    came, resumed = await conversation(
+        tmp_path, 80, Reply(blocks=tuple(large)), full, expanded=False, strategy="shake"
+    )
+
+    divider = max(at for at, row in enumerate(resumed) if "Compacted from" in row)
+    assert "0 output" in "".join(resumed[:divider])
     assert resumed == came

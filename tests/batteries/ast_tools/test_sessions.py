@@ -86,6 +86,12 @@ async def test_code_is_found_and_strings_and_comments_are_not(tmp_path: Path) ->
     assert details(found)["total"] == 4
 
 
+async def test_a_search_without_matches_may_be_left_out_of_later_requests(tmp_path: Path) -> None:
+    found, nothing = await results(tmp_path, search("foo($$$A)"), search("nowhere($A)"))
+
+    assert (found.useless is True, nothing.useless is True) == (False, True)
+
+
 async def test_a_search_can_be_continued(tmp_path: Path) -> None:
     first, second = await results(
         tmp_path, search("foo($$$A)", limit=2), search("foo($$$A)", limit=9, offset=2)

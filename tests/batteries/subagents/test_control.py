@@ -231,6 +231,7 @@ async def test_the_hub_lists_steers_waits_and_cancels(tmp_path: Path) -> None:
         main=[
             calls("task", tasks=tasks),
             calls("hub", action="list"),
+            calls("hub", action="wait", timeout=0.01),
             calls("hub", action="cancel", agent="b"),
             calls("hub", action="send", agent="A", message="and hurry"),
             release,
@@ -241,10 +242,14 @@ async def test_the_hub_lists_steers_waits_and_cancels(tmp_path: Path) -> None:
     )
     async with agent_session(tmp_path, script, gate.extension) as (hosted, _):
         await hosted.session.prompt("go")
-        _, listed, cancelled, sent, waited, again, unknown = map(text, results(hosted))
+        found = results(hosted)
+        _, listed, early, cancelled, sent, waited, again, unknown = map(text, found)
 
         assert listed.splitlines()[0].startswith("a [")
         assert listed.splitlines()[0].endswith("] task: do a")
+        # Nothing had happened, so later requests do not repeat it.
+        assert early == "[Uneventful result elided]"
+        assert [each.useless is True for each in found] == [at == 2 for at in range(8)]
         assert cancelled.startswith("## b (task): cancelled")
         assert sent == "Sent to a."
         assert waited == "## a (task): completed\n\nfast"

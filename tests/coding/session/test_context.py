@@ -12,9 +12,9 @@ from hypothesis import given
 from pi.ai.messages import Image, SystemMessage
 from pi.coding.session.context import (
     build_session_context,
-    display_transcript,
     shown_messages,
 )
+from pi.coding.session.display import display_transcript
 from pi.coding.session.entries import (
     BashExecution,
     BranchSummary,

@@ -178,7 +178,8 @@ class AstTools:
             "files": len({each.path for each in found}),
             "searched": len(files),
         }
-        return ToolResult.of(_search_text(shown, found, params.offset, len(files)), details=details)
+        text = _search_text(shown, found, params.offset, len(files))
+        return ToolResult.of(text, details=details, useless=not found)
 
     # Edit -----------------------------------------------------------------------------------------
 

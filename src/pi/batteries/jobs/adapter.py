@@ -281,7 +281,9 @@ class BashJobs:
         details = _details(job)
         if output.full_output_path:
             details["fullOutputPath"] = output.full_output_path
-        return ToolResult.of(f"{head}\n\n{output.text or '(no output so far)'}", details=details)
+        text = f"{head}\n\n{output.text or '(no output so far)'}"
+        is_uneventful = job.state == "running" and not output.text
+        return ToolResult.of(text, details=details, useless=is_uneventful)
 
     # The command ----------------------------------------------------------------------------------
 

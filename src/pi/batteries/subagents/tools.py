@@ -255,7 +255,8 @@ class Hub:
             else:
                 node.is_reported = True
                 parts.append(self._work.report(node))
-        return _result("\n\n".join(parts), nodes)
+        result = _result("\n\n".join(parts), nodes)
+        return replace(result, useless=all(node.is_active for node in nodes))
 
     async def _cancel(self, params: HubParams) -> ToolResult:
         node = self._find(params.agent)

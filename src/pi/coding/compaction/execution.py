@@ -39,7 +39,8 @@ from pi.coding.compaction.strategies import (
     Work,
 )
 from pi.coding.session.context import message_of
-from pi.coding.session.entries import Compaction, ContextEdit, Entry
+from pi.coding.session.display import EDITED
+from pi.coding.session.entries import Compaction, ContextEdit, Custom, Entry
 from pi.coding.session.log import SessionLog
 
 SUMMARY, SHAKE = "context-full", "shake"
@@ -294,7 +295,11 @@ class CompactionRun:
         await self._leave_out()
         for edit in edits.edits:
             await self._session.add(edit)
-        return self._unsummarised(f"{len(edits.edits)} large tool results were left out.")
+        result = self._unsummarised(f"{len(edits.edits)} large tool results were left out.")
+        # For the screen of a resumed session: context edits are not displayed.
+        data = {"summary": result.summary, "tokensBefore": result.tokens_before}
+        await self._session.add(Custom(custom_type=EDITED, data=data))
+        return result
 
     def _unsummarised(self, words: str) -> CompactionResult:
         return CompactionResult(

@@ -21,7 +21,7 @@ from pi.coding.models.registry import ModelRegistry, ResolvedModel
 from pi.coding.port.results import Command, CycledModel, ForkPoint, ModelNotes, SessionState
 from pi.coding.resources.discovery import Resources
 from pi.coding.resources.kinds import Where
-from pi.coding.session.context import DisplayTranscript
+from pi.coding.session.display import DisplayTranscript
 from pi.coding.session.entries import Custom, KnownEntry, SessionMessage
 from pi.coding.session.log import SessionLog
 from pi.coding.session.views import ContextUsage, SessionStats, TreeNode

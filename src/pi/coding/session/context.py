@@ -1,17 +1,16 @@
-"""Projections of log and leaf: what the model sees, what a screen shows, conversion for models.
+"""Projections of log and leaf: what the model sees, and conversion for models.
 
-Compactions and context edits change what the model sees. A screen shows the branch as written, with
-a divider at each compaction.
+Compactions and context edits change what the model sees; ``display.py`` has what a screen shows.
 """
 
 from __future__ import annotations
 
 import gc
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import EllipsisType
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 from msgspec import UNSET
@@ -30,7 +29,7 @@ from pi.ai.messages import (
     UserMessage,
     blocks,
 )
-from pi.base.records import UNREADABLE, Record, replace
+from pi.base.records import Record, replace
 from pi.coding.session.entries import (
     BashExecution,
     BranchSummary,
@@ -38,7 +37,6 @@ from pi.coding.session.entries import (
     Compaction,
     CompactionSummaryMessage,
     ContextEdit,
-    Custom,
     CustomMessage,
     CustomMessageEntry,
     Entry,
@@ -155,7 +153,7 @@ def _shown(log: SessionLog, path: Sequence[int]) -> list[SessionMessage]:
     if compaction is not None:
         if compaction.system_message is not UNSET:
             shown.append(compaction.system_message)
-        shown.append(_summary(compaction))
+        shown.append(compaction_message(compaction))
         if (native := replayed(compaction)) is not None:
             shown.append(native)
         kept = _messages(log, path[first_kept(log, path) : at], edits)
@@ -182,7 +180,8 @@ def latest_compaction(log: SessionLog, path: Sequence[int]) -> tuple[int, Compac
     return -1, None
 
 
-def _summary(compaction: Compaction) -> CompactionSummaryMessage:
+def compaction_message(compaction: Compaction) -> CompactionSummaryMessage:
+    """Return the message that stands for what a compaction replaced."""
     return CompactionSummaryMessage(
         summary=compaction.summary,
         tokens_before=compaction.tokens_before,
@@ -277,118 +276,6 @@ def edited(message: SessionMessage, replacement: Json | None) -> SessionMessage 
         return replace(message, content=msgspec.convert(content, kind))
     except msgspec.ValidationError:
         return message  # an edit of a newer version: showing too much is better than nothing
-
-
-# The screen -----------------------------------------------------------------------------------
-
-Displayed: TypeAlias = SessionMessage | Custom
-"""A message, or an extension entry with a view."""
-
-_DISPLAYED = frozenset({"message", "custom_message", "branch_summary", "compaction"})
-
-
-class DisplayTranscript(Record):
-    """The end of a branch as shown on a screen, in chronological order."""
-
-    items: tuple[Displayed, ...] = ()
-    earlier: int = 0
-    """Number of messages before these."""
-    end: int | None = None
-    """Position in the log before the first of these; ``None`` if there are none before."""
-
-
-def display_transcript(
-    log: SessionLog,
-    most: int,
-    shows: Callable[[Custom], bool] | None = None,
-    *,
-    end: int | None = None,
-) -> DisplayTranscript:
-    """Return the newest ``most`` messages of the branch, whatever the model still sees of them.
-
-    ``end`` is the ``end`` of an earlier result: the messages before it are returned. ``shows``
-    selects extension entries. Only displayed entries are decoded, so that a long session opens
-    quickly. The first item is never a tool result without its call.
-    """
-    items: list[Displayed] = []
-    above: int | None = None
-    for place in log.tree.upwards(log.leaf if end is None else end):
-        item = _displayed(log, place, shows)
-        if item is None:
-            continue
-        items.append(item)
-        if len(items) >= most and not isinstance(item, ToolResultMessage):
-            above = log.tree.parent(place)
-            break
-    items.reverse()
-    earlier = count_displayed(log, above)
-    return DisplayTranscript(items=tuple(items), earlier=earlier, end=above if earlier else None)
-
-
-def _displayed(
-    log: SessionLog, place: int, shows: Callable[[Custom], bool] | None
-) -> Displayed | None:
-    kind = log.tree.outlines[place].type
-    if kind not in _DISPLAYED and (kind != "custom" or shows is None):
-        return None
-    match log.at(place):
-        case Custom() as kept:
-            return kept if shows is not None and shows(kept) else None
-        case Compaction() as compaction:
-            return _summary(compaction)
-        case entry:
-            message = message_of(entry)
-    match message:
-        case SystemMessage() | CustomMessage(display=False):
-            return None
-        case _:
-            return message
-
-
-class _Role(Record):
-    role: str = ""
-
-
-class _Glance(Record):
-    """The part of a message that decides whether it is displayed."""
-
-    message: _Role
-
-
-_GLANCE = msgspec.json.Decoder(_Glance)
-
-
-def count_displayed(log: SessionLog, last: int | None) -> int:
-    """Return how many entries up to ``last`` are displayed; decodes as little as possible.
-
-    The counts are kept in the log: 200,000 entries take 0.4 s, which a thread spends while it
-    opens the session.
-    """
-    outlines, counts, count = log.tree.outlines, log.displayed, 0
-    counts.extend([-1] * (len(outlines) - len(counts)))
-    new: list[int] = []
-    for place in log.tree.upwards(last):
-        if counts[place] >= 0:
-            count = counts[place]
-            break
-        new.append(place)
-    for place in reversed(new):
-        count += _is_displayed(log, place, outlines[place].type)
-        counts[place] = count
-    return count
-
-
-def _is_displayed(log: SessionLog, place: int, kind: str) -> bool:
-    if kind == "message":
-        line = log.line(place)
-        if b'"system"' not in line and b'"role":' in line:
-            return True
-        with suppress(*UNREADABLE):
-            return _GLANCE.decode(line).message.role != "system"
-    return _displayed(log, place, None) is not None
-
-
-# ----------------------------------------------------------------------------------------------
 
 
 @contextmanager

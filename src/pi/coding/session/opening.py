@@ -209,7 +209,7 @@ async def opened_in_thread(
             loop.call_soon_threadsafe(location.report, text)
 
     def work_in_thread() -> SessionLog:
-        from pi.coding.session.context import count_displayed  # lazy: new sessions need none
+        from pi.coding.session.display import count_displayed  # lazy: new sessions need none
 
         log = open(replace(location, report=report))
         count_displayed(log, log.leaf)  # a screen asks for it on the loop

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from pi.ai.messages import AssistantMessage, Text, UserMessage
-from pi.coding.session.context import DisplayTranscript
+from pi.coding.session.display import DisplayTranscript
 from pi.modes.interactive.transcript.view import TranscriptView
 from tests.modes.interactive.transcript.looks import look, plain
 

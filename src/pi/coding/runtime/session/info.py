@@ -19,7 +19,7 @@ from pi.coding.extension_host.events.session import SessionInfoChanged
 from pi.coding.port.results import Command, ForkPoint, SessionState
 from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.session.compaction import CompactionControl
-from pi.coding.session.context import DisplayTranscript, display_transcript
+from pi.coding.session.display import DisplayTranscript, display_transcript
 from pi.coding.session.entries import (
     Compaction,
     Custom,

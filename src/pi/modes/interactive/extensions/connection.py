@@ -13,7 +13,7 @@ from pi.base.terminal_text import one_line, sanitise_keeping_links, sanitise_kee
 from pi.coding.extension_host.contributions.views import CodeView, ToolView
 from pi.coding.port.extensions import ExtensionsPort, ViewKind, ViewOptions
 from pi.coding.port.session import SessionPort
-from pi.coding.session.context import DisplayTranscript
+from pi.coding.session.display import DisplayTranscript
 from pi.coding.session.entries import Custom, CustomMessage
 from pi.coding.settings.settings import value_at
 from pi.modes.interactive.app_ui import AppUi

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from pi.base.terminal_text import one_line
-from pi.coding.session.context import DisplayTranscript
+from pi.coding.session.display import DisplayTranscript
 from pi.modes.interactive.transcript.block import TranscriptOptions
 from pi.modes.interactive.transcript.builder import TranscriptBuilder
 from pi.modes.interactive.transcript.notices import (
