@@ -10,15 +10,13 @@ import pytest
 from PIL import Image as Pillow
 
 from pi.coding.files.documents.converter import (
-    MAX_DEPTH,
     MAX_OUTPUTS,
     CannotConvert,
     convert_html,
     convert_notebook,
     convert_pdf,
-    decoded,
-    depth_of,
 )
+from pi.coding.files.documents.html_pages import MAX_DEPTH, decoded, depth_of
 
 OPTIONS: dict[str, Any] = {"characters": 10_000, "pixels_per_point": 1, "max_images": 2}
 

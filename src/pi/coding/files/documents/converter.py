@@ -16,29 +16,6 @@ from typing import Any
 
 MAX_OUTPUTS = 2000
 """Characters of each output of a notebook's cell."""
-MAX_DEPTH = 2000
-"""Open elements of a page, as a browser counts them; Chrome keeps 512. The parser looks through all
-of them for most tags, so 100,000 would take minutes."""
-_TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*)")
-_NOT_NESTING = frozenset({
-    # Without content.
-    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source",
-    "track", "wbr",
-    # Closed by the next one of their kind, and often only by that.
-    "li", "p", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot", "option", "optgroup", "rp",
-    "rt", "colgroup", "caption", "html", "head", "body", "a", "nobr", "h1", "h2", "h3", "h4", "h5",
-    "h6",
-    # Reopened by the parser, three times at most; old pages leave them open.
-    "b", "big", "code", "em", "font", "i", "s", "small", "strike", "strong", "tt", "u",
-})  # fmt: skip
-_CHARSET = re.compile(rb"<meta[^>]+charset=[\"']?([\w-]+)", re.IGNORECASE)
-_AS_BROWSERS = {
-    **dict.fromkeys(("iso-8859-1", "latin-1", "latin1", "ascii", "us-ascii"), "cp1252"),
-    **dict.fromkeys(("gb2312", "gbk", "gb_2312-80"), "gb18030"),
-    **dict.fromkeys(("shift_jis", "shift-jis", "sjis", "x-sjis"), "cp932"),
-    **dict.fromkeys(("euc-kr", "ks_c_5601-1987"), "cp949"),
-}
-"""Encodings that browsers take for a larger one, as pages use more than the name allows."""
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -85,6 +62,7 @@ def convert_html(data: bytes, options: dict[str, Any]) -> dict[str, Any]:
     from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
     from pi.coding.files.documents.html_markdown import to_markdown
+    from pi.coding.files.documents.html_pages import MAX_DEPTH, decoded, depth_of
 
     page = decoded(data, options.get("charset") or "")
     if depth_of(page) > MAX_DEPTH:
@@ -101,43 +79,6 @@ def convert_html(data: bytes, options: dict[str, Any]) -> dict[str, Any]:
     text, truncated = to_markdown(tree, base=address, limit=options["characters"])
     found = " ".join((title.text(deep=True) if title is not None else "").split())
     return {"text": text, "title": found[:500], "truncated": truncated}
-
-
-def depth_of(page: str) -> int:
-    """Returns about how many elements are open at once; stops counting above ``MAX_DEPTH``."""
-    open_tags: dict[str, int] = {}
-    depth = deepest = 0
-    for found in _TAG.finditer(page):
-        name = found[2].lower()
-        if name in _NOT_NESTING:
-            continue
-        if not found[1]:
-            open_tags[name] = open_tags.get(name, 0) + 1
-            depth += 1
-            deepest = max(deepest, depth)
-            if deepest > MAX_DEPTH:
-                break
-        elif open_tags.get(name):  # an end without a beginning closes nothing
-            open_tags[name] -= 1
-            depth -= 1
-    return deepest
-
-
-def decoded(data: bytes, charset: str) -> str:
-    """Returns the text of a page, whose encoding is in the header, a mark or the page itself."""
-    if data.startswith(b"\xef\xbb\xbf"):
-        charset = "utf-8-sig"
-    elif data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        charset = "utf-16"
-    elif not charset and (named := _CHARSET.search(data[:4096])):
-        charset = named[1].decode("ascii", "replace")
-    charset = _AS_BROWSERS.get(charset.lower(), charset)
-    try:
-        return data.decode(charset, "replace") if charset else data.decode("utf-8")
-    except LookupError:
-        return data.decode("utf-8", "replace")
-    except UnicodeDecodeError:  # browsers take a page without a name for Western European
-        return data.decode("cp1252", "replace")
 
 
 def convert_pdf(data: bytes, options: dict[str, Any]) -> dict[str, Any]:

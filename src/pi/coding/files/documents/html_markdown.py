@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 from urllib.parse import urljoin, urlsplit
 
-from pi.coding.files.documents.html_visibility import is_shown
+from pi.coding.files.documents.html_pages import is_shown, main_part
 
 Node: TypeAlias = Any
 """A node of selectolax, which ships no types."""
@@ -20,9 +20,6 @@ BLOCKS = frozenset({
     "summary", "dl", "dt", "dd", "address", "hgroup", "fieldset", "body", "html", "center",
     "caption", "form", "legend", "label", "frameset",
 })  # fmt: skip
-MAIN = ("main", "[role=main]", "article", "#content", "#main")
-LEAST_TEXT = 200
-"""Characters of a main part; a shorter one is not the content."""
 MAX_NESTING = 12
 """Levels of lists, quotations, tables and marks that are shown. Deeper ones are plain text: each
 level copies the text of those inside it, so 10,000 of them would take minutes."""
@@ -41,19 +38,11 @@ def to_markdown(tree: Node, *, base: str, limit: int) -> tuple[str, bool]:
     """Returns the main part of a page as Markdown, and whether it is truncated."""
     writer = _Writer(base, limit)
     try:
-        writer.walk(_main_part(tree))
+        writer.walk(main_part(tree))
         writer.flush()
         return writer.text(), False
     except Full:
         return writer.text()[:limit], True
-
-
-def _main_part(tree: Node) -> Node:
-    for selector in MAIN:
-        found = tree.css(selector)
-        if len(found) == 1 and len(found[0].text(deep=True)) >= LEAST_TEXT:
-            return found[0]
-    return tree.body or tree.root
 
 
 class _Prefix:
