@@ -29,10 +29,10 @@ def declaration(tool: AgentTool) -> dict[str, Any]:
 def test_a_declaration_equals_the_built_tool(tmp_path: Path) -> None:
     place = make_place(tmp_path)
     made = (
-        read_tool(place.files),
-        bash_tool(place.shell),
-        edit_tool(place.files),
-        write_tool(place.files),
+        read_tool(place.files()),
+        bash_tool(place.shell()),
+        edit_tool(place.files()),
+        write_tool(place.files()),
     )
     declared = built_in_tools(place)
 
