@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pi.tui.text.ansi import strip_sequences
@@ -164,7 +164,12 @@ blocks = st.one_of(
 )
 
 
+DISSOLVING = "http://a.b \\(f(x)^2 alpha alpha 5*3 alpha alpha y^2\\) alpha alpha alpha 5*3 alpha"
+"""The second star makes both parts of the formula emphasised text."""
+
+
 @pytest.mark.behaviour("committed-rows-are-final")
+@example(source=DISSOLVING, step=1, width=12, draws_formulas=True)
 @given(
     st.lists(blocks, min_size=1, max_size=3).map("\n\n".join),
     st.integers(1, 60),

@@ -17,6 +17,8 @@ class Plain(Record):
     """Plain text; line feeds in it are line breaks."""
 
     text: str
+    may_dissolve: bool = False
+    """Whether it is a formula with a mark that, once it is closed, makes text of the formula."""
 
 
 class Code(Record):
@@ -55,6 +57,8 @@ class Formula(Record):
     """In two dimensions."""
     has_own_lines: bool = False
     """Whether nothing else is in its lines; only then it is drawn in two dimensions."""
+    may_dissolve: bool = False
+    """As that of ``Plain``."""
 
 
 Inline: TypeAlias = Plain | Code | StyledSpan | Link | ImageNode | Formula

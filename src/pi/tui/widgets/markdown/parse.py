@@ -48,12 +48,16 @@ def link_bare_urls(nodes: Iterable[Inline]) -> tuple[Inline, ...]:
     Nodes without URLs are returned unchanged.
     """
     found: list[Inline] = []
-    for is_plain, run in groupby(nodes, lambda node: isinstance(node, Plain)):
+    for is_plain, run in groupby(nodes, _can_hold_urls):
         run_nodes = list(run)
         # The parser splits a text at underscores and ampersands, so that adjacent nodes are joined.
         text = "".join(node.text for node in run_nodes if isinstance(node, Plain))
         found += _split(text) if is_plain and "://" in text else run_nodes
     return tuple(found)
+
+
+def _can_hold_urls(node: Inline) -> bool:
+    return isinstance(node, Plain) and not node.may_dissolve
 
 
 def _split(text: str) -> Iterator[Inline]:
@@ -97,6 +101,8 @@ _ITEM_MARKER = re.compile(rb"[-+*]|\d{1,9}[.)]")
 _BRACKETS = {"(": ")", "[": "]"}
 _FENCE = re.compile(rb"`{3,}|~{3,}")
 _CLOSING_FENCE = re.compile(rb"[ \t>]*(`{3,}|~{3,})[ \t]*")
+_OPENS = re.compile(r"(?<!\\)(?:[`\[]|<(?=[a-zA-Z/!?])|[*~](?!\s)|(?<![^\W_])_(?!\s))")
+"""A mark in a formula that may enclose what follows the formula."""
 _LINE_START = re.compile(r"\n[ \t>]*")
 
 Json: TypeAlias = Any
@@ -280,11 +286,13 @@ class _Builder:
         if not is_formula or not all(isinstance(node, Plain | StyledSpan) for node in inside):
             return False
         del frame.children[opened.child :], frame.starts[opened.child :]
+        may_dissolve = _OPENS.search(source) is not None
         if shown is not None:
-            self._add(_sanitised(shown), opened.start)
-        rest = (line or "") + text[1:]
-        if rest:
-            self._add(Plain(text=sanitise(rest)), opened.start)
+            self._add(replace(_sanitised(shown), may_dissolve=may_dissolve), opened.start)
+        if line:
+            self._add(Plain(text=sanitise(line), may_dissolve=may_dissolve), opened.start)
+        if rest := text[1:]:
+            self._add(Plain(text=sanitise(rest)), start + 1)
         return True
 
     def _formula(self, source: str) -> str | None:

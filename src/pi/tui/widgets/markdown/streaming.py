@@ -379,6 +379,8 @@ def _start_of_table(text: str) -> int:
 def _mark_text(node: Inline) -> str:
     """Returns its text without the marks in code; ends with a non-letter if its source does."""
     match node:
+        case Plain(may_dissolve=True) | Formula(may_dissolve=True):
+            return "`" + "." * (len(node.text) - 1)  # open from its beginning
         case Plain():
             return node.text
         case Code() | Formula():
