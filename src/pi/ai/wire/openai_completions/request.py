@@ -191,8 +191,11 @@ def headers(call: Call, compat: Compat | None = None) -> dict[str, str]:
 
 def free_text_inputs(call: Call, compat: Compat | None = None) -> Mapping[str, str]:
     """Returns tools that the model calls with free text, and the argument that it becomes."""
+    compat = compat or compat_of(call)
+    if not compat.supports_openai_grammar_tools:
+        return {}
     system = [message for message in call.messages if isinstance(message, SystemMessage)]
-    return text_inputs(final_tools(system), compat or compat_of(call))
+    return text_inputs(final_tools(system), compat)
 
 
 def _late_tools(
@@ -221,7 +224,8 @@ def _tool_fields(
     fields: Json = {}
     if declared := [declaration(tool, forms) for tool in tools if tool.name not in late]:
         fields["tools"] = declared
-    if (choice := tool_choice(call.options.tool_choice, tools, forms)) is not None:
+    wanted = call.options.tool_choice
+    if wanted is not None and (choice := tool_choice(wanted, tools, forms)) is not None:
         fields["tool_choice"] = choice
     if compat.zai_tool_stream:
         fields["tool_stream"] = True
