@@ -142,8 +142,10 @@ def encode(call: Call, repairs: Repairs = NO_REPAIRS, *, compat: Compat | None =
     """Returns the body; sampling parameters of the model and the caller come last and win."""
     compat = compat or compat_of(call)
     instructions, rest = fold(call.messages, keep_later=compat.supports_mid_convo_system_messages)
-    loose = refuses_strict(rest, call.model, repairs)
-    forms = tool_forms(instructions.tools, compat, strict_refused=loose)
+    forms = ToolForms()
+    if instructions.tools:
+        loose = refuses_strict(rest, call.model, repairs)
+        forms = tool_forms(instructions.tools, compat, strict_refused=loose)
     late = _late_tools(rest, instructions.tools, compat)
     history = History(call.model, compat, forms, late)
     trusted = without_refused_thoughts(rest, call.model, repairs)
