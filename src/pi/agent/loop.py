@@ -114,7 +114,8 @@ class Loop:
             next=turn.next,
         )
         turn.next = await decide(context.policies, boundary, context.abort)
-        await context.add(turn.next.entries)
+        if turn.next.entries:
+            await context.add(turn.next.entries)
         return turn
 
     async def _run_tools(self, turn: Turn) -> None:
@@ -215,7 +216,8 @@ class AgentRun:
     async def _begin(self) -> None:
         context = self._context
         first = await decide(context.policies, Boundary(kind="prompt"), context.abort)
-        await context.add(first.entries)
+        if first.entries:
+            await context.add(first.entries)
         if first.action != "stop":
             first = await prepare(first, context.abort)
         if first.action == "stop":

@@ -7,6 +7,7 @@ import pytest
 
 from pi.ai.messages import Json
 from pi.ai.providers.faux import FAUX_MODEL
+from pi.coding.compaction.automatic import is_automatic
 from pi.coding.compaction.options import (
     BUILT_IN_STRATEGIES,
     BadTokens,
@@ -31,9 +32,9 @@ def test_an_override_counts_field_by_field_and_for_its_model_only() -> None:
 
 
 def test_what_is_off_does_nothing_by_itself() -> None:
-    assert CompactionOptions().automatic
-    assert not CompactionOptions(enabled=False).automatic
-    assert not CompactionOptions(strategy="off").automatic
+    assert is_automatic(CompactionOptions())
+    assert not is_automatic(CompactionOptions(enabled=False))
+    assert not is_automatic(CompactionOptions(strategy="off"))
 
 
 @pytest.mark.parametrize(

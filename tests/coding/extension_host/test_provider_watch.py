@@ -5,7 +5,8 @@ from typing import Any
 from pi.ai.providers.faux import FAUX_MODEL
 from pi.base.records import replace
 from pi.coding.bus import EventBus, Owner
-from pi.coding.extension_host.contributions.model_wraps import ModelRequest, with_provider_events
+from pi.coding.extension_host.contributions.model_wraps import ModelRequest
+from pi.coding.extension_host.contributions.session_wraps import with_provider_events
 from pi.coding.extension_host.events.handlers import Handler, subscribe_handler
 from pi.coding.extension_host.watchdog import Watchdog
 from pi.testing import FakeClock

@@ -9,14 +9,14 @@ from pi.base.records import replace
 from pi.coding.packages.discovery import Layer
 from pi.coding.packages.entries import PackageEntry
 from pi.coding.packages.programs import Programs
-from pi.coding.packages.session_packages import (
+from pi.coding.packages.source import PackageLocation
+from pi.coding.packages.staging import PREFIX
+from pi.coding.runtime.packages_here import (
     PackageStores,
     fetch_missing,
     is_package,
     layer_for_one_run,
 )
-from pi.coding.packages.source import PackageLocation
-from pi.coding.packages.staging import PREFIX
 from tests.coding.packages.making import FakeNpm, Repository, make_package
 
 

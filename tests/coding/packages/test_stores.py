@@ -4,8 +4,8 @@ from pathlib import Path
 
 from pi.base.clock import SystemClock
 from pi.coding.packages.programs import Programs
-from pi.coding.packages.session_packages import PackageStores
 from pi.coding.packages.source import PackageLocation
+from pi.coding.runtime.packages_here import PackageStores
 
 
 def test_each_scope_has_its_location(tmp_path: Path) -> None:

@@ -168,7 +168,7 @@ class HttpClient:
         url = parse_url(request.url)
         proxy = choose_proxy(url.origin, setting=self._proxy, environ=self._environ)
         route = Route(origin=url.origin, proxy=proxy, addresses=request.addresses)
-        fetching = route.fetching_proxy
+        fetching = route.fetching_proxy if proxy else None
         lines = encode_head(request, url, proxy_headers=fetching.headers if fetching else None)
         timeouts = request.timeouts or self._timeouts
         bodiless = request.method == "HEAD"

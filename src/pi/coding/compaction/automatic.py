@@ -131,6 +131,11 @@ CONTINUE = CustomMessageEntry(
 )
 
 
+def is_automatic(options: CompactionOptions) -> bool:
+    """Whether anything is compacted automatically."""
+    return options.enabled and options.strategy != "off"
+
+
 class CompactionPolicy(Policy):
     """Checks before every prompt, after every batch of tools and at the end of every run."""
 
@@ -152,7 +157,7 @@ class CompactionPolicy(Policy):
         if not is_checked or at.next.claimed or at.outcome == "aborted":
             return at.next
         options = self._session.options().for_model(self._session.agent.model)
-        if not options.automatic:
+        if not is_automatic(options):
             return at.next
         match at.kind:
             case "prompt":
@@ -162,7 +167,9 @@ class CompactionPolicy(Policy):
                 decision = at.next
                 if is_cold and options.drop_useless:
                     decision = await self._elide_stale(decision)
-                return await self._prune_or_compact(decision, options, before_prompt=True)
+                return await self._prune_or_compact(
+                    decision, options, conversation, before_prompt=True
+                )
             case "turn":
                 return await self._prune_or_compact(await self._elide_useless(at, options), options)
             case _:
@@ -231,12 +238,13 @@ class CompactionPolicy(Policy):
         self,
         decision: Next,
         options: CompactionOptions,
+        conversation: SessionConversation | None = None,
         *,
         last: bool = False,
         before_prompt: bool = False,
     ) -> Next:
         """Elide useless results, and compact if that is not enough."""
-        conversation = self._session.conversation()
+        conversation = conversation or self._session.conversation()
         tokens, window = tokens_in_use(conversation), self._session.agent.model.context_window
         if not should_compact(tokens, window, options):
             return decision
@@ -404,7 +412,7 @@ class IdleCompaction:
         """
         session, compactor = self._session, self._compactor
         options = session.options().for_model(session.agent.model)
-        if not (options.automatic and options.idle_enabled):
+        if not (is_automatic(options) and options.idle_enabled):
             return False
         await session.clock.sleep(options.idle_timeout_seconds)
         while self._busy() or compactor.busy:

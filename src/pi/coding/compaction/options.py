@@ -66,11 +66,6 @@ class CompactionOptions(CompactionSettings):
             options = replace(options, keep_recent_tokens=override.keep_recent_tokens)
         return options
 
-    @property
-    def automatic(self) -> bool:
-        """Whether anything is compacted automatically."""
-        return self.enabled and self.strategy != "off"
-
 
 class BranchSummaryOptions(Record):
     """Settings for branches that are left."""

@@ -174,7 +174,8 @@ class ExtensionHost:
 
     async def close(self) -> None:
         """Unload all extensions and stop the watchers."""
-        await self.unload()
+        if not self.loading.is_empty:  # otherwise the end of the session has unloaded them
+            await self.unload()
         self._connections.close()
         await self._watchdog.close()
         self._stalls.close()

@@ -30,6 +30,7 @@ from pi.coding.resources.sources import (
     Scope,
     Warn,
     entries_of,
+    existing,
     is_file,
     path_exists,
     read_text,
@@ -99,11 +100,9 @@ class AgentFiles:
                 if directory in trusted and path_exists(path):
                     yield AgentPath(agent=agent, path=path, scope="project")
         for accepted in self._accepted:
-            for path in (
-                self._home / name for kind in kinds for name in accepted.user.get(kind, ())
-            ):
-                if path_exists(path):
-                    yield AgentPath(agent=accepted.name, path=path, scope="user")
+            names = (name for kind in kinds for name in accepted.user.get(kind, ()))
+            for path in existing(self._home / name for name in names):
+                yield AgentPath(agent=accepted.name, path=path, scope="user")
 
     @cached_property
     def _accepted(self) -> tuple[Agent, ...]:

@@ -135,6 +135,11 @@ def path_exists(path: Path) -> bool:
     return os.path.exists(path)  # noqa: PTH110
 
 
+def existing(paths: Iterable[Path]) -> Iterator[Path]:
+    """Yield those of the paths that exist and are visible."""
+    return (path for path in paths if path_exists(path))
+
+
 def is_file(path: Path) -> bool:
     """Whether the path exists, is visible and is not a folder.
 
@@ -150,7 +155,7 @@ def is_folder(path: Path) -> bool:
 
 def first_existing(paths: Iterable[Path]) -> Path | None:
     """Return the first of the paths that exists and is visible."""
-    return next((path for path in paths if path_exists(path)), None)
+    return next(existing(paths), None)
 
 
 def first_file(paths: Iterable[Path]) -> Path | None:

@@ -142,8 +142,10 @@ def encode(call: Call, repairs: Repairs = NO_REPAIRS, *, compat: Compat | None =
     """Returns the body; sampling parameters of the model and the caller come last and win."""
     compat = compat or compat_of(call)
     instructions, rest = fold(call.messages, keep_later=compat.supports_mid_convo_system_messages)
-    loose = refuses_strict(rest, call.model, repairs)
-    forms = tool_forms(instructions.tools, compat, strict_refused=loose)
+    forms = ToolForms()
+    if instructions.tools:
+        loose = refuses_strict(rest, call.model, repairs)
+        forms = tool_forms(instructions.tools, compat, strict_refused=loose)
     late = _late_tools(rest, instructions.tools, compat)
     history = History(call.model, compat, forms, late)
     trusted = without_refused_thoughts(rest, call.model, repairs)
@@ -191,8 +193,11 @@ def headers(call: Call, compat: Compat | None = None) -> dict[str, str]:
 
 def free_text_inputs(call: Call, compat: Compat | None = None) -> Mapping[str, str]:
     """Returns tools that the model calls with free text, and the argument that it becomes."""
+    compat = compat or compat_of(call)
+    if not compat.supports_openai_grammar_tools:
+        return {}
     system = [message for message in call.messages if isinstance(message, SystemMessage)]
-    return text_inputs(final_tools(system), compat or compat_of(call))
+    return text_inputs(final_tools(system), compat)
 
 
 def _late_tools(
@@ -221,7 +226,8 @@ def _tool_fields(
     fields: Json = {}
     if declared := [declaration(tool, forms) for tool in tools if tool.name not in late]:
         fields["tools"] = declared
-    if (choice := tool_choice(call.options.tool_choice, tools, forms)) is not None:
+    given = call.options.tool_choice
+    if given is not None and (choice := tool_choice(given, tools, forms)) is not None:
         fields["tool_choice"] = choice
     if compat.zai_tool_stream:
         fields["tool_stream"] = True

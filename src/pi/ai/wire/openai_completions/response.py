@@ -398,8 +398,9 @@ class ChatDecoder:
             self._builder.response_id = chunk.id
         if chunk.model and isinstance(chunk.model, str):
             self._builder.response_model = chunk.model
-        if isinstance(chunk.service_tier, str) and host_of(self._call) == OPENAI_HOST:
-            self._builder.cost_factor = TIER_FACTORS.get(chunk.service_tier, 1.0)
+        tier = chunk.service_tier
+        if isinstance(tier, str) and tier in TIER_FACTORS and host_of(self._call) == OPENAI_HOST:
+            self._builder.cost_factor = TIER_FACTORS[tier]
 
     def _count(self, counted: Any) -> None:
         """Record the usage. After a finish reason it is the last expected event."""

@@ -1,9 +1,9 @@
-"""Wraps around model calls, and the provider events of handlers."""
+"""Wraps around model calls."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from functools import partial
 from typing import Literal, TypeAlias
@@ -13,17 +13,10 @@ from pi.ai.builder import MessageBuilder, ThinkingBlock, ToolCallBlock
 from pi.ai.errors import ProviderError
 from pi.ai.event_stream import EventStream, Flush
 from pi.ai.events import BlockEvent, StreamEvent
-from pi.ai.messages import AssistantMessage, Json, Message, Text, Thinking, ToolCall
+from pi.ai.messages import AssistantMessage, Message, Text, Thinking, ToolCall
 from pi.ai.models.model import Model
 from pi.ai.request import StreamOptions
-from pi.base.records import Record, replace
-from pi.coding.bus import EventBus
-from pi.coding.extension_host.events.handlers import DECISIONS
-from pi.coding.extension_host.events.run import (
-    AfterProviderResponseEvent,
-    BeforeProviderHeadersEvent,
-    BeforeProviderRequestEvent,
-)
+from pi.base.records import Record
 
 Purpose: TypeAlias = Literal["turn", "summary", "extension", "warming"]
 """The purpose of a request: a turn, a summary, an extension, or warming a provider's cache."""
@@ -172,34 +165,3 @@ def _adopt(message: AssistantMessage, builder: MessageBuilder) -> None:
             case ToolCall(), ToolCallBlock() as known:
                 known.thought_signature = block.thought_signature
                 known.namespace = block.namespace
-
-
-_KINDS = (BeforeProviderHeadersEvent, BeforeProviderRequestEvent, AfterProviderResponseEvent)
-
-
-def with_provider_events(request: ModelRequest, bus: EventBus) -> ModelRequest:
-    """Add the provider events to ``request``, if a handler subscribed to one of them."""
-    if bus.subscribed.isdisjoint(_KINDS):
-        return request
-    options = request.options
-    headers: dict[str, str | None] = {**(request.model.headers or {}), **(options.headers or {})}
-
-    async def on_payload(payload: Json, model: Model) -> Json:
-        if options.on_payload is not None:
-            payload = await options.on_payload(payload, model) or payload
-        # Changed in place: wires build the headers after ``on_payload`` returned.
-        await bus.emit(BeforeProviderHeadersEvent(headers=headers), raises=DECISIONS)
-        question = BeforeProviderRequestEvent(payload=payload)
-        return (await bus.query(question, raises=DECISIONS)).payload
-
-    async def on_response(status: int, headers: Mapping[str, str], model: Model) -> None:
-        if options.on_response is not None:
-            await options.on_response(status, headers, model)
-        await bus.emit(
-            AfterProviderResponseEvent(status=status, headers=dict(headers)), raises=DECISIONS
-        )
-
-    return replace(
-        request,
-        options=replace(options, headers=headers, on_payload=on_payload, on_response=on_response),
-    )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 
 from pi.agent.policy import Policy
 from pi.agent.tools.tool import AgentTool, ToolResult
 from pi.ai.event_stream import EventStream
-from pi.ai.messages import ToolCall
+from pi.ai.messages import Json, ToolCall
+from pi.ai.models.model import Model
+from pi.base.records import replace
 from pi.base.tasks import passed_on
 from pi.coding.bus import EventBus
 from pi.coding.extension_host.containment import contained
@@ -16,13 +18,17 @@ from pi.coding.extension_host.contributions.model_wraps import (
     ModelRequest,
     Wrapped,
     stream_through,
-    with_provider_events,
 )
 from pi.coding.extension_host.contributions.references import with_references
 from pi.coding.extension_host.contributions.registries import Registries
 from pi.coding.extension_host.contributions.tools import with_file_notes, wrap_tool
-from pi.coding.extension_host.events.handlers import ReportHandlerFailure
+from pi.coding.extension_host.events.handlers import DECISIONS, ReportHandlerFailure
 from pi.coding.extension_host.events.policy import ExtensionPolicy
+from pi.coding.extension_host.events.run import (
+    AfterProviderResponseEvent,
+    BeforeProviderHeadersEvent,
+    BeforeProviderRequestEvent,
+)
 from pi.coding.files.layers import FileLayer, FileRead
 from pi.coding.prompt import tagged
 from pi.coding.shell.spawns import SpawnRequest, SpawnWrap
@@ -162,3 +168,34 @@ class ParentGuard(Policy):
     async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
         """The result, as the parent's extensions change it."""
         return await self._guard.after_tool(call, result)
+
+
+_KINDS = (BeforeProviderHeadersEvent, BeforeProviderRequestEvent, AfterProviderResponseEvent)
+
+
+def with_provider_events(request: ModelRequest, bus: EventBus) -> ModelRequest:
+    """Add the provider events to ``request``, if a handler subscribed to one of them."""
+    if bus.subscribed.isdisjoint(_KINDS):
+        return request
+    options = request.options
+    headers: dict[str, str | None] = {**(request.model.headers or {}), **(options.headers or {})}
+
+    async def on_payload(payload: Json, model: Model) -> Json:
+        if options.on_payload is not None:
+            payload = await options.on_payload(payload, model) or payload
+        # Changed in place: wires build the headers after ``on_payload`` returned.
+        await bus.emit(BeforeProviderHeadersEvent(headers=headers), raises=DECISIONS)
+        question = BeforeProviderRequestEvent(payload=payload)
+        return (await bus.query(question, raises=DECISIONS)).payload
+
+    async def on_response(status: int, headers: Mapping[str, str], model: Model) -> None:
+        if options.on_response is not None:
+            await options.on_response(status, headers, model)
+        await bus.emit(
+            AfterProviderResponseEvent(status=status, headers=dict(headers)), raises=DECISIONS
+        )
+
+    return replace(
+        request,
+        options=replace(options, headers=headers, on_payload=on_payload, on_response=on_response),
+    )

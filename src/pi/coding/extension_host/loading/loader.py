@@ -75,6 +75,11 @@ class ExtensionLoader:
         self._manifests: dict[str, Manifest] = {}
 
     @property
+    def is_empty(self) -> bool:
+        """Whether no extension is loaded or deferred."""
+        return not self._infos
+
+    @property
     def usable(self) -> list[Candidate]:
         """Every extension that was found and has not failed."""
         return [

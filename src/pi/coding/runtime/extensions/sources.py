@@ -172,7 +172,7 @@ class ExtensionSources:
         """Return the ``-e`` arguments that are not packages."""
         if not self._options.paths:
             return []
-        from pi.coding.packages.session_packages import is_package  # lazy: few runs use ``-e``
+        from pi.coding.runtime.packages_here import is_package  # lazy: few runs use ``-e``
 
         return [path for path in self._options.paths if not is_package(path, cwd)]
 
