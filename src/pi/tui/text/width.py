@@ -67,8 +67,11 @@ def is_simple(text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def grapheme_width(grapheme: str) -> int:
-    """Returns the columns of a single grapheme: 0, 1 or 2; ``TAB_WIDTH`` for a tab."""
-    return visible_width(grapheme)
+    """Returns the columns of a single grapheme: 0, 1 or 2; ``TAB_WIDTH`` for a tab.
+
+    A spacing mark that is a grapheme of its own takes a column only after a letter.
+    """
+    return visible_width(grapheme) or visible_width(f"a{grapheme}") - 1
 
 
 def expand_tabs(text: str) -> str:

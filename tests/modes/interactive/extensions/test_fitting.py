@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pi.modes.interactive.extensions.drawing import (
@@ -18,6 +18,7 @@ from tests.modes.interactive.extensions.layouts import Line, plain
 
 
 @pytest.mark.behaviour("lines-fit-the-terminal")
+@example(lines=["0000\N{MYANMAR SIGN SHAN TONE-2}0\N{CJK RADICAL REPEAT}"], width=7)
 @given(st.lists(st.text(st.characters(exclude_categories=["C"]))), st.integers(1, 30))
 def test_no_row_is_wider_than_the_screen(lines: list[str], width: int) -> None:
     assert all(visible_width(row) <= width for row in fitting(lines, width))
