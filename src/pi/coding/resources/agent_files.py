@@ -99,10 +99,14 @@ class AgentFiles:
             for agent, directory, path in project_paths(self._cwd, self._home, self.use, *kinds):
                 if directory in trusted and path_exists(path):
                     yield AgentPath(agent=agent, path=path, scope="project")
-        for accepted in self._accepted:
-            names = (name for kind in kinds for name in accepted.user.get(kind, ()))
-            for path in existing(self._home / name for name in names):
-                yield AgentPath(agent=accepted.name, path=path, scope="user")
+        wanted = [
+            AgentPath(agent=accepted.name, path=self._home / name, scope="user")
+            for accepted in self._accepted
+            for kind in kinds
+            for name in accepted.user.get(kind, ())
+        ]
+        there = set(existing(each.path for each in wanted))
+        yield from (each for each in wanted if each.path in there)
 
     @cached_property
     def _accepted(self) -> tuple[Agent, ...]:
