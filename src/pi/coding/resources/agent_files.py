@@ -99,14 +99,14 @@ class AgentFiles:
             for agent, directory, path in project_paths(self._cwd, self._home, self.use, *kinds):
                 if directory in trusted and path_exists(path):
                     yield AgentPath(agent=agent, path=path, scope="project")
-        wanted = [
+        offered = [
             AgentPath(agent=accepted.name, path=self._home / name, scope="user")
             for accepted in self._accepted
             for kind in kinds
             for name in accepted.user.get(kind, ())
         ]
-        there = set(existing(each.path for each in wanted))
-        yield from (each for each in wanted if each.path in there)
+        there = set(existing(each.path for each in offered))
+        yield from (each for each in offered if each.path in there)
 
     @cached_property
     def _accepted(self) -> tuple[Agent, ...]:
