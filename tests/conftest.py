@@ -76,9 +76,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             kept.append(item)
             if item.get_closest_marker("slow") is None:
                 seen.add(item.path)
-    items[:] = kept
+    # The longest first: otherwise one of them, such as a soak, is alone at the end.
+    items[:] = sorted(kept, key=_time_limit, reverse=True)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
+
+
+def _time_limit(item: pytest.Item) -> float:
+    """Seconds that the test has been given, 0 if it has the usual limit."""
+    mark = item.get_closest_marker("timeout")
+    return float(mark.args[0]) if mark is not None and mark.args else 0.0
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

@@ -19,6 +19,7 @@ from wcwidth import iter_graphemes, wcswidth
 
 from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.terminal import Listener
+from pi.tui.terminals.tty_output import is_ready
 from scripts.screenshots.svg import Cell, Frame
 
 SECONDS = 60.0
@@ -102,7 +103,7 @@ class Seen:
 
     def _read(self) -> bool:
         """Take what the program writes; False when it is quiet."""
-        if not select.select((self._master,), (), (), QUIET)[0]:
+        if not is_ready(self._master, select.POLLIN, QUIET):
             return False
         self._terminal.write(self._decoder.decode(os.read(self._master, 1 << 16)))
         return True

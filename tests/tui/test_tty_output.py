@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import pty
+import resource
+import select
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.tui.terminals.tty_output import OutputCapture, TtyOutput
+from pi.tui.terminals.tty_output import OutputCapture, TtyOutput, is_ready
 
 
 @pytest.fixture
@@ -71,6 +74,23 @@ def test_a_terminal_that_takes_nothing_does_not_hold_the_end_up(device: tuple[in
 
     assert output.backlog > 0
     output.close()
+
+
+def test_a_device_with_a_large_number_is_waited_for(device: tuple[int, int]) -> None:
+    master, slave = device
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    large = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 1100) for fd in device]
+    try:
+        assert not is_ready(large[0], select.POLLIN, 0)
+        os.write(slave, b"x")
+        assert is_ready(large[0], select.POLLIN, 1)
+        assert is_ready(large[1], select.POLLOUT, 1)
+    finally:
+        for fd in large:
+            os.close(fd)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert os.read(master, 9) == b"x"
 
 
 OTHER_USERS_TERMINAL = """

@@ -22,7 +22,7 @@ from typing import Any
 from pi.base.errors import PiError
 from pi.tui.negotiation import ASK_DA1
 from pi.tui.terminal import Listener, Size, Terminal
-from pi.tui.terminals.tty_output import OutputCapture, TtyOutput, now
+from pi.tui.terminals.tty_output import OutputCapture, TtyOutput, is_ready, now
 
 READ_SIZE = 65_536
 FLUSH_SECONDS = 1.0
@@ -109,7 +109,7 @@ class ProcessTerminal:
                 }
             ),
             loop=_running_loop(),
-            typed_ahead=bool(select.select((self._input_fd,), (), (), 0)[0]),
+            typed_ahead=is_ready(self._input_fd, select.POLLIN, 0),
         )
         if self._held.loop is not None:
             self._held.loop.add_reader(self._input_fd, self._read)
@@ -125,7 +125,7 @@ class ProcessTerminal:
 
         The bytes that ``take`` returns are handled when the loop continues.
         """
-        if self._held is None or not select.select((self._input_fd,), (), (), 0)[0]:
+        if self._held is None or not is_ready(self._input_fd, select.POLLIN, 0):
             return
         try:
             data = take(os.read(self._input_fd, READ_SIZE))
@@ -178,7 +178,7 @@ class ProcessTerminal:
         while (left := deadline - now()) > 0:
             if self._answers and re.search(_DA1_ANSWER, seen):
                 return
-            if not select.select((self._input_fd,), (), (), left)[0]:
+            if not is_ready(self._input_fd, select.POLLIN, left):
                 return
             try:
                 chunk = os.read(self._input_fd, READ_SIZE)

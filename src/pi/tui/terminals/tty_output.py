@@ -20,6 +20,18 @@ from pi.base.terminal_text import sanitise
 
 MAX_STRAY = 64_000
 """Bytes of captured output that are shown afterwards."""
+_SELECTABLE = 1024
+"""``select.select`` takes only smaller numbers."""
+
+
+def is_ready(fd: int, event: int, seconds: float) -> bool:
+    """Returns whether a device can be read (``select.POLLIN``) or written (``POLLOUT``) in time."""
+    if fd < _SELECTABLE:  # not ``poll`` for all: on macOS it refuses ``/dev/tty``
+        is_input = event == select.POLLIN
+        return any(select.select((fd,) * is_input, (fd,) * (not is_input), (), seconds))
+    poll = select.poll()
+    poll.register(fd, event)
+    return bool(poll.poll(seconds * 1000))
 
 
 class TtyOutput:
@@ -57,7 +69,7 @@ class TtyOutput:
         self._stop_waiting()
         deadline = now() + seconds
         while self._waiting and (left := deadline - now()) > 0:
-            if select.select((), (self._fd,), (), left)[1]:
+            if is_ready(self._fd, select.POLLOUT, left):
                 self._send_some()
 
     def close(self) -> None:
