@@ -76,6 +76,9 @@ def main() -> int:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     tally = Tally()
     match sys.argv[1:]:
+        case ["-h" | "--help"]:
+            print(__doc__)
+            return 0
         case []:
             run_all(tally)
         case ["--quick"]:

@@ -176,3 +176,11 @@ def test_marks_are_counted_and_an_unknown_behaviour_fails(
 
     assert check_behaviours(page, tests) == Tally(failed=1)
     assert "test_b.py: 'one-thng' is not in behaviours.md" in capsys.readouterr().out
+
+
+def test_help_is_no_failure(root: Path) -> None:
+    words = [sys.executable, "scripts/check.py", "--help"]
+    ended = subprocess.run(words, cwd=root, text=True, capture_output=True, check=False)
+
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "./test --quick" in ended.stdout
