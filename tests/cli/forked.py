@@ -12,6 +12,7 @@ import gc
 import json
 import os
 import runpy
+import signal
 import socket
 import subprocess
 import sys
@@ -20,24 +21,29 @@ from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Timer
 from typing import Any, NoReturn
 
 MAX_MESSAGE = 1 << 20
+TIMEOUT_SECONDS = 60.0
 PRELOADED = ("pi.cli.headless", "pi.cli.subcommands.sessions", "pi.ai.http.client")
 
 
 class ForkedProgram:
-    """One run: its process id, and its exit code when it has ended."""
+    """One run, which is killed when it takes longer than ``TIMEOUT_SECONDS``."""
 
     def __init__(self, status: int) -> None:
         self._status = os.fdopen(status)
-        self.pid = int(self._status.readline())
+        pid = int(self._status.readline())
+        self._killer = Timer(TIMEOUT_SECONDS, os.kill, (pid, signal.SIGKILL))
+        self._killer.start()
 
     def wait(self) -> int:
         """The exit code; that of a signal is negative, as with ``subprocess``."""
         with self._status:
-            return int(self._status.readline())
+            code = int(self._status.readline())
+        self._killer.cancel()
+        return code
 
 
 class ForkServer:

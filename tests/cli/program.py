@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -12,14 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Timer
 from typing import Any, NamedTuple
 
 from pi import __version__
 from tests.ai.loopback import NOWHERE
-from tests.cli.forked import fork_server
+from tests.cli.forked import TIMEOUT_SECONDS, fork_server
 
-TIMEOUT_SECONDS = 60.0
 ODD = "org/odd:id[1]:high"
 """A model id that looks like other things; the server knows no such model."""
 
@@ -113,14 +110,10 @@ class Program:
         child = fork_server().start(words, self.cwd, self.variables, streams)
         for fd in streams:
             os.close(fd)
-        killer = Timer(TIMEOUT_SECONDS, os.kill, (child.pid, signal.SIGKILL))
-        killer.start()
         with ThreadPoolExecutor(3) as pool:
             pool.submit(_write_all, write_end, given)
             out, err = pool.map(_read_all, (out_end, err_end))
-        code = child.wait()
-        killer.cancel()
-        return Ended(code, out.decode(), err.decode())
+        return Ended(child.wait(), out.decode(), err.decode())
 
     def sessions(self) -> list[list[Any]]:
         """The lines of every session that was kept."""

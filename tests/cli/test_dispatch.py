@@ -9,7 +9,8 @@ import pytest
 
 from bench.mock_process import MockProcess
 from pi.cli.main import main
-from tests.cli.program import TIMEOUT_SECONDS, Program
+from tests.cli.forked import TIMEOUT_SECONDS
+from tests.cli.program import Program
 from tests.sampling import sampled
 from tests.screens.terminal_user import needs_pty, terminal_user
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from bench.mock_process import MockProcess
-from tests.cli.program import TIMEOUT_SECONDS, Program
+from tests.cli.forked import TIMEOUT_SECONDS
+from tests.cli.program import Program
 from tests.cli.requests import asked
 from tests.sampling import sampled
 

@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from tests.cli.program import TIMEOUT_SECONDS, Program
+from tests.cli.forked import TIMEOUT_SECONDS
+from tests.cli.program import Program
 from tests.modules import inside
 from tests.sampling import sampled
 

@@ -11,7 +11,8 @@ import pytest
 import pi
 from pi.cli.main import main
 from tests.ai.loopback import NOWHERE
-from tests.cli.program import TIMEOUT_SECONDS, Program
+from tests.cli.forked import TIMEOUT_SECONDS
+from tests.cli.program import Program
 from tests.sampling import sampled
 
 Captured = pytest.CaptureFixture[str]

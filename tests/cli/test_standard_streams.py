@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from pi.cli.process import print_error
-from tests.cli.program import TIMEOUT_SECONDS
+from tests.cli.forked import TIMEOUT_SECONDS
 
 
 def run(script: str, piped: str = "") -> tuple[str, str]:

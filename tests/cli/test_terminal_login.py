@@ -4,7 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.cli.program import TIMEOUT_SECONDS, Program
+from tests.cli.forked import TIMEOUT_SECONDS
+from tests.cli.program import Program
 
 ASKING = """
 import asyncio

@@ -11,7 +11,8 @@ import pytest
 from pi.cli.main import main
 from pi.cli.timing import SLOWEST, Markers, Timings, run_with_timing
 from pi.modes.phases import observe_phases, phase
-from tests.cli.program import TIMEOUT_SECONDS, Program
+from tests.cli.forked import TIMEOUT_SECONDS
+from tests.cli.program import Program
 from tests.screens.terminal_user import needs_pty, terminal_user
 
 TOUR = ("-p", "--no-session", "--model", "demo/tour")

@@ -13,7 +13,8 @@ import pytest
 
 from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.terminal import Listener
-from tests.cli.program import TIMEOUT_SECONDS, Program
+from tests.cli.forked import TIMEOUT_SECONDS
+from tests.cli.program import Program
 from tests.tui.pty_program import is_readable
 
 needs_pty = pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are of POSIX")

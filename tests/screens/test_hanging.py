@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.program import TIMEOUT_SECONDS, Program
+from tests.cli.forked import TIMEOUT_SECONDS
+from tests.cli.program import Program
 from tests.sampling import sampled
 from tests.screens.terminal_user import TOUR, needs_pty, terminal_user
 

@@ -13,7 +13,8 @@ import pytest
 
 from pi.testing import calls
 from tests.base.processes.children import alive
-from tests.cli.program import TIMEOUT_SECONDS, Program
+from tests.cli.forked import TIMEOUT_SECONDS
+from tests.cli.program import Program
 from tests.modes.interactive.app_fixture import AppFixture
 from tests.sampling import sampled
 from tests.screens.terminal_user import TOUR, needs_pty, terminal_user

@@ -12,7 +12,7 @@ import pytest
 
 from pi.modes.interactive.session_lifecycle import POLL_SECONDS
 from pi.modes.interactive.theme_selector import BUILT_IN
-from tests.cli.program import TIMEOUT_SECONDS
+from tests.cli.forked import TIMEOUT_SECONDS
 from tests.modes.interactive.app_fixture import AppFixture
 
 WITHOUT_FILES = """

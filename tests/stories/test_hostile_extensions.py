@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from bench.mock_process import mock_server
-from tests.cli.program import TIMEOUT_SECONDS, Program
+from tests.cli.forked import TIMEOUT_SECONDS
+from tests.cli.program import Program
 from tests.sampling import sampled
 
 HOSTILE = {

@@ -9,19 +9,18 @@ import errno
 import json
 import os
 import pty
-import signal
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread, Timer
+from threading import Thread
 
 import pytest
 
 from pi.cli.options import COMMANDS, FLAGS
 from tests.cli.forked import fork_server
-from tests.cli.program import TIMEOUT_SECONDS, Program
+from tests.cli.program import Program
 from tests.sampling import sampled
 from tests.stories.taint import HOSTILE, LOOT, offences, offences_in_text
 
@@ -56,13 +55,10 @@ class Place:
         child = fork_server().start(words, self.cli.cwd, variables, (stdin, theirs, theirs))
         os.close(stdin)
         os.close(theirs)
-        killer = Timer(TIMEOUT_SECONDS, os.kill, (child.pid, signal.SIGKILL))
-        killer.start()
         if terminal:
             os.write(ours, b"\n\x04")  # whatever is asked
         written = _read(ours, terminal=terminal)
         child.wait()
-        killer.cancel()
         os.close(ours)
         return written.decode("utf-8", "surrogateescape")
 

@@ -10,7 +10,8 @@ import pytest
 
 from pi.cli.main import main
 from tests.ai.loopback import NOWHERE
-from tests.cli.program import TIMEOUT_SECONDS, Program
+from tests.cli.forked import TIMEOUT_SECONDS
+from tests.cli.program import Program
 from tests.coding.packages.making import (
     FakeNpm,
     Repository,

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.program import TIMEOUT_SECONDS, Program
+from tests.cli.forked import TIMEOUT_SECONDS
+from tests.cli.program import Program
 
 SERVERS = """\
 # /// pi
