@@ -24,7 +24,7 @@ from pi.agent.errors import AgentBusy, CannotContinue, WouldDeadlock
 from pi.agent.events import EventDispatcher, RunState
 from pi.agent.loop import AgentRun
 from pi.agent.policy import Abort, Next, Policy, Request
-from pi.agent.queues import AgentRunContext, MessageQueues, QueueMode, user_message
+from pi.agent.queues import MessageQueues, QueueMode, user_message
 from pi.agent.response import StreamingResponse
 from pi.agent.tools.tool import AgentTool
 from pi.ai.event_stream import EventStream
@@ -99,23 +99,24 @@ class Agent:
         """The response being streamed; used to interrupt it from outside the stream."""
         self.progress = RunState()
         """Progress of the current run."""
-        self._conversation: Conversation = (
+        self.conversation: Conversation = (
             MemoryConversation() if conversation is None else conversation
         )
+        """Replaced by ``reset``."""
         self._projection = Projection(convert_to_llm, transform_context)
         self._ask_model = stream
         self._options = options or StreamOptions()
         self.clock = clock or SystemClock()
-        self._listeners = EventDispatcher()
-        self._listeners.add(self.progress.handle, kinds=RunState.KINDS)
+        self.events = EventDispatcher()
+        self.events.add(self.progress.handle, kinds=RunState.KINDS)
         self._abort: Abort | None = None
         self._task: asyncio.Task[Next] | None = None
-        self.subscribe = self._listeners.add
+        self.subscribe = self.events.add
         """Subscribe to events in order; returns an unsubscribe function.
 
         With ``kinds`` the listener gets only events of these types.
         """
-        self.emit: Callable[[Any], Coroutine[Any, Any, None]] = self._listeners.emit_after_current
+        self.emit: Callable[[Any], Coroutine[Any, Any, None]] = self.events.emit_after_current
         """Emit an event of the application, of any type, in order with the agent's own events."""
 
     # Prompting -----------------------------------------------------------------------------------
@@ -137,7 +138,7 @@ class Agent:
     async def continue_(self) -> Next:
         """Continue the conversation; its last message must be a user message or a tool result."""
         self.require_idle()
-        last = self._projection.messages(self._conversation.messages())[-1:]
+        last = self._projection.messages(self.conversation.messages())[-1:]
         if not last or not isinstance(last[0], UserMessage | ToolResultMessage):
             raise CannotContinue("There is nothing to answer: the last message is not a question.")
         return await self._run(())
@@ -145,17 +146,17 @@ class Agent:
     async def steer(self, message: str | AgentMessage, images: Sequence[Image] = ()) -> None:
         """Queue ``message`` for delivery after the tools of the current turn."""
         self.inbox.steer(self._queued(message, images))
-        await self._listeners.emit_after_current(self.inbox.update())
+        await self.events.emit_after_current(self.inbox.update())
 
     async def follow_up(self, message: str | AgentMessage, images: Sequence[Image] = ()) -> None:
         """Queue ``message`` for delivery when the agent would stop."""
         self.inbox.follow_up(self._queued(message, images))
-        await self._listeners.emit_after_current(self.inbox.update())
+        await self.events.emit_after_current(self.inbox.update())
 
     async def clear_queue(self) -> tuple[tuple[AgentMessage, ...], tuple[AgentMessage, ...]]:
         """Empty the queues; returns the steering and the follow-up messages."""
         taken = self.inbox.clear()
-        await self._listeners.emit_after_current(self.inbox.update())
+        await self.events.emit_after_current(self.inbox.update())
         return taken
 
     # Stopping and waiting ------------------------------------------------------------------------
@@ -186,26 +187,54 @@ class Agent:
         Prompt and tools stay. Raises ``AgentBusy`` during a run.
         """
         self.require_idle()
-        self._conversation = MemoryConversation() if conversation is None else conversation
+        self.conversation = MemoryConversation() if conversation is None else conversation
         self.inbox.clear()
         self.progress.error = None
 
-    # Events and state ----------------------------------------------------------------------------
+    # Requests ------------------------------------------------------------------------------------
 
-    @property
-    def conversation(self) -> Conversation:
-        """The conversation; ``reset`` replaces it."""
-        return self._conversation
+    def request(self) -> Request:
+        """The request for the conversation so far, before policies."""
+        return Request(
+            model=self.model,
+            thinking=self.thinking_level,
+            messages=self._projection.messages(self.conversation.messages()),
+            tools=self._declared(),
+            tool_choice=self._options.tool_choice,
+        )
+
+    def undeclared_changes(self) -> Sequence[SystemMessage]:
+        """Changes of prompt and tools that the conversation does not contain yet."""
+        said = self._projection.instructions(self.conversation.messages())
+        return instruction_changes(
+            said, self.system_prompt, self._declared(), now_ms=self.clock.now_ms()
+        )
+
+    def next_request(self) -> Request:
+        """The request that would be sent now, before policies. Sends and stores nothing."""
+        request = self.request()
+        return replace(request, messages=(*request.messages, *self.undeclared_changes()))
+
+    def send(self, request: Request) -> EventStream:
+        """Send ``request`` to its model and return the response as it arrives."""
+        messages = request.messages
+        if request.tools != self._declared():  # a policy changed the tools for this request only
+            said = [message for message in messages if isinstance(message, SystemMessage)]
+            now_ms = self.clock.now_ms()
+            messages = (*messages, *instruction_changes(said, None, request.tools, now_ms=now_ms))
+        options = replace(
+            self._options, reasoning=request.thinking, tool_choice=request.tool_choice
+        )
+        answer = self._ask_model(request.model, Context(messages=messages), options)
+        self.progress.start_response(answer)
+        return answer
+
+    # Events and state ----------------------------------------------------------------------------
 
     @property
     def is_running(self) -> bool:
         """Whether a run is active; cheaper than ``state``."""
         return self._task is not None
-
-    def next_request(self) -> Request:
-        """The request that would be sent now, before policies. Sends and stores nothing."""
-        request = self._request()
-        return replace(request, messages=(*request.messages, *self._changes()))
 
     @property
     def state(self) -> AgentState:
@@ -215,7 +244,7 @@ class Agent:
             model=self.model,
             thinking_level=self.thinking_level,
             tools=self.tools,
-            messages=tuple(self._conversation.messages()),
+            messages=tuple(self.conversation.messages()),
             is_streaming=self.is_running,
             streaming_message=self.progress.partial_answer,
             pending_tool_calls=frozenset(self.progress.open_calls),
@@ -241,56 +270,11 @@ class Agent:
     async def _guarded(self, abort: Abort, prompts: tuple[AgentMessage, ...]) -> Next:
         _inside.set(_inside.get() | {abort})
         try:
-            await self._projection.prepare(self._conversation.messages())
-            return await AgentRun(self._run_context(abort)).run(prompts)
+            await self._projection.prepare(self.conversation.messages())
+            return await AgentRun(self, abort).run(prompts)
         finally:
             self._task = self._abort = None
             self.progress.end()
-
-    def _run_context(self, abort: Abort) -> AgentRunContext:
-        return AgentRunContext(
-            conversation=self._conversation,
-            inbox=self.inbox,
-            model=lambda: self.model,
-            ask=self._ask,
-            request=self._request,
-            tools=lambda: {tool.name: tool for tool in self.tools},
-            changes=self._changes,
-            finish=self.finish,
-            policies=tuple(self.policies),
-            events=self._listeners,
-            clock=self.clock,
-            abort=abort,
-            open_answer=self.open_answer,
-        )
-
-    def _request(self) -> Request:
-        return Request(
-            model=self.model,
-            thinking=self.thinking_level,
-            messages=self._projection.messages(self._conversation.messages()),
-            tools=self._declared(),
-            tool_choice=self._options.tool_choice,
-        )
-
-    def _changes(self) -> Sequence[SystemMessage]:
-        said = self._projection.instructions(self._conversation.messages())
-        return instruction_changes(
-            said, self.system_prompt, self._declared(), now_ms=self.clock.now_ms()
-        )
-
-    def _ask(self, request: Request) -> EventStream:
-        messages = request.messages
-        if request.tools != self._declared():  # a policy changed the tools for this request only
-            said = [message for message in messages if isinstance(message, SystemMessage)]
-            now_ms = self.clock.now_ms()
-            messages = (*messages, *instruction_changes(said, None, request.tools, now_ms=now_ms))
-        options = replace(
-            self._options, reasoning=request.thinking, tool_choice=request.tool_choice
-        )
-        answer = self._ask_model(request.model, Context(messages=messages), options)
-        self.progress.start_response(answer)
-        return answer
 
     def _declared(self) -> tuple[Tool, ...]:
         return tuple(tool.declaration for tool in self.tools)

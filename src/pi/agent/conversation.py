@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, overload
 
 from msgspec import UNSET
 
+from pi.agent.events import Emit, EntryAppended
 from pi.agent.policy import Draft
 from pi.ai.messages import (
     AssistantMessage,
@@ -71,6 +72,14 @@ class Conversation(Protocol):
         any.
         """
         ...
+
+
+async def store_drafts(conversation: Conversation, drafts: Sequence[Draft], emit: Emit) -> None:
+    """Store draft entries of policies and emit those that are public."""
+    for draft in drafts:
+        entry = conversation.add(draft)
+        if entry is not None:
+            await emit(EntryAppended(entry=entry))
 
 
 class MemoryConversation:

@@ -14,7 +14,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from pi.agent.conversation import AgentMessage
+from pi.agent.conversation import AgentMessage, store_drafts
 from pi.agent.errors import PromptRefused
 from pi.agent.events import (
     AgentEnd,
@@ -25,8 +25,8 @@ from pi.agent.events import (
     TurnEnd,
     TurnStart,
 )
-from pi.agent.policy import Boundary, Next, decide, prepare
-from pi.agent.queues import AgentRunContext
+from pi.agent.policy import Abort, Boundary, Next, Policy, decide, prepare
+from pi.agent.queues import LoopAgent
 from pi.agent.response import ModelResponse, ResponseReader, failed_message
 from pi.ai.messages import ToolResultMessage
 from pi.base.records import replace
@@ -53,56 +53,56 @@ class Turn(Struct):
 
 
 class Loop:
-    """One run."""
+    """One run of an agent, with the policies that the agent had at the prompt."""
 
-    def __init__(self, context: AgentRunContext) -> None:
-        self._context = context
+    def __init__(self, agent: LoopAgent, policies: Sequence[Policy], abort: Abort) -> None:
+        self._agent = agent
+        self._policies = policies
+        self._abort = abort
+        self._emit = agent.events.emit
         self._answering = ResponseReader(
-            context.ask,
-            context.policies,
-            events=context.events,
-            clock=context.clock,
-            abort=context.abort,
-            open_answer=context.open_answer,
+            agent.send,
+            policies,
+            events=agent.events,
+            clock=agent.clock,
+            abort=abort,
+            open_answer=agent.open_answer,
         )
         self._added: list[AgentMessage] = []
 
     async def run(self, prompts: Sequence[AgentMessage]) -> Turn:
         """Run turns until there is nothing left to do; returns the last turn."""
-        context = self._context
-        await context.events.emit(AgentStart())
-        turn = await self._turn(
-            chain(prompts, self._take_until_abort(context.inbox.drain_steering()))
-        )
+        await self._emit(AgentStart())
+        steering = self._agent.inbox.drain_steering()
+        turn = await self._turn(chain(prompts, self._take_until_abort(steering)))
         while (messages := self._next_messages(turn)) is not None:
-            turn.next = await prepare(turn.next, context.abort)
+            turn.next = await prepare(turn.next, self._abort)
             if turn.next.action == "stop":
                 break
             turn = await self._turn(messages)
-        again = turn.next.opens_run and not context.abort.requested
-        await context.events.emit(AgentEnd(messages=tuple(self._added), will_retry=again))
+        again = turn.next.opens_run and not self._abort.requested
+        await self._emit(AgentEnd(messages=tuple(self._added), will_retry=again))
         return turn
 
     async def _turn(self, messages: Iterator[AgentMessage]) -> Turn:
-        await self._context.events.emit(TurnStart())
+        await self._emit(TurnStart())
         try:
             turn = await self._take_turn(messages)
         except Exception as error:
             turn = await self._fail_turn(error)
         ended = TurnEnd(message=turn.answered.message, tool_results=turn.results)
-        await self._context.events.emit(ended)
+        await self._emit(ended)
         return turn
 
     async def _take_turn(self, messages: Iterator[AgentMessage]) -> Turn:
-        context = self._context
-        for message in chain(context.changes(), messages):
+        for message in chain(self._agent.undeclared_changes(), messages):
             await self._deliver(message)
-        turn = Turn(await self._answering.answer(context.request()))
+        turn = Turn(await self._answering.answer(self._agent.request()))
         turn.next = turn.answered.next
         try:
             self._store(turn.answered.message)
         finally:  # subscribers that saw the start also see the end, even if storing failed
-            await context.events.emit(MessageEnd(message=turn.answered.message))
+            await self._emit(MessageEnd(message=turn.answered.message))
         if turn.outcome == "completed" and turn.answered.message.tool_calls:
             await self._run_tools(turn)
         boundary = Boundary(
@@ -113,25 +113,24 @@ class Loop:
             results=turn.results,
             next=turn.next,
         )
-        turn.next = await decide(context.policies, boundary, context.abort)
-        if turn.next.entries:
-            await context.add(turn.next.entries)
+        turn.next = await decide(self._policies, boundary, self._abort)
+        await store_drafts(self._agent.conversation, turn.next.entries, self._emit)
         return turn
 
     async def _run_tools(self, turn: Turn) -> None:
         from pi.agent.tool_calls import ToolBatch  # deferred: the first request does not need it
 
-        context = self._context
+        agent = self._agent
         batch = ToolBatch(
             turn.answered.message,
-            tools=context.tools(),
-            policies=context.policies,
-            emit=context.events.emit,
-            clock=context.clock,
-            model=context.model(),
-            abort=context.abort.request,
+            tools={tool.name: tool for tool in agent.tools},
+            policies=self._policies,
+            emit=self._emit,
+            clock=agent.clock,
+            model=agent.model,
+            abort=self._abort.request,
         )
-        with context.abort.on_abort(batch.cancel):
+        with self._abort.on_abort(batch.cancel):
             turn.results = tuple(await batch.run())
         turn.terminated, turn.next = batch.terminates, batch.next
         turn.results = tuple([await self._deliver(result) for result in turn.results])
@@ -139,25 +138,25 @@ class Loop:
     async def _fail_turn(self, error: Exception) -> Turn:
         """End a turn that failed with an error message in place of the response."""
         log.error("a turn failed", exc_info=error)
-        context = self._context
-        reason: Literal["aborted", "error"] = "aborted" if context.abort.requested else "error"
+        agent = self._agent
+        reason: Literal["aborted", "error"] = "aborted" if self._abort.requested else "error"
         message = failed_message(
-            context.model(), reason, str(error) or repr(error), now_ms=context.clock.now_ms()
+            agent.model, reason, str(error) or repr(error), now_ms=agent.clock.now_ms()
         )
         try:
             self._store(message)
         except Exception:
             log.exception("the error message could not be stored")
-        await context.events.emit(MessageStart(message=message))
-        await context.events.emit(MessageEnd(message=message))
+        await self._emit(MessageStart(message=message))
+        await self._emit(MessageEnd(message=message))
         return Turn(ModelResponse(message))
 
     def _next_messages(self, turn: Turn) -> Iterator[AgentMessage] | None:
         """Return the messages of the next turn; ``None`` if there is no next turn."""
-        inbox = self._context.inbox
+        inbox = self._agent.inbox
         if turn.next.action == "stop" or turn.next.opens_run or turn.terminated:
             return None
-        if self._context.abort.requested:
+        if self._abort.requested:
             # Cancelled tools get one last turn, which fails at once.
             return iter(()) if turn.results else None
         if turn.next.action == "again" or turn.results:
@@ -170,77 +169,78 @@ class Loop:
 
     def _take_until_abort(self, queue: Iterator[AgentMessage]) -> Iterator[AgentMessage]:
         """Take from a queue until an abort: a run that ends must not consume messages."""
-        while not self._context.abort.requested and (message := next(queue, None)) is not None:
+        while not self._abort.requested and (message := next(queue, None)) is not None:
             yield message
 
     async def _deliver(self, message: AgentMessage) -> AgentMessage:
         """Store and emit a complete message; returns the stored message."""
-        if self._context.inbox.has_taken:
-            await self._context.events.emit(self._context.inbox.update())
-        message = await self._context.finish(message)
+        if self._agent.inbox.has_taken:
+            await self._emit(self._agent.inbox.update())
+        message = await self._agent.finish(message)
         self._store(message)
-        await self._context.events.emit(MessageStart(message=message))
-        await self._context.events.emit(MessageEnd(message=message))
+        await self._emit(MessageStart(message=message))
+        await self._emit(MessageEnd(message=message))
         return message
 
     def _store(self, message: AgentMessage) -> None:
-        self._context.conversation.append(message)
+        self._agent.conversation.append(message)
         self._added.append(message)
 
 
 class AgentRun:
     """All runs that one prompt causes."""
 
-    def __init__(self, context: AgentRunContext) -> None:
-        self._context = context
+    def __init__(self, agent: LoopAgent, abort: Abort) -> None:
+        self._agent = agent
+        self._policies = tuple(agent.policies)
+        self._abort = abort
+        self._emit = agent.events.emit
 
     async def run(self, prompts: Sequence[AgentMessage]) -> Next:
         """Run until the agent is idle; returns the decision of the last boundary."""
-        context = self._context
+        inbox = self._agent.inbox
         await self._begin()
         while True:
-            turn = await Loop(context).run(prompts)
+            turn = await Loop(self._agent, self._policies, self._abort).run(prompts)
             ended = await self._settle(turn)
-            if ended.action == "stop" or context.abort.requested:  # overrides all other decisions
+            if ended.action == "stop" or self._abort.requested:  # overrides all other decisions
                 break
             if ended.action == "again":
                 prompts = ()
-            elif turn.outcome == "completed" and context.inbox:
+            elif turn.outcome == "completed" and inbox:
                 # Queued after the last check of the run: deliver it now, not with the next prompt.
-                prompts = () if context.inbox.steering else tuple(context.inbox.drain_follow_up())
+                prompts = () if inbox.steering else tuple(inbox.drain_follow_up())
             else:
                 break
-        await context.events.emit(AgentSettled())
+        await self._emit(AgentSettled())
         return ended
 
     async def _begin(self) -> None:
-        context = self._context
-        first = await decide(context.policies, Boundary(kind="prompt"), context.abort)
-        if first.entries:
-            await context.add(first.entries)
+        first = await decide(self._policies, Boundary(kind="prompt"), self._abort)
+        await store_drafts(self._agent.conversation, first.entries, self._emit)
         if first.action != "stop":
-            first = await prepare(first, context.abort)
+            first = await prepare(first, self._abort)
         if first.action == "stop":
             raise PromptRefused(first.reason or "The prompt was rejected by a policy.")
 
     async def _settle(self, turn: Turn) -> Next:
         """Return the policies' decision after a run."""
-        context, decision = self._context, turn.next
+        decision = turn.next
         if decision.opens_run:
-            decision = await prepare(decision, context.abort)
-            if decision.opens_run and not context.abort.requested:
+            decision = await prepare(decision, self._abort)
+            if decision.opens_run and not self._abort.requested:
                 return decision
         at = Boundary(
             kind="settle",
-            outcome="aborted" if context.abort.requested else turn.outcome,
+            outcome="aborted" if self._abort.requested else turn.outcome,
             error=turn.answered.error,
             answer=turn.answered.message,
             # A stopped run stays stopped; its draft entries are already stored.
             next=replace(decision, entries=()) if decision.action == "stop" else Next(),
         )
-        decision = await decide(context.policies, at, context.abort)
+        decision = await decide(self._policies, at, self._abort)
         try:
-            await context.add(decision.entries)
+            await store_drafts(self._agent.conversation, decision.entries, self._emit)
         except Exception:
             log.exception("draft entries of policies could not be stored after the run")
-        return decision if decision.action == "stop" else await prepare(decision, context.abort)
+        return decision if decision.action == "stop" else await prepare(decision, self._abort)

@@ -1,24 +1,24 @@
-"""What a run works with: queued messages, and the other parts of the agent.
+"""What a run works with: the messages queued for it, and the agent as its loop sees it.
 
 Messages are queued during a run: steering for the next turn, follow-ups for the end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import UNSET, UnsetType
 
-from pi.agent.conversation import AgentMessage, Conversation, Finish
-from pi.agent.events import EntryAppended, EventDispatcher, QueueUpdate
-from pi.agent.policy import Abort, Draft, Policy, Request
-from pi.agent.response import SendRequest, StreamingResponse
+from pi.agent.conversation import Conversation, Finish
+from pi.agent.events import EventDispatcher, QueueUpdate
+from pi.agent.policy import Policy, Request
+from pi.agent.response import StreamingResponse
 from pi.agent.tools.tool import AgentTool
-from pi.ai.messages import Image, Json, Text, UserMessage, blocks
+from pi.ai.event_stream import EventStream
+from pi.ai.messages import Image, Json, SystemMessage, Text, UserMessage, blocks
 from pi.ai.models.model import Model
 from pi.base.clock import Clock
-from pi.base.records import Record
 
 QueueMode: TypeAlias = Literal["all", "one-at-a-time"]
 
@@ -104,30 +104,27 @@ def message_text(message: Any) -> str:
     return "".join(block.text for block in blocks(content) if isinstance(block, Text))
 
 
-class AgentRunContext(Record):
-    """The parts of an agent that a run uses."""
+class LoopAgent(Protocol):
+    """The agent as its loop sees it: ``Agent``, which imports the loop."""
 
-    conversation: Conversation
-    inbox: MessageQueues
-    model: Callable[[], Model]
-    """The current model."""
-    ask: SendRequest
-    request: Callable[[], Request]
-    """The next request, before policies see it."""
-    tools: Callable[[], Mapping[str, AgentTool]]
-    changes: Callable[[], Sequence[AgentMessage]]
-    """Changes of prompt and tools that are not declared yet; sent before all other messages."""
+    model: Model
+    tools: tuple[AgentTool, ...]
+    policies: tuple[Policy, ...]
     finish: Finish
-    """Called with every message except model responses before it is stored; may replace it."""
-    policies: Sequence[Policy]
+    inbox: MessageQueues
+    open_answer: StreamingResponse
+    conversation: Conversation
     events: EventDispatcher
     clock: Clock
-    abort: Abort
-    open_answer: StreamingResponse
 
-    async def add(self, drafts: Sequence[Draft]) -> None:
-        """Store drafts and emit those that are public."""
-        for draft in drafts:
-            entry = self.conversation.add(draft)
-            if entry is not None:
-                await self.events.emit(EntryAppended(entry=entry))
+    def request(self) -> Request:
+        """The request for the conversation so far, before policies."""
+        ...
+
+    def undeclared_changes(self) -> Sequence[SystemMessage]:
+        """Changes of prompt and tools that the conversation does not contain yet."""
+        ...
+
+    def send(self, request: Request) -> EventStream:
+        """Send ``request`` to its model and return the response as it arrives."""
+        ...
