@@ -97,6 +97,23 @@ def together(found: Iterable[Secrets]) -> Secrets:
     return Secrets(names=frozenset(names), texts=frozenset(texts))
 
 
+def collected(
+    *,
+    rows: Iterable[Provider],
+    clients: Mapping[str, Json],
+    models: Iterable[str],
+    logins: Iterable[Json],
+    damaged: Iterable[str],
+) -> Secrets:
+    """Returns the secrets of provider rows, OAuth clients, contents of ``models.json`` and of
+    ``auth.json``, and files that cannot be parsed."""
+    found = [of_rows(rows), of_clients(clients)]
+    found += map(of_models_json, models)
+    found += map(of_auth_json, logins)
+    found += map(of_damaged, damaged)
+    return together(found)
+
+
 def of_rows(rows: Iterable[Provider]) -> Secrets:
     """Returns the variables of providers, and the secrets in their rows."""
     rows = tuple(rows)
@@ -247,7 +264,7 @@ def _of_address(url: str) -> Secrets:
     is_token = not password or len(user) >= _LONG_USER
     keys = [value for name, value in parse_qsl(parts.query) if re.fullmatch(_SECRET_MEMBER, name)]
     written = (password, user if is_token else "")
-    return together(map(_of_literal, (*written, *map(unquote, written), *keys)))
+    return together(map(_of_literal, filter(None, (*written, *map(unquote, written), *keys))))
 
 
 def _object(value: Any) -> Json:

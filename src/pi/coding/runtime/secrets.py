@@ -47,6 +47,7 @@ class KnownSecrets:
         self._found: Secrets | None = None
         self._values: dict[str, None] = {}
         self._models: bytes | None = None
+        self._logins: Json | None = None
         self._lock = RLock()  # log records come from any thread, also during a lookup
         self._unparsed_models: list[str] = []
         self._unparsed_logins: list[Json] = []
@@ -95,15 +96,19 @@ class KnownSecrets:
         from pi.ai.auth import secrets
 
         self._read_files()
-        found = [self._found or secrets.of_tables()]
-        found += (secrets.of_rows(self._rows()), secrets.of_clients(self._clients()))
-        found.append(secrets.Secrets(names=self._variables()))
-        found += map(secrets.of_models_json, self._unparsed_models)
-        found += map(secrets.of_auth_json, self._unparsed_logins)
-        found += map(secrets.of_damaged, self._damaged_logins)
+        found = secrets.collected(
+            rows=self._rows(),
+            clients=self._clients(),
+            models=self._unparsed_models,
+            logins=self._unparsed_logins,
+            damaged=self._damaged_logins,
+        )
         for unparsed in (self._unparsed_models, self._unparsed_logins, self._damaged_logins):
             unparsed.clear()
-        self._found = secrets.together(found)
+        known = self._found or secrets.of_tables()
+        self._found = secrets.Secrets(
+            names=known.names | found.names | self._variables(), texts=known.texts | found.texts
+        )
         return self._found
 
     def _read_files(self) -> None:
@@ -115,7 +120,10 @@ class KnownSecrets:
                 self._unparsed_models.append(content.decode("utf-8", "replace"))
         with suppress(PiError):
             try:
-                self._unparsed_logins.append(self._storage.entries())
+                entries = self._storage.entries()
+                if entries != self._logins:
+                    self._logins = entries
+                    self._unparsed_logins.append(entries)
             except StoreDamaged:
                 content = read_if_exists(self._folder / "auth.json") or b""
                 self._damaged_logins.append(content.decode("utf-8", "replace"))

@@ -146,6 +146,11 @@ def chosen_thinking_level(log: SessionLog) -> str | None:
     return None
 
 
+def recorded_choices(log: SessionLog) -> tuple[bool, bool]:
+    """Whether the path has a model, and a thinking level."""
+    return chosen_model(log) is not None, chosen_thinking_level(log) is not None
+
+
 def _shown(log: SessionLog, path: Sequence[int]) -> list[SessionMessage]:
     edits = edits_on(log, path)
     at, compaction = latest_compaction(log, path)

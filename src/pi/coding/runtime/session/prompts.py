@@ -28,7 +28,7 @@ from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.session.policies import said_with_pictures
 from pi.coding.runtime.session.runs import AgentRuns
 from pi.coding.runtime.session.shell import CommandOutput, UserShell
-from pi.coding.session.context import chosen_model
+from pi.coding.session.context import recorded_choices
 from pi.coding.session.entries import ModelChange, SessionMessage, ThinkingLevelChange
 
 if TYPE_CHECKING:
@@ -333,7 +333,7 @@ class PromptRunner:
         if not core.has_model:
             return
         has_model, has_level = await off_loop(
-            partial(_has_choices, core), len(core.log.tree.outlines)
+            partial(recorded_choices, core.log), len(core.log.tree.outlines)
         )
         if not has_model:
             await core.add(ModelChange(provider=model.provider, model_id=model.id))
@@ -432,13 +432,6 @@ HOW_TO_LOG_IN = (
     "Set a variable such as ANTHROPIC_API_KEY, run `pi auth login`,"
     " or try --model demo/tour or, after `pi models pull`, --model local."
 )
-
-
-def _has_choices(core: LiveSession) -> tuple[bool, bool]:
-    """Whether the path in the log has a model, and a thinking level."""
-    outlines, path = core.log.tree.outlines, core.log.tree.path(core.log.leaf)
-    has_level = any(outlines[place].type == "thinking_level_change" for place in path)
-    return chosen_model(core.log) is not None, has_level
 
 
 async def _call(accepted: Accepted | None) -> None:
