@@ -11,11 +11,11 @@ import pytest
 
 from pi.ai.auth.config_values import used_secrets
 from pi.ai.models.model import Model
-from pi.batteries.auth_broker.accounts import choose, read_pools
 from pi.batteries.auth_broker.adapter import LOGGED_OUT, BrokerCommands, extension
 from pi.batteries.auth_broker.client import BrokerClient, SnapshotCache
-from pi.batteries.auth_broker.configuration import BrokerConfig, broker_config
+from pi.batteries.auth_broker.configuration import BrokerConfig, broker_config, read_pools
 from pi.batteries.auth_broker.protocol import AccountUsage, BrokerSnapshot, Limit, SharedAccount
+from pi.batteries.auth_broker.source import choose
 from pi.extension import (
     AuthenticationFailed,
     ExtensionAPI,

@@ -12,7 +12,7 @@ import pytest
 
 from pi.ai.messages import Image
 from pi.ai.providers.faux import says
-from pi.batteries.python_kernel.gateway import frame_of
+from pi.batteries.python_kernel.backends import frame_of
 from tests.batteries.python_kernel.kernel_session import cells, details, results, session_of, texts
 
 ORACLE = Path(__file__).parents[3] / ".oracles" / "python" / "bin" / "jupyter-kernelgateway"

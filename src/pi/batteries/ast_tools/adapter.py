@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from pi.batteries.ast_tools.parser import TreeMatch, TreeParser, require_parser
-from pi.batteries.ast_tools.sources import SourceFile, source_files
+from pi.batteries.ast_tools.parser import (
+    SourceFile,
+    TreeMatch,
+    TreeParser,
+    require_parser,
+    source_files,
+)
 from pi.extension import (
     Diff,
     ExtensionAPI,

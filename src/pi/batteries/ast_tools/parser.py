@@ -1,6 +1,12 @@
-"""Asks the child process that parses; it is started when it is first needed."""
+"""What is parsed, and by what: the source files of a call, and the child process with the parser.
+
+The process is started when it is first needed.
+"""
 
 from __future__ import annotations
+
+import fnmatch
+from pathlib import PurePath
 
 from pi.extension import (
     SYNTAX_LANGUAGES,
@@ -10,8 +16,15 @@ from pi.extension import (
     ToolFailed,
     WorkerProcess,
     can_parse_syntax,
+    syntax_language,
 )
 
+MAX_FILES = 5000
+"""Files of one call."""
+MAX_BYTES = 1_000_000
+"""Larger files are skipped: they are generated, and a parser needs 0.5 s for as many."""
+SKIPPED = ("node_modules", "__pycache__", "target", "dist", "build", "venv")
+"""Folders that are skipped outside of a git repository, like those with a dot."""
 SECONDS = 10.0
 """Time limit of one file."""
 INSTALL = "pip install 'pi-harness[rules]'"
@@ -34,7 +47,47 @@ _ALIASES = {
 }
 
 
-def checked_language(name: str) -> str:
+class SourceFile(Record):
+    """A file that can be parsed."""
+
+    path: str
+    """Relative to the working folder if it is below it."""
+    text: str
+    language: str
+
+
+async def source_files(pi: ExtensionAPI, path: str, language: str, glob: str) -> list[SourceFile]:
+    """The files of a call in order. Raises ``ToolFailed`` if there is none."""
+    chosen = _checked_language(language) if language.strip() else ""
+    names = await _names(pi, path)
+    if glob:
+        names = [each for each in names if _fits(each, glob)]
+    # A single file may have any suffix if the call names the language.
+    alone = len(names) == 1 and names[0] == path
+    kept = {name: syntax_language(name) or (chosen if alone else "") for name in names}
+    kept = {name: found for name, found in kept.items() if found and chosen in ("", found)}
+    if not kept:
+        what = f"{chosen} files" if chosen else "files in a supported language"
+        raise ToolFailed(
+            f"There are no {what} at {path}" + (f" that match {glob}." if glob else ".")
+        )
+    if len(kept) > MAX_FILES:
+        raise ToolFailed(
+            f"{path} has {len(kept):,} source files; at most {MAX_FILES:,} are parsed."
+        )
+    contents = await pi.context.files.read_many(kept, most=MAX_BYTES)
+    files = []
+    for name, data in contents.items():
+        if isinstance(data, bytes):
+            try:
+                text = data.decode("utf-8")
+            except UnicodeDecodeError:
+                continue  # writing it back would damage it
+            files.append(SourceFile(path=name, text=text, language=kept[name]))
+    return files
+
+
+def _checked_language(name: str) -> str:
     """The language that ``name`` stands for. Raises ``ToolFailed`` if the parser has none."""
     plain = name.strip().lower()
     found = _ALIASES.get(plain, plain)
@@ -44,10 +97,43 @@ def checked_language(name: str) -> str:
     return found
 
 
-def require_parser() -> None:
-    """Raise ``ToolFailed`` if the library for syntax trees is not installed."""
-    if not can_parse_syntax():
-        raise ToolFailed(f"Syntax trees need the package ast-grep-py. Install it with: {INSTALL}")
+def _fits(name: str, glob: str) -> bool:
+    return fnmatch.fnmatch(name, glob) or fnmatch.fnmatch(PurePath(name).name, glob)
+
+
+async def _names(pi: ExtensionAPI, path: str) -> list[str]:
+    files = pi.context.files
+    place = files.resolve(path)
+    if place.is_file():
+        return [path]
+    if not place.is_dir():
+        raise ToolFailed(f"There is no file or folder {path}.")
+    prefix = "" if path in (".", "./", "") else f"{path.rstrip('/')}/"
+    listed = await _listed_by_git(pi, str(place))
+    if listed is not None:
+        return [f"{prefix}{name}" for name in listed]
+    try:
+        stamps = await files.scan(path, skip=_is_skipped)
+    except PiError as error:
+        raise ToolFailed(error.message) from error
+    return [f"{prefix}{name}" for name in stamps]
+
+
+async def _listed_by_git(pi: ExtensionAPI, folder: str) -> list[str] | None:
+    """The files that git does not ignore; ``None`` outside of a repository, or without git."""
+    command = ["git", "-C", folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        listed = await pi.exec(command, timeout=30)
+    except PiError:
+        return None
+    if listed.code != 0:
+        return None
+    return sorted({name for name in listed.stdout.split("\0") if name})
+
+
+def _is_skipped(name: str) -> bool:
+    last = PurePath(name).name
+    return name.endswith("/") and (last.startswith(".") or last in SKIPPED)
 
 
 class TreeMatch(Record):
@@ -97,3 +183,9 @@ class TreeParser:
             )
             for each in answer["matches"]
         ]
+
+
+def require_parser() -> None:
+    """Raise ``ToolFailed`` if the library for syntax trees is not installed."""
+    if not can_parse_syntax():
+        raise ToolFailed(f"Syntax trees need the package ast-grep-py. Install it with: {INSTALL}")

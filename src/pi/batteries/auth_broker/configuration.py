@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from pi.batteries.auth_broker.accounts import Pools, read_pools
+import msgspec
+
 from pi.extension import PiError, Record, field, read_token
 
 DEFAULT_TTL_MS = 3_600_000
+
+Pools = Mapping[str, Sequence[str]]
+"""Ids or labels of the accounts that this machine may use, by provider."""
 
 
 class BrokerConfig(Record):
@@ -74,6 +78,17 @@ def broker_config(
         cache=Path(cache).expanduser() if cache else folder / "snapshot.enc",
         pools=pools,
     )
+
+
+def read_pools(data: bytes, where: str) -> Pools:
+    """Returns the pools of a file: ``{"anthropic": ["work", "spare"]}``."""
+    try:
+        return msgspec.json.decode(data, type=dict[str, list[str]])
+    except msgspec.MsgspecError as error:
+        raise PiError(
+            f"The account pools in {where} cannot be read: {error}.",
+            hint='Write {"provider": ["account", …]}.',
+        ) from error
 
 
 def _indirect(value: Any, environ: Mapping[str, str]) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+import hashlib
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 
-from pi.batteries.auth_broker.accounts import choose, in_pool, needs_renewal
 from pi.batteries.auth_broker.client import BrokerClient, SnapshotCache
-from pi.batteries.auth_broker.configuration import BrokerConfig
+from pi.batteries.auth_broker.configuration import BrokerConfig, Pools
 from pi.batteries.auth_broker.protocol import (
     AccountUsage,
     BrokerRefused,
@@ -37,6 +37,8 @@ RECHECK_SECONDS = 30.0
 """How old the knowledge about accounts may be before a request looks again."""
 BLOCK_MS = 60_000
 """How long an account rests after a rate limit without a time of its end."""
+MIN_LEFT_MS = 30_000
+"""A token that expires sooner is not used for a request."""
 MAX_GIVEN = 50
 MAX_BLOCK_MS = 7 * 24 * 3_600_000
 
@@ -92,7 +94,7 @@ class BrokerSource:
             return None  # a service of an extension, such as an MCP server: not the broker's
         snapshot = self._require()
         mine = [
-            a for a in snapshot.accounts if a.provider == name and in_pool(a, self._config.pools)
+            a for a in snapshot.accounts if a.provider == name and _in_pool(a, self._config.pools)
         ]
         if not mine:
             if any(each.provider == name for each in snapshot.accounts):
@@ -110,7 +112,7 @@ class BrokerSource:
         )
         if account is None:
             raise AuthUnavailable(self._none_left(name, mine))
-        if needs_renewal(account, self._clock.now_ms()):
+        if _needs_renewal(account, self._clock.now_ms()):
             account = await self._renewed(account, None)
         self._current[name] = account.id
         access = await self._pi.auth.access_of(name, account.credential())
@@ -275,7 +277,7 @@ class BrokerSource:
             and each.id != account.id
             and not each.disabled
             and each.blocked_until <= now
-            and in_pool(each, self._config.pools)
+            and _in_pool(each, self._config.pools)
         ]
 
     def _keep(self, account: SharedAccount) -> None:
@@ -319,3 +321,43 @@ def _blocked_until(headers: Mapping[str, str], limits: tuple[Limit, ...], now: i
         return now + int(float(lower.get("retry-after", "")) * 1000)
     full = [each.resets_at for each in limits if each.used_percent >= 100 and each.resets_at]
     return int(max(full) * 1000) if full else now + BLOCK_MS
+
+
+# Which account a request uses. Pure.
+
+
+def _in_pool(account: SharedAccount, pools: Pools) -> bool:
+    """Whether this machine may use an account; a provider without a pool has no limit."""
+    pool = pools.get(account.provider)
+    return pool is None or account.id in pool or account.label in pool
+
+
+def choose(
+    accounts: Sequence[SharedAccount],
+    usage: Mapping[str, AccountUsage],
+    *,
+    now_ms: int,
+    current: str = "",
+    session: str = "",
+) -> SharedAccount | None:
+    """Returns the account for the next request of a session; ``None`` if none can be used.
+
+    A session keeps its account while that works, because prompt caches belong to an account.
+    Otherwise the account with the most left; among equals, sessions are spread evenly.
+    """
+    ready = [each for each in accounts if not each.disabled and each.blocked_until <= now_ms]
+    for account in ready:
+        if account.id == current:
+            return account
+
+    def rank(account: SharedAccount) -> tuple[int, bytes]:
+        used = usage[account.id].used_percent if account.id in usage else 0.0
+        spread = hashlib.sha256(f"{session}\0{account.id}".encode()).digest()
+        return int(used // 10), spread
+
+    return min(ready, key=rank, default=None)
+
+
+def _needs_renewal(account: SharedAccount, now_ms: int) -> bool:
+    """Whether the broker has to be asked for a new token before a request."""
+    return account.expires is not None and account.expires - now_ms < MIN_LEFT_MS

@@ -37,7 +37,7 @@ class SetupCode(Record):
 
 
 class Connection(Protocol):
-    """A process of pi (``process.py``) or a kernel of a Jupyter gateway (``gateway.py``)."""
+    """A process of pi (``process.py``) or a kernel of a Jupyter gateway (``backends.py``)."""
 
     @property
     def is_alive(self) -> bool:
