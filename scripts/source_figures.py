@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -212,13 +212,17 @@ def imports_in_functions(modules: list[Module]) -> list[str]:
     return found
 
 
-def single_importer_modules(modules: list[Module], *, same_package: bool) -> list[str]:
+def single_importer_modules(
+    modules: list[Module], *, same_package: bool, without_deferred: bool = False
+) -> list[str]:
     """Modules that exactly one other module of the tree imports.
 
     Every import statement counts, also in functions and under ``TYPE_CHECKING``; importing a
     module does not count as importing the packages around it. Packages are no candidates.
     With ``same_package``, only those whose importer is a module of the same folder. Its
     ``__init__.py`` is none: it is the entry of the package and re-exports what modules define.
+    With ``without_deferred``, modules that are only imported inside functions are left out: they
+    are apart so that they are loaded later than their importer.
     """
     importers = _importers(modules)
     by_name = {module.name: module for module in modules}
@@ -228,9 +232,17 @@ def single_importer_modules(modules: list[Module], *, same_package: bool) -> lis
             continue
         importer = by_name[next(iter(importers[module.name]))]
         in_folder = importer.package == module.package and not importer.is_package
-        if not same_package or in_folder:
+        is_left_out = without_deferred and module.name not in _loaded_with(importer)
+        if (not same_package or in_folder) and not is_left_out:
             found.append(f"{module.name} <- {importer.name}")
     return found
+
+
+def _loaded_with(module: Module) -> set[str]:
+    """The dotted names that the statements outside of functions import, and what contains them."""
+    own = [node for node in module.tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    names = set(_imported(module, own))
+    return names | {name.rpartition(".")[0] for name in names}
 
 
 def _importers(modules: list[Module]) -> Mapping[str, set[str]]:
@@ -238,7 +250,7 @@ def _importers(modules: list[Module]) -> Mapping[str, set[str]]:
     known = {module.name for module in modules}
     importers: defaultdict[str, set[str]] = defaultdict(set)
     for module in modules:
-        for name in _imported(module):
+        for name in _imported(module, ast.walk(module.tree)):
             # What is imported from a module may be a name of it or a module below it.
             target = name if name in known else name.rpartition(".")[0]
             if target in known and target != module.name:
@@ -246,9 +258,9 @@ def _importers(modules: list[Module]) -> Mapping[str, set[str]]:
     return importers
 
 
-def _imported(module: Module) -> Iterator[str]:
+def _imported(module: Module, nodes: Iterable[ast.AST]) -> Iterator[str]:
     """The dotted names that import statements name, with what they take from a module."""
-    for node in ast.walk(module.tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
