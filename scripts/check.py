@@ -125,8 +125,10 @@ def run_quick(tally: Tally) -> None:
 def run_full(tally: Tally) -> None:
     """All checks, all examples of properties, then the other Pythons under bad conditions."""
     tally.add(run_checks(CHECKS))
+    # One worker more than cores: a soak of ten minutes and tests of servers mostly wait.
+    more_workers = ["-n", str((os.cpu_count() or 1) + 1)]
     longest = ["--durations=40", "--durations-min=5"]
-    tally.add(run_suite(["--hypothesis-profile=full", "--full", *longest]))
+    tally.add(run_suite([*more_workers, "--hypothesis-profile=full", "--full", *longest]))
     for number, python in enumerate(pythons.prepared(ROOT)):
         print(f"python {python.version}: {python.checkout}", flush=True)
         code, output = pythons.run_suite(ROOT, python, busy_loops=0 if number else 2)
