@@ -12,7 +12,7 @@ from pi.ai.errors import (
     QuotaExhausted,
     RateLimited,
 )
-from pi.ai.failures.classify import MAX_SHOWN
+from pi.ai.failures.classify import MAX_SHOWN, hint_for
 from pi.ai.messages import Json
 from tests.ai.refusals import anthropic, google, openai, refused, wait
 
@@ -116,6 +116,7 @@ def test_an_answer_that_refuses_is_typed_by_code_and_status(
 
     assert type(problem) is kind
     assert problem.status == status
+    assert hint_for(problem.message) == problem.hint
 
 
 @pytest.mark.behaviour("transient-network-failures")

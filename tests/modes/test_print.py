@@ -39,6 +39,13 @@ async def test_a_failure_is_reported_beside_the_output(tmp_path: Path) -> None:
     assert await printed(fixture, "a", "b") == (1, "", ["400: no"])
 
 
+async def test_a_failure_is_reported_with_what_to_do(tmp_path: Path) -> None:
+    refused = BadRequest('404: {"message":"no such model"}', status=404)
+
+    reported = f"{refused.message}\nCheck the model's name and the provider's base URL."
+    assert await printed(SessionFixture(tmp_path, refused), "a") == (1, "", [reported])
+
+
 @pytest.mark.behaviour("cut-tool-call-is-not-run")
 async def test_an_answer_that_was_cut_off_is_printed_and_its_reader_warned(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, Reply(blocks=(Text(text="so far"),), stop_reason="length"))

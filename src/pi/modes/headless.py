@@ -193,8 +193,12 @@ async def run_print(
         end()
     if (code := port.extensions.exit_code) is not None:
         return code
-    if (problem := ending.failure or ending.stopped(ended)) is not None:
-        complain(problem)
+    if (problem := ending.failure) is not None:
+        from pi.ai.failures.classify import hint_for  # deferred: most runs do not fail
+
+        complain(f"{problem}\n{hint}" if (hint := hint_for(problem)) else problem)
+    elif (reason := ending.stopped(ended)) is not None:
+        complain(reason)
     elif ending.answer is not None:
         if text := ending.answer.text:
             # A file or a program gets every byte; a terminal would execute control sequences.

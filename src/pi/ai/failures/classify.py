@@ -57,6 +57,8 @@ _BROKEN_CALL = r"error parsing tool call|failed to parse (?:input at pos|tool ca
 _NO_KEY = r"unauthori[sz]ed|invalid api key|api key not valid"
 _HTML = r"\s*(?:<!--.*?-->\s*)?<(?:!doctype\s+html|html|head|body)\b"
 _TITLE = r"<(title|h1)\b[^>]*>(.*?)</\1"
+_WITH_JSON = r"(?<!\S)(\d{3}):? +(\{.*\})\s*\Z"
+_WITH_TEXT = r"(\d{3}): (.*)"
 
 _HINTS: dict[type[ProviderError], str] = {
     AuthenticationFailed: "Log in again or check the API key.",
@@ -132,6 +134,19 @@ def from_body(first_bytes: bytes) -> ProviderError | None:
         return BadAnswer(f"The server answered without a stream: {_cut(text, 200)}", hint=hint)
     message = f"The server answered with text instead of a stream: {text}"
     return _typed(message, {"message": text}, None, Headers(), None, hint=hint)
+
+
+def hint_for(message: str) -> str:
+    """Returns what to do about the message of an error with a status; empty if nothing is known.
+
+    Sessions and events have only the message, in the form of the original pi, and not the error.
+    """
+    found = re.search(_WITH_JSON, message, re.DOTALL) or re.match(_WITH_TEXT, message, re.DOTALL)
+    if found is None:
+        return ""
+    whole = _json(found[2].encode("utf-8", "replace"))
+    error = _described(whole) if whole else {"message": found[2]}
+    return _typed(message, error, int(found[1]), Headers(), None).hint
 
 
 # Classification -------------------------------------------------------------------------------

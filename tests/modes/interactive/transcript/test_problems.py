@@ -33,12 +33,19 @@ from pi.modes.interactive.transcript.notices import describe_provider_error
         ("503: the server gave no reason", "Service unavailable (HTTP 503)"),
         (
             "403: a web page titled 'Attention Required!'",
-            "Access was refused (HTTP 403): a web page titled 'Attention Required!'",
+            "Access was refused (HTTP 403): a web page titled 'Attention Required!'\n"
+            "Check what the key may do; a firewall or a blocked region answers 403 too.",
         ),
         ("418: a web page titled 'Teapot'", "418: a web page titled 'Teapot'"),
+        ("404: {}", "404: {}\nCheck the model's name and the provider's base URL."),
+        (
+            'The summary failed: 429: {"message":"You exceeded your current quota"}',
+            "The summary failed: You exceeded your current quota (HTTP 429)\n"
+            "Check the plan and the billing of this account, or choose another model.",
+        ),
     ],
 )
-def test_the_words_of_a_refusal_are_taken_out_of_its_body(error: str, reported: str) -> None:
+def test_a_refusal_is_shown_without_its_json_and_with_what_to_do(error: str, reported: str) -> None:
     assert describe_provider_error(error) == reported
 
 
@@ -51,7 +58,6 @@ def test_the_words_of_a_refusal_are_taken_out_of_its_body(error: str, reported: 
         '500: {"code": 7}',
         '500: {"message": ""}',
         '500: {"error": {"message": 7}}',
-        "404: {}",
         pytest.param("500: " + '{"error":' * 9_000 + "1" + "}" * 9_000, id="far too deep"),
         'item 42429: {"message": "no status"}',
     ],

@@ -29,7 +29,6 @@ from pi.tui.text.wrap import wrap_parts, wrap_text
 
 
 _REFUSAL = re.compile(r"(?<!\S)(\d{3}):? +(\{.*\})\s*\Z", re.S)
-_STATUS = re.compile(r"(\d{3}): ")
 _WITHOUT_WORDS = re.compile(r"(\d{3}): (a web page .*|the server gave no reason)\Z")
 _MEANINGS = {
     "401": "The key was refused",
@@ -44,30 +43,33 @@ _MEANINGS = {
     "529": "Overloaded",
 }
 """Statuses that proxies send with a page of their own instead of an error of the provider."""
-_HINTS = {"401": "Check the API key; /login stores another one."}
+_REFUSED_KEY = re.compile(r"(?<!\S)401:? ")
+_LOGIN_HINT = "Check the API key; /login stores another one."
 
 
 def describe_provider_error(error: str) -> str:
     """Returns the message of an error without the JSON around it: ``Slow down (HTTP 429)``.
 
     A status without such a message is named: ``Overloaded (HTTP 529)``. Other texts are returned
-    unchanged, with a hint if they begin with the status of a refused key.
+    unchanged. A second line says what to do, if that is known.
     """
+    from pi.ai.failures.classify import hint_for  # deferred: few sessions show an error
+
+    hint = _LOGIN_HINT if _REFUSED_KEY.search(error) else hint_for(error)
+    shown = _without_json(error)
+    return f"{shown}\n{hint}" if hint else shown
+
+
+def _without_json(error: str) -> str:
     found = _REFUSAL.search(error)
     if found is None:
-        without_json = _STATUS.match(error)
-        hint = _HINTS.get(without_json[1]) if without_json else None
-        shown = _named(error)
-        return f"{shown}\n{hint}" if hint else shown
+        return _named(error)
     status, body = found.groups()
     try:
         words = _words(msgspec.json.decode(body))
     except (msgspec.DecodeError, RecursionError):  # not JSON, or nested too deeply
         return error
-    if not words:
-        return error
-    text = f"{error[: found.start()]}{words} (HTTP {status})"
-    return f"{text}\n{_HINTS[status]}" if status in _HINTS else text
+    return f"{error[: found.start()]}{words} (HTTP {status})" if words else error
 
 
 def _named(error: str) -> str:
