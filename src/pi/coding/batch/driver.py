@@ -104,17 +104,17 @@ async def run_batch(
     >>> async for result in run_batch([{"id": "a", "prompt": "Fix the test", "cwd": "repo"}]):
     ...     print(result.id, result.status, result.cost)
     """
-    given = checked_tasks(tasks)
+    batch_tasks = checked_tasks(tasks)
     folder = None if output is None else BatchFolder(Path(output).absolute())
     with ExitStack() as stack:
         if folder is not None:
             stack.enter_context(folder)
             stamp = datetime.now(UTC).isoformat(timespec="seconds")
-            folder.write_request(BatchManifest(pi=__version__, started=stamp), given)
+            folder.write_request(BatchManifest(pi=__version__, started=stamp), batch_tasks)
             work = folder.path / "work"
         else:
             work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pi-batch-")))
-        run = BatchRun(given, folder, batch, options, work=work)
+        run = BatchRun(batch_tasks, folder, batch, options, work=work)
         async with aclosing(run.results()) as results:
             async for result in results:
                 yield result
@@ -203,9 +203,9 @@ class BatchRun:
         if not work.is_dir():
             return
         await sweep_working_copies(work, environ=os.environ, discard=True)
-        for left in work.iterdir():
-            if left.name != REPOSITORIES:
-                await asyncio.to_thread(shutil.rmtree, left, ignore_errors=True)
+        for leftover in work.iterdir():
+            if leftover.name != REPOSITORIES:
+                await asyncio.to_thread(shutil.rmtree, leftover, ignore_errors=True)
 
     async def _attempt(
         self,

@@ -341,8 +341,8 @@ class TaskRunner:
 
 
 def _agent_dir(options: AgentSessionOptions) -> Path | None:
-    given = options.get("agent_dir")
-    return None if given is None else expand_home(given).absolute()
+    folder = options.get("agent_dir")
+    return None if folder is None else expand_home(folder).absolute()
 
 
 def _existing(path: str, what: str) -> Path:
