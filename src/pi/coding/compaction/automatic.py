@@ -286,8 +286,8 @@ class CompactionPolicy(Policy):
         if not isinstance(answer, AssistantMessage) or not answer.timestamp:
             return False
         cache = self._session.agent.model.prompt_cache
-        kept = cache.long or cache.short if isinstance(cache, PromptCache) else None
-        seconds = kept if isinstance(kept, int) else UNKNOWN_CACHE_SECONDS
+        lifetime = cache.long or cache.short if isinstance(cache, PromptCache) else None
+        seconds = lifetime if isinstance(lifetime, int) else UNKNOWN_CACHE_SECONDS
         return self._session.clock.now_ms() - answer.timestamp > seconds * 1000
 
     def _leave_out(self, decision: Next) -> Next:

@@ -351,5 +351,5 @@ def dropped(log: SessionLog) -> Sequence[Entry]:
     All of them are still in the log and can be read back by id.
     """
     shown = shown_ids(log)
-    said = (entry for entry in log.branch() if message_of(entry) is not None)
-    return [entry for entry in said if entry.id not in shown]
+    entries = (entry for entry in log.branch() if message_of(entry) is not None)
+    return [entry for entry in entries if entry.id not in shown]

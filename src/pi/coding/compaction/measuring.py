@@ -252,8 +252,10 @@ def _item(entry: Entry, edits: Edits) -> CompactionItem:
     original = message = message_of(entry)
     if message is not None and entry.id in edits:
         message = edited(message, edits[entry.id])
-    said = _converted(message)
-    item = CompactionItem(id=entry.id, role=_role(original), message=said[0] if said else None)
+    converted = _converted(message)
+    item = CompactionItem(
+        id=entry.id, role=_role(original), message=converted[0] if converted else None
+    )
     match entry, message:
         case BranchSummary(details=dict(details), from_hook=hook), _ if hook is not True:
             return replace(item, details=details)
@@ -349,11 +351,11 @@ def elide_worthless(items: Sequence[CompactionItem], *, cache_is_cold: bool) -> 
     """Elide useless and superseded results where that costs little or no provider cache."""
     gone = dict(_worthless(items))
     if not cache_is_cold:
-        behind = 0
+        suffix_tokens = 0
         for item in reversed(items):
-            if behind > SMALL_SUFFIX:
+            if suffix_tokens > SMALL_SUFFIX:
                 gone.pop(item.id, None)
-            behind += item.tokens
+            suffix_tokens += item.tokens
     return _pruning(items, gone)
 
 
