@@ -182,5 +182,5 @@ def _written_forms(value: str) -> Iterator[str]:
 
 
 def _notice(secret: re.Match[str]) -> str:
-    kept = secret.groupdict()
-    return f"{kept.get('before', '')}{REDACTED}{kept.get('after', '')}"
+    groups = secret.groupdict()
+    return f"{groups.get('before', '')}{REDACTED}{groups.get('after', '')}"

@@ -94,11 +94,11 @@ def command_handler(command: Sequence[str], *, cwd: Path, env: Mapping[str, str]
         ended = await _run([*command, str(file)], cwd=cwd, env=env, timeout=UPLOAD_TIMEOUT_SECONDS)
         if not ended.ok or ended.flooded:
             raise ShareFailed(f"{command[0]} failed: {_complaint(ended)}")
-        said = ended.output.decode("utf-8", "replace")
-        addresses = _ADDRESS.findall(said)
+        output = ended.output.decode("utf-8", "replace")
+        addresses = _ADDRESS.findall(output)
         if addresses:
             return Shared(url=addresses[-1])
-        return Shared(message=one_line(said)) if said.strip() else Shared()
+        return Shared(message=one_line(output)) if output.strip() else Shared()
 
     return share
 
@@ -120,10 +120,10 @@ async def _as_gist(file: Path, *, cwd: Path, env: Mapping[str, str]) -> Shared:
     if not check.ok:
         raise ShareFailed("GitHub CLI is not logged in.", hint="Run 'gh auth login' first.")
     create = ["gist", "create", "--public=false", str(file)]
-    made = await _gh(create, cwd=cwd, env=env, timeout=UPLOAD_TIMEOUT_SECONDS)
-    if not made.ok or made.flooded:
-        raise ShareFailed(f"Cannot create a gist: {_complaint(made)}")
-    gist = _GIST.search(made.output.decode("utf-8", "replace"))
+    created = await _gh(create, cwd=cwd, env=env, timeout=UPLOAD_TIMEOUT_SECONDS)
+    if not created.ok or created.flooded:
+        raise ShareFailed(f"Cannot create a gist: {_complaint(created)}")
+    gist = _GIST.search(created.output.decode("utf-8", "replace"))
     if gist is None:
         raise ShareFailed(
             "gh created a gist but did not say where it is.", hint="See 'gh gist list'."
@@ -162,9 +162,9 @@ def _complaint(ended: Finished) -> str:
         return "it wrote output without end."
     if ended.timed_out or ended.stalled:
         return "it did not answer in time."
-    said = one_line((ended.errors or ended.output).decode("utf-8", "replace"))
+    message = one_line((ended.errors or ended.output).decode("utf-8", "replace"))
     how = f"code {ended.exit_code}" if ended.signal is None else f"signal {ended.signal}"
-    return said or f"it ended with {how}."
+    return message or f"it ended with {how}."
 
 
 @asynccontextmanager

@@ -146,8 +146,8 @@ def _result(message: ToolResultMessage) -> Part:
     words = strip_blank_lines(content_text(message.content)) or "(no output)"
     if message.is_error:
         return Part(kind="error", text=words)
-    if made := changes(message):
-        return Part(kind="result", text=made, language="diff")
+    if diff := changes(message):
+        return Part(kind="result", text=diff, language="diff")
     return Part(kind="result", text=words)
 
 
@@ -270,10 +270,10 @@ _NAMES = {"thinking": "Thinking", "result": "Result", "error": "Error"}
 
 def render_text(transcript: Transcript) -> str:
     """Render instructions and conversation as text for ``/dump``; empty without messages."""
-    spoken = [_plain_section(section) for section in sections(transcript, "model")]
-    if not spoken:
+    rendered = [_plain_section(section) for section in sections(transcript, "model")]
+    if not rendered:
         return ""
-    return sanitise("\n\n".join((*_plain_heading(transcript), *spoken))) + "\n"
+    return sanitise("\n\n".join((*_plain_heading(transcript), *rendered))) + "\n"
 
 
 def _plain_heading(transcript: Transcript) -> Iterator[str]:

@@ -140,8 +140,8 @@ class Node(Record):
                 return CompactionSummaryMessage(
                     summary=summary, tokens_before=tokens, content=content
                 )
-            case BranchSummary(summary=summary, from_id=left):
-                return BranchSummaryMessage(summary=summary, from_id=left)
+            case BranchSummary(summary=summary, from_id=from_id):
+                return BranchSummaryMessage(summary=summary, from_id=from_id)
             case _:
                 return None
 

@@ -156,10 +156,10 @@ class Articles:
                 body = lone_result(result, self._painter)
             case BashExecution() as ran:
                 body = self._command(ran)
-            case CompactionSummaryMessage() as made:
-                title = f"Compacted: {made.tokens_before:,} tokens became this summary"
-                body = self._folded(title, readable_summary(made.summary), "summary")
-                body = join((body, self._mixed(made.content or ())))
+            case CompactionSummaryMessage() as compaction:
+                title = f"Compacted: {compaction.tokens_before:,} tokens became this summary"
+                body = self._folded(title, readable_summary(compaction.summary), "summary")
+                body = join((body, self._mixed(compaction.content or ())))
             case BranchSummaryMessage(summary=summary):
                 title = "Summary of a branch that was left"
                 body = self._folded(title, readable_summary(summary), "summary")

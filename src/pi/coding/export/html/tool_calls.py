@@ -70,8 +70,8 @@ def resolved_action(details: Any) -> Html | None:
             verb = tag("span", esc(ACTIONS[action]), class_=f"badge {ACTIONS[action]}")
             source, reason = (str(details.get(key) or "") for key in ("sourceToolName", "reason"))
             about = ": ".join(filter(None, (source, reason)))
-            left = details.get("remaining")
-            waiting = left if isinstance(left, list | tuple) else ()
+            remaining = details.get("remaining")
+            waiting = remaining if isinstance(remaining, list | tuple) else ()
             notes = [about, *(f"still pending: {each}" for each in waiting)]
             title = tag("p", verb, Html(" "), esc(label), class_="action")
             return join((title, *(_note(each) for each in notes if each)))
@@ -303,12 +303,12 @@ def _body(call: ToolCall, message: ToolResultMessage, painter: Painter) -> Html:
     if cells_of(details):
         return with_cells(details, message.content, painter)
     if action := resolved_action(details):
-        made = drawn(details.get("sourceDetails"))
-        return join((action, _with_failure(made, message, painter)))
+        outcome = drawn(details.get("sourceDetails"))
+        return join((action, _with_failure(outcome, message, painter)))
     if found := drawn(details):
         return _with_failure(found, message, painter)
-    if made_changes := changes(message):
-        return diff(made_changes)
+    if diff_text := changes(message):
+        return diff(diff_text)
     reads = call.name == "read" and not message.is_error
     file = text_argument(call, "path", "file_path") if reads else ""
     return content(message.content, painter, file=file)
