@@ -211,10 +211,10 @@ class LocalFiles:
 
         ``most`` limits the bytes of each file.
         """
-        given, stop = tuple(paths), threading.Event()
+        requested, stop = tuple(paths), threading.Event()
 
         def read() -> dict[str, bytes | FileError]:
-            return {path: self._content(path, most) for path in given if not stop.is_set()}
+            return {path: self._content(path, most) for path in requested if not stop.is_set()}
 
         try:
             return await asyncio.to_thread(read)

@@ -178,11 +178,11 @@ class WorkingCopy(Record):
     async def commit(self, message: str) -> str:
         """Commit all changes to the branch; returns the commit. Runs no hooks and signs nothing."""
         if self.kind == "overlay":
-            made = await self._git(
+            commit_id = await self._git(
                 "commit-tree", await self._tree(), "-p", self.base, "-m", message
             )
-            await self._git("update-ref", f"refs/heads/{self.branch}", made.strip())
-            return made.strip()
+            await self._git("update-ref", f"refs/heads/{self.branch}", commit_id.strip())
+            return commit_id.strip()
         await self._git("add", "--all")
         await self._git("commit", "--quiet", "--no-verify", "--allow-empty", "-m", message)
         return (await self._git("rev-parse", "HEAD")).strip()
@@ -284,9 +284,9 @@ class WorkingCopy(Record):
         names = "\0".join(files).encode("utf-8", "surrogateescape")
         checked = await self._with_input(["check-ignore", "-z", "--stdin"], names, env)
         ignored = set(checked[1].split("\0")) if checked[0] == 0 else set()
-        kept = "\0".join(name for name in files if name not in ignored)
+        not_ignored = "\0".join(name for name in files if name not in ignored)
         words = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"]
-        done = await self._with_input(words, kept.encode("utf-8", "surrogateescape"), env)
+        done = await self._with_input(words, not_ignored.encode("utf-8", "surrogateescape"), env)
         if done[0] != 0:
             raise WorkingCopyFailed(f"git update-index failed: {done[1].strip()}")
 
@@ -341,12 +341,12 @@ async def make_working_copy(
         raise WorkingCopyFailed(f"{source} is not in a git repository.")
     try:
         if top is None:
-            made = await _plain_copy(source.resolve(), folder, label, environ, max_files)
+            copy = await _plain_copy(source.resolve(), folder, label, environ, max_files)
         else:
             base = await _snapshot(top, folder, environ)
             overlay = backend == "overlay" and await mount(top, folder, environ)
             make = _overlay if overlay else _worktree
-            made = await make(source.resolve(), top, folder, label, base, environ)
+            copy = await make(source.resolve(), top, folder, label, base, environ)
     except BaseException:
         await unmount(folder, environ)
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
@@ -354,11 +354,11 @@ async def make_working_copy(
             await run_git(["worktree", "prune"], top, environ)
         raise
     state = _State(
-        kind=made.kind, source=str(made.source), base=made.base, branch=made.branch,
-        pid=os.getpid(), below=made.below, git_dir=made.git_dir,
+        kind=copy.kind, source=str(copy.source), base=copy.base, branch=copy.branch,
+        pid=os.getpid(), below=copy.below, git_dir=copy.git_dir,
     )  # fmt: skip
     replace_file(folder / _LABEL, json.dumps({n: getattr(state, n) for n in _FIELDS}).encode())
-    return made
+    return copy
 
 
 _FIELDS = _State.__struct_fields__
@@ -384,8 +384,8 @@ async def sweep_working_copies(
             kind=state.kind, source=Path(state.source), folder=label.parent, base=state.base,
             branch=state.branch, below=state.below, git_dir=state.git_dir, environ=environ,
         )  # fmt: skip
-        left = await copy.close(discard=discard)
-        closed += [left] if left.branch or left.path else []
+        closed_copy = await copy.close(discard=discard)
+        closed += [closed_copy] if closed_copy.branch or closed_copy.path else []
     return closed
 
 
