@@ -335,8 +335,8 @@ def _converted(message: SessionMessage) -> Message | None:
         case UserMessage() | ToolResultMessage():
             return _with_readable_images(message)
         case _:
-            said = UserMessage(content=_content(message), timestamp=message.timestamp)
-            return _with_readable_images(said)
+            user_message = UserMessage(content=_content(message), timestamp=message.timestamp)
+            return _with_readable_images(user_message)
 
 
 def _with_readable_images(message: UserMessage | ToolResultMessage) -> Message:
