@@ -44,7 +44,7 @@ class Diff:
 
         Long lines and what is beyond ``MAX_DIFF_CHARACTERS`` are cut.
         """
-        left = MAX_DIFF_CHARACTERS
+        remaining = MAX_DIFF_CHARACTERS
         width = len(str(max(len(self._old), len(self._new))))
         out: list[str] = []
         at = 0
@@ -55,8 +55,8 @@ class Diff:
                 shown = line.removesuffix("\n")
                 if len(shown) > MAX_LINE_CHARACTERS:
                     shown = f"{shown[:MAX_LINE_CHARACTERS]}…"
-                left -= len(shown)
-                if left < 0:
+                remaining -= len(shown)
+                if remaining < 0:
                     return "\n".join((*out, f" {'':{width}} ..."))
                 out.append(f"{sign}{number:>{width}} {shown}")
             at = hunk.old_end
@@ -112,13 +112,13 @@ def _lines(text: str) -> list[str]:
 def _changes(old: Sequence[str], new: Sequence[str]) -> list[Change]:
     """Return all differences. A passage that is too large to compare counts as one change."""
     changes: list[Change] = []
-    left = MAX_COMPARISONS
+    remaining = MAX_COMPARISONS
     for passage in _passages(old, new):
         work = _work(passage)
-        if work > left:
+        if work > remaining:
             changes.append(passage)
         else:
-            left -= work
+            remaining -= work
             changes += _compared(old, new, passage)
     return changes
 

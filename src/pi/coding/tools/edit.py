@@ -198,8 +198,8 @@ def prepare_edit(arguments: Json) -> Json:
 def preview_edit(arguments: Json) -> FilePreview | None:
     """Return the new and the old texts received so far, one below the other."""
     match arguments:
-        case {"path": str(path), "edits": [*given]}:
-            edits = [each for each in given if isinstance(each, dict)]
+        case {"path": str(path), "edits": [*entries]}:
+            edits = [each for each in entries if isinstance(each, dict)]
             return FilePreview(
                 path=path, added=_texts(edits, "newText"), removed=_texts(edits, "oldText")
             )

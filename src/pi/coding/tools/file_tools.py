@@ -152,8 +152,8 @@ def _text(window: Window, params: ReadParams, skip: int, path: Path) -> ToolResu
         notice = f"[{shown} Use offset={last + 1} to continue.]"
         return ToolResult.of(f"{cut.content}\n\n{notice}", details=_details(cut.as_json()))
     limit = _limit(params)
-    if limit is not None and (left := window.total - skip - limit) > 0:
-        more = f"{left}" if window.exact else f"More than {left}"
+    if limit is not None and (remaining := window.total - skip - limit) > 0:
+        more = f"{remaining}" if window.exact else f"More than {remaining}"
         next_line = skip + limit + 1
         notice = f"[{more} more lines in file. Use offset={next_line} to continue.]"
         return ToolResult.of(f"{cut.content}\n\n{notice}")
