@@ -73,7 +73,7 @@ async def _with_redactors(
     from pi.coding.runtime.assemble import assemble
     from pi.coding.runtime.options import SessionOptions, SessionOverrides
 
-    options = SessionOptions(extensions=ExtensionOptions(discover=False, given=batteries))
+    options = SessionOptions(extensions=ExtensionOptions(discover=False, candidates=batteries))
     parts = SessionOverrides(persistent=False, trust=stored_trust(host, project))
     session = (await assemble(project, host, options, parts)).session
     try:

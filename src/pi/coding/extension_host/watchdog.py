@@ -32,11 +32,11 @@ MIN_INTERVAL = 0.05
 class WatchedCall:
     """One handler that is awaited."""
 
-    __slots__ = ("dialogs", "expired", "left", "since", "task")
+    __slots__ = ("dialogs", "expired", "remaining", "since", "task")
 
     def __init__(self, task: asyncio.Task[object], seconds: float, now: float) -> None:
         self.task = task
-        self.left = seconds
+        self.remaining = seconds
         self.since = now
         self.dialogs = 0
         self.expired = False
@@ -44,9 +44,9 @@ class WatchedCall:
     def pass_time(self, now: float) -> float:
         """Seconds left at ``now``; the time is stopped while a dialog is open."""
         if not self.dialogs:
-            self.left -= now - self.since
+            self.remaining -= now - self.since
         self.since = now
-        return self.left
+        return self.remaining
 
 
 _current_call: ContextVar[WatchedCall | None] = ContextVar("extension_call", default=None)
@@ -109,7 +109,7 @@ class Watchdog:
 
     async def _watch(self) -> None:
         while self._calls:
-            waiting = [call.left for call in self._calls if not call.expired]
+            waiting = [call.remaining for call in self._calls if not call.expired]
             await self._clock.sleep(max(min(waiting, default=self._seconds), MIN_INTERVAL))
             now = self._clock.monotonic()
             for call in tuple(self._calls):

@@ -118,7 +118,7 @@ class Bootstrap:
             await off_loop(self._model_preferences, len(self.log.tree)), self.model_client.registry
         )
         if self.options.settings.get("batteries") == RECOMMENDED:
-            self.hosting.sources.report_left_out()
+            self.hosting.sources.report_missing_extras()
 
     @property
     def is_new(self) -> bool:

@@ -237,7 +237,7 @@ def discover_models(
     values = values or Settings.of(machine.agent_dir, cwd, clock=machine.clock).values
     storage = storage or credential_store(machine)
 
-    def made(custom: CustomModels) -> Models:
+    def build(custom: CustomModels) -> Models:
         return create_models(
             storage=storage,
             environ=machine.environ,
@@ -251,8 +251,8 @@ def discover_models(
             report=machine.report,
         )
 
-    own = OwnModels(machine, made)
-    return ModelRegistry(made(own.custom), offline=machine.offline, reload=own.bring)
+    own = OwnModels(machine, build)
+    return ModelRegistry(build(own.custom), offline=machine.offline, reload=own.bring)
 
 
 def credential_store(machine: Machine) -> AuthStorage:

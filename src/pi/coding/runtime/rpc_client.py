@@ -139,14 +139,14 @@ class RpcProcess:
         splitter = LineSplitter(limit=MAX_LINE_BYTES)
         while chunk := await self._child.output.read(_CHUNK):
             for line in splitter.feed(chunk):
-                await self._take(line)
+                await self._handle_line(line)
 
     async def _read_errors(self) -> None:
         while chunk := await self._child.errors.read(_CHUNK):
             self._errors += chunk
             del self._errors[:-MAX_ERROR_BYTES]
 
-    async def _take(self, line: bytes | BadLine) -> None:
+    async def _handle_line(self, line: bytes | BadLine) -> None:
         try:
             if isinstance(line, BadLine):
                 raise line

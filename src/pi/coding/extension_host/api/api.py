@@ -184,9 +184,9 @@ class ExtensionAPI:
         """Register a typed function as a tool: ``@pi.tool`` or ``@pi.tool(name="x")``."""
 
         def decorate(function: Callable[..., Any]) -> AgentTool:
-            made = loaded_extension.tool_from_function(function, name, description, options)
-            self.register_tool(made)
-            return made
+            tool = loaded_extension.tool_from_function(function, name, description, options)
+            self.register_tool(tool)
+            return tool
 
         return decorate if function is None else decorate(function)
 

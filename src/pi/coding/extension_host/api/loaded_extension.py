@@ -272,8 +272,8 @@ def add_provider(
     """Add a model provider."""
     state = instance.state
     stored = AuthStorage(state.agent_dir / "auth.json").peek
-    made = provider_from(provider, config, state.environ, stored)
-    return instance.keep(state.providers.add(made, instance.owner))
+    model_provider = provider_from(provider, config, state.environ, stored)
+    return instance.keep(state.providers.add(model_provider, instance.owner))
 
 
 def get_flag(instance: LoadedExtension, name: str) -> FlagValue:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pi.coding.models.roles import RoleResolution, RoleSettings
 
 
-Asked: TypeAlias = str | Sequence[Message] | Request
+Question: TypeAlias = str | Sequence[Message] | Request
 """A question: text, messages, or a whole request as ``ctx.next_request()`` returns it."""
 
 
@@ -122,7 +122,7 @@ class ExtensionModels:
 
     def ask(
         self,
-        question: Asked,
+        question: Question,
         *,
         model: Model | str | None = None,
         system: str = "",
@@ -136,11 +136,11 @@ class ExtensionModels:
         context = Context(messages=self._messages(question))
         if system:
             context = replace(context, system_prompt=system)
-        asked = self._asked(model, request)
+        target = self._target(model, request)
         name = self._link.scope.name
-        return self._link.session.models.ask(asked, context, options, extension=name)
+        return self._link.session.models.ask(target, context, options, extension=name)
 
-    async def complete(self, question: Asked, **how: Any) -> AssistantMessage:
+    async def complete(self, question: Question, **how: Any) -> AssistantMessage:
         """The whole answer; failures are in its ``stop_reason``."""
         return await self.ask(question, **how).result()
 
@@ -159,7 +159,7 @@ class ExtensionModels:
         if event is not None:
             self._link.scope.spawn(session.emit(event), name="model usage")
 
-    def _messages(self, question: Asked) -> tuple[Message, ...]:
+    def _messages(self, question: Question) -> tuple[Message, ...]:
         if isinstance(question, Request):
             return tuple(question.messages)
         if isinstance(question, str):
@@ -167,7 +167,7 @@ class ExtensionModels:
             return (UserMessage(content=blocks(question), timestamp=now_ms),)
         return tuple(question)
 
-    def _asked(self, model: Model | str | None, request: Request | None) -> Model:
+    def _target(self, model: Model | str | None, request: Request | None) -> Model:
         """The named model, else the model of the request, else the current one."""
         if model is None:
             found = self._link.session.models.current if request is None else request.model
@@ -362,7 +362,7 @@ class ExtensionImages:
     def __init__(self, link: SessionLink, auth: ExtensionAuth) -> None:
         self._link = link
         self._credentials = _SessionCredentials(auth, link)
-        self._made: ImagesModels | None = None
+        self._image_models: ImagesModels | None = None
 
     async def available(self) -> tuple[ImageModel, ...]:
         """Every image model whose provider has credentials."""
@@ -383,19 +383,19 @@ class ExtensionImages:
 
     @property
     def _models(self) -> ImagesModels:
-        if self._made is None:
+        if self._image_models is None:
             # Deferred: few sessions make pictures.
             from pi.ai.images.collection import IMAGE_MODELS, ImagesModels
             from pi.ai.providers.rows import BUILT_IN
 
-            self._made = ImagesModels(
+            self._image_models = ImagesModels(
                 IMAGE_MODELS,
                 BUILT_IN,
                 auth=self._credentials,
                 clock=self._link.scope.clock,
                 make_services=self._services,
             )
-        return self._made
+        return self._image_models
 
     def _services(self) -> Services:
         """The client belongs to the session, so the collection is never closed."""

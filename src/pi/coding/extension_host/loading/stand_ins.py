@@ -168,8 +168,8 @@ def _tool(instance: LoadedExtension, name: str, declared: ToolManifest, activate
         if found is None or found.tool.validate is waiting.validate:
             raise ToolFailed(f"{instance.owner.path} has no tool {name}.")
         real: AgentTool = found.tool
-        given = real.prepare_arguments(arguments) if real.prepare_arguments else arguments
-        return await real.run(real.validate(given), ctx)
+        prepared = real.prepare_arguments(arguments) if real.prepare_arguments else arguments
+        return await real.run(real.validate(prepared), ctx)
 
     waiting = replace(
         make_tool(name=name, description=declared.description, params=declared.parameters, run=run),
