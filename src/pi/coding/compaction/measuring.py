@@ -92,9 +92,9 @@ def tokens_in_use(
     for place in log.tree.upwards(log.leaf):
         outline = log.tree.outlines[place]
         if outline.type == "compaction":
-            less = _tokens(message_of(log.entry(without))) if without else 0
+            omitted_tokens = _tokens(message_of(log.entry(without))) if without else 0
             messages = conversation.messages() if messages is None else messages
-            return estimated_tokens(convert_to_llm(messages)) - less
+            return estimated_tokens(convert_to_llm(messages)) - omitted_tokens
         if outline.type == "context_edit" and isinstance(edit := log.at(place), ContextEdit):
             edits.setdefault(edit.target_id, edit.replacement)
         elif outline.id in edits:
@@ -335,15 +335,15 @@ class Pruning(Record):
 
 def prune_tool_outputs(items: Sequence[CompactionItem]) -> Pruning:
     """Prune old, useless and superseded output if the total saving is large enough."""
-    gone, stays = dict(_worthless(items)), protected(items)
+    notices, protected_ids = dict(_worthless(items)), protected(items)
     newer = 0
     for item in reversed(items):
-        if not isinstance(item.message, ToolResultMessage) or item.id in gone:
+        if not isinstance(item.message, ToolResultMessage) or item.id in notices:
             continue
-        if newer >= PROTECTED_TOKENS and item.id not in stays:
-            gone[item.id] = truncated_notice(item)
+        if newer >= PROTECTED_TOKENS and item.id not in protected_ids:
+            notices[item.id] = truncated_notice(item)
         newer += item.tokens
-    pruning = _pruning(items, gone)
+    pruning = _pruning(items, notices)
     return pruning if pruning.tokens_saved >= WORTH_TOKENS else Pruning()
 
 
@@ -406,10 +406,10 @@ def _worthless(items: Sequence[CompactionItem]) -> Iterator[tuple[str, str]]:
 
 def _pruning(items: Sequence[CompactionItem], gone: dict[str, str]) -> Pruning:
     chosen = [(item, gone[item.id]) for item in items if item.id in gone]
-    worth = [(item, notice) for item, notice in chosen if saved(item, notice) > 0]
+    saving = [(item, notice) for item, notice in chosen if saved(item, notice) > 0]
     return Pruning(
-        edits=tuple(edit(item, notice) for item, notice in worth),
-        tokens_saved=sum(saved(item, notice) for item, notice in worth),
+        edits=tuple(edit(item, notice) for item, notice in saving),
+        tokens_saved=sum(saved(item, notice) for item, notice in saving),
     )
 
 

@@ -93,7 +93,7 @@ def command_handler(command: Sequence[str], *, cwd: Path, env: Mapping[str, str]
     async def share(file: Path) -> Shared:
         ended = await _run([*command, str(file)], cwd=cwd, env=env, timeout=UPLOAD_TIMEOUT_SECONDS)
         if not ended.ok or ended.flooded:
-            raise ShareFailed(f"{command[0]} failed: {_complaint(ended)}")
+            raise ShareFailed(f"{command[0]} failed: {_failure_reason(ended)}")
         output = ended.output.decode("utf-8", "replace")
         addresses = _ADDRESS.findall(output)
         if addresses:
@@ -116,13 +116,13 @@ def _to_shared(result: Shared | str | None) -> Shared:
 async def _as_gist(file: Path, *, cwd: Path, env: Mapping[str, str]) -> Shared:
     check = await _gh(["auth", "status"], cwd=cwd, env=env, timeout=CHECK_TIMEOUT_SECONDS)
     if check.flooded or check.timed_out or check.stalled or check.signal is not None:
-        raise ShareFailed(f"GitHub CLI cannot be used: {_complaint(check)}")
+        raise ShareFailed(f"GitHub CLI cannot be used: {_failure_reason(check)}")
     if not check.ok:
         raise ShareFailed("GitHub CLI is not logged in.", hint="Run 'gh auth login' first.")
     create = ["gist", "create", "--public=false", str(file)]
     created = await _gh(create, cwd=cwd, env=env, timeout=UPLOAD_TIMEOUT_SECONDS)
     if not created.ok or created.flooded:
-        raise ShareFailed(f"Cannot create a gist: {_complaint(created)}")
+        raise ShareFailed(f"Cannot create a gist: {_failure_reason(created)}")
     gist = _GIST.search(created.output.decode("utf-8", "replace"))
     if gist is None:
         raise ShareFailed(
@@ -157,14 +157,14 @@ async def _run(
     )
 
 
-def _complaint(ended: Finished) -> str:
+def _failure_reason(ended: Finished) -> str:
     if ended.flooded:
         return "it wrote output without end."
     if ended.timed_out or ended.stalled:
         return "it did not answer in time."
     message = one_line((ended.errors or ended.output).decode("utf-8", "replace"))
-    how = f"code {ended.exit_code}" if ended.signal is None else f"signal {ended.signal}"
-    return message or f"it ended with {how}."
+    status = f"code {ended.exit_code}" if ended.signal is None else f"signal {ended.signal}"
+    return message or f"it ended with {status}."
 
 
 @asynccontextmanager
