@@ -98,7 +98,7 @@ class Theme(Protocol):
         ...
 
 
-def _as_it_is(text: str) -> str:
+def _unchanged(text: str) -> str:
     return text
 
 
@@ -106,7 +106,7 @@ class PlainTheme:
     """A theme without colours: returns every text unchanged."""
 
     name = ""
-    bold = italic = underline = dim = inverse = strikethrough = staticmethod(_as_it_is)
+    bold = italic = underline = dim = inverse = strikethrough = staticmethod(_unchanged)
 
     def fg(self, name: str, text: str) -> str:
         """Return ``text`` unchanged."""

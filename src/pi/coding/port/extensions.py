@@ -82,7 +82,7 @@ class ExtensionViews(Protocol):
         ...
 
     def rows(
-        self, kind: ViewKind, name: str, thing: object, options: ViewOptions, theme: Any, width: int
+        self, kind: ViewKind, name: str, value: object, options: ViewOptions, theme: Any, width: int
     ) -> list[str] | None:
         """Return the rows that an extension renders; ``None`` if none does."""
         ...

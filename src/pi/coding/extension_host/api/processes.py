@@ -132,12 +132,12 @@ class Processes:
         scope: Scope | None = None,
         terminal: ChildTerminal | None = None,
         call_id: str | None = None,
-        **how: Unpack[PrepareOptions],
+        **options: Unpack[PrepareOptions],
     ) -> Child:
         """Start a program with pipes that is stopped with ``scope``, or a ``detached`` one."""
         if detached and terminal is not None:
             raise ExtensionError("A detached program cannot have a terminal.")
-        request = argv if isinstance(argv, SpawnRequest) else await self.prepare(argv, **how)
+        request = argv if isinstance(argv, SpawnRequest) else await self.prepare(argv, **options)
         words, place, variables = request.limited, request.cwd, request.env
         if detached:
             return await spawn(words, cwd=place, env=variables, output="null", detached=True)

@@ -196,14 +196,14 @@ class GuardedPolicy(Policy):
         """Returns the default if the policy fails."""
         return await self._call("at_boundary", partial(self._policy.at_boundary, at), at.next)
 
-    async def _call(self, hook: str, call: Callable[[], Awaitable[T]], otherwise: T) -> T:
+    async def _call(self, hook: str, call: Callable[[], Awaitable[T]], default: T) -> T:
         try:
             return await contained(call)
         except DECISIONS:
             raise
         except Exception as error:
             self._failed(self._owner, hook, error)
-            return otherwise
+            return default
 
 
 class GuardedWatcher(GuardedPolicy):
