@@ -99,7 +99,7 @@ def find_existing(path: Path) -> Path:
     for part in path.relative_to(path.anchor).parts:
         step = found / part
         if not os.path.lexists(step):
-            alike = _alike(found, part)
+            alike = _similar_name(found, part)
             if alike is None:
                 return path
             step = found / alike
@@ -107,7 +107,7 @@ def find_existing(path: Path) -> Path:
     return found
 
 
-def _alike(folder: Path, name: str) -> str | None:
+def _similar_name(folder: Path, name: str) -> str | None:
     form = visual_form(name)
     try:
         alike = [each.name for each in folder.iterdir() if visual_form(each.name) == form]

@@ -134,12 +134,12 @@ def starting_model(preferences: ModelPreferences, registry: ModelRegistry) -> St
         return StartingModel(model=None, thinking=thinking, scope=scope, note=note)
     if note:
         note = f"{note} Using {full_name(chosen.model)}."
-    level = preferences.thinking or chosen.thinking or _usual(preferences, chosen.model)
+    level = preferences.thinking or chosen.thinking or _default_level(preferences, chosen.model)
     thinking = clamp_level(chosen.model, level)
     return StartingModel(model=chosen.model, thinking=thinking, scope=scope, note=note)
 
 
-def _usual(preferences: ModelPreferences, model: Model) -> ThinkingLevel:
+def _default_level(preferences: ModelPreferences, model: Model) -> ThinkingLevel:
     return preferences.model_thinking.get(full_name(model), preferences.default_thinking)
 
 

@@ -123,7 +123,7 @@ def read_entries(raw: object) -> list[PackageEntry]:
 
 def find_entries(raw: Sequence[object], source: Source, text: str, base: Path) -> list[int]:
     """Return the indexes of entries for the package ``source``, or written exactly as ``text``."""
-    return [at for at, each in enumerate(raw) if _is(read_entry(each), source, text, base)]
+    return [at for at, each in enumerate(raw) if _has_source(read_entry(each), source, text, base)]
 
 
 def with_entry(raw: Sequence[object], entry: PackageEntry, places: Iterable[int]) -> list[object]:
@@ -163,7 +163,7 @@ def toggled(
     return replace(entry, filters=others if filters is None else others | {kind: filters})
 
 
-def _is(entry: PackageEntry | None, source: Source, text: str, base: Path) -> bool:
+def _has_source(entry: PackageEntry | None, source: Source, text: str, base: Path) -> bool:
     if entry is None:
         return False
     if entry.source == text:

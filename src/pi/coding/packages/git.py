@@ -60,8 +60,8 @@ async def install_git(
     require_usable(source, new)
     needs = location.needs(source)
     wheels = await needed_wheels(new, needs, programs, work, package=source.identity)
-    itself = Arrival(name="/".join(source.place), version=commit, before=installed)
-    await approve([itself, *arrivals(wheels, needs)])
+    own_arrival = Arrival(name="/".join(source.place), version=commit, before=installed)
+    await approve([own_arrival, *arrivals(wheels, needs)])
     if wheels:
         (await install_wheels(wheels, work, programs)).replace(new / needs.name)
     exchange(new, target, base=location.base, work=work)

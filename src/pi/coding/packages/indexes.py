@@ -261,8 +261,8 @@ async def install_npm(
     fresh = {key: entry for key, entry in _locked(copy).items() if before.get(key) != entry}
     _must_be_of_a_registry(fresh)
     require_usable(source, new)
-    itself = Arrival(name=source.name, version=version, before=installed)
-    await approve([itself, *_arrivals(fresh, before, but=f"node_modules/{source.name}")])
+    own_arrival = Arrival(name=source.name, version=version, before=installed)
+    await approve([own_arrival, *_arrivals(fresh, before, excluded=f"node_modules/{source.name}")])
     exchange(copy, location.npm, base=location.base, work=work)
     return Outcome(change="fetched", before=installed, after=version)
 
@@ -352,7 +352,9 @@ def _is_of_a_registry(spec: str) -> bool:
     return spec.startswith("npm:") or not {":", "/", "\\"} & set(spec)
 
 
-def _arrivals(packages: dict[str, Json], before: dict[str, Json], *, but: str) -> list[Arrival]:
+def _arrivals(
+    packages: dict[str, Json], before: dict[str, Json], *, excluded: str
+) -> list[Arrival]:
     return [
         Arrival(
             name=_name(place),
@@ -360,7 +362,7 @@ def _arrivals(packages: dict[str, Json], before: dict[str, Json], *, but: str) -
             before=str(before.get(place, {}).get("version", "")),
         )
         for place, entry in packages.items()
-        if place != but
+        if place != excluded
     ]
 
 

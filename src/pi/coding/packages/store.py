@@ -107,7 +107,7 @@ class PackageStore:
         source = parse_source(text, cwd)
         stored = stored_form(source, text, self.location.base)
 
-        def name_it() -> None:
+        def add_to_settings() -> None:
             listed = self._listed()  # read again: the settings may have changed meanwhile
             places = find_entries(listed, source, text, self.location.base)
             known = read_entry(listed[places[0]]) if places else None
@@ -116,7 +116,7 @@ class PackageStore:
 
         async with self._locked():
             self._listed()  # raises for invalid settings before anything is fetched
-            return await self._fetch(source, update=False, approve=approve, then=name_it)
+            return await self._fetch(source, update=False, approve=approve, then=add_to_settings)
 
     async def remove(self, text: str, cwd: Path, warn: Warn) -> None:
         """Remove a package from the settings, then from disk; a local folder is kept."""

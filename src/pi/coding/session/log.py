@@ -129,11 +129,11 @@ class EntryTree:
         above: dict[int, int] = {}
 
         def root(place: int) -> int:
-            walked = []
+            path = []
             while (higher := above.get(place, self._parents[place])) != _NONE:
-                walked.append(place)
+                path.append(place)
                 place = higher
-            above.update(dict.fromkeys(walked, place))
+            above.update(dict.fromkeys(path, place))
             return place
 
         for place, parent in zip(suspects, parents, strict=True):

@@ -244,9 +244,9 @@ def _read(line: bytes) -> object:
     try:
         return decode_line(line)
     except BadLine:
-        mended = line.decode("utf-8", "replace").encode()
+        repaired = line.decode("utf-8", "replace").encode()
     try:
-        return decode_line(mended)
+        return decode_line(repaired)
     except BadLine:
         return None
 
