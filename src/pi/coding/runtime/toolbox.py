@@ -88,8 +88,8 @@ class Toolbox:
         tool = self._running(call.name)
         if tool is None or tool.preview is None:
             return None
-        mended = tool.prepare_arguments(call.arguments) if tool.prepare_arguments else None
-        return tool.preview(mended or call.arguments)
+        prepared = tool.prepare_arguments(call.arguments) if tool.prepare_arguments else None
+        return tool.preview(prepared or call.arguments)
 
     def approval(self, call: ToolCall) -> ToolApproval:
         """Return what a call may do, as its tool declares it; anything if the tool is unknown."""
@@ -292,7 +292,7 @@ async def call_tool(
     )
     token = _depth.set(depth + 1)
     try:
-        await _to_the_end(batch)
+        await _run_to_end(batch)
     finally:
         _depth.reset(token)
     if batch.next.action == "stop":
@@ -312,7 +312,7 @@ def _answer(agent: Agent, call: ToolCall) -> AssistantMessage:
     )
 
 
-async def _to_the_end(batch: ToolBatch) -> None:
+async def _run_to_end(batch: ToolBatch) -> None:
     """Run a batch; cancelling ends its tool first, within the grace period of aborts."""
     work = asyncio.ensure_future(batch.run())
     try:

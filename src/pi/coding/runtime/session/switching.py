@@ -109,7 +109,7 @@ class SessionSwitcher:
         log, text = file_operations.fork_before(self._core.log, entry_id, self.location)
         if event.skip_conversation_restore:
             log = file_operations.clone(self._core.log, self.location)
-        _give_artifacts(self._core.log.file, log)
+        _copy_artifacts(self._core.log.file, log)
         await self._swap(log, "fork")
         return Forked(text=text, cancelled=False)
 
@@ -123,7 +123,7 @@ class SessionSwitcher:
             return Replaced(cancelled=True)
         last = self._core.log.leaf_id if event.skip_conversation_restore else entry_id
         log = file_operations.fork_at(self._core.log, last, self.location)
-        _give_artifacts(self._core.log.file, log)
+        _copy_artifacts(self._core.log.file, log)
         await self._swap(log, "fork")
         return Replaced(cancelled=False)
 
@@ -133,7 +133,7 @@ class SessionSwitcher:
         if await self._forbidden("fork", path):
             return Replaced(cancelled=True)
         log = file_operations.fork_file(path, self.location)
-        _give_artifacts(path, log)
+        _copy_artifacts(path, log)
         await self._swap(log, "fork")
         return Replaced(cancelled=False)
 
@@ -143,7 +143,7 @@ class SessionSwitcher:
         if (await self._ask_to_fork(self._core.log.leaf_id, "at")).cancelled:
             return Replaced(cancelled=True)
         log = file_operations.clone(self._core.log, self.location)
-        _give_artifacts(self._core.log.file, log)
+        _copy_artifacts(self._core.log.file, log)
         await self._swap(log, "fork")
         return Replaced(cancelled=False)
 
@@ -312,7 +312,7 @@ def _path_text(path: Path | None) -> str | None:
     return None if path is None else str(path)
 
 
-def _give_artifacts(source: Path | None, fork: SessionLog) -> None:
+def _copy_artifacts(source: Path | None, fork: SessionLog) -> None:
     """Copy the artifacts that the entries of a fork refer to."""
     if source is not None and fork.file is not None:
         copy_artifacts(source, fork.file)
