@@ -245,7 +245,7 @@ class Output:
         self._held += data
         if self._spill is not None:
             self._spill.write(data)
-        elif not self._cut and self._would_lose():
+        elif not self._cut and self._exceeds_limit():
             self._cut = True
             self._spill = self._open_spill()
             if self._spill is not None:
@@ -253,7 +253,7 @@ class Output:
         if len(self._held) > MAX_HELD_BYTES:
             del self._held[:-KEPT_BYTES]
 
-    def _would_lose(self) -> bool:
+    def _exceeds_limit(self) -> bool:
         return self._bytes > MAX_BYTES or self._lines + (self._line > 0) > MAX_LINES
 
     def _count(self, data: bytes) -> None:

@@ -114,12 +114,12 @@ class SpillFolder:
         self._clock = clock
         self._new_artifact = new_artifact
         self._most = most
-        self._aged = False
+        self._removed_old = False
 
     def open(self) -> Spill | None:
         """Create a file that is also a session artifact; ``None`` if it cannot be created."""
-        if not self._aged:
-            self._aged = True
+        if not self._removed_old:
+            self._removed_old = True
             self.remove_old()
         path = self._folder / f"pi-bash-{self._random_bytes(8).hex()}.log"
         artifact = self._artifact()

@@ -58,7 +58,9 @@ def read_tool(
         stop = threading.Event()
         try:
             text = await files.read_open(params.path)
-            found = await asyncio.to_thread(_look, path, text, params, skip, image_limits(), stop)
+            found = await asyncio.to_thread(
+                _read_window_or_image, path, text, params, skip, image_limits(), stop
+            )
         except (OSError, ValueError) as error:
             raise ToolFailed(_failure(error, path)) from error
         finally:
@@ -89,7 +91,7 @@ def _limit(params: ReadParams) -> int | None:
     return None if isinstance(params.limit, UnsetType) else max(int(params.limit), 0)
 
 
-def _look(
+def _read_window_or_image(
     path: Path,
     text: bytes | None,
     params: ReadParams,

@@ -85,10 +85,10 @@ class _Resolver:
             return
         program = name.rpartition("/")[2].lower()  # file systems may ignore case
         inner: list[CommandPart] = []
-        yield _marked(part, self._look(program, part, inner))
+        yield _marked(part, self._inner_commands(program, part, inner))
         yield from inner
 
-    def _look(self, program: str, part: CommandPart, inner: list[CommandPart]) -> str:
+    def _inner_commands(self, program: str, part: CommandPart, inner: list[CommandPart]) -> str:
         """Adds the commands that ``part`` runs to ``inner``; returns why they are not known."""
         if program in SHELLS:
             return self._shell(program, part, inner)
