@@ -27,7 +27,7 @@ async def test_a_mode_lends_its_screen(tmp_path: Path) -> None:
 
 SLEEPING = """
 # /// pi
-# activate = ["command:nap", "entry:heard"]
+# activate = ["command:nap", "entry:recorded"]
 # commands = { nap = "rest a little" }
 # ///
 def extension(pi):
