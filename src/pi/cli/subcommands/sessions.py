@@ -79,7 +79,7 @@ async def _with_redactors(
     try:
         await session.start()
         redact = partial(session.extensions.redacted, sink="export")
-        return await asyncio.to_thread(write, also=redact)
+        return await asyncio.to_thread(write, extra=redact)
     finally:
         await session.close()
 

@@ -60,7 +60,7 @@ async def share_session(
     env: Mapping[str, str],
     handler: ShareHandler | None = None,
     secrets: Iterable[str] = (),
-    also: Redact | None = None,
+    extra: Redact | None = None,
     instructions: Instructions | None = None,
 ) -> Shared:
     """Render a redacted page of the session and share it. Raises ``ShareFailed``.
@@ -69,7 +69,7 @@ async def share_session(
     Cancelling ends the upload.
     """
     name = default_name(file_of(session))
-    redactor = Redactor(secrets, also=also)
+    redactor = Redactor(secrets, extra=extra)
     page = await asyncio.to_thread(rendered, session, ".html", redactor, instructions)
     async with _temporary(name, page, env) as file:
         if handler is None:
@@ -91,10 +91,10 @@ def command_handler(command: Sequence[str], *, cwd: Path, env: Mapping[str, str]
     """
 
     async def share(file: Path) -> Shared:
-        ended = await _run([*command, str(file)], cwd=cwd, env=env, timeout=UPLOAD_TIMEOUT_SECONDS)
-        if not ended.ok or ended.flooded:
-            raise ShareFailed(f"{command[0]} failed: {_failure_reason(ended)}")
-        output = ended.output.decode("utf-8", "replace")
+        result = await _run([*command, str(file)], cwd=cwd, env=env, timeout=UPLOAD_TIMEOUT_SECONDS)
+        if not result.ok or result.flooded:
+            raise ShareFailed(f"{command[0]} failed: {_failure_reason(result)}")
+        output = result.output.decode("utf-8", "replace")
         addresses = _ADDRESS.findall(output)
         if addresses:
             return Shared(url=addresses[-1])
@@ -157,13 +157,13 @@ async def _run(
     )
 
 
-def _failure_reason(ended: Finished) -> str:
-    if ended.flooded:
+def _failure_reason(result: Finished) -> str:
+    if result.flooded:
         return "it wrote output without end."
-    if ended.timed_out or ended.stalled:
+    if result.timed_out or result.stalled:
         return "it did not answer in time."
-    message = one_line((ended.errors or ended.output).decode("utf-8", "replace"))
-    status = f"code {ended.exit_code}" if ended.signal is None else f"signal {ended.signal}"
+    message = one_line((result.errors or result.output).decode("utf-8", "replace"))
+    status = f"code {result.exit_code}" if result.signal is None else f"signal {result.signal}"
     return message or f"it ended with {status}."
 
 

@@ -100,8 +100,8 @@ class _Writer:
                 section = Section(heading=heading, parts=tuple(self._answer(number, answer)))
             case ToolResultMessage() as result:
                 section = Section(heading=f"Tool {result.tool_name}", parts=(_result(result),))
-            case BashExecution() as ran:
-                section = Section(heading="User ran a command", parts=_command(ran))
+            case BashExecution() as execution:
+                section = Section(heading="User ran a command", parts=_command(execution))
             case CustomMessage(custom_type=kind, content=content):
                 section = _section(f"Message of {kind}", content_text(content))
             case CompactionSummaryMessage(summary=summary, tokens_before=tokens):
@@ -151,14 +151,14 @@ def _result(message: ToolResultMessage) -> Part:
     return Part(kind="result", text=words)
 
 
-def _command(ran: BashExecution) -> tuple[Part, ...]:
-    output = strip_blank_lines(ran.output) or "(no output)"
-    if ran.cancelled:
+def _command(execution: BashExecution) -> tuple[Part, ...]:
+    output = strip_blank_lines(execution.output) or "(no output)"
+    if execution.cancelled:
         output += "\n\n(command cancelled)"
-    elif ran.exit_code:
-        output += f"\n\nCommand exited with code {ran.exit_code}"
+    elif execution.exit_code:
+        output += f"\n\nCommand exited with code {execution.exit_code}"
     return (
-        Part(kind="call", title="bash", text=strip_blank_lines(ran.command), language="bash"),
+        Part(kind="call", title="bash", text=strip_blank_lines(execution.command), language="bash"),
         Part(kind="result", text=output),
     )
 

@@ -266,25 +266,25 @@ class _Writer:
     def _start(self, kind: Any) -> Html:
         match kind:
             case {"Heading": {"level": level}}:
-                begun = self._element(_HEADINGS[level])
+                start_tag = self._element(_HEADINGS[level])
             case {"List": None}:
-                begun = self._element("ul")
+                start_tag = self._element("ul")
             case {"List": first}:
-                begun = self._element("ol", start=first)
+                start_tag = self._element("ol", start=first)
             case {"Link": {"dest_url": address}}:
-                begun = self._link(address)
+                start_tag = self._link(address)
             case {"Table": alignments}:
                 self._table = _Table(alignments)
-                begun = self._element("table")
+                start_tag = self._element("table")
             case "TableCell":
                 name, side = self._table.next_cell()
-                begun = self._element(name, class_=side)
+                start_tag = self._element(name, class_=side)
             case str():
                 self._table.next_row(kind)
-                begun = self._element(_TAGS[kind])
+                start_tag = self._element(_TAGS[kind])
             case _:
-                begun = self._element("blockquote")
-        return begun
+                start_tag = self._element("blockquote")
+        return start_tag
 
     def _link(self, address: str) -> Html:
         if target := link(address):

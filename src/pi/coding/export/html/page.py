@@ -154,8 +154,8 @@ class Articles:
                 body = self._mixed(blocks(content))
             case ToolResultMessage() as result:
                 body = lone_result(result, self._painter)
-            case BashExecution() as ran:
-                body = self._command(ran)
+            case BashExecution() as execution:
+                body = self._command(execution)
             case CompactionSummaryMessage() as compaction:
                 title = f"Compacted: {compaction.tokens_before:,} tokens became this summary"
                 body = self._folded(title, readable_summary(compaction.summary), "summary")
@@ -196,17 +196,19 @@ class Articles:
         assert isinstance(message, ToolResultMessage)
         return Result(node=number, message=message, shown=number in self._shown)
 
-    def _command(self, ran: BashExecution) -> Html:
+    def _command(self, execution: BashExecution) -> Html:
         notes = (
-            f"exit code {ran.exit_code}" if ran.exit_code else "",
-            "cancelled" if ran.cancelled else "",
-            f"cut; all of it was in {ran.full_output_path}" if ran.full_output_path else "",
-            "not shown to the model" if ran.exclude_from_context else "",
+            f"exit code {execution.exit_code}" if execution.exit_code else "",
+            "cancelled" if execution.cancelled else "",
+            f"cut; all of it was in {execution.full_output_path}"
+            if execution.full_output_path
+            else "",
+            "not shown to the model" if execution.exclude_from_context else "",
         )
         return join(
             (
-                self._painter.block(ran.command, "bash", before="$ "),
-                self._painter.block(strip_blank_lines(ran.output) or "(no output)"),
+                self._painter.block(execution.command, "bash", before="$ "),
+                self._painter.block(strip_blank_lines(execution.output) or "(no output)"),
                 tag("p", esc(", ".join(filter(None, notes))), class_="note"),
             )
         )

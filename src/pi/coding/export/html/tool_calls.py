@@ -177,9 +177,9 @@ def _files(details: Mapping[str, Any], files: Sequence[Mapping[str, Any]]) -> Ht
 
 def _file(file: Mapping[str, Any]) -> Html:
     count = file.get("replacements")
-    noted = f" · {_counted(count, 'replacement')}" if isinstance(count, int) else ""
+    note = f" · {_counted(count, 'replacement')}" if isinstance(count, int) else ""
     title = tag("span", esc(file["path"]), class_="subject")
-    return tag("section", tag("p", title, esc(noted), class_="note"), diff(file["diff"]))
+    return tag("section", tag("p", title, esc(note), class_="note"), diff(file["diff"]))
 
 
 def cells_of(details: object) -> Sequence[Mapping[str, Any]]:
