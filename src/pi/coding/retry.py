@@ -185,13 +185,14 @@ async def with_retries(
     once: Once,
     settings: RetrySettings,
     *,
-    began: SummarizationRetryAttemptStart,
+    start_event: SummarizationRetryAttemptStart,
     emit: EmitRetryEvent,
     clock: Clock,
 ) -> Attempt:
     """Return the first successful attempt of ``once``, or the last failed one.
 
-    For requests outside the conversation, such as summaries. ``began`` is called before a retry.
+    For requests outside the conversation, such as summaries. ``start_event`` is emitted before each
+    retry.
     """
     attempt, retried = await once(), 0
     while (wait := delay_ms(retried + 1, attempt.failure, settings)) is not None:
@@ -205,7 +206,7 @@ async def with_retries(
         await emit(scheduled)
         try:
             await clock.sleep(wait / 1000)
-            await emit(began)
+            await emit(start_event)
             attempt = await once()
         except BaseException:
             await emit(SummarizationRetryFinished())

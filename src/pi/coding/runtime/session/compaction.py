@@ -78,7 +78,7 @@ class Summaries:
         Retry events carry ``source`` and ``reason``. Unless it ``is_last``, another model is
         available, and long retry delays fail instead.
         """
-        began = SummarizationRetryAttemptStart(source=source, reason=reason or UNSET)
+        start_event = SummarizationRetryAttemptStart(source=source, reason=reason or UNSET)
 
         async def send(request: SummaryRequest) -> AssistantMessage:
             options = StreamOptions(
@@ -99,7 +99,7 @@ class Summaries:
             attempt = await with_retries(
                 once,
                 settings,
-                began=began,
+                start_event=start_event,
                 emit=self._core.agent.emit,
                 clock=self._core.machine.clock,
             )
