@@ -192,10 +192,10 @@ class BatchFolder:
         """Return what all attempts have cost, also those that a crash has cut off."""
         rows = sum(row.cost for row in self.results())
         try:
-            noted = float(read_if_exists(self.path / SPENT) or 0.0)
+            recorded = float(read_if_exists(self.path / SPENT) or 0.0)
         except ValueError:
-            noted = 0.0
-        return max(rows, noted)
+            recorded = 0.0
+        return max(rows, recorded)
 
     def note_spent(self, amount: float) -> None:
         """Record the sum of all costs; cheap enough for every model call."""

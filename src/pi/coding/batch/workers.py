@@ -396,6 +396,6 @@ class _Worker:
 
     async def _reason(self) -> str:
         end = await self._child.wait()
-        how = f"exit code {end.exit_code}" if end.signal is None else f"signal {end.signal}"
+        status = f"exit code {end.exit_code}" if end.signal is None else f"signal {end.signal}"
         last = f": {self._errors[-1]}" if self._errors else "."
-        return f"The worker process ended ({how}){last}"
+        return f"The worker process ended ({status}){last}"
