@@ -321,8 +321,8 @@ class ExtensionUIProxy:
                     answer = dialog.first_answer(lambda: ask(screen))
                     return await self._dialogs.answer(answer, default)
             finally:
-                ended = UiPromptEndEvent(kind=prompt.kind, title=prompt.title, id=prompt.id)
-                await self._bus.emit(ended, raises=DECISIONS)
+                end_event = UiPromptEndEvent(kind=prompt.kind, title=prompt.title, id=prompt.id)
+                await self._bus.emit(end_event, raises=DECISIONS)
 
     def _guarded_factory(self, what: str, make: Make) -> Make:
         return lambda *arguments: self._guarded(what, make_drawable(make, *arguments))

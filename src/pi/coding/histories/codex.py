@@ -297,9 +297,9 @@ def _output(output: object) -> tuple[str, bool]:
     return text, False
 
 
-def _usage(used: Json) -> Usage:
+def _usage(counts: Json) -> Usage:
     def count(name: str) -> int:
-        value = used.get(name)
+        value = counts.get(name)
         return value if isinstance(value, int) else 0
 
     cached = count("cached_input_tokens")

@@ -13,7 +13,7 @@ from pi.base.errors import PiError
 from pi.base.records import Record
 from pi.coding.models.registry import ModelRegistry, ResolvedModel, full_name, is_role
 
-NOT_BY_ITSELF = frozenset({"demo", "local", "faux"})
+NOT_AUTOMATIC = frozenset({"demo", "local", "faux"})
 """Providers without API key that are never selected automatically."""
 
 
@@ -218,7 +218,7 @@ def _by_default(preferences: ModelPreferences, registry: ModelRegistry) -> Itera
     ):
         yield named
     for row in registry.models.get_providers():
-        if row.id not in NOT_BY_ITSELF and registry.is_usable(row.id):
+        if row.id not in NOT_AUTOMATIC and registry.is_usable(row.id):
             model = registry.default_of(row.id)
             if model is not None:
                 yield ResolvedModel(model=model)

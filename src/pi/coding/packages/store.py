@@ -204,17 +204,17 @@ class PackageStore:
         location = self.location
         try:
             with staging(location.base) as work:
-                done = await install(
+                outcome = await install(
                     location, self._programs, work, update=update, force=force, approve=approve
                 )
-                if done.change in ("fetched", "in place"):
+                if outcome.change in ("fetched", "in place"):
                     self._require_loadable(source)
                 then()
             if location.scope == "project":
                 _keep_out_of_history(location, _installed_folder(source, location))
         except OSError as error:
             raise InstallFailed(f"Cannot install below {location.base}: {error}") from error
-        return done
+        return outcome
 
     def _require_loadable(self, source: Source) -> None:
         root = self.location.target(source)

@@ -322,9 +322,9 @@ def _admitted_prompts(
         *named_places(options.prompt_paths, where.cwd),
         *(_prompt_places(where, directories, selections) if options.prompts else ()),
     ]
-    there = _existing(places, "Prompt template", warn)
+    existing = _existing(places, "Prompt template", warn)
     admits = partial(_admits, selections)
-    found = find_prompts(there, warn, admits)
+    found = find_prompts(existing, warn, admits)
     if not options.prompts:
         return found
     found += find_commands(_command_places(where, directories, agents), warn, found, admits)

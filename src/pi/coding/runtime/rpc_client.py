@@ -89,12 +89,12 @@ class RpcProcess:
         self._answers[id] = answer
         try:
             await self.send({"type": command, **fields, "id": id})
-            answered = await answer
+            response = await answer
         finally:
             del self._answers[id]
-        if not answered.get("success"):
-            raise RpcRefused(str(answered.get("error") or f"{command} failed without a reason."))
-        return answered.get("data")
+        if not response.get("success"):
+            raise RpcRefused(str(response.get("error") or f"{command} failed without a reason."))
+        return response.get("data")
 
     async def send(self, record: Json) -> None:
         """Send a record that has no response, e.g. the user's answer to a dialog."""

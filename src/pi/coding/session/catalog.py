@@ -295,8 +295,8 @@ class SessionCatalog:
             real: row for real, row in index.items() if real.rpartition(os.sep)[0] not in folders
         }
         if others | rows != index:
-            there = {real: row for real, row in others.items() if Path(real).exists()}
-            save_index(self._agent_dir, there | rows)
+            still_existing = {real: row for real, row in others.items() if Path(real).exists()}
+            save_index(self._agent_dir, still_existing | rows)
         return rows
 
 

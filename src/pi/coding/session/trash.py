@@ -53,7 +53,7 @@ class Trash:
         if command is None:
             return
         try:
-            ended = await run(
+            result = await run(
                 [command, *(str(each.absolute()) for each in _present(path))],
                 cwd=path.absolute().parent,
                 env=allow_listed(self._environ),
@@ -63,8 +63,8 @@ class Trash:
         except PiError as error:
             log.info("%s", error)
             return
-        if not ended.ok:  # the next method handles what the command left
-            log.info("%s failed: %s", command, ended.errors.decode(errors="replace"))
+        if not result.ok:  # the next method handles what the command left
+            log.info("%s failed: %s", command, result.errors.decode(errors="replace"))
 
     def _put(self, path: Path) -> None:
         desktop = self._desktop_trash()

@@ -38,8 +38,8 @@ class OutputDecoder:
             assert self._fallback is not None  # otherwise errors are replaced
             self._decoder = codecs.getincrementaldecoder(self._fallback)("replace")
             whole = held + data
-            good = whole[: error.start].decode("utf-8", "replace")
-            return good + self._decoder.decode(whole[error.start :], final)
+            decoded = whole[: error.start].decode("utf-8", "replace")
+            return decoded + self._decoder.decode(whole[error.start :], final)
 
 
 MAX_LINES = 2000

@@ -172,16 +172,16 @@ class Anchor(NamedTuple):
 
 def _anchors(old: Sequence[str], new: Sequence[str], passage: Change) -> list[Anchor]:
     """Return the longest sequence of anchors with the same order in both texts."""
-    there = _single(new, passage.new_start, passage.new_end)
+    positions = _single(new, passage.new_start, passage.new_end)
     last: list[int] = []  # for each length, where the best sequence ends in ``new``
     ends: list[tuple[Anchor, int]] = []  # an anchor, and the index of its predecessor
     best: list[int] = []
     for line, place in _single(old, passage.old_start, passage.old_end).items():
-        if line not in there:
+        if line not in positions:
             continue
-        length = bisect_left(last, there[line])
-        ends.append((Anchor(place, there[line]), best[length - 1] if length else -1))
-        last[length : length + 1] = [there[line]]
+        length = bisect_left(last, positions[line])
+        ends.append((Anchor(place, positions[line]), best[length - 1] if length else -1))
+        last[length : length + 1] = [positions[line]]
         best[length : length + 1] = [len(ends) - 1]
     row: list[Anchor] = []
     end = best[-1] if best else -1

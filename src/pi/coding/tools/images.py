@@ -121,8 +121,8 @@ def prepare_image(data: bytes, kind: ImageType, limits: ImageLimits) -> Prepared
         picture = open_picture(data)
         size = picture.size
         with ONE_AT_A_TIME:
-            turned = picture.getexif().get(ORIENTATION) not in UPRIGHT  # decodes a PNG
-            if not turned and kind.for_models and _fits(picture, data, limits):
+            is_turned = picture.getexif().get(ORIENTATION) not in UPRIGHT  # decodes a PNG
+            if not is_turned and kind.for_models and _fits(picture, data, limits):
                 picture.load()  # a damaged file would make every later request fail
                 return PreparedImage(mime=kind.mime, image=_image(data, kind.mime))
             return _converted(picture, kind, limits)

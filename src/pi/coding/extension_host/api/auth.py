@@ -244,13 +244,13 @@ class ExtensionAuth:
         from pi.ai.auth.oauth.browser import browser_login
         from pi.ai.auth.oauth.tokens import credential_of
 
-        used = client
+        used_client = client
 
         async def registered(redirect_uri: str) -> LoginSettings:
-            nonlocal used
+            nonlocal used_client
             if register is not None:
-                used = await register(redirect_uri)
-            return used.settings()
+                used_client = await register(redirect_uri)
+            return used_client.settings()
 
         clock = callbacks.clock
         tokens = await browser_login(
@@ -260,8 +260,8 @@ class ExtensionAuth:
             client.settings(),
             register=registered,
         )
-        credential = credential_of(tokens, clock, used.settings())
-        return replace(credential, extra={"clientId": used.client_id})
+        credential = credential_of(tokens, clock, used_client.settings())
+        return replace(credential, extra={"clientId": used_client.client_id})
 
     async def renew(self, credential: OAuthCredential, client: OAuthClient) -> OAuthCredential:
         """Exchange the refresh token for new tokens; for ``OAuthConfig.refresh_token``."""

@@ -109,7 +109,7 @@ class Processes:
     ) -> ExecResult:
         """Run a program and wait for it; after ``timeout`` it is killed with its children."""
         request = await self.prepare(argv, env=env, environment=environment, cwd=cwd, kind=kind)
-        ended = await run(
+        result = await run(
             request.limited,
             cwd=request.cwd,
             env=request.env,
@@ -118,10 +118,10 @@ class Processes:
             input=stdin.encode() if isinstance(stdin, str) else stdin,
         )
         return ExecResult(
-            stdout=ended.output.decode("utf-8", "replace"),
-            stderr=ended.errors.decode("utf-8", "replace"),
-            code=ended.exit_code,
-            killed=ended.timed_out,
+            stdout=result.output.decode("utf-8", "replace"),
+            stderr=result.errors.decode("utf-8", "replace"),
+            code=result.exit_code,
+            killed=result.timed_out,
         )
 
     async def spawn(

@@ -148,8 +148,8 @@ class UserBashEvent(Query):
 
     def with_answer(self, answer: UserBashAnswer) -> Self:
         """The first result or runner wins."""
-        answered = answer.result
-        result = BashResult(**answered) if isinstance(answered, dict) else answered
+        raw_result = answer.result
+        result = BashResult(**raw_result) if isinstance(raw_result, dict) else raw_result
         return replace(self, result=result, operations=answer.operations)
 
     def after_failure(self, error: Exception) -> Self:

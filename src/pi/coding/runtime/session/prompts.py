@@ -301,12 +301,14 @@ class PromptRunner:
 
     async def _follow_hand_off(self, before: HandedOff | None) -> None:
         """Wait until a conversation that continues by itself in another session is idle there."""
-        while (handed := self.handed_off) is not None and handed is not before and handed.go_on:
-            before = handed
+        while (
+            (hand_off := self.handed_off) is not None and hand_off is not before and hand_off.go_on
+        ):
+            before = hand_off
             await self._runs.when_idle.held()
-            if handed.run is None:  # the session was closed first
+            if hand_off.run is None:  # the session was closed first
                 return
-            await asyncio.wait({handed.run})
+            await asyncio.wait({hand_off.run})
 
     async def _message(
         self, text: str, images: Sequence[Image], meta: Json | UnsetType = UNSET

@@ -107,8 +107,8 @@ class TreeMoves:
 
     async def _moved(self, move: TreeMove, notes: Notes | None, *, from_hook: bool) -> Navigated:
         core = self._core
-        there = landing(core.log, move.target_id)
-        core.log.move_to(there.leaf_id)
+        destination = landing(core.log, move.target_id)
+        core.log.move_to(destination.leaf_id)
         summary = None
         if notes is not None:
             draft = BranchSummary(
@@ -129,7 +129,7 @@ class TreeMoves:
             from_extension=from_hook,
         )
         await core.bus.emit(moved)
-        return Navigated(text=there.text, summary_id=summary.id if summary else None)
+        return Navigated(text=destination.text, summary_id=summary.id if summary else None)
 
 
 def tree_move(log: SessionLog, target: str) -> TreeMove:
