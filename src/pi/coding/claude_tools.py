@@ -89,13 +89,13 @@ def _claude_edit(edit: Mapping[str, object]) -> Json:
     return {"old_string": edit.get("oldText", ""), "new_string": edit.get("newText", "")}
 
 
-def pi_arguments(tool: str, claude_arguments: Json) -> Json:
+def pi_arguments(tool: str, given: Json) -> Json:
     """Return arguments of a tool of pi from those of its counterpart in Claude Code.
 
     Fields that the tool of pi does not have are left out; those it does not know stay.
     """
     back = {theirs: ours for ours, theirs in _FIELDS.get(tool, {}).items()}
-    arguments = {back.get(name, name): value for name, value in claude_arguments.items()}
+    arguments = {back.get(name, name): value for name, value in given.items()}
     if tool == "bash":
         arguments.pop("description", None)
         arguments.pop("run_in_background", None)
