@@ -30,7 +30,7 @@ from pi.base.records import Record
 from pi.coding.batch.tasks import MAX_BYTES, BatchProblem, BatchTask, parse_tasks
 
 Status: TypeAlias = Literal["done", "failed", "error", "timeout", "turns", "budget", "stopped"]
-"""``failed``: the check said so; ``turns`` and ``budget``: the limit of the task is reached;
+"""``failed``: the check failed; ``turns`` and ``budget``: the limit of the task is reached;
 ``stopped``: the budget of the batch is spent."""
 SETTLED: frozenset[Status] = frozenset({"done", "failed"})
 """A resumed batch does not run these again; errors are no results."""

@@ -173,7 +173,7 @@ def _all_owners(directory: Path) -> Iterator[tuple[str, list[str]]]:
 
 
 def _read_owner(file: Path) -> tuple[str, list[str]] | None:
-    """Read who holds what. Raises ``PiError`` for a damaged file, so that nothing is removed."""
+    """Read an owner and its hashes. A damaged file raises ``PiError``: nothing is removed then."""
     stored = read_if_exists(file)
     if stored is None:
         return None

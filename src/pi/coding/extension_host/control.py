@@ -53,7 +53,7 @@ class SessionControl:
     async def new_session(
         self, *, parent_session: str | None = None, setup: Setup | None = None
     ) -> Cancelled:
-        """Start a new session; ``setup`` gets its log before anything is said there."""
+        """Start a new session; ``setup`` gets its log before the first message."""
         self._session.runs.require_idle()
         done = await self._session.sessions.new(parent_session)
         if setup is not None and not done.cancelled:

@@ -107,7 +107,7 @@ class _Reader:
         builder.stamp(time)
 
     def _event(self, payload: Json) -> None:
-        """Take the token counts; all other events repeat what the items say."""
+        """Store the token counts; all other events repeat the items."""
         match payload:
             case {"type": "token_count", "info": {"last_token_usage": dict(used)}}:
                 self._tokens = _usage(used).total_tokens

@@ -1,4 +1,4 @@
-"""Background jobs of a session: work that goes on while the conversation continues."""
+"""Background jobs of a session: work that continues during the conversation."""
 
 from __future__ import annotations
 

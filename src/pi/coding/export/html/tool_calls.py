@@ -80,7 +80,7 @@ def resolved_action(details: Any) -> Html | None:
 
 
 def repeats_arguments(details: object) -> bool:
-    """Whether the drawn details contain all that the arguments of the call say."""
+    """Whether the drawn details contain everything in the arguments of the call."""
     has_phases = isinstance(details, dict) and "phases" in details and drawn(details) is not None
     return has_phases or resolved_action(details) is not None
 
@@ -322,7 +322,7 @@ def _with_failure(found: Html | None, message: ToolResultMessage, painter: Paint
 
 
 def _shows_arguments(message: ToolResultMessage) -> bool:
-    """Whether the drawn result contains what the arguments of its call say."""
+    """Whether the drawn result contains everything in the arguments of its call."""
     if cells_of(message.details):
         return True
     return repeats_arguments(message.details) and not message.is_error
