@@ -34,27 +34,27 @@ class Allowed(Query):
 
 
 async def test_all_subscribers_get_an_event_in_order() -> None:
-    bus, heard = EventBus(), list[str]()
+    bus, received = EventBus(), list[str]()
 
     async def slowly(event: Happened) -> None:
-        heard.append(f"first {event.what}")
+        received.append(f"first {event.what}")
 
     bus.subscribe(Happened, slowly)
-    bus.subscribe(Happened, lambda event: heard.append(f"second {event.what}"))
+    bus.subscribe(Happened, lambda event: received.append(f"second {event.what}"))
     await bus.emit(Happened(what="it"))
 
-    assert heard == ["first it", "second it"]
+    assert received == ["first it", "second it"]
 
 
 async def test_who_stopped_listening_hears_nothing() -> None:
-    bus, heard = EventBus(), list[Event]()
-    end = bus.subscribe(Happened, heard.append)
+    bus, received = EventBus(), list[Event]()
+    end = bus.subscribe(Happened, received.append)
     assert Happened in bus.subscribed
     end()
     end()
     await bus.emit(Happened(what="it"))
 
-    assert (heard, Happened in bus.subscribed) == ([], False)
+    assert (received, Happened in bus.subscribed) == ([], False)
 
 
 async def test_each_handler_sees_what_the_earlier_ones_answered() -> None:
@@ -78,16 +78,16 @@ async def test_a_settled_question_is_not_asked_further() -> None:
 async def test_a_handler_that_fails_is_named_and_the_others_are_asked() -> None:
     failures: list[tuple[str, str]] = []
     bus = EventBus(lambda owner, event, problem: failures.append((owner.name, str(problem))))
-    heard: list[Event] = []
+    received: list[Event] = []
 
     def fails(event: Happened) -> None:
         raise ValueError("no")
 
     bus.subscribe(Happened, fails, owner=THEIRS)
-    bus.subscribe(Happened, heard.append)
+    bus.subscribe(Happened, received.append)
     await bus.emit(Happened(what="it"))
 
-    assert (failures, heard) == ([("theirs", "no")], [Happened(what="it")])
+    assert (failures, received) == ([("theirs", "no")], [Happened(what="it")])
 
 
 async def test_a_question_says_what_a_failure_means() -> None:
@@ -126,11 +126,11 @@ async def test_without_a_reporter_failures_go_to_the_log(caplog: pytest.LogCaptu
 
 
 async def test_pi_comes_before_extensions_and_cleans_up_after_them() -> None:
-    bus, heard = EventBus(), list[str]()
+    bus, received = EventBus(), list[str]()
     project = Owner(name="project", path="/project.py", rank="project")
 
     def subscribe(name: str, **options: Any) -> None:
-        bus.subscribe(Happened, lambda event: heard.append(name), **options)
+        bus.subscribe(Happened, lambda event: received.append(name), **options)
 
     subscribe("pi last", at="last")
     subscribe("extension last", owner=THEIRS, at="last")
@@ -140,7 +140,7 @@ async def test_pi_comes_before_extensions_and_cleans_up_after_them() -> None:
     subscribe("extension first", owner=THEIRS, at="first")
     await bus.emit(Happened(what="it"))
 
-    assert heard == [
+    assert received == [
         "extension first",
         "pi",
         "extension",
@@ -151,17 +151,17 @@ async def test_pi_comes_before_extensions_and_cleans_up_after_them() -> None:
 
 
 async def test_subscribers_that_are_added_during_an_event_get_the_next_one() -> None:
-    bus, heard = EventBus(), list[str]()
+    bus, received = EventBus(), list[str]()
 
     def first(event: Happened) -> None:
         end()
-        bus.subscribe(Happened, lambda event: heard.append(f"added {event.what}"))
+        bus.subscribe(Happened, lambda event: received.append(f"added {event.what}"))
 
     end = bus.subscribe(Happened, first)
     await bus.emit(Happened(what="one"))
     await bus.emit(Happened(what="two"))
 
-    assert heard == ["added two"]
+    assert received == ["added two"]
 
 
 async def test_an_exception_that_the_publisher_expects_propagates() -> None:

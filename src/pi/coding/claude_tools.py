@@ -69,20 +69,20 @@ def _mcp_names(tool: str) -> tuple[str, ...]:
 def claude_call(call: ToolCall, cwd: Path) -> ClaudeCall:
     """Return a call of pi in the form of Claude Code."""
     renamed = _FIELDS.get(call.name, {})
-    given = {renamed.get(name, name): value for name, value in call.arguments.items()}
+    arguments = {renamed.get(name, name): value for name, value in call.arguments.items()}
     name = claude_names(call.name)[0]
-    path = given.get("file_path")
+    path = arguments.get("file_path")
     if call.name in _ABSOLUTE and isinstance(path, str) and not path.startswith("~"):
-        given["file_path"] = str(cwd / path)
-    if call.name == "bash" and isinstance(given.get("timeout"), int | float):
-        given["timeout"] = given["timeout"] * _MS
-    if call.name == "edit" and isinstance(given.get("edits"), list):
-        edits = [_claude_edit(each) for each in given.pop("edits") if isinstance(each, Mapping)]
+        arguments["file_path"] = str(cwd / path)
+    if call.name == "bash" and isinstance(arguments.get("timeout"), int | float):
+        arguments["timeout"] = arguments["timeout"] * _MS
+    if call.name == "edit" and isinstance(arguments.get("edits"), list):
+        edits = [_claude_edit(each) for each in arguments.pop("edits") if isinstance(each, Mapping)]
         if len(edits) == 1:
-            given |= edits[0]
+            arguments |= edits[0]
         else:
-            name, given["edits"] = "MultiEdit", edits
-    return ClaudeCall(name=name, input=given)
+            name, arguments["edits"] = "MultiEdit", edits
+    return ClaudeCall(name=name, input=arguments)
 
 
 def _claude_edit(edit: Mapping[str, object]) -> Json:
@@ -107,8 +107,8 @@ def pi_arguments(tool: str, given: Json) -> Json:
             arguments["edits"] = [arguments]
         edits = arguments.get("edits")
         if isinstance(edits, list):
-            made = [_pi_edit(each) for each in edits if isinstance(each, Mapping)]
-            arguments = {"path": arguments.get("path", ""), "edits": made}
+            translated = [_pi_edit(each) for each in edits if isinstance(each, Mapping)]
+            arguments = {"path": arguments.get("path", ""), "edits": translated}
     return arguments
 
 
@@ -116,9 +116,9 @@ def _pi_edit(edit: Mapping[str, object]) -> Json:
     return {"oldText": edit.get("old_string", ""), "newText": edit.get("new_string", "")}
 
 
-def pi_call(name: str, given: Json) -> tuple[str, Json]:
+def pi_call(name: str, arguments: Json) -> tuple[str, Json]:
     """Return name and arguments of a call of Claude Code; unknown tools stay as they are."""
     if name not in _TRANSLATED:
-        return name, given
+        return name, arguments
     tool = _PI_NAMES[name]
-    return tool, pi_arguments(tool, given)
+    return tool, pi_arguments(tool, arguments)

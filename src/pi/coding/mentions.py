@@ -64,13 +64,13 @@ def find_mentions(text: str) -> list[str]:
 
 def attachments(text: str, *, cwd: Path, home: Path, limits: ImageLimits) -> list[Attachment]:
     """Reads what a text names. Blocks: call it in a thread. Names that do not exist are ignored."""
-    found, left = [], MAX_TOTAL_BYTES
+    found, remaining = [], MAX_TOTAL_BYTES
     for name in find_mentions(text):
         existing = _existing(name, cwd, home)
         if existing is None:
             continue
-        attached = _attached(*existing, cwd=cwd, limits=limits, left=left)
-        left -= len(attached.text.encode("utf-8", "replace"))
+        attached = _attached(*existing, cwd=cwd, limits=limits, remaining=remaining)
+        remaining -= len(attached.text.encode("utf-8", "replace"))
         found.append(attached)
     return found
 
@@ -91,7 +91,9 @@ def _existing(name: str, cwd: Path, home: Path) -> tuple[str, Path] | None:
     return None
 
 
-def _attached(name: str, path: Path, *, cwd: Path, limits: ImageLimits, left: int) -> Attachment:
+def _attached(
+    name: str, path: Path, *, cwd: Path, limits: ImageLimits, remaining: int
+) -> Attachment:
     try:
         if not path.exists():
             return _listed(name, path, list(islice(_matches(path), MAX_ENTRIES + 1)), cwd)
@@ -102,7 +104,7 @@ def _attached(name: str, path: Path, *, cwd: Path, limits: ImageLimits, left: in
         return _refused(name, error.strerror or str(error))
     kind = image_type(data)
     if kind is None:
-        return _text(name, path, data, left)
+        return _text(name, path, data, remaining)
     prepared = prepare_image(data, kind, limits)
     if prepared.image is None:
         return _refused(name, " ".join(prepared.notes))
@@ -110,10 +112,10 @@ def _attached(name: str, path: Path, *, cwd: Path, limits: ImageLimits, left: in
     return Attachment(path=name, chip="image", text=block, images=(prepared.image,))
 
 
-def _text(name: str, path: Path, data: bytes, left: int) -> Attachment:
+def _text(name: str, path: Path, data: bytes, remaining: int) -> Attachment:
     if b"\0" in data[:8192]:
         return _refused(name, "it is not a text")
-    if len(data) > min(MAX_FILE_BYTES, left):
+    if len(data) > min(MAX_FILE_BYTES, remaining):
         limit = f"{MAX_FILE_BYTES >> 10} KiB per file, {MAX_TOTAL_BYTES >> 20} MiB per prompt"
         return _refused(
             name, f"{_size(len(data))} is more than the limit ({limit}); the model can read it"

@@ -289,9 +289,9 @@ def offered(home: Path, use: AgentUse, decided: Iterable[str] = ()) -> dict[str,
     for agent in AGENTS.values():
         if agent.name not in known:
             names = (name for paths in agent.user.values() for name in paths)
-            there = [home / name for name in names if exists_below(home, name, folders)]
-            if there:
-                found[agent.name] = there
+            existing = [home / name for name in names if exists_below(home, name, folders)]
+            if existing:
+                found[agent.name] = existing
     return found
 
 

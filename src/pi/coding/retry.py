@@ -37,17 +37,17 @@ def delay_ms(attempt: int, failure: ProviderError | None, settings: RetrySetting
     if not settings.enabled or attempt > settings.max_retries:
         return None
     delay = settings.base_delay_ms << (attempt - 1)
-    hinted = failure.retry_after if isinstance(failure, RateLimited) else None
-    if hinted is not None:
-        delay = max(delay, round(hinted * 1000))
+    retry_after = failure.retry_after if isinstance(failure, RateLimited) else None
+    if retry_after is not None:
+        delay = max(delay, round(retry_after * 1000))
         return delay if delay <= settings.max_agent_delay_ms else None
     return min(delay, settings.max_agent_delay_ms)
 
 
 def exceeds_delay_limit(failure: ProviderError | None, settings: RetrySettings) -> bool:
     """Whether the server requests a longer delay than ``settings`` allow."""
-    hinted = failure.retry_after if isinstance(failure, RateLimited) else None
-    return hinted is not None and round(hinted * 1000) > settings.max_agent_delay_ms
+    retry_after = failure.retry_after if isinstance(failure, RateLimited) else None
+    return retry_after is not None and round(retry_after * 1000) > settings.max_agent_delay_ms
 
 
 # Events; the JSON form is the one of JSON mode and RPC.
@@ -185,13 +185,14 @@ async def with_retries(
     once: Once,
     settings: RetrySettings,
     *,
-    began: SummarizationRetryAttemptStart,
+    start_event: SummarizationRetryAttemptStart,
     emit: EmitRetryEvent,
     clock: Clock,
 ) -> Attempt:
     """Return the first successful attempt of ``once``, or the last failed one.
 
-    For requests outside the conversation, such as summaries. ``began`` is called before a retry.
+    For requests outside the conversation, such as summaries. ``start_event`` is emitted before each
+    retry.
     """
     attempt, retried = await once(), 0
     while (wait := delay_ms(retried + 1, attempt.failure, settings)) is not None:
@@ -205,7 +206,7 @@ async def with_retries(
         await emit(scheduled)
         try:
             await clock.sleep(wait / 1000)
-            await emit(began)
+            await emit(start_event)
             attempt = await once()
         except BaseException:
             await emit(SummarizationRetryFinished())

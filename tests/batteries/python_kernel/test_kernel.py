@@ -159,8 +159,8 @@ async def test_text_after_a_display_belongs_to_its_cell(tmp_path: Path) -> None:
 
 async def test_code_of_the_user_shares_the_kernel(tmp_path: Path) -> None:
     async with session_of(tmp_path, cells("x + y"), says(".")) as session:
-        assert await session.extensions.take("$ x = 40")
-        assert await session.extensions.take("$$ y = 2")
+        assert await session.extensions.handle_input("$ x = 40")
+        assert await session.extensions.handle_input("$$ y = 2")
         await session.prompt("go")
 
         assert texts(session) == ["42"]

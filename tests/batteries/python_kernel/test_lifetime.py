@@ -112,8 +112,8 @@ async def test_typed_code_is_a_message_or_an_entry_with_cells(
     tmp_path: Path, prefix: str, is_seen: bool
 ) -> None:
     async with session_of(tmp_path, says(".")) as session:
-        assert await session.extensions.take(f"{prefix}print('hi')")
-        assert await session.extensions.take(prefix)
+        assert await session.extensions.handle_input(f"{prefix}print('hi')")
+        assert await session.extensions.handle_input(prefix)
 
         said = [m for m in session.messages if isinstance(m, CustomMessage)]
         kept = [e for e in session.entries.log.branch() if isinstance(e, Custom)]

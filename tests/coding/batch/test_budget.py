@@ -24,7 +24,7 @@ async def spend(
         nonlocal unexpected
         while left and await gate.ask():
             price, duration = left.pop() if left else (0.0, 1)
-            if budget._dearest is not None and price > GROWTH * budget._dearest:
+            if budget._max_cost is not None and price > GROWTH * budget._max_cost:
                 unexpected += price
             for _ in range(duration):
                 await asyncio.sleep(0)

@@ -30,7 +30,7 @@ def picture(data: str = LARGE, kind: str = "image/png") -> dict[str, Any]:
     return {"type": "image", "data": data, "mimeType": kind}
 
 
-def said(*content: object) -> bytes:
+def message_line(*content: object) -> bytes:
     message = {"role": "user", "content": content, "timestamp": 1}
     return encode_line({"type": "message", "id": "1", "parentId": None, "message": message})
 
@@ -51,7 +51,7 @@ def test_pictures_stay_in_session_files_unless_a_person_wants_it_otherwise() -> 
 
 
 def test_a_large_picture_becomes_a_reference_and_a_picture_again(store: BlobStore) -> None:
-    line = said({"type": "text", "text": "see"}, picture())
+    line = message_line({"type": "text", "text": "see"}, picture())
 
     stored = externalised(line, store)
 
@@ -88,12 +88,14 @@ def test_a_data_url_of_a_provider_is_stored_as_the_text_that_it_is(store: BlobSt
 def test_what_is_small_or_would_not_come_back_stays(
     store: BlobStore, block: dict[str, object]
 ) -> None:
-    line = said(block)
+    line = message_line(block)
 
     assert externalised(line, store) is line
 
 
-@pytest.mark.parametrize("line", [b"", b"image" * 999, b'{"image":' + b"[" * 9999, said("image")])
+@pytest.mark.parametrize(
+    "line", [b"", b"image" * 999, b'{"image":' + b"[" * 9999, message_line("image")]
+)
 def test_a_line_without_pictures_is_the_very_same(store: BlobStore, line: bytes) -> None:
     assert externalised(line, store) is line
     assert rehydrated(line, store) is line
@@ -104,7 +106,7 @@ def test_a_missing_blob_is_warned_of_and_its_reference_stays(
     store: BlobStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     other = base64.b64encode(BYTES[::-1]).decode()
-    stored = externalised(said(picture(), picture(other)), store)
+    stored = externalised(message_line(picture(), picture(other)), store)
     lost = store.put(BYTES)
     lost.path.unlink()
 
@@ -116,7 +118,7 @@ def test_pictures_stay_where_they_are_when_they_cannot_be_stored(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").touch()
-    line = said(picture())
+    line = message_line(picture())
 
     assert externalised(line, BlobStore(tmp_path / "file")) is line
     assert "pictures stay in the session file" in caplog.text
@@ -145,7 +147,10 @@ def test_every_line_comes_back_as_it_was(store: BlobStore, value: object) -> Non
 def test_only_compactions_are_externalised_without_the_setting(store: BlobStore) -> None:
     """The original pi does not read the images of a compaction."""
     entry = {"type": "compaction", "id": "2", "summary": "s", "content": [picture()]}
-    line, message = encode_line(entry), said(picture(), {"type": "text", "text": '"compaction"'})
+    line, message = (
+        encode_line(entry),
+        message_line(picture(), {"type": "text", "text": '"compaction"'}),
+    )
 
     stored = externalised_compaction(line, store)
 

@@ -81,8 +81,8 @@ async def test_a_summary_request_offers_no_tools() -> None:
     fixture = await fixture_with(always)
     await fixture.compactor.compact(MANUAL)
 
-    said = [message for request in fixture.summariser.requests for message in request.messages]
-    assert all(not (m.tools_added or ()) for m in said if isinstance(m, SystemMessage))
+    messages = [message for request in fixture.summariser.requests for message in request.messages]
+    assert all(not (m.tools_added or ()) for m in messages if isinstance(m, SystemMessage))
 
 
 @pytest.mark.behaviour("bad-summary-is-not-stored")

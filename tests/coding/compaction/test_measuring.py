@@ -37,7 +37,7 @@ def conversation() -> SessionConversation:
     )
 
 
-def said(log: SessionLog, text: str) -> str:
+def append_user(log: SessionLog, text: str) -> str:
     return log.append(MessageEntry(message=UserMessage(content=text))).id
 
 
@@ -49,16 +49,16 @@ def answered(log: SessionLog, tokens: int) -> str:
 
 def test_the_providers_count_and_a_guess_for_what_came_after() -> None:
     talk = conversation()
-    said(talk.log, "x" * 4_000)
+    append_user(talk.log, "x" * 4_000)
     answered(talk.log, 700)
-    said(talk.log, "x" * 400)
+    append_user(talk.log, "x" * 400)
 
     assert tokens_in_use(talk) == 800
 
 
 def test_without_a_count_everything_is_guessed() -> None:
     talk = conversation()
-    said(talk.log, "x" * 4_000)
+    append_user(talk.log, "x" * 4_000)
     answered(talk.log, 0)
 
     assert 1_000 <= tokens_in_use(talk) <= 1_010
@@ -66,8 +66,8 @@ def test_without_a_count_everything_is_guessed() -> None:
 
 def test_a_count_from_before_a_compaction_or_of_an_edited_answer_does_not_count() -> None:
     talk = conversation()
-    said(talk.log, "old")
-    kept = said(talk.log, "new")
+    append_user(talk.log, "old")
+    kept = append_user(talk.log, "new")
     answered(talk.log, 9_000)
     talk.log.append(Compaction(summary="s" * 40, first_kept_id=kept, tokens_before=9_000))
     assert tokens_in_use(talk) < 100
@@ -80,8 +80,8 @@ def test_a_count_from_before_a_compaction_or_of_an_edited_answer_does_not_count(
 
 def test_what_was_edited_after_the_count_is_taken_off_it() -> None:
     talk = conversation()
-    old = said(talk.log, "x" * 4_000)
-    gone = said(talk.log, "x" * 2_000)
+    old = append_user(talk.log, "x" * 4_000)
+    gone = append_user(talk.log, "x" * 2_000)
     answered(talk.log, 1_600)
     notice = {"content": "y" * 400}
     talk.log.append(ContextEdit(target_id=old, replacement=notice))
@@ -89,7 +89,7 @@ def test_what_was_edited_after_the_count_is_taken_off_it() -> None:
     assert tokens_in_use(talk) == 1_600 - 900 - 500
 
     talk.log.append(ContextEdit(target_id=old, replacement=None))
-    said(talk.log, "x" * 400)
+    append_user(talk.log, "x" * 400)
     assert tokens_in_use(talk) == 1_600 - 1_000 - 500 + 100
 
     answered(talk.log, 300)
@@ -98,7 +98,7 @@ def test_what_was_edited_after_the_count_is_taken_off_it() -> None:
 
 def test_what_was_edited_before_the_count_is_not_taken_off_again() -> None:
     talk = conversation()
-    old = said(talk.log, "x" * 4_000)
+    old = append_user(talk.log, "x" * 4_000)
     talk.log.append(ContextEdit(target_id=old, replacement={"content": "y" * 400}))
     answered(talk.log, 150)
     talk.log.append(ContextEdit(target_id=old, replacement=None))
@@ -110,8 +110,8 @@ def test_a_branch_is_split_where_the_earlier_compaction_did() -> None:
     talk = conversation()
     system = SystemMessage(content="", sections={"preamble": "p"}, timestamp=1)
     talk.append(system)
-    old = said(talk.log, "old")
-    kept = said(talk.log, "kept")
+    old = append_user(talk.log, "old")
+    kept = append_user(talk.log, "kept")
     talk.log.append(
         Compaction(summary="s", first_kept_id=kept, tokens_before=1, system_message=system)
     )
@@ -138,7 +138,7 @@ def test_the_newest_answer_is_found() -> None:
     talk = conversation()
     assert latest_answer(talk.log) is None
     answer = answered(talk.log, 1)
-    said(talk.log, "x")
+    append_user(talk.log, "x")
 
     assert latest_answer(talk.log) == answer
 
@@ -181,7 +181,7 @@ def test_the_tokens_of_a_long_conversation_grow_with_it_and_are_not_added_up_aga
             yield place
 
     log.tree.upwards = counted  # type: ignore[method-assign]
-    last = said(log, "one more")
+    last = append_user(log, "one more")
     after, taken = tokens_in_use(conversation), steps
 
     expected = sum(map(message_tokens, convert_to_llm(conversation.messages())))
@@ -209,13 +209,13 @@ def test_sizes_that_were_measured_before_change_no_count(counts: tuple[int | Non
     plain, warm = conversation(), conversation()
     for log in (plain.log, warm.log):
         for tokens in counts:
-            said(log, "x" * 400) if tokens is None else answered(log, tokens)
+            append_user(log, "x" * 400) if tokens is None else answered(log, tokens)
 
     measure_sizes(warm)
     measure_sizes(warm)
 
     assert tokens_in_use(warm) == tokens_in_use(plain)
-    said(plain.log, "z" * 80)
-    said(warm.log, "z" * 80)
+    append_user(plain.log, "z" * 80)
+    append_user(warm.log, "z" * 80)
     measure_sizes(warm)
     assert tokens_in_use(warm) == tokens_in_use(plain)

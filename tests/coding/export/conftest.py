@@ -7,14 +7,14 @@ import pytest
 
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import SessionLocation, new_session
-from tests.coding.export.sessions import SECRET, answered, message, said
+from tests.coding.export.sessions import SECRET, answered, message, user_message
 
 
 @pytest.fixture
 def live(tmp_path: Path) -> Iterator[SessionLog]:
     """A session that is open, and in which a secret was said."""
     log = new_session(SessionLocation(tmp_path / "sessions", "/home/ada", lambda _: None))
-    log.append(message(said(f"My password is {SECRET}.")))
+    log.append(message(user_message(f"My password is {SECRET}.")))
     log.append(message(answered("I forget it.")))
     yield log
     log.close()

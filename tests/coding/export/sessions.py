@@ -95,7 +95,7 @@ PNG = (
 """A picture of one point."""
 
 
-def said(text: str, *images: Image) -> UserMessage:
+def user_message(text: str, *images: Image) -> UserMessage:
     return UserMessage(content=(Text(text=text), *images))
 
 
@@ -146,7 +146,9 @@ def sample() -> list[Entry]:
             )
         ),
         message(
-            said("Why is `total` wrong?\nSee the picture.", Image(data=PNG, mime_type="image/png"))
+            user_message(
+                "Why is `total` wrong?\nSee the picture.", Image(data=PNG, mime_type="image/png")
+            )
         ),
         message(
             answered(
@@ -181,13 +183,13 @@ def sample() -> list[Entry]:
         UsageEntry(kind="cache_warm", provider="mock", model="mock-r", usage=ONE_REQUEST),
         ContextEdit(target_id="e6", replacement=None),
         SessionInfo(name="Mending the engine"),
-        message(said("Thank you. Now make it *fast*.")),
+        message(user_message("Thank you. Now make it *fast*.")),
         message(answered("It is fast now.")),
     )
     entries = chain(trunk)
     side = chain(
         (
-            message(said("Or rewrite it in C?")),
+            message(user_message("Or rewrite it in C?")),
             message(answered("Rather not: it would have to be built everywhere.")),
         ),
         after="e9",
@@ -196,7 +198,7 @@ def sample() -> list[Entry]:
     back = chain(
         (
             BranchSummary(from_id="e22", summary="They thought about *C*.", usage=ONE_REQUEST),
-            message(said("Leave it in Python, then.")),
+            message(user_message("Leave it in Python, then.")),
             message(answered("So be it.")),
         ),
         after="e20",
@@ -217,7 +219,7 @@ def long_session(count: int) -> list[Entry]:
     drafts: list[KnownEntry] = []
     for number in range(count // 5):
         drafts += (
-            message(said(f"Question {number}: {words}")),
+            message(user_message(f"Question {number}: {words}")),
             message(
                 answered(f"# Step {number}\n\n{words}", called(f"r{number}", "read", path="a.py"))
             ),
@@ -274,4 +276,4 @@ def drawn_results(extra: str = "") -> list[Entry]:
         message(came(f"c{n}", name, f"text {n}{extra}", details=details))
         for n, (name, details) in enumerate(results)
     ]
-    return chain([message(said("Go on.")), message(answered(*calls)), *came_back])
+    return chain([message(user_message("Go on.")), message(answered(*calls)), *came_back])

@@ -27,7 +27,7 @@ from pi.coding.session.entries import Entry, ModelChange, SessionHeader, Unknown
 from pi.coding.session.errors import NotASession, SessionNotFound
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import SessionLocation, new_session, open_session, read_session
-from tests.coding.export.sessions import HEADER, SECRET, chain, message, said, sample
+from tests.coding.export.sessions import HEADER, SECRET, chain, message, sample, user_message
 from tests.coding.session.sessions import SESSIONS
 
 
@@ -44,7 +44,7 @@ def session_file(tmp_path: Path) -> Path:
 
 def in_memory() -> SessionLog:
     log = new_session(SessionLocation(None, "/home/ada", lambda _: None))
-    log.append(message(said("hello")))
+    log.append(message(user_message("hello")))
     return log
 
 
@@ -197,7 +197,7 @@ def test_a_picture_that_the_file_only_refers_to_is_in_its_page(tmp_path: Path) -
     picture = Image(data=base64.b64encode(pixels).decode(), mime_type="image/png")
     stored = replace(picture, data=blobs.put(pixels).ref)
     file = tmp_path / "s.jsonl"
-    file.write_bytes(encoded(HEADER) + encoded(chain([message(said("look", stored))])[0]))
+    file.write_bytes(encoded(HEADER) + encoded(chain([message(user_message("look", stored))])[0]))
 
     made = export_file(file, cwd=tmp_path, blobs=blobs)
 

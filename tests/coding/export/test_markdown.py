@@ -7,13 +7,21 @@ from hypothesis import strategies as st
 
 from pi.coding.export.text import render_markdown
 from pi.coding.export.transcript import read_transcript
-from tests.coding.export.sessions import HEADER, answered, called, came, chain, message, said
+from tests.coding.export.sessions import (
+    HEADER,
+    answered,
+    called,
+    came,
+    chain,
+    message,
+    user_message,
+)
 from tests.coding.export.snapshots import actual, recorded
 
 
 def written(text: str) -> str:
     """What becomes of a text that is followed by another one."""
-    entries = chain([message(said(text)), message(said("the end"))])
+    entries = chain([message(user_message(text)), message(user_message("the end"))])
     whole = render_markdown(read_transcript(HEADER, entries))
     return whole.split("## User\n\n", 1)[1].removesuffix("\n\n## User\n\nthe end\n")
 

@@ -3,7 +3,15 @@ from __future__ import annotations
 from pi.coding.export.outline import OutlineRow, build_outline
 from pi.coding.export.transcript import read_transcript
 from pi.coding.session.entries import Entry
-from tests.coding.export.sessions import HEADER, answered, came, chain, message, said, sample
+from tests.coding.export.sessions import (
+    HEADER,
+    answered,
+    came,
+    chain,
+    message,
+    sample,
+    user_message,
+)
 
 
 def shown(entries: list[Entry]) -> list[str]:
@@ -40,7 +48,7 @@ def test_where_branches_part_one_chooses_among_siblings() -> None:
 
 
 def test_several_roots_are_siblings_too() -> None:
-    entries = [*chain([message(said("a"))]), *chain([message(said("b"))], at=1)]
+    entries = [*chain([message(user_message("a"))]), *chain([message(user_message("b"))], at=1)]
 
     assert build_outline(read_transcript(HEADER, entries)) == {
         0: OutlineRow(node=0, depth=1, siblings=(0, 1), kind="user", text="a"),

@@ -20,8 +20,8 @@ from tests.coding.export.sessions import (
     called,
     came,
     message,
-    said,
     sample,
+    user_message,
 )
 
 SECRET = 'tiger "lily" é'
@@ -104,7 +104,7 @@ def test_every_field_of_an_entry_is_looked_at() -> None:
 
 
 def test_pictures_stay_as_they_are() -> None:
-    picture = message(said("look", Image(data=PNG, mime_type="image/png")))
+    picture = message(user_message("look", Image(data=PNG, mime_type="image/png")))
 
     assert Redactor([PNG[:20]]).entry(picture) is picture
 
@@ -128,7 +128,7 @@ def test_the_header_and_the_instructions_are_redacted() -> None:
 
 
 def test_a_secret_that_is_a_word_of_the_format_is_taken_out_all_the_same() -> None:
-    entry = replace(message(said("hello")), id="a")
+    entry = replace(message(user_message("hello")), id="a")
 
     assert Redactor(["message"]).entry(entry) == UnknownEntry(
         data={

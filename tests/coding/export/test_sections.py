@@ -14,8 +14,8 @@ from tests.coding.export.sessions import (
     came,
     chain,
     message,
-    said,
     sample,
+    user_message,
 )
 
 
@@ -98,7 +98,7 @@ def test_a_failed_answer_says_why() -> None:
 
 
 def test_messages_without_words_are_left_out() -> None:
-    assert seen("screen", message(said(" \n")), message(answered())) == []
+    assert seen("screen", message(user_message(" \n")), message(answered())) == []
 
 
 def test_a_result_without_a_call_stands_alone() -> None:

@@ -13,7 +13,7 @@ from pi.coding.export.files import ExportFailed, ShareFailed
 from pi.coding.export.share import Shared, command_handler, share_session
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import SessionLocation, new_session
-from tests.coding.export.sessions import SECRET, message, said
+from tests.coding.export.sessions import SECRET, message, user_message
 from tests.sampling import sampled
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="gh is played by a shell script")
@@ -248,7 +248,7 @@ async def test_cancelling_ends_the_upload_and_leaves_nothing_behind(
 @pytest.mark.behaviour("import-never-overwrites")
 async def test_a_session_without_a_file_is_not_shared(place: Place) -> None:
     log = new_session(SessionLocation(None, "/home/ada", lambda _: None))
-    log.append(message(said("hello")))
+    log.append(message(user_message("hello")))
 
     with pytest.raises(ExportFailed, match="Cannot export in-memory session to HTML"):
         await share_session(log, cwd=place.cwd, env=place.env)

@@ -5,7 +5,7 @@ from pi.coding.export.html.page import render_page
 from pi.coding.export.text import NOTHING_TO_DUMP, render_markdown, render_text
 from pi.coding.export.transcript import read_transcript
 from pi.coding.session.entries import BranchSummary, Compaction
-from tests.coding.export.sessions import HEADER, chain, message, said
+from tests.coding.export.sessions import HEADER, chain, message, user_message
 from tests.coding.export.snapshots import actual, recorded
 
 
@@ -21,7 +21,9 @@ def test_a_session_in_which_nothing_was_said_gives_no_text() -> None:
 
 
 def test_nothing_in_the_text_commands_a_terminal() -> None:
-    text = render_text(read_transcript(HEADER, chain([message(said("a\x1b]52;c;aGk=\x07b"))])))
+    text = render_text(
+        read_transcript(HEADER, chain([message(user_message("a\x1b]52;c;aGk=\x07b"))]))
+    )
 
     assert text == "Model: none\nThinking: off\n\n=== User ===\n\nab\n"
 
@@ -30,7 +32,7 @@ def test_what_a_compaction_carried_over_is_text_and_no_markup() -> None:
     summary = "## Goal\nMend it.\n\n<carry-over>\n## Open tasks\n- [ ] test\n</carry-over>"
     entries = chain(
         [
-            message(said("Mend it.")),
+            message(user_message("Mend it.")),
             Compaction(summary=summary, first_kept_id="", tokens_before=9),
             BranchSummary(from_id="e1", summary="Tried.\n\n<read-files>\na.py\n</read-files>"),
         ]

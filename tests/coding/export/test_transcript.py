@@ -26,7 +26,7 @@ from tests.coding.export.sessions import (
     message,
     sample,
 )
-from tests.coding.export.sessions import said as user
+from tests.coding.export.sessions import user_message as user
 
 
 def test_the_branch_is_the_path_to_the_leaf() -> None:

@@ -25,7 +25,7 @@ def kit(fixture: SessionFixture, manifest: str, body: str) -> Path:
     return fixture.write(".pi/agent/extensions/kit/__init__.py", code).parent
 
 
-def said(session: AgentSession) -> list[str]:
+def sent_texts(session: AgentSession) -> list[str]:
     """The texts of results of tools, and of messages that extensions sent."""
     texts = []
     for message in session.messages:

@@ -67,10 +67,10 @@ async def extension_session(
         await session.close()
 
 
-def heard(session: AgentSession) -> list[Any]:
-    """The data of custom entries of the type "heard"."""
+def recorded_data(session: AgentSession) -> list[Any]:
+    """The data of custom entries of the type "recorded"."""
     entries = [msgspec.json.decode(entry) for entry in session.info.entries()]
-    return [entry["data"] for entry in entries if entry.get("customType") == "heard"]
+    return [entry["data"] for entry in entries if entry.get("customType") == "recorded"]
 
 
 def noting(purposes: list[str]) -> ModelWrap:

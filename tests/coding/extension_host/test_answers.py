@@ -33,7 +33,7 @@ def test_other_answers_are_refused_with_the_expected_type() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "field", "meant"),
+    ("kind", "field", "suggestion"),
     [
         (Block, "reasons", "Did you mean reason?"),
         (BeforeAgentStartAnswer, "systemPrompt", "Did you mean system_prompt?"),
@@ -41,11 +41,11 @@ def test_other_answers_are_refused_with_the_expected_type() -> None:
     ],
 )
 def test_an_unknown_field_of_an_answer_is_refused_with_a_suggestion(
-    kind: type[Record], field: str, meant: str
+    kind: type[Record], field: str, suggestion: str
 ) -> None:
     with pytest.raises(ExtensionError, match=f"'{field}' is not a field of") as refused:
         as_answer(kind, {field: "no"})
-    assert meant in refused.value.hint
+    assert suggestion in refused.value.hint
 
 
 def test_an_unknown_field_of_a_message_is_refused_with_a_suggestion() -> None:
@@ -63,9 +63,9 @@ def test_a_draft_may_be_in_the_form_of_session_files() -> None:
 
 
 def test_a_message_without_a_timestamp_gets_one() -> None:
-    said = {"custom_type": "x", "content": [Text(text="hi")]}
+    fields = {"custom_type": "x", "content": [Text(text="hi")]}
 
-    assert as_custom_message(said, now_ms=5) == CustomMessage(
+    assert as_custom_message(fields, now_ms=5) == CustomMessage(
         custom_type="x", content=(Text(text="hi"),), timestamp=5
     )
     old = CustomMessage(custom_type="x", content="hi", timestamp=3)

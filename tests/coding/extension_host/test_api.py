@@ -26,16 +26,16 @@ async def test_without_a_session_its_members_raise(tmp_path: Path) -> None:
 
 
 async def test_handlers_are_added_by_a_call_or_as_decorators(tmp_path: Path) -> None:
-    heard: list[str] = []
+    received: list[str] = []
 
     def extension(pi: ExtensionAPI) -> None:
-        heard.append(f"{pi.name} in {pi.version}")
-        pi.on("session_start", lambda event, ctx: heard.append("called"))
-        pi.on("session_start", lambda event, ctx: heard.append("removed")).remove()
+        received.append(f"{pi.name} in {pi.version}")
+        pi.on("session_start", lambda event, ctx: received.append("called"))
+        pi.on("session_start", lambda event, ctx: received.append("removed")).remove()
 
         @pi.on("session_start", at="first")
         def begin(event: object, ctx: object) -> None:
-            heard.append("decorated")
+            received.append("decorated")
 
     async with extension_session(tmp_path, extension):
-        assert heard == [f"extension in {__version__}", "decorated", "called"]
+        assert received == [f"extension in {__version__}", "decorated", "called"]

@@ -29,7 +29,7 @@ async def talk(hosted: ExtensionFixture) -> None:
 
 
 async def test_a_compaction_may_come_from_an_extension(tmp_path: Path) -> None:
-    heard: list[Any] = []
+    received: list[Any] = []
 
     def extension(pi: ExtensionAPI) -> None:
         @pi.on("session_before_compact")
@@ -43,7 +43,7 @@ async def test_a_compaction_may_come_from_an_extension(tmp_path: Path) -> None:
             )
             return {"compaction": result}
 
-        pi.on("session_compact", lambda event, ctx: heard.append(event))
+        pi.on("session_compact", lambda event, ctx: received.append(event))
 
     steps = (says("one"), says("two"), says("three"))
     async with extension_session(tmp_path, extension, steps=steps, settings=SMALL) as hosted:
@@ -51,7 +51,7 @@ async def test_a_compaction_may_come_from_an_extension(tmp_path: Path) -> None:
         result = await hosted.session.compact("short")
 
     assert result.summary == "mine"
-    assert [(each.compaction_entry.summary, each.from_extension) for each in heard] == [
+    assert [(each.compaction_entry.summary, each.from_extension) for each in received] == [
         ("mine", True)
     ]
 
@@ -80,11 +80,11 @@ async def test_a_compaction_may_be_a_dict_with_the_names_of_the_original(tmp_pat
 
 
 async def test_a_compaction_may_be_cancelled(tmp_path: Path) -> None:
-    heard: list[Any] = []
+    received: list[Any] = []
 
     def extension(pi: ExtensionAPI) -> None:
         pi.on("session_before_compact", lambda event, ctx: {"cancel": True})
-        pi.on("session_compact_failed", lambda event, ctx: heard.append(event.aborted))
+        pi.on("session_compact_failed", lambda event, ctx: received.append(event.aborted))
 
     steps = (says("one"), says("two"), says("three"))
     async with extension_session(tmp_path, extension, steps=steps, settings=SMALL) as hosted:
@@ -92,7 +92,7 @@ async def test_a_compaction_may_be_cancelled(tmp_path: Path) -> None:
         with pytest.raises(Exception, match="cancelled"):
             await hosted.session.compact()
 
-    assert heard == [True]
+    assert received == [True]
 
 
 async def test_the_prompt_of_a_summary_can_be_extended(tmp_path: Path) -> None:
@@ -110,24 +110,24 @@ async def test_the_prompt_of_a_summary_can_be_extended(tmp_path: Path) -> None:
 
 
 async def test_a_move_in_the_tree_can_be_cancelled_and_is_emitted(tmp_path: Path) -> None:
-    heard: list[Any] = []
+    received: list[Any] = []
     answers = [{"cancel": True}, {"label": "here"}]
 
     def extension(pi: ExtensionAPI) -> None:
         pi.on("session_before_tree", lambda event, ctx: answers.pop(0))
-        pi.on("session_tree", lambda event, ctx: heard.append(event.old_leaf_id))
+        pi.on("session_tree", lambda event, ctx: received.append(event.old_leaf_id))
 
     async with extension_session(tmp_path, extension, steps=(says("one"),)) as hosted:
         await hosted.session.prompt("hello")
         leaf = hosted.session.entries.log.leaf_id
-        (person,) = hosted.session.info.fork_points()
+        (fork_point,) = hosted.session.info.fork_points()
 
-        assert (await hosted.session.tree.go_to(person.entry_id)).cancelled
-        assert not (await hosted.session.tree.go_to(person.entry_id)).cancelled
+        assert (await hosted.session.tree.go_to(fork_point.entry_id)).cancelled
+        assert not (await hosted.session.tree.go_to(fork_point.entry_id)).cancelled
         labels = hosted.session.entries.log.labels
 
-    assert heard == [leaf]
-    assert labels[person.entry_id].label == "here"
+    assert received == [leaf]
+    assert labels[fork_point.entry_id].label == "here"
 
 
 async def test_an_extension_of_the_user_decides_about_trust(tmp_path: Path) -> None:

@@ -108,9 +108,9 @@ async def test_after_replacing_the_session_messages_go_to_the_new_one(tmp_path: 
     async with extension_session(tmp_path, extension, steps=(says("one"), says("two"))) as hosted:
         await hosted.session.prompt("hello")
         await hosted.session.prompt("/again")
-        said = str(hosted.session.messages)
+        conversation = str(hosted.session.messages)
 
-    places = [said.find(text) for text in ("from before", "go on", "two")]
+    places = [conversation.find(text) for text in ("from before", "go on", "two")]
     assert -1 not in places and places == sorted(places)
     assert hosted.failures == ["command: This handle belongs to a session that has ended."]
 
@@ -122,8 +122,8 @@ async def test_a_command_may_fork_switch_and_move(tmp_path: Path) -> None:
         @pi.command("walk")
         async def walk(args: str, ctx: Any) -> None:
             file = ctx.session_manager.get_session_file()
-            (person,) = hosted.session.info.fork_points()
-            moved = await ctx.navigate_tree(person.entry_id, label="start")
+            (fork_point,) = hosted.session.info.fork_points()
+            moved = await ctx.navigate_tree(fork_point.entry_id, label="start")
             story.append(moved.text)
 
             async def forked(new: Any) -> None:
@@ -133,7 +133,7 @@ async def test_a_command_may_fork_switch_and_move(tmp_path: Path) -> None:
                 story.append(new.session_manager.get_session_file() == file)
                 await new.switch_session(file, with_session=back)
 
-            await ctx.fork(person.entry_id, position="at", with_session=forked)
+            await ctx.fork(fork_point.entry_id, position="at", with_session=forked)
 
         pi.on("session_fork", lambda event, ctx: story.append("fork"))
 

@@ -344,21 +344,21 @@ async def test_a_guard_that_stops_the_run_stops_the_caller(tmp_path: Path) -> No
 
 async def test_a_handler_that_calls_tools_for_its_own_calls_ends(tmp_path: Path) -> None:
     depth: list[str] = []
-    said: list[str] = []
+    answers: list[str] = []
 
     def extension(pi: ExtensionAPI) -> None:
         @pi.on("tool_call")
         async def again(event: Any, ctx: Any) -> None:
             depth.append(event.tool_call_id)
             result = await pi.call_tool("read", {"path": "a"})
-            said.append(result.content[0].text)  # type: ignore[union-attr]
+            answers.append(result.content[0].text)  # type: ignore[union-attr]
 
     steps = (calls("read", path="a"), says("ok"))
     async with extension_session(tmp_path, extension, steps=steps) as hosted:
         await hosted.session.prompt("go")
 
         assert len(depth) == 9
-        assert "inside 8 other calls" in said[0]
+        assert "inside 8 other calls" in answers[0]
         assert "ENOENT" in results(hosted)[0]
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pi.coding.port.drawing import GuardedDrawable, made
+from pi.coding.port.drawing import GuardedDrawable, make_drawable
 
 
 class Line:
@@ -30,7 +30,10 @@ def test_a_factory_gets_as_many_arguments_as_it_takes() -> None:
     def two(tui: str, theme: str, extra: str = "own") -> Line:
         return Line(tui, theme, extra)
 
-    drawn = [made(make, "tui", "theme", "keys").render(1) for make in (Line, lambda: Line(), two)]
+    drawn = [
+        make_drawable(make, "tui", "theme", "keys").render(1)
+        for make in (Line, lambda: Line(), two)
+    ]
 
     assert drawn == [["1('tui', 'theme', 'keys')"], ["1()"], ["1('tui', 'theme', 'own')"]]
 

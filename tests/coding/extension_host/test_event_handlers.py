@@ -21,24 +21,24 @@ ORDER = """
 
 
 async def test_the_events_of_one_prompt_have_the_recorded_order(tmp_path: Path) -> None:
-    heard: list[str] = []
+    received: list[str] = []
 
     def extension(pi: ExtensionAPI) -> None:
         for name in EVENTS:
 
-            def hear(event: Any, ctx: Any, name: str = name) -> None:
-                if heard[-1:] != [name] or name != "message_update":
-                    heard.append(name)
+            def handle(event: Any, ctx: Any, name: str = name) -> None:
+                if received[-1:] != [name] or name != "message_update":
+                    received.append(name)
 
-            pi.on(name, hear)
+            pi.on(name, handle)
 
     steps = (calls("ls", path="."), says("done"))
     async with extension_session(tmp_path, extension, steps=steps) as hosted:
         hosted.session.set_active_tools(["ls"])
-        heard.clear()
+        received.clear()
         await hosted.session.prompt("go")
 
-        without_progress = [name for name in heard if name != "tool_execution_update"]
+        without_progress = [name for name in received if name != "tool_execution_update"]
     assert without_progress == ORDER.split()
 
 
@@ -66,13 +66,13 @@ async def test_messages_and_tool_results_can_be_changed_before_they_are_stored(
     steps = (calls("ls", path="."), says("done"))
     async with extension_session(tmp_path, extension, steps=steps) as hosted:
         await hosted.session.prompt("my password")
-        said: list[Any] = [*hosted.session.messages]
+        messages: list[Any] = [*hosted.session.messages]
         sent = hosted.fixture.provider.requests[1].messages
         public = [event.message for event in hosted.emitted("MessageEnd")]
 
-    assert [said[place].content for place in (1, 3)] == [(Text(text="secret"),)] * 2
+    assert [messages[place].content for place in (1, 3)] == [(Text(text="secret"),)] * 2
     assert "password" not in str(sent)
-    assert public == said
+    assert public == messages
     one = ("SystemMessage", "UserMessage", "AssistantMessage", "ToolResultMessage")
     both = [(when, name) for name in one for when in ("start", "end")]
     assert reported[: len(both) + 1] == [*both, ("turn", "secret")]

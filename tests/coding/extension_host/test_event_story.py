@@ -71,7 +71,7 @@ class Handlers:
 
     def __init__(self, how: str) -> None:
         self._how = how
-        self.heard: set[str] = set()
+        self.received: set[str] = set()
         self.hangs = asyncio.Event()
 
     def extension(self, pi: ExtensionAPI) -> None:
@@ -92,7 +92,7 @@ class Handlers:
 
     def _handler(self, name: str) -> Any:
         async def handle(event: Any, ctx: Any) -> Any:
-            self.heard.add(name)
+            self.received.add(name)
             if name == "tool_call" and not event.input.get("guarded"):
                 return None
             if self._how == "hangs":
@@ -162,5 +162,5 @@ async def test_every_event_happens_and_no_handler_stops_the_story(tmp_path: Path
 
     failed = {event.event for event in hosted.emitted("ExtensionFailed")}
     # a command in a terminal is run by the tests of the bash tool
-    assert set(EVENTS) - handlers.heard == {"terminal_opened"}
+    assert set(EVENTS) - handlers.received == {"terminal_opened"}
     assert failed == FAILURES[how] - {"terminal_opened"}

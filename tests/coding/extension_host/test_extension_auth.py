@@ -110,7 +110,7 @@ async def test_a_login_to_a_service_is_renewed_when_it_ends(tmp_path: Path) -> N
             now = pi.scope.clock.now_ms()
             return {"access": name, "refresh": "r", "expires": now + 3_600_000}
 
-        async def login(person: Any) -> dict[str, Any]:
+        async def login(callbacks: Any) -> dict[str, Any]:
             return tokens("first")
 
         async def refresh(credential: OAuthCredential) -> dict[str, Any]:

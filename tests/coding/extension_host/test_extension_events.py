@@ -13,11 +13,11 @@ ME = Owner(name="me", path="/me.py")
 
 async def test_subscribers_of_a_name_get_its_events() -> None:
     failures: list[str] = []
-    heard: list[Any] = []
+    received: list[Any] = []
     bus = ExtensionChannel(lambda owner, event, problem: failures.append(f"{event}: {problem}"))
 
     async def slow(data: Any) -> None:
-        heard.append(("slow", data))
+        received.append(("slow", data))
 
     def broken(data: Any) -> None:
         raise ValueError("no")
@@ -29,7 +29,7 @@ async def test_subscribers_of_a_name_get_its_events() -> None:
     await bus.emit("a", 2)
     await bus.emit("b", 3)
 
-    assert (heard, failures) == ([("slow", 1)], ["a: no", "a: no"])
+    assert (received, failures) == ([("slow", 1)], ["a: no", "a: no"])
 
 
 def test_an_extension_event_has_one_public_type() -> None:

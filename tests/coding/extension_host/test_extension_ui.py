@@ -14,25 +14,25 @@ from tests.coding.extension_host.extension_session import FakeUI, extension_sess
 
 
 async def test_dialogs_are_emitted_and_what_is_shown_is_removed(tmp_path: Path) -> None:
-    heard: list[str] = []
+    received: list[str] = []
 
     def extension(pi: ExtensionAPI) -> None:
-        pi.on("ui_prompt_start", lambda event, ctx: heard.append(f"start {event.kind}"))
-        pi.on("ui_prompt_end", lambda event, ctx: heard.append(f"end {event.title}"))
+        pi.on("ui_prompt_start", lambda event, ctx: received.append(f"start {event.kind}"))
+        pi.on("ui_prompt_end", lambda event, ctx: received.append(f"end {event.title}"))
 
         @pi.command("ask")
         async def ask(args: str, ctx: Any) -> None:
             ctx.ui.set_status("a", "kept")
             ctx.ui.set_status("b", "shown")
             ctx.ui.set_status("b", None)
-            heard.append(str(await ctx.ui.confirm("Sure?", "Really?")))
+            received.append(str(await ctx.ui.confirm("Sure?", "Really?")))
 
     ui = FakeUI()
     async with extension_session(tmp_path, extension) as hosted:
         hosted.session.extensions.attach(ui, "tui")
         await hosted.session.prompt("/ask")
 
-    assert heard == ["start confirm", "end Sure?", "True"]
+    assert received == ["start confirm", "end Sure?", "True"]
     assert ui.seen == [
         ("status", "a", "kept"),
         ("status", "b", "shown"),

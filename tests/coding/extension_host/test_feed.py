@@ -21,8 +21,8 @@ async def test_a_feed_has_the_session_as_ordered_data(tmp_path: Path) -> None:
     async with extension_session(tmp_path, apis.append, steps=(says("one"),)) as hosted:
         feed = apis[0].feed()
         await hosted.session.prompt("hello")
-        (person,) = hosted.session.info.fork_points()
-        await hosted.session.tree.go_to(person.entry_id)
+        (fork_point,) = hosted.session.info.fork_points()
+        await hosted.session.tree.go_to(fork_point.entry_id)
         await apis[0].publish("ping", 1)
         items = await taken(feed)
         entries = [entry.id for entry in hosted.session.entries.log.entries()]
@@ -55,8 +55,8 @@ async def test_a_feed_reports_selections_and_moves_without_an_event(tmp_path: Pa
         await hosted.session.prompt("hello")
         feed = apis[0].feed()
         first = await anext(feed)
-        (person,) = hosted.session.info.fork_points()
-        await hosted.session.tree.go_to(person.entry_id)
+        (fork_point,) = hosted.session.info.fork_points()
+        await hosted.session.tree.go_to(fork_point.entry_id)
         await hosted.session.set_thinking_level("high")
         items = await taken(feed)
 

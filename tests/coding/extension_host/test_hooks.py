@@ -46,18 +46,18 @@ class HooksFixture:
 
 
 async def test_handlers_are_called_in_order_with_their_context() -> None:
-    kit, heard = HooksFixture(), []
+    kit, received = HooksFixture(), []
 
     async def slow(event: Any, ctx: Any) -> None:
         await asyncio.sleep(0)
-        heard.append(("async", ctx))
+        received.append(("async", ctx))
 
     kit.on("agent_settled", slow)
-    kit.on("agent_settled", lambda event, ctx: heard.append(("sync", ctx)))
+    kit.on("agent_settled", lambda event, ctx: received.append(("sync", ctx)))
     await kit.bus.emit(AgentSettled())
     await kit.watchdog.close()
 
-    assert heard == [("async", "ctx"), ("sync", "ctx")]
+    assert received == [("async", "ctx"), ("sync", "ctx")]
 
 
 async def test_each_handler_sees_the_answers_of_earlier_ones() -> None:
@@ -172,13 +172,13 @@ def test_a_handler_that_cannot_be_called_is_refused_at_once() -> None:
 
 
 async def test_a_removed_handler_gets_no_events() -> None:
-    kit, heard = HooksFixture(), []
-    end = kit.on("session_branch", lambda event, ctx: heard.append(event))
+    kit, received = HooksFixture(), []
+    end = kit.on("session_branch", lambda event, ctx: received.append(event))
     assert SessionForkEvent in kit.bus.subscribed
     end()
 
     await kit.bus.emit(SessionForkEvent())
-    assert (heard, SessionForkEvent in kit.bus.subscribed) == ([], False)
+    assert (received, SessionForkEvent in kit.bus.subscribed) == ([], False)
 
 
 @pytest.mark.slow

@@ -14,15 +14,19 @@ from tests.coding.extension_host.extension_session import extension_session
 @pytest.mark.behaviour("stale-handles-raise")
 async def test_handles_of_a_replaced_session_are_stale(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
-    heard: list[str] = []
+    received: list[str] = []
 
     def extension(pi: ExtensionAPI) -> None:
         number = len(apis)
         apis.append(pi)
-        pi.events.on("ping", lambda data: heard.append(f"{number} {data}"))
-        pi.on("session_start", lambda event, ctx: heard.append(f"{number} {event.reason}"))
-        pi.on("session_shutdown", lambda event, ctx: heard.append(f"{number} ends {event.reason}"))
-        pi.on("session_switch", lambda event, ctx: heard.append(f"{number} switch {event.reason}"))
+        pi.events.on("ping", lambda data: received.append(f"{number} {data}"))
+        pi.on("session_start", lambda event, ctx: received.append(f"{number} {event.reason}"))
+        pi.on(
+            "session_shutdown", lambda event, ctx: received.append(f"{number} ends {event.reason}")
+        )
+        pi.on(
+            "session_switch", lambda event, ctx: received.append(f"{number} switch {event.reason}")
+        )
 
     async with extension_session(tmp_path, extension) as hosted:
         await hosted.session.new_session()
@@ -37,7 +41,7 @@ async def test_handles_of_a_replaced_session_are_stale(tmp_path: Path) -> None:
                 use()
         assert apis[1].context.cwd == hosted.fixture.cwd
 
-    assert heard == ["0 startup", "0 ends new", "1 switch new", "1 new", "1 x", "1 ends quit"]
+    assert received == ["0 startup", "0 ends new", "1 switch new", "1 new", "1 x", "1 ends quit"]
 
 
 @pytest.mark.behaviour("extensions-load-once")

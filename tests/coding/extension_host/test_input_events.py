@@ -7,20 +7,20 @@ PICTURE = Image(data="aGk=", mime_type="image/png")
 
 
 def test_changes_of_the_text_keep_the_pictures_unless_there_are_others() -> None:
-    said = InputEvent(text="a", images=(PICTURE,))
+    event = InputEvent(text="a", images=(PICTURE,))
 
-    assert said.with_answer(InputAnswer(action="transform", text="b")) == InputEvent(
+    assert event.with_answer(InputAnswer(action="transform", text="b")) == InputEvent(
         text="b", images=(PICTURE,)
     )
-    assert said.with_answer(InputAnswer(action="transform", text="b", images=())) == InputEvent(
+    assert event.with_answer(InputAnswer(action="transform", text="b", images=())) == InputEvent(
         text="b"
     )
 
 
 def test_input_is_settled_once_it_is_handled() -> None:
-    said = InputEvent(text="a")
+    event = InputEvent(text="a")
 
-    assert said.with_answer(InputAnswer(action="continue")) is said
-    assert not said.is_settled
-    assert said.with_answer(InputAnswer(action="handled")) == InputEvent(text="a", handled=True)
-    assert said.with_answer(InputAnswer(action="handled")).is_settled
+    assert event.with_answer(InputAnswer(action="continue")) is event
+    assert not event.is_settled
+    assert event.with_answer(InputAnswer(action="handled")) == InputEvent(text="a", handled=True)
+    assert event.with_answer(InputAnswer(action="handled")).is_settled

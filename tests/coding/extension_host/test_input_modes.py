@@ -55,7 +55,7 @@ def test_other_characters_are_valid_prefixes() -> None:
 
 async def test_a_prefix_applies_to_every_source_of_input(tmp_path: Path) -> None:
     story: list[str] = []
-    heard: list[str] = []
+    received: list[str] = []
     apis: list[ExtensionAPI] = []
 
     def extension(pi: ExtensionAPI) -> None:
@@ -65,7 +65,7 @@ async def test_a_prefix_applies_to_every_source_of_input(tmp_path: Path) -> None
             story.append(text)
 
         pi.add_input_mode("$", InputMode(label="python", run=run))
-        pi.on("input", lambda event, ctx: heard.append(event.text))
+        pi.on("input", lambda event, ctx: received.append(event.text))
 
     async with extension_session(tmp_path, extension, steps=(says("yes"),)) as hosted:
         accepted: list[str] = []
@@ -77,7 +77,7 @@ async def test_a_prefix_applies_to_every_source_of_input(tmp_path: Path) -> None
         await apis[0].send_user_message("$ is a sign")
         await hosted.session.runs.settled()
 
-        assert (story, accepted, heard) == (["1", "2", "3"], [""], ["$ is a sign"])
+        assert (story, accepted, received) == (["1", "2", "3"], [""], ["$ is a sign"])
         assert [point.text for point in hosted.session.info.fork_points()] == ["$ is a sign"]
 
 

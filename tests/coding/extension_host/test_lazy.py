@@ -14,7 +14,7 @@ from pi.coding.runtime.options import ToolFilter
 from pi.coding.session.entries import Custom
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import SessionLocation, new_session
-from tests.coding.extension_host.deferred import STARTED, kit, said
+from tests.coding.extension_host.deferred import STARTED, kit, sent_texts
 from tests.coding.runtime.session_fixture import SessionFixture
 
 LAZY = """\
@@ -150,7 +150,7 @@ async def test_the_state_at_session_start_can_load_it(
     )
     await session.start()
 
-    assert said(session) == reported
+    assert sent_texts(session) == reported
     assert (module_name(path) in sys.modules) is bool(reported)
     assert [info.state for info in session.extensions.infos() if info.name == "kit"] == [
         "loaded" if reported else "waiting"
@@ -184,7 +184,7 @@ async def test_a_tool_is_offered_before_it_is_loaded(tmp_path: Path) -> None:
     assert module_name(path) not in sys.modules
 
     await session.prompt("how is it?")
-    assert said(session) == ["Turin: sun"]
+    assert sent_texts(session) == ["Turin: sun"]
     await session.close()
 
 
@@ -207,7 +207,7 @@ def note(event, ctx):
 
     await session.prompt("go")
 
-    assert said(session) == ["notes.txt", "seen read", "seen ls"]
+    assert sent_texts(session) == ["notes.txt", "seen read", "seen ls"]
     await session.close()
 
 
@@ -245,7 +245,7 @@ async def greet(ctx):
     assert session.extensions.shortcuts() == {"ctrl+g": "greet"}
     assert module_name(path) not in sys.modules
     assert await session.extensions.press("ctrl+g")
-    assert said(session) == ["hello"]
+    assert sent_texts(session) == ["hello"]
     await session.close()
 
 
@@ -268,7 +268,7 @@ pi.add_input_mode("$", InputMode(label="python", run=run))
     assert mode.label == "python"
     assert module_name(path) not in sys.modules
     assert await session.prompt("$ 1 + 1") is None
-    assert said(session) == ["ran 1 + 1"]
+    assert sent_texts(session) == ["ran 1 + 1"]
     await session.close()
 
 
@@ -276,7 +276,7 @@ pi.add_input_mode("$", InputMode(label="python", run=run))
     ("use", "problem"),
     [
         (lambda extensions: extensions.press("ctrl+g"), "does nothing for ctrl+g."),
-        (lambda extensions: extensions.take("$ x"), "takes no text that begins with $."),
+        (lambda extensions: extensions.handle_input("$ x"), "takes no text that begins with $."),
     ],
 )
 async def test_a_manifest_that_declares_too_much_is_reported(

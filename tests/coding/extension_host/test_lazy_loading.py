@@ -10,7 +10,7 @@ from pi.ai.messages import AssistantMessage
 from pi.ai.providers.faux import says
 from pi.coding.extension_host.loading.modules import module_name
 from pi.coding.runtime.session.agent_session import AgentSession
-from tests.coding.extension_host.deferred import STARTED, kit, said
+from tests.coding.extension_host.deferred import STARTED, kit, sent_texts
 from tests.coding.runtime.session_fixture import SessionFixture
 
 
@@ -57,7 +57,7 @@ return begin()
 
     await asyncio.gather(session.prompt("/hi one"), session.prompt("/hi two"))
 
-    first, second = sorted(said(session))
+    first, second = sorted(sent_texts(session))
     assert first.removeprefix("one") == second.removeprefix("two")
     await session.close()
 
@@ -100,7 +100,7 @@ async def test_a_cancelled_first_use_leaves_the_extension_deferred(tmp_path: Pat
     await asyncio.wait({given_up})
     await session.prompt("/hi two")
 
-    assert said(session) == ["two"]
+    assert sent_texts(session) == ["two"]
     await session.close()
 
 
@@ -135,7 +135,7 @@ async def mark(args, ctx):
 
     await session.sessions.switch(file)
     assert [info.state for info in session.extensions.infos()] == ["loaded"]
-    assert said(session)[-1] == "resume"
+    assert sent_texts(session)[-1] == "resume"
 
     await session.sessions.new()
     assert [info.state for info in session.extensions.infos()] == ["waiting"]

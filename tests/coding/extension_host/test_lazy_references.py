@@ -8,7 +8,7 @@ from pathlib import Path
 from pi.ai.providers.faux import calls, says
 from pi.coding.extension_host.loading.modules import module_name
 from pi.coding.runtime.options import ToolFilter
-from tests.coding.extension_host.deferred import kit, said
+from tests.coding.extension_host.deferred import kit, sent_texts
 from tests.coding.runtime.session_fixture import SessionFixture
 
 SCHEME = """\
@@ -33,7 +33,7 @@ async def test_a_reference_of_its_scheme_loads_it(tmp_path: Path) -> None:
 
     await session.prompt("read it")
 
-    assert said(session) == ["the note one", "note://one can only be read."]
+    assert sent_texts(session) == ["the note one", "note://one can only be read."]
     await session.close()
 
 
@@ -62,7 +62,7 @@ async def test_a_list_of_its_references_loads_it(tmp_path: Path) -> None:
 
     await session.prompt("list them")
 
-    assert said(session) == ["one\ntwo"]
+    assert sent_texts(session) == ["one\ntwo"]
     await session.close()
 
 

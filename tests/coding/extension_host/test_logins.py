@@ -36,13 +36,13 @@ def config(**changes: Any) -> OAuthConfig:
 async def test_a_login_asks_and_shows_what_it_wants() -> None:
     ui = ScriptedUI("Ada", "secret", "code")
 
-    async def login(person: LoginCallbacks) -> dict[str, Any]:
-        person.on_auth("https://acme.example", "agree there")
-        person.on_device_code("AB-CD", "https://acme.example/device", expires_in=60)
-        person.on_progress("waiting")
-        name = await person.on_prompt("Name?", placeholder="you")
-        key = await person.on_prompt("Key?", secret=True)
-        return {**TOKENS, "who": (name, key, await person.on_manual_code_input("Code?"))}
+    async def login(callbacks: LoginCallbacks) -> dict[str, Any]:
+        callbacks.on_auth("https://acme.example", "agree there")
+        callbacks.on_device_code("AB-CD", "https://acme.example/device", expires_in=60)
+        callbacks.on_progress("waiting")
+        name = await callbacks.on_prompt("Name?", placeholder="you")
+        key = await callbacks.on_prompt("Key?", secret=True)
+        return {**TOKENS, "who": (name, key, await callbacks.on_manual_code_input("Code?"))}
 
     made = await ExtensionLogin(config(login=login)).login(ui, HTTP, FakeClock(), LoginSettings())
 

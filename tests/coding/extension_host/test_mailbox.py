@@ -59,12 +59,12 @@ async def test_a_slow_handler_gets_merged_tokens_and_all_of_them_before_the_end(
 
         pi.on("agent_end", lambda event, ctx: ends.append("".join(texts)))
 
-    said = "one two three four five six seven eight"
-    async with extension_session(tmp_path, extension, steps=(says(said),)) as hosted:
+    answer = "one two three four five six seven eight"
+    async with extension_session(tmp_path, extension, steps=(says(answer),)) as hosted:
         await hosted.session.prompt("go")
 
-    assert ends == [said]
-    assert len(texts) < len(said.split())
+    assert ends == [answer]
+    assert len(texts) < len(answer.split())
 
 
 async def test_a_quick_handler_sees_every_token_and_the_answer_so_far(tmp_path: Path) -> None:

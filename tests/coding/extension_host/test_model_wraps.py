@@ -145,8 +145,8 @@ def _split(text: str) -> tuple[str, str]:
 
 async def test_a_secret_is_never_sent_and_never_shown_masked(tmp_path: Path) -> None:
     def answer(asked: Call) -> Reply:
-        said = str(asked.messages)
-        assert SECRET not in said
+        conversation = str(asked.messages)
+        assert SECRET not in conversation
         return says(f"your password is {MASK} indeed")
 
     async with extension_session(tmp_path, masking, steps=(answer,)) as hosted:

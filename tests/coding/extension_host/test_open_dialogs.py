@@ -7,7 +7,7 @@ import pytest
 from pi.coding.extension_host.open_dialogs import OpenDialogs
 
 
-class Person:
+class FakeUser:
     """Answers on request."""
 
     def __init__(self) -> None:
@@ -25,30 +25,30 @@ class Person:
 
 
 async def test_an_answer_is_returned_to_the_caller() -> None:
-    person, dialogs = Person(), OpenDialogs()
-    person.says.set_result("yes")
+    user, dialogs = FakeUser(), OpenDialogs()
+    user.says.set_result("yes")
 
-    assert await dialogs.answer(person.ask(), None) == "yes"
+    assert await dialogs.answer(user.ask(), None) == "yes"
 
 
 async def test_the_end_of_the_session_cancels_every_dialog() -> None:
-    person, dialogs = Person(), OpenDialogs()
-    waiting = asyncio.ensure_future(dialogs.answer(person.ask(), "left"))
-    await person.asked.wait()
+    user, dialogs = FakeUser(), OpenDialogs()
+    waiting = asyncio.ensure_future(dialogs.answer(user.ask(), "left"))
+    await user.asked.wait()
 
     dialogs.cancel_all()
 
     assert await waiting == "left"
-    assert not person.is_bothered
+    assert not user.is_bothered
 
 
 async def test_cancelling_the_caller_cancels_the_dialog() -> None:
-    person, dialogs = Person(), OpenDialogs()
-    waiting = asyncio.ensure_future(dialogs.answer(person.ask(), "left"))
-    await person.asked.wait()
+    user, dialogs = FakeUser(), OpenDialogs()
+    waiting = asyncio.ensure_future(dialogs.answer(user.ask(), "left"))
+    await user.asked.wait()
 
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
 
-    assert not person.is_bothered
+    assert not user.is_bothered

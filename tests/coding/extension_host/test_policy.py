@@ -42,8 +42,8 @@ async def test_changed_input_is_what_runs_and_what_was_asked_is_what_is_kept(
         await hosted.session.prompt("go")
 
         assert [words(result) for result in results(hosted)] == ["changed\n"]
-        said = [m for m in hosted.session.messages if isinstance(m, AssistantMessage)]
-        assert said[0].tool_calls[0].arguments == {"command": "echo asked"}
+        answers = [m for m in hosted.session.messages if isinstance(m, AssistantMessage)]
+        assert answers[0].tool_calls[0].arguments == {"command": "echo asked"}
 
 
 @pytest.mark.parametrize(
@@ -137,8 +137,8 @@ async def test_a_turn_may_be_followed_by_entries_and_another_turn(tmp_path: Path
             turns.append(event)
             if event.turn_index:
                 return None
-            said = {"type": "custom_message", "customType": "x", "content": "go on"}
-            return {"entries": [said], "continue": True}
+            entry = {"type": "custom_message", "customType": "x", "content": "go on"}
+            return {"entries": [entry], "continue": True}
 
     async with extension_session(tmp_path, extension, steps=(says("one"), says("two"))) as hosted:
         answer = await hosted.session.prompt("go")
@@ -162,8 +162,8 @@ async def test_a_run_may_be_followed_by_another_before_the_agent_rests(tmp_path:
         @pi.on("agent_before_settle")
         def again(event: Any, ctx: Any) -> Any:
             settled.append(words(event.context.context_messages[-1]))
-            said = {"type": "custom_message", "customType": "x", "content": "more"}
-            return {"entries": [said], "continue": True} if len(settled) == 1 else None
+            entry = {"type": "custom_message", "customType": "x", "content": "more"}
+            return {"entries": [entry], "continue": True} if len(settled) == 1 else None
 
     async with extension_session(tmp_path, extension, steps=(says("one"), says("two"))) as hosted:
         await hosted.session.prompt("go")
@@ -221,11 +221,11 @@ async def test_an_injected_message_follows_the_prompt(tmp_path: Path) -> None:
 
     async with extension_session(tmp_path, extension, steps=(says("one"),)) as hosted:
         await hosted.session.prompt("hello")
-        system, person, custom, _ = hosted.session.messages
+        system, user, custom, _ = hosted.session.messages
 
     assert isinstance(system, SystemMessage)
     assert (system.sections or {})["mine"] == "<mine>\nonly now\n</mine>"
-    assert (words(person), custom) == (
+    assert (words(user), custom) == (
         "hello",
         CustomMessage(custom_type="x", content="by the way", timestamp=1_700_000_000_000),
     )

@@ -87,8 +87,8 @@ async def test_a_replica_with_a_file_keeps_what_arrives_and_joining_again_contin
         # It is a session like any other afterwards: it can be exported and resumed.
         await hosted.session.sessions.new()
         await hosted.session.sessions.switch(file)
-        said = [getattr(message, "content", "") for message in hosted.session.messages]
-        assert said == ["one", "two", "three"]
+        contents = [getattr(message, "content", "") for message in hosted.session.messages]
+        assert contents == ["one", "two", "three"]
 
 
 async def test_a_file_of_another_session_is_refused_and_nothing_changes(tmp_path: Path) -> None:

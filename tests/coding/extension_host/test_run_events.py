@@ -81,11 +81,11 @@ def test_changes_of_a_result_add_up() -> None:
     assert (result.content, result.is_error, result.details) == ((Text(text="a"),), True, None)
 
 
-PERSON = UserMessage(content="x")
+USER = UserMessage(content="x")
 RESULT = ToolResultMessage(tool_call_id="1", tool_name="x", content=())
 
 
-@pytest.mark.parametrize("message", [ANSWER, PERSON, RESULT])
+@pytest.mark.parametrize("message", [ANSWER, USER, RESULT])
 def test_a_message_can_be_replaced_by_one_of_its_role(message: Any) -> None:
     event = MessageEndEvent(message=message)
 
@@ -95,8 +95,8 @@ def test_a_message_can_be_replaced_by_one_of_its_role(message: Any) -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        (PERSON, ANSWER),
-        (ANSWER, PERSON),
+        (USER, ANSWER),
+        (ANSWER, USER),
         (RESULT, replace(RESULT, tool_call_id="2")),
         (SystemMessage(content="a"), SystemMessage(content="b")),
     ],
@@ -115,10 +115,10 @@ def test_a_payload_is_replaced_only_by_a_payload() -> None:
 
 
 def test_the_last_list_of_messages_wins() -> None:
-    said = UserMessage(content="x")
+    message = UserMessage(content="x")
 
-    assert ContextEvent(messages=()).with_answer(ContextAnswer(messages=(said,))).messages == (
-        said,
+    assert ContextEvent(messages=()).with_answer(ContextAnswer(messages=(message,))).messages == (
+        message,
     )
 
 

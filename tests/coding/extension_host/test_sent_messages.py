@@ -15,7 +15,7 @@ from pi.coding.session.entries import Custom, CustomMessage
 from tests.coding.extension_host.extension_session import ExtensionFixture, extension_session
 
 
-def said(hosted: ExtensionFixture) -> list[str]:
+def message_texts(hosted: ExtensionFixture) -> list[str]:
     texts = []
     for message in hosted.session.messages:
         if isinstance(message, UserMessage | AssistantMessage | CustomMessage):
@@ -38,7 +38,7 @@ async def test_what_is_only_recorded_starts_no_run(tmp_path: Path) -> None:
     async with extension_session(tmp_path, speaker()) as hosted:
         await hosted.session.prompt("/say noted")
 
-        assert said(hosted) == ["noted"]
+        assert message_texts(hosted) == ["noted"]
         assert hosted.fixture.order == ["message_start", "message_end"]
         assert hosted.fixture.provider.requests == []
 
@@ -49,7 +49,7 @@ async def test_a_message_may_begin_a_run_that_the_prompt_waits_for(tmp_path: Pat
     ) as hosted:
         await hosted.session.prompt("/say how are you?")
 
-        assert said(hosted) == ["how are you?", "fine"]
+        assert message_texts(hosted) == ["how are you?", "fine"]
 
 
 async def test_a_message_for_the_next_turn_follows_the_next_prompt(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ async def test_a_message_for_the_next_turn_follows_the_next_prompt(tmp_path: Pat
         await hosted.session.prompt("hello")
         await hosted.session.prompt("again")
 
-        assert said(hosted) == ["hello", "by the way", "ok", "again", "ok"]
+        assert message_texts(hosted) == ["hello", "by the way", "ok", "again", "ok"]
 
 
 @pytest.mark.parametrize("deliver_as", ["steer", "follow_up", None])
@@ -75,7 +75,9 @@ async def test_during_a_run_a_message_waits_for_its_turn(tmp_path: Path, deliver
         await hosted.session.prompt("go")
 
         later = ["go", "one", "a remark", "two"]
-        assert said(hosted) == (later if deliver_as == "follow_up" else ["go", "a remark", "one"])
+        assert message_texts(hosted) == (
+            later if deliver_as == "follow_up" else ["go", "a remark", "one"]
+        )
 
 
 async def test_an_extension_can_send_user_messages(tmp_path: Path) -> None:
@@ -96,7 +98,7 @@ async def test_an_extension_can_send_user_messages(tmp_path: Path) -> None:
     async with extension_session(tmp_path, extension, steps=steps) as hosted:
         await hosted.session.prompt("/ask me")
 
-        assert said(hosted) == ["/ask me", "hurry", "done"]
+        assert message_texts(hosted) == ["/ask me", "hurry", "done"]
         (first, *_) = [m for m in hosted.session.messages if isinstance(m, UserMessage)]
         assert picture in first.content
 
@@ -129,7 +131,7 @@ async def test_an_entry_is_stored_and_emitted(tmp_path: Path) -> None:
         (reported,) = hosted.emitted("EntryAppended")
         assert reported.entry["id"] == ids[0]
         assert reported.entry["data"] == {"n": 1}
-        assert said(hosted) == []
+        assert message_texts(hosted) == []
 
 
 def test_a_next_turn_message_is_sent_once() -> None:

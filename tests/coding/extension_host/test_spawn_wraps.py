@@ -20,8 +20,8 @@ from tests.coding.extension_host.extension_session import ExtensionFixture, exte
 
 
 def results(hosted: ExtensionFixture) -> list[str]:
-    said = [m for m in hosted.session.messages if isinstance(m, ToolResultMessage)]
-    return [message.content[0].text for message in said]  # type: ignore[union-attr]
+    tool_results = [m for m in hosted.session.messages if isinstance(m, ToolResultMessage)]
+    return [message.content[0].text for message in tool_results]  # type: ignore[union-attr]
 
 
 async def test_every_command_and_program_passes_through_the_wraps_in_order(

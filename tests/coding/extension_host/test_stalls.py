@@ -66,16 +66,16 @@ async def test_a_blocking_function_is_reported_once(
 ) -> None:
     named = threading.Event()
 
-    class Hear(logging.Handler):
+    class RecordingHandler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             named.set()
 
-    hear, extension = Hear(), Extension()
-    logging.getLogger("pi.coding.extension_host.watchdog").addHandler(hear)
+    handler, extension = RecordingHandler(), Extension()
+    logging.getLogger("pi.coding.extension_host.watchdog").addHandler(handler)
     with watching(extension.owner_of) as stalls:
         stalls.watch()
         extension.hang(lambda: named.wait(AGES))
-    logging.getLogger("pi.coding.extension_host.watchdog").removeHandler(hear)
+    logging.getLogger("pi.coding.extension_host.watchdog").removeHandler(handler)
 
     (reported,) = [record.getMessage() for record in caplog.records]
     assert reported == "/me.py does not return from <lambda> and blocks the event loop"
@@ -106,12 +106,12 @@ async def test_a_function_that_returned_meanwhile_is_not_interrupted() -> None:
     reported: list[Stalled] = []
     hanging = threading.Event()
 
-    def hear(stalled: Stalled) -> None:
+    def on_stall(stalled: Stalled) -> None:
         reported.append(stalled)
         hanging.set()
 
     extension = Extension()
-    with watching(extension.owner_of, hear):
+    with watching(extension.owner_of, on_stall):
         extension.hang(lambda: hanging.wait(AGES))
         reported[0].end()
 

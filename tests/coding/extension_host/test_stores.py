@@ -22,10 +22,10 @@ async def test_what_is_stored_in_the_session_follows_its_branches(tmp_path: Path
         await hosted.session.prompt("hello")
         await store.set("n", 2)
         await store.set("m", None)
-        (person,) = hosted.session.info.fork_points()
+        (fork_point,) = hosted.session.info.fork_points()
         now = (store.get("n"), store.get("m", 3), store.get("k", 4))
 
-        await hosted.session.tree.go_to(person.entry_id)
+        await hosted.session.tree.go_to(fork_point.entry_id)
         assert (now, store.get("n")) == ((2, None, 4), 1)
         await store.delete("n")
         assert store.get("n", "gone") == "gone"

@@ -414,9 +414,9 @@ async def test_a_kept_session_takes_further_prompts_until_it_is_closed(tmp_path:
 
         assert answer is not None
         assert answer.text == "two"
-        said = str(hosted.fixture.provider.requests[1].messages)
-        assert said.index("first") < said.index("second")
-        assert "and more" in said
+        conversation = str(hosted.fixture.provider.requests[1].messages)
+        assert conversation.index("first") < conversation.index("second")
+        assert "and more" in conversation
         assert [type(message).__name__ for message in handle.messages].count("UserMessage") == 3
         assert handle.usage.input == 20
         with pytest.raises(ExtensionError, match="Cannot prompt it: the nested session is closed"):

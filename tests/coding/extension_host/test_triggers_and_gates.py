@@ -9,7 +9,7 @@ import pytest
 
 from pi.coding.runtime.session.agent_session import AgentSession
 from pi.coding.trust import TrustChoice
-from tests.coding.extension_host.deferred import STARTED, kit, said
+from tests.coding.extension_host.deferred import STARTED, kit, sent_texts
 from tests.coding.runtime.session_fixture import SessionFixture
 
 SERVERS = """\
@@ -43,7 +43,7 @@ async def test_a_gate_of_an_enabled_extension_needs_trust(tmp_path: Path) -> Non
         await session.start()
 
         assert not is_trusted(session)
-        assert said(session) == []
+        assert sent_texts(session) == []
     assert fixture.reports == [
         f"Not trusted, so not read: {fixture.cwd / '.mcp.json'}. Use --approve to allow it once."
     ]
@@ -62,7 +62,7 @@ async def test_the_user_is_asked_about_a_gate_and_sees_its_name(
 
         assert asked.named == [".mcp.json"]
         assert is_trusted(session) is trusted
-        assert said(session) == (["startup"] if trusted else [])
+        assert sent_texts(session) == (["startup"] if trusted else [])
 
 
 @pytest.mark.parametrize(
@@ -120,12 +120,12 @@ async def test_a_file_or_a_variable_loads_an_extension(
     kit(fixture, f'activate = ["{trigger}"]', STARTED)
     async with await fixture.open(approve=True) as session:
         await session.start()
-        assert said(session) == []
+        assert sent_texts(session) == []
 
         fixture.write(file, "SERVERS=1")
         await session.sessions.reload()
 
-        assert said(session) == ["reload"]
+        assert sent_texts(session) == ["reload"]
 
 
 async def test_a_setting_loads_an_extension_before_the_model_is_chosen(tmp_path: Path) -> None:
@@ -163,13 +163,13 @@ async def begin(event, ctx):
     async with await fixture.open() as session:
         await session.start()
         await session.sessions.new()
-        assert said(session) == []
+        assert sent_texts(session) == []
 
         await session.prompt("/host")
         await session.sessions.new()
         await session.sessions.new()
 
-        assert said(session) == ["new new"]
+        assert sent_texts(session) == ["new new"]
         await fixture.clock.advance(60)
 
 

@@ -71,11 +71,15 @@ async def test_an_unknown_value_is_refused_with_the_one_that_was_probably_meant(
 
     async def extension(pi: ExtensionAPI) -> None:
         apis.append(pi)
-        refused.update({meant: await _refusal(call, pi) for meant, call in AT_LOAD.items()})
+        refused.update(
+            {suggestion: await _refusal(call, pi) for suggestion, call in AT_LOAD.items()}
+        )
 
     async with extension_session(tmp_path, extension):
-        refused.update({meant: await _refusal(call, apis[0]) for meant, call in IN_SESSION.items()})
+        refused.update(
+            {suggestion: await _refusal(call, apis[0]) for suggestion, call in IN_SESSION.items()}
+        )
 
     assert len(refused) == len(AT_LOAD) + len(IN_SESSION)
-    assert [meant for meant, text in refused.items() if f"{meant}" not in text] == []
-    assert [meant for meant, text in refused.items() if "is not a" not in text] == []
+    assert [suggestion for suggestion, text in refused.items() if f"{suggestion}" not in text] == []
+    assert [suggestion for suggestion, text in refused.items() if "is not a" not in text] == []

@@ -39,7 +39,7 @@ BUNDLED = Candidate(
 
 @asynccontextmanager
 async def using(fixture: SessionFixture, ui: FakeUI | None = None) -> AsyncIterator[AgentSession]:
-    session = await fixture.open(approve=True, extensions=ExtensionOptions(given=(BUNDLED,)))
+    session = await fixture.open(approve=True, extensions=ExtensionOptions(candidates=(BUNDLED,)))
     session.extensions.attach(ui or FakeUI(), "rpc")
     await session.start()
     try:

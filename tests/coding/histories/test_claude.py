@@ -43,9 +43,9 @@ def test_messages_calls_results_thinking_images_models_and_times_are_kept() -> N
     assert isinstance(asked.content[0], Text)
     assert isinstance(asked.content[1], Image)
     assert isinstance(answer, AssistantMessage)
-    thinking, said, bash, reading = answer.content
+    thinking, sentence, bash, reading = answer.content
     assert (thinking.thinking, thinking.thinking_signature) == ("Look first.", "sig==")  # type: ignore[union-attr]
-    assert said == Text(text="I will look.")
+    assert sentence == Text(text="I will look.")
     assert (bash.name, bash.arguments) == ("bash", {"command": "ls", "timeout": 5})  # type: ignore[union-attr]
     assert (reading.name, reading.arguments) == ("read", {"path": "/work/app/a.py"})  # type: ignore[union-attr]
     assert (answer.model, answer.provider, answer.stop_reason) == (

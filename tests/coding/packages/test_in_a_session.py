@@ -79,7 +79,7 @@ def extension(pi):
 """
 
 
-async def said(fixture: SessionFixture) -> list[str]:
+async def command_texts(fixture: SessionFixture) -> list[str]:
     """What the command says in a session."""
     session = await fixture.open()
     await session.start()
@@ -95,7 +95,7 @@ async def test_extensions_of_packages_are_loaded(tmp_path: Path) -> None:
     fixture.write("kit/extensions/old.ts", "export default () => {}")
     fixture.write(".pi/agent/settings.json", json.dumps({"packages": ["../../kit"]}))
 
-    assert await said(fixture) == ["hello"]
+    assert await command_texts(fixture) == ["hello"]
     session = await fixture.open()
     (info,) = [info for info in session.extensions.infos() if info.rank == "package"]
     assert (info.name, info.source, info.state) == ("say", "../../kit", "loaded")
@@ -134,7 +134,7 @@ async def test_a_distribution_has_its_own_modules_and_what_it_needs(
     (root / "pi_tips_words" / "__init__.py").write_text("WORD = 'needed'\n")
 
     try:
-        assert await said(fixture) == ["needed"]
+        assert await command_texts(fixture) == ["needed"]
         session = await fixture.open()
         await session.sessions.reload()
         assert [info.rank for info in session.extensions.infos() if info.name == "say"] == [

@@ -33,9 +33,9 @@ def spied(tmp_path: Path, programs: Programs) -> Programs:
 
 
 async def test_git_does_not_prompt_and_runs_no_hooks(spied: Programs, tmp_path: Path) -> None:
-    said = (await spied.git("clone", "--", "x", cwd=tmp_path)).splitlines()
+    lines = (await spied.git("clone", "--", "x", cwd=tmp_path)).splitlines()
 
-    assert said[said.index("clone") :][:3] == ["clone", "--", "x"]
+    assert lines[lines.index("clone") :][:3] == ["clone", "--", "x"]
     assert {
         "core.hooksPath=/dev/null",
         "protocol.ext.allow=never",
@@ -43,13 +43,13 @@ async def test_git_does_not_prompt_and_runs_no_hooks(spied: Programs, tmp_path: 
         "GIT_SSH_COMMAND=ssh -o BatchMode=yes",
         "SSH_AUTH_SOCK=/agent",
         "AI_AGENT=pi",
-    } <= set(said)
-    assert not [line for line in said if line.startswith(("SECRET", "PYTHONPATH"))]
-    assert f"GIT_DIR={tmp_path}/.git" in said
+    } <= set(lines)
+    assert not [line for line in lines if line.startswith(("SECRET", "PYTHONPATH"))]
+    assert f"GIT_DIR={tmp_path}/.git" in lines
 
 
 @pytest.mark.parametrize(
-    ("said", "reason"),
+    ("output", "reason"),
     [
         ("hello\nbad https://a:b@h.dev/\033[2J", "bad https://h.dev/"),
         ("x\nERROR: one\nERROR: two\nERROR: three\nbye", "one; two"),
@@ -57,10 +57,10 @@ async def test_git_does_not_prompt_and_runs_no_hooks(spied: Programs, tmp_path: 
     ],
 )
 async def test_the_reason_of_a_failure_has_no_passwords(
-    programs: Programs, tmp_path: Path, said: str, reason: str
+    programs: Programs, tmp_path: Path, output: str, reason: str
 ) -> None:
     script = tmp_path / "npm"
-    script.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{said}\nEND\nexit 3")
+    script.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{output}\nEND\nexit 3")
     script.chmod(0o755)
     failing = replace(programs, npm_command=(str(script),))
 
@@ -86,9 +86,9 @@ async def test_pip_imports_nothing_of_the_folder_it_works_in(
     (tmp_path / "pip.py").write_text("raise SystemExit('this is no pip')")
     (tmp_path / "json.py").write_text("raise SystemExit('this is no json')")
 
-    said = await programs.pip("install", "--help", cwd=tmp_path, package="x")
+    output = await programs.pip("install", "--help", cwd=tmp_path, package="x")
 
-    assert "--require-hashes" in said
+    assert "--require-hashes" in output
 
 
 HANGS = {
@@ -139,11 +139,11 @@ async def test_a_program_that_works_without_a_word_is_not_stopped(
         tmp_path / "npm", "i=0; while [ $i -lt 600000 ]; do i=$((i+1)); done; echo done"
     )
 
-    said = await replace(programs, npm_command=(str(busy),)).npm(
+    output = await replace(programs, npm_command=(str(busy),)).npm(
         "install", cwd=tmp_path, package="x"
     )
 
-    assert said == "done\n"
+    assert output == "done\n"
 
 
 async def test_reading_a_repository_takes_seconds_at_most(

@@ -140,10 +140,10 @@ class Meddled(Programs):
     text: str
 
     async def npm(self, *words: str, cwd: Path, package: str) -> str:
-        said = await super().npm(*words, cwd=cwd, package=package)
+        output = await super().npm(*words, cwd=cwd, package=package)
         if words[0] == "install":
             self.settings.write_text(self.text)
-        return said
+        return output
 
 
 @pytest.mark.parametrize("there", [True, False])

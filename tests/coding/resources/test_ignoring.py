@@ -103,7 +103,7 @@ def test_git_agrees(
     root = tmp_path_factory.mktemp("git")
     subprocess.run([git, "init", "-q"], cwd=root, check=True)
     (root / ".gitignore").write_text("\n".join(patterns) + "\n")
-    said = subprocess.run([git, "check-ignore", "-q", path], cwd=root, check=False)
+    result = subprocess.run([git, "check-ignore", "-q", path], cwd=root, check=False)
 
     tree = IgnoreTree(root, home=root, require_git=True)
     parts = path.split("/")
@@ -112,7 +112,7 @@ def test_git_agrees(
         path, is_folder=False
     )
 
-    assert ours == (said.returncode == 0)
+    assert ours == (result.returncode == 0)
 
 
 def test_blanks_at_the_end_of_a_long_line_take_no_time() -> None:

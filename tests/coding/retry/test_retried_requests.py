@@ -19,7 +19,7 @@ from pi.coding.retry import (
 )
 from pi.testing import FakeClock
 
-BEGAN = SummarizationRetryAttemptStart(source="compaction", reason="threshold")
+START_EVENT = SummarizationRetryAttemptStart(source="compaction", reason="threshold")
 FAILED = Attempt(
     answer=AssistantMessage(stop_reason="error", error_message="503: overloaded"),
     failure=ProviderUnavailable("503: overloaded", status=503),
@@ -41,7 +41,9 @@ async def asked(
         return left.pop(0)
 
     work = asyncio.create_task(
-        with_retries(once, settings or RetrySettings(), began=BEGAN, emit=emit, clock=clock)
+        with_retries(
+            once, settings or RetrySettings(), start_event=START_EVENT, emit=emit, clock=clock
+        )
     )
     await clock.advance(1 if cancel else 60)
     if cancel:
@@ -65,7 +67,7 @@ async def test_a_failure_that_may_pass_is_asked_again_and_emitted() -> None:
         SummarizationRetryScheduled(
             attempt=1, max_attempts=3, delay_ms=2000, error_message="503: overloaded"
         ),
-        BEGAN,
+        START_EVENT,
         SummarizationRetryFinished(),
     ]
 

@@ -19,7 +19,7 @@ from tests.ai.loopback import site
 from tests.coding.runtime.session_fixture import ENVIRON, SessionFixture
 
 
-class Person:
+class FakeUser:
     """Gives the same answer to every question."""
 
     def __init__(self, answer: str) -> None:
@@ -44,7 +44,7 @@ async def test_a_key_is_there_for_the_next_request_and_gone_after_a_logout(tmp_p
         return found.usable, found.has_key, found.is_stored
 
     assert await state() == (False, False, False)
-    await session.accounts.store_key("deepseek", Person("sk-test"))
+    await session.accounts.store_key("deepseek", FakeUser("sk-test"))
     assert await state() == (True, True, True)
     assert "deepseek" in {model.provider for model in session.models.registry.get_available()}
     assert await session.accounts.storage.remove("deepseek")
@@ -69,7 +69,7 @@ async def test_an_unknown_provider_is_named_with_a_guess(tmp_path: Path) -> None
     fixture = SessionFixture(tmp_path)
     session = await fixture.open()
     with pytest.raises(PiError) as problem:
-        await session.accounts.log_in("antropic", Person(""))
+        await session.accounts.log_in("antropic", FakeUser(""))
     assert problem.value.explain() == 'Unknown provider "antropic". Did you mean anthropic?'
     await session.close()
 
@@ -88,7 +88,7 @@ async def test_a_key_that_the_provider_refuses_is_not_stored_and_asked_for_again
         fixture = SessionFixture(tmp_path)
         _register(fixture, server.url)
         session = await fixture.open()
-        user = Person("key")
+        user = FakeUser("key")
         user.on_notice = lambda: pages.update({"/models": {"data": []}})
         await session.accounts.store_key("mine", user)
         keys = [headers["authorization"] for _, _, headers, _ in server.asked]
@@ -102,6 +102,6 @@ async def test_a_key_is_stored_where_the_provider_cannot_be_reached(tmp_path: Pa
     fixture = SessionFixture(tmp_path)
     _register(fixture, "http://127.0.0.1:9/v1")
     session = await fixture.open()
-    await session.accounts.store_key("mine", Person("key"))
+    await session.accounts.store_key("mine", FakeUser("key"))
     assert await session.accounts.storage.get("mine") == ApiKeyCredential(key="key")
     await session.close()

@@ -11,15 +11,15 @@ from pi.coding.extension_host.events.queries import Notes, SessionBeforeTreeEven
 from pi.coding.runtime.session.tree import notes_on, tree_move
 from pi.coding.session.entries import Compaction
 from tests.coding.compaction.compaction_fixture import SMALL
-from tests.coding.compaction.test_measuring import answered, conversation, said
+from tests.coding.compaction.test_measuring import answered, append_user, conversation
 
 
 async def test_only_what_is_left_behind_is_summarised() -> None:
     log = conversation().log
-    root = said(log, "root")
-    said(log, "left one")
+    root = append_user(log, "root")
+    append_user(log, "left one")
     answered(log, 10)
-    leaf = said(log, "left two")
+    leaf = append_user(log, "left two")
     asked: list[str] = []
 
     async def ask(request: SummaryRequest) -> AssistantMessage:
@@ -39,8 +39,8 @@ async def test_only_what_is_left_behind_is_summarised() -> None:
 
 async def test_a_compaction_of_the_branch_is_summarised_with_its_files() -> None:
     log = conversation().log
-    root = said(log, "root")
-    kept = said(log, "left")
+    root = append_user(log, "root")
+    kept = append_user(log, "left")
     files = {"readFiles": ["a.py"], "modifiedFiles": []}
     log.append(Compaction(summary="so far", first_kept_id=kept, tokens_before=9, details=files))
     asked: list[str] = []
@@ -57,8 +57,8 @@ async def test_a_compaction_of_the_branch_is_summarised_with_its_files() -> None
 
 async def test_instructions_are_added_or_replace_the_task() -> None:
     log = conversation().log
-    root = said(log, "root")
-    said(log, "left")
+    root = append_user(log, "root")
+    append_user(log, "left")
     asked: list[str] = []
 
     async def ask(request: SummaryRequest) -> AssistantMessage:
@@ -76,8 +76,8 @@ async def test_instructions_are_added_or_replace_the_task() -> None:
 
 async def test_handlers_add_to_a_move_and_may_forbid_it() -> None:
     log = conversation().log
-    root = said(log, "root")
-    said(log, "left")
+    root = append_user(log, "root")
+    append_user(log, "left")
     bus = EventBus()
     bus.subscribe(
         SessionBeforeTreeEvent, lambda q: TreeDecision(label="here", summary=Notes(summary="n"))

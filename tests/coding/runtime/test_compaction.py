@@ -82,16 +82,16 @@ async def test_what_is_said_meanwhile_begins_a_run_only_afterwards(tmp_path: Pat
     session = await fixture.open()
     await session.prompts.prompt("word " * 4000)
     await session.prompts.prompt("word " * 4000)
-    said: list[asyncio.Task[Any]] = []
+    prompts: list[asyncio.Task[Any]] = []
 
     def speak(event: object) -> None:
         if isinstance(event, CompactionStart):
-            said.append(asyncio.ensure_future(session.prompts.prompt("meanwhile")))
+            prompts.append(asyncio.ensure_future(session.prompts.prompt("meanwhile")))
 
     session.subscribe(speak)
     fixture.events.clear()
     await session.compaction.compact()
-    await asyncio.gather(*said)
+    await asyncio.gather(*prompts)
 
     assert fixture.order[:3] == ["compaction_start", "compaction_end", "agent_start"]
     assert session.info.last_answer() == "c"
@@ -104,11 +104,11 @@ async def test_what_waits_for_a_compaction_is_not_said_after_an_abort(tmp_path: 
     session = await fixture.open()
     await session.prompts.prompt("word " * 4000)
     await session.prompts.prompt("word " * 4000)
-    said: list[asyncio.Task[Any]] = []
+    prompts: list[asyncio.Task[Any]] = []
 
     async def speak_and_abort(event: object) -> None:
         if isinstance(event, CompactionStart):
-            said.append(asyncio.ensure_future(session.prompts.prompt("meanwhile")))
+            prompts.append(asyncio.ensure_future(session.prompts.prompt("meanwhile")))
             for _ in range(10):  # until it waits
                 await asyncio.sleep(0)
             await session.abort()
@@ -117,7 +117,7 @@ async def test_what_waits_for_a_compaction_is_not_said_after_an_abort(tmp_path: 
     with pytest.raises(CompactionFailed, match="cancelled"):
         await session.compaction.compact()
     with pytest.raises(PiError, match="aborted before its run began"):
-        await said[0]
+        await prompts[0]
 
     assert [point.text[:4] for point in session.info.fork_points()] == ["word", "word"]
     await session.close()

@@ -24,13 +24,13 @@ def shown(fixture: SessionFixture, number: int) -> list[str]:
 async def test_at_rest_it_is_kept_and_seen_with_the_next_prompt(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("ok"))
     async with await fixture.open() as session:
-        heard: list[object] = []
-        session.subscribe(heard.append)
+        received: list[object] = []
+        session.subscribe(received.append)
         await session.send_custom_message(NOTE)
 
-        assert [event for event in heard if isinstance(event, AgentStart)] == []
+        assert [event for event in received if isinstance(event, AgentStart)] == []
         kept = replace(NOTE, timestamp=fixture.clock.now_ms())
-        assert [event.message for event in heard if isinstance(event, MessageEnd)] == [kept]
+        assert [event.message for event in received if isinstance(event, MessageEnd)] == [kept]
         assert kept in session.messages
         await session.prompt("go")
 

@@ -389,8 +389,8 @@ async def test_what_is_said_meanwhile_is_queued(tmp_path: Path) -> None:
     answer = await running
     await session.dispose()
 
-    said = [point.text for point in session.info.fork_points()]
-    assert said == ["go", "faster", "and then?", "and last?"]
+    texts = [point.text for point in session.info.fork_points()]
+    assert texts == ["go", "faster", "and then?", "and last?"]
     assert answer is not None
     assert answer.text == "four"
 

@@ -24,16 +24,16 @@ from tests.conftest import ROOT
 
 def test_a_script_gets_the_words_of_the_answer_and_may_watch(tmp_path: Path) -> None:
     program = Program(tmp_path, calls("add", a=1, b=1), says("Two."))
-    heard: list[str] = []
+    received: list[str] = []
     answer = run(
         "1 + 1?",
-        on_event=lambda event: heard.append(type(event).__name__),
+        on_event=lambda event: received.append(type(event).__name__),
         **program.options(custom_tools=[add]),
     )
 
     assert answer == "Two."
-    assert heard[0] == "AgentStart"
-    assert heard[-1] == "AgentSettled"
+    assert received[0] == "AgentStart"
+    assert received[-1] == "AgentSettled"
 
 
 async def test_a_script_inside_a_running_loop_works_too(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ async def test_commands_keys_and_texts_reach_the_extension_that_wants_them(tmp_p
         extensions = hosted.session.extensions
         await extensions.run("/hello Ada")
         pressed = [await extensions.press(key) for key in ("ctrl+h", "ctrl+q")]
-        taken = [await extensions.take(text) for text in ("$ hi", "hi")]
+        taken = [await extensions.handle_input(text) for text in ("$ hi", "hi")]
 
         assert (pressed, taken) == ([True, False], [True, False])
         assert story == ["hello Ada", "key", "typed hi"]

@@ -6,7 +6,7 @@ from typing import Any
 from pi.ai.providers.faux import says
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.session.opening import open_session
-from tests.coding.extension_host.extension_session import FakeUI, extension_session, heard
+from tests.coding.extension_host.extension_session import FakeUI, extension_session, recorded_data
 from tests.coding.runtime.session_fixture import SessionFixture
 
 
@@ -27,17 +27,17 @@ async def test_a_mode_lends_its_screen(tmp_path: Path) -> None:
 
 SLEEPING = """
 # /// pi
-# activate = ["command:nap", "entry:heard"]
+# activate = ["command:nap", "entry:recorded"]
 # commands = { nap = "rest a little" }
 # ///
 def extension(pi):
     @pi.command("nap")
     async def nap(args, ctx):
-        await pi.append_entry("heard", f"nap {args}")
+        await pi.append_entry("recorded", f"nap {args}")
 
     @pi.on("session_start")
     async def started(event, ctx):
-        await pi.append_entry("heard", event.reason)
+        await pi.append_entry("recorded", event.reason)
 """
 
 
@@ -52,7 +52,7 @@ async def test_an_extension_with_a_command_stays_dormant_until_it_is_typed(tmp_p
 
         await session.prompt("/nap now")
 
-        assert heard(session) == ["nap now"]
+        assert recorded_data(session) == ["nap now"]
         (info,) = session.extensions.infos()
         assert (info.name, info.state) == ("nap", "loaded")
     finally:
@@ -84,7 +84,7 @@ async def test_a_session_that_holds_what_one_waits_for_wakes_it_up(tmp_path: Pat
     session = await fixture.open(open_log=lambda location: open_session(file, location))
     try:
         await session.start()
-        assert heard(session) == ["nap now", "startup"]
+        assert recorded_data(session) == ["nap now", "startup"]
     finally:
         await session.close()
 

@@ -4,18 +4,18 @@ import asyncio
 from pathlib import Path
 
 from pi.ai.providers.faux import says
-from tests.coding.extension_host.extension_session import heard
+from tests.coding.extension_host.extension_session import recorded_data
 from tests.coding.runtime.session_fixture import SessionFixture
 
 EXTENSION = """
 def extension(pi):
     @pi.on("session_start")
     async def started(event, ctx):
-        await pi.append_entry("heard", event.reason)
+        await pi.append_entry("recorded", event.reason)
 
     @pi.on("session_switch")
     async def switched(event, ctx):
-        await pi.append_entry("heard", "switch")
+        await pi.append_entry("recorded", "switch")
 
     @pi.command("bye")
     def bye(args, ctx):
@@ -41,7 +41,7 @@ async def test_an_extension_that_comes_with_a_reload_is_connected_to_everything(
         async with asyncio.timeout(30):
             await leaving
 
-        assert heard(session) == ["reload"]
+        assert recorded_data(session) == ["reload"]
     finally:
         leaving.cancel()
         await session.close()
@@ -58,6 +58,6 @@ async def test_a_session_that_takes_the_place_of_another_may_be_the_first_with_e
 
         await session.sessions.new()
 
-        assert heard(session) == ["switch", "new"]
+        assert recorded_data(session) == ["switch", "new"]
     finally:
         await session.close()

@@ -14,6 +14,6 @@ async def test_modes_can_ask_the_extensions_of_a_session_also_if_there_are_none(
     port: ExtensionsPort = session.extensions
 
     assert (*port.infos(), *port.foreign) == ()
-    assert not await port.take("$ ls")
+    assert not await port.handle_input("$ ls")
     assert list(await port.references("rule://")) == []
     await session.close()

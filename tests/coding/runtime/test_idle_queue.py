@@ -34,12 +34,12 @@ async def test_an_act_from_inside_a_run_comes_after_it_and_before_the_next(tmp_p
         await asyncio.sleep(0)
         order.append("act")
 
-    def hear(event: object) -> None:
+    def listen(event: object) -> None:
         order.append(type(event).__name__)
         if isinstance(event, TurnEnd) and "act" not in order:
             waiting.add(act)
 
-    session.subscribe(hear)
+    session.subscribe(listen)
     await session.prompts.prompt("one")
     await session.prompts.prompt("two")
     await session.close()
@@ -56,11 +56,11 @@ async def test_a_prompt_overtakes_an_act_that_need_not_come_before_it(tmp_path: 
     order: list[str] = []
     act = Noted(order)
 
-    def hear(event: object) -> None:
+    def listen(event: object) -> None:
         if isinstance(event, AgentStart | AgentSettled):
             order.append(type(event).__name__)
 
-    session.subscribe(hear)
+    session.subscribe(listen)
     waiting.add(act, before_next_prompt=False)
     await session.prompts.prompt("one")
     await act.done.wait()

@@ -23,7 +23,7 @@ NOTE = (
 )
 
 
-def said(messages: list[SessionMessage]) -> tuple[object, ...]:
+def user_content(messages: list[SessionMessage]) -> tuple[object, ...]:
     (message,) = [each for each in messages if isinstance(each, UserMessage)]
     assert not isinstance(message.content, str)
     return message.content
@@ -53,7 +53,7 @@ async def test_what_is_said_comes_with_pictures_that_fit(tmp_path: Path) -> None
     session = await fixture.open()
     await session.prompts.prompt("what is this?", [picture(4000, 10), picture(10, 10)])
 
-    text, large, small = said([*session.info.messages()])
+    text, large, small = user_content([*session.info.messages()])
     assert text == Text(text=f"what is this?\n\n{NOTE}")
     assert (size_of(large), small) == ((2000, 5), picture(10, 10))
     await session.close()

@@ -76,8 +76,8 @@ async def test_the_leaf_moves_when_it_moves_there(tmp_path: Path) -> None:
         moves: list[str | None] = []
         here.fixture.bus.subscribe(SessionTreeEvent, lambda event: moves.append(event.new_leaf_id))
         await there.session.prompt("hello")
-        (person,) = there.session.info.fork_points()
-        await there.session.tree.go_to(person.entry_id)
+        (fork_point,) = there.session.info.fork_points()
+        await there.session.tree.go_to(fork_point.entry_id)
         await there.session.prompt("good bye")
         await follow(feed, replica)
 
@@ -134,13 +134,13 @@ async def test_nothing_else_can_be_done_to_it_here(tmp_path: Path) -> None:
     ) -> None:
         await there.session.prompt("hello")
         await follow(feed, replica)
-        (person,) = here.session.info.fork_points()
+        (fork_point,) = here.session.info.fork_points()
         before = lines(here)
         for refused in (
             here.session.set_model("faux/faux"),
             here.session.set_thinking_level("high"),
             here.session.compact(),
-            here.session.tree.go_to(person.entry_id),
+            here.session.tree.go_to(fork_point.entry_id),
             here.session.shell.run("true"),
         ):
             with pytest.raises(RemoteSessionError):

@@ -228,20 +228,20 @@ async def test_an_answer_that_cannot_be_decoded_fails_its_request(
 
 
 async def test_listeners_hear_everything_until_they_have_enough(tmp_path: Path) -> None:
-    heard: list[RpcEvent] = []
+    received: list[RpcEvent] = []
 
     def fail(event: RpcEvent) -> None:
         raise ValueError("a listener of a program")
 
     async with client(tmp_path) as session:
         session.subscribe(fail)
-        end = session.subscribe(heard.append)
+        end = session.subscribe(received.append)
         await session.request("set_session_name", name="first")
         end()
         end()
         await session.request("set_session_name", name="second")
 
-    assert heard == [SessionInfoChanged(name="first")]
+    assert received == [SessionInfoChanged(name="first")]
 
 
 def test_an_event_that_is_not_known_stays_as_it_is() -> None:

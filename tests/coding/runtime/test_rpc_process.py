@@ -41,8 +41,8 @@ for line in sys.stdin:
 
 
 @asynccontextmanager
-async def server(tmp_path: Path, heard: list[Json] | None = None) -> AsyncIterator[RpcProcess]:
-    on_record = ([] if heard is None else heard).append
+async def server(tmp_path: Path, received: list[Json] | None = None) -> AsyncIterator[RpcProcess]:
+    on_record = ([] if received is None else received).append
     command = [sys.executable, "-c", SERVER]
     async with (
         asyncio.timeout(TIMEOUT_SECONDS),
@@ -52,12 +52,12 @@ async def server(tmp_path: Path, heard: list[Json] | None = None) -> AsyncIterat
 
 
 async def test_answers_find_their_request_and_the_rest_is_heard(tmp_path: Path) -> None:
-    heard: list[Json] = []
-    async with server(tmp_path, heard) as process:
+    received: list[Json] = []
+    async with server(tmp_path, received) as process:
         answers = await asyncio.gather(*(process.request("echo", text=n) for n in range(20)))
 
     assert answers == list(range(20))
-    assert heard == [{"type": "reported", "text": n} for n in range(20)]
+    assert received == [{"type": "reported", "text": n} for n in range(20)]
 
 
 async def test_a_refusal_is_an_error_with_the_reason(tmp_path: Path) -> None:
@@ -67,11 +67,11 @@ async def test_a_refusal_is_an_error_with_the_reason(tmp_path: Path) -> None:
 
 
 async def test_what_is_no_record_is_passed_over(tmp_path: Path) -> None:
-    heard: list[Json] = []
-    async with server(tmp_path, heard) as process:
+    received: list[Json] = []
+    async with server(tmp_path, received) as process:
         assert await process.request("noise") is None
 
-    assert heard == []
+    assert received == []
 
 
 @pytest.mark.behaviour("dead-server-rejects-requests")
@@ -117,9 +117,9 @@ async def test_a_request_that_is_given_up_leaves_nothing_behind(tmp_path: Path) 
 
 
 async def test_a_program_that_is_no_server_is_an_error_at_once(tmp_path: Path) -> None:
-    heard: list[Json] = []
+    received: list[Json] = []
     command = [sys.executable, "-c", "import sys; sys.exit('no such flag')"]
-    async with rpc_process(command, cwd=tmp_path, env={}, on_record=heard.append) as process:
+    async with rpc_process(command, cwd=tmp_path, env={}, on_record=received.append) as process:
         with pytest.raises(RpcServerDied) as died:
             await process.request("echo", text="hello")
 

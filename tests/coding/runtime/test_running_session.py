@@ -28,16 +28,16 @@ async def test_an_abort_ends_what_is_under_way_and_waits_for_it(tmp_path: Path) 
 
 async def test_start_and_end_are_emitted(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
-    heard: list[object] = []
-    fixture.bus.subscribe(SessionStartEvent, heard.append)
-    fixture.bus.subscribe(SessionShutdownEvent, heard.append)
+    received: list[object] = []
+    fixture.bus.subscribe(SessionStartEvent, received.append)
+    fixture.bus.subscribe(SessionShutdownEvent, received.append)
     session = await fixture.open()
     await session.start()
     await session.wait_for_idle()
     await session.close()
     await session.close()
 
-    assert heard == [SessionStartEvent(reason="startup"), SessionShutdownEvent(reason="quit")]
+    assert received == [SessionStartEvent(reason="startup"), SessionShutdownEvent(reason="quit")]
 
 
 @pytest.mark.behaviour("damaged-session-can-close")

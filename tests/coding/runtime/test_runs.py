@@ -25,9 +25,9 @@ async def test_two_runs_that_extensions_begin_at_once_come_one_after_another(
 
     async with extension_session(tmp_path, extension, steps=(says("1"), says("2"))) as hosted:
         await hosted.session.prompt("/both")
-        said = [m.content for m in hosted.session.messages if isinstance(m, CustomMessage)]
+        contents = [m.content for m in hosted.session.messages if isinstance(m, CustomMessage)]
 
-        assert (said, hosted.fixture.order.count("agent_settled")) == (["one", "two"], 1)
+        assert (contents, hosted.fixture.order.count("agent_settled")) == (["one", "two"], 1)
 
 
 async def test_what_an_extension_has_begun_ends_with_the_session(tmp_path: Path) -> None:
@@ -57,11 +57,11 @@ async def test_the_next_request_is_shown_before_anything_was_said(tmp_path: Path
 
 async def test_a_failure_is_emitted_outside_of_the_run_that_causes_it(tmp_path: Path) -> None:
     async with extension_session(tmp_path) as hosted:
-        heard: asyncio.Queue[Any] = asyncio.Queue()
-        hosted.session.subscribe(heard.put_nowait)
+        received: asyncio.Queue[Any] = asyncio.Queue()
+        hosted.session.subscribe(received.put_nowait)
         hosted.host.failed(OWNER, "turn_end", ValueError("no"))
         async with asyncio.timeout(30):
-            assert (await heard.get()).extension_path == OWNER.path
+            assert (await received.get()).extension_path == OWNER.path
 
 
 async def test_pending_failures_are_emitted_when_the_session_ends(tmp_path: Path) -> None:

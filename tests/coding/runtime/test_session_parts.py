@@ -58,8 +58,8 @@ async def test_what_was_said_is_converted_for_models(tmp_path: Path) -> None:
         await hosted.session.prompt("hello")
         session = hosted.session
 
-        said = convert_to_llm(session.info.messages())
-        assert [type(message) for message in said].count(UserMessage) == 1
+        messages = convert_to_llm(session.info.messages())
+        assert [type(message) for message in messages].count(UserMessage) == 1
         assert (session.prompts.pending, session.runs.progress.partial_answer) == ((), None)
         assert str(hosted.fixture.cwd) in prompt_text(session.prompts.sections())
         assert options_from(session.prompts.parts()).cwd == str(hosted.fixture.cwd)

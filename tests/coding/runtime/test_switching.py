@@ -52,10 +52,10 @@ async def test_opening_a_long_session_does_not_hold_the_event_loop(
 ) -> None:
     file = tmp_path / "long.jsonl"
     header = f'{{"type":"session","version":3,"id":"o","timestamp":"","cwd":"{tmp_path}"}}'
-    said = '{"role":"user","content":[{"type":"text","text":"hi"}],"timestamp":1}'
+    message = '{"role":"user","content":[{"type":"text","text":"hi"}],"timestamp":1}'
     place = '"id":"%d","parentId":"%d","timestamp":""'
     lines = (
-        f'{{"type":"message",{place % (at, at - 1)},"message":{said}}}' for at in range(12_000)
+        f'{{"type":"message",{place % (at, at - 1)},"message":{message}}}' for at in range(12_000)
     )
     file.write_text("\n".join((header, *lines, "")))
     fixture = SessionFixture(tmp_path)
@@ -268,11 +268,13 @@ async def test_a_reload_reads_files_again_and_stays_in_the_session(tmp_path: Pat
     session = await fixture.open()
     await session.prompts.prompt("hi")
     before = session.session_id
-    heard: list[str] = []
+    received: list[str] = []
     fixture.bus.subscribe(
-        SessionShutdownEvent, lambda event: heard.append(f"ending {event.reason}")
+        SessionShutdownEvent, lambda event: received.append(f"ending {event.reason}")
     )
-    fixture.bus.subscribe(SessionStartEvent, lambda event: heard.append(f"started {event.reason}"))
+    fixture.bus.subscribe(
+        SessionStartEvent, lambda event: received.append(f"started {event.reason}")
+    )
     fixture.write(".pi/agent/settings.json", '{"quietStartup": true}')
     fixture.write(".pi/agent/prompts/greet.md", "Say hello")
     await session.sessions.reload()
@@ -280,7 +282,7 @@ async def test_a_reload_reads_files_again_and_stays_in_the_session(tmp_path: Pat
     assert session.session_id == before
     assert session.settings.values.quiet_startup
     assert [command.name for command in session.info.commands()] == ["greet"]
-    assert heard == ["ending reload", "started reload"]
+    assert received == ["ending reload", "started reload"]
     await session.close()
 
 

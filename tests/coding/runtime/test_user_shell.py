@@ -19,13 +19,13 @@ from tests.coding.runtime.session_fixture import SessionFixture, kinds
 async def test_what_came_of_a_command_is_part_of_the_conversation(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("saw it"))
     session = await fixture.open()
-    heard: list[str] = []
-    result = await session.shell.run("echo one; exit 3", on_text=heard.append)
+    received: list[str] = []
+    result = await session.shell.run("echo one; exit 3", on_text=received.append)
     await session.shell.run("echo secret", exclude_from_context=True)
     await session.prompts.prompt("well?")
     await session.close()
 
-    assert (result.output, result.exit_code, "".join(heard)) == ("one\n", 3, "one\n")
+    assert (result.output, result.exit_code, "".join(received)) == ("one\n", 3, "one\n")
     asked = str(fixture.provider.requests[0].messages)
     assert "Ran `echo one; exit 3`" in asked
     assert "secret" not in asked

@@ -29,7 +29,7 @@ from pi.coding.session.entries import (
 PICTURE = Image(data="aGk=", mime_type="image/png")
 
 
-def said(text: str) -> UserMessage:
+def user_message(text: str) -> UserMessage:
     return UserMessage(content=(Text(text=text),), timestamp=7)
 
 
@@ -93,9 +93,9 @@ def test_every_message_becomes_one_that_models_know_or_none() -> None:
 
     assert convert_to_llm([*plain, *dropped, *own]) == [
         *plain,
-        said("Ran `ls`\n(no output)"),
+        user_message("Ran `ls`\n(no output)"),
         UserMessage(content=(PICTURE,), timestamp=7),
-        said(f"{BRANCH_SUMMARY_PREFIX}\n\n<summary>\nB</summary>"),
-        said(f"{COMPACTION_SUMMARY_PREFIX}\n\n<summary>\nC\n</summary>"),
+        user_message(f"{BRANCH_SUMMARY_PREFIX}\n\n<summary>\nB</summary>"),
+        user_message(f"{COMPACTION_SUMMARY_PREFIX}\n\n<summary>\nC\n</summary>"),
         UserMessage(content=(PICTURE,), timestamp=7),
     ]

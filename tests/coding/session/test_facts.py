@@ -60,8 +60,8 @@ def test_a_name_can_be_taken_away_again() -> None:
 
 
 def test_the_first_message_is_short_and_harmless() -> None:
-    said = {"role": "user", "content": "\x1b]0;title\x07a\n\tb" + "x" * 10_000}
-    shown = facts({"type": "message", "id": "1", "message": said}).first_message
+    message = {"role": "user", "content": "\x1b]0;title\x07a\n\tb" + "x" * 10_000}
+    shown = facts({"type": "message", "id": "1", "message": message}).first_message
 
     assert shown.startswith("a bxx")
     assert len(shown) == FIRST_MESSAGE
@@ -79,11 +79,11 @@ def test_pictures_are_a_message_without_words() -> None:
 def test_the_time_of_a_session_is_that_of_its_last_message_or_its_birth() -> None:
     later = {"type": "message", "id": "1", "timestamp": "2026-11-15T19:23:07.927Z"}
     earlier = later | {"timestamp": "2020-01-01T00:00:00.000Z"}
-    said = {"message": {"role": "user", "content": "x"}}
-    no_time = {"type": "message", "id": "1", "timestamp": "yesterday", **said}
+    message = {"message": {"role": "user", "content": "x"}}
+    no_time = {"type": "message", "id": "1", "timestamp": "yesterday", **message}
 
-    assert facts(later | said).active_ms == STARTED + 1000
-    assert facts(earlier | said).active_ms == STARTED
+    assert facts(later | message).active_ms == STARTED + 1000
+    assert facts(earlier | message).active_ms == STARTED
     assert facts(no_time).active_ms == STARTED
 
 
@@ -121,8 +121,8 @@ def test_lines_of_an_unusual_form_are_read_and_broken_ones_are_not(tmp_path: Pat
 def slowly(log: SessionLog) -> tuple[int, str | None]:
     """How many messages there are, and the name, by decoding every line."""
     messages = [read_object(log.line(place)) or {} for place in range(len(log.tree))]
-    said = [entry for entry in messages if entry["type"] == "message"]
-    return sum(entry["message"]["role"] != "system" for entry in said), log.name
+    entries = [entry for entry in messages if entry["type"] == "message"]
+    return sum(entry["message"]["role"] != "system" for entry in entries), log.name
 
 
 @given(stories)

@@ -18,7 +18,7 @@ from pi.coding.session.entries import (
 from pi.coding.session.file_operations import clone, fork_before, fork_file
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import open_session
-from pi.coding.session.views import Landing, landing, spoken_text, tree_json
+from pi.coding.session.views import Landing, input_text, landing, tree_json
 from tests.coding.session.sessions import GOLDEN, SESSIONS, ids, make_location, on_disk
 
 
@@ -152,7 +152,7 @@ def test_the_questions_of_a_branch_are_those_that_the_original_offers_to_fork(
     log = opened(name, tmp_path)
 
     questions = [
-        {"entryId": entry.id, "text": spoken_text(entry)}
+        {"entryId": entry.id, "text": input_text(entry)}
         for entry in log.branch()
         if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)
     ]

@@ -15,7 +15,7 @@ from tests.coding.session.sessions import make_location, user
 
 @pytest.mark.behaviour("import-never-overwrites")
 @pytest.mark.parametrize(
-    ("typed", "meant"),
+    ("typed", "expected"),
     [
         ("/a/b.jsonl", "/a/b.jsonl"),
         ("  '/a b/c.jsonl' ", "/a b/c.jsonl"),
@@ -28,8 +28,8 @@ from tests.coding.session.sessions import make_location, user
         ("'", "'"),
     ],
 )
-def test_a_path_is_understood_with_quotes_blanks_and_home(typed: str, meant: str) -> None:
-    assert unquoted(typed, Path("/home/me")) == Path(meant)
+def test_a_path_is_understood_with_quotes_blanks_and_home(typed: str, expected: str) -> None:
+    assert unquoted(typed, Path("/home/me")) == Path(expected)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ PICTURE = Image(data="aGk=", mime_type="image/png")
 
 
 @pytest.mark.parametrize(
-    "spoken",
+    "entry",
     [
         user("say"),
         MessageEntry(message=UserMessage(content="say")),
@@ -21,11 +21,11 @@ PICTURE = Image(data="aGk=", mime_type="image/png")
         CustomMessageEntry(custom_type="c", content="say"),
     ],
 )
-def test_going_to_what_was_said_goes_before_it_and_gives_the_words(spoken: KnownEntry) -> None:
+def test_going_to_what_was_said_goes_before_it_and_gives_the_words(entry: KnownEntry) -> None:
     log = new_session(make_location(None))
-    before, said, _ = append_all(log, answer("1"), spoken, answer("3"))
+    before, message_id, _ = append_all(log, answer("1"), entry, answer("3"))
 
-    assert landing(log, said) == Landing(leaf_id=before, text="say")
+    assert landing(log, message_id) == Landing(leaf_id=before, text="say")
 
 
 def test_going_to_anything_else_goes_right_there() -> None:

@@ -25,8 +25,8 @@ def test_paths_children_and_siblings_follow_the_parents() -> None:
     assert found.path(None) == []
     assert [list(found.children(place)) for place in (None, 0, 1, 2)] == [[0, 4], [1, 3], [2], []]
     assert list(found.siblings(3)) == [1, 3]
-    assert found.left_behind(2, 3) == [1, 2]
-    assert found.left_behind(2, None) == [0, 1, 2]
+    assert found.abandoned(2, 3) == [1, 2]
+    assert found.abandoned(2, None) == [0, 1, 2]
 
 
 def test_an_added_entry_is_found_like_the_others() -> None:

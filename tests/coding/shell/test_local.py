@@ -90,13 +90,13 @@ async def test_a_prefix_and_a_wrapper_stand_before_every_command(tmp_path: Path)
 async def test_the_persons_profile_is_read_only_if_that_is_asked_for(tmp_path: Path) -> None:
     (tmp_path / ".bash_profile").write_text("echo profile\n")
     environ = {**os.environ, "HOME": str(tmp_path)}
-    heard = [
+    outputs = [
         await ran(make_shell(tmp_path, environ=environ, options=options), "echo ran")
         for options in (ShellOptions(), ShellOptions(login=True))
     ]
 
-    assert heard[0] == "ran\n"
-    assert heard[1].endswith("profile\nran\n")
+    assert outputs[0] == "ran\n"
+    assert outputs[1].endswith("profile\nran\n")
 
 
 async def test_nothing_can_be_typed_into_a_command_and_git_does_not_prompt(tmp_path: Path) -> None:
@@ -124,11 +124,11 @@ async def test_output_appears_while_a_command_runs(tmp_path: Path) -> None:
     first = asyncio.Event()
     go = tmp_path / "go"
 
-    def heard(text: str) -> None:
+    def received(text: str) -> None:
         first.set()
 
     running = asyncio.create_task(
-        room.run(f"echo begun; until [ -e {go} ]; do sleep 0.02; done; echo end", on_text=heard)
+        room.run(f"echo begun; until [ -e {go} ]; do sleep 0.02; done; echo end", on_text=received)
     )
     async with asyncio.timeout(30):
         await first.wait()
@@ -140,7 +140,7 @@ async def test_output_appears_while_a_command_runs(tmp_path: Path) -> None:
 async def test_an_abort_during_the_start_keeps_what_the_command_has_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    room, said, aborted = Room(tmp_path), tmp_path / "said", asyncio.Event()
+    room, marker, aborted = Room(tmp_path), tmp_path / "said", asyncio.Event()
     start = LocalShell._start
 
     async def slowly(self: LocalShell, *how: Any) -> Child:
@@ -151,10 +151,10 @@ async def test_an_abort_during_the_start_keeps_what_the_command_has_said(
     monkeypatch.setattr(LocalShell, "_start", slowly)
     output = room.shell.new_output()
     running = asyncio.create_task(
-        room.shell.run(f"echo part; touch {said}; sleep 600", output=output)
+        room.shell.run(f"echo part; touch {marker}; sleep 600", output=output)
     )
     async with asyncio.timeout(30):
-        while not said.exists():
+        while not marker.exists():
             await passing_of(0.01)
     running.cancel()
     await asyncio.sleep(0)

@@ -150,12 +150,12 @@ def test_patch_makes_the_new_text_of_the_old(
         return
     folder: Path = tmp_path_factory.mktemp("patch")
     (folder / "f").write_text(old)
-    said = subprocess.run(
+    result = subprocess.run(
         [patch, "-s", "f"], cwd=folder, input=Diff(old, new).patch("f"), text=True, check=False,
         capture_output=True,
     )  # fmt: skip
 
-    assert said.returncode == 0, said.stdout
+    assert result.returncode == 0, result.stdout
     made = (folder / "f").read_text() if (folder / "f").exists() else ""
     assert made == new
 

@@ -64,9 +64,9 @@ def test_no_match_several_and_no_change_have_different_messages() -> None:
 def test_a_miss_shows_the_text_that_was_probably_meant() -> None:
     text = "import os\n\ndef compute(value):\n    return value * 2\n\nprint(1)\n"
 
-    said = problem(text, ("def compute(values):\n    return values * 2\n", "x"))
+    message = problem(text, ("def compute(values):\n    return values * 2\n", "x"))
 
-    assert said.endswith(
+    assert message.endswith(
         "\n\nThe most similar text is at line 3:\ndef compute(value):\n    return value * 2"
     )
 

@@ -125,16 +125,16 @@ def build_fixture(folder: Path) -> None:
 async def replay(tools: dict[str, AgentTool], case: dict[str, Any]) -> dict[str, Any]:
     """What our tool makes of a recorded call, in the form of the record."""
     tool, updates = tools[case["tool"]], list[ToolResult]()
-    spoken = asyncio.Event()
+    output_seen = asyncio.Event()
 
     def on_update(update: ToolResult) -> None:
         updates.append(update)
         if update.content:
-            spoken.set()
+            output_seen.set()
 
     call = asyncio.ensure_future(tool.run(tool.validate(case["args"]), ToolContext("1", on_update)))
     if case.get("error", "").endswith("Command aborted"):
-        await spoken.wait()
+        await output_seen.wait()
         call.cancel()
     answer: dict[str, Any] = {"tool": case["tool"], "args": case["args"]}
     try:

@@ -143,15 +143,15 @@ def replace_folder(tmp_path: Path) -> Callable[[ShellOptions], ShellOptions]:
 
 
 async def test_a_listener_that_must_be_awaited_hears_everything(tmp_path: Path) -> None:
-    heard: list[str] = []
+    received: list[str] = []
 
     async def listen(text: str) -> None:
-        heard.append(text)
+        received.append(text)
 
     # The last byte is the beginning of a character: it is emitted when the command has ended.
     result = await make_env(tmp_path).exec("printf 'a\\303'", on_output=listen)
 
-    assert "".join(heard) == result.output == "a\ufffd"
+    assert "".join(received) == result.output == "a\ufffd"
 
 
 async def test_closing_it_ends_what_commands_have_left_running(tmp_path: Path) -> None:

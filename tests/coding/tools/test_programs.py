@@ -25,8 +25,8 @@ def test_ripgrep_comes_with_pi() -> None:
     rg = SearchPrograms(lambda: {"PATH": os.devnull}).rg
 
     assert rg is not None
-    said = subprocess.run([rg, "--version"], capture_output=True, text=True, check=True)
-    assert said.stdout.startswith("ripgrep ")
+    result = subprocess.run([rg, "--version"], capture_output=True, text=True, check=True)
+    assert result.stdout.startswith("ripgrep ")
 
 
 def test_what_comes_with_pi_can_be_left_alone() -> None:

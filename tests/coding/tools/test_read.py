@@ -104,9 +104,9 @@ async def test_pictures_are_known_by_their_content(read: AgentTool, tmp_path: Pa
     (tmp_path / "text.png").write_text("no picture")
     (tmp_path / "notes").write_text("GIF is a format")
 
-    [said, picture] = (await use(read, path="picture.txt")).content
+    [note, picture] = (await use(read, path="picture.txt")).content
 
-    assert said == Text(text="Read image file [image/png]")
+    assert note == Text(text="Read image file [image/png]")
     assert isinstance(picture, Image)
     assert await text_of(read, path="text.png") == "no picture"
     assert await text_of(read, path="notes") == "GIF is a format"

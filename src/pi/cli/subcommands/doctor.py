@@ -26,7 +26,7 @@ from pi.cli.update_check import UpdateCheck, index_page
 from pi.coding.export.redaction import Redactor
 from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.models.registry import ModelRegistry
-from pi.coding.models.starting import NOT_BY_ITSELF
+from pi.coding.models.starting import NOT_AUTOMATIC
 from pi.coding.port.extensions import CheckLevel, CheckResult
 from pi.coding.runtime.agent_offer import switched_off
 from pi.coding.runtime.assemble import assemble
@@ -203,7 +203,7 @@ def _providers(registry: ModelRegistry) -> CheckResult:
     usable = [
         row
         for row in registry.models.get_providers()
-        if row.id not in NOT_BY_ITSELF and row.needs_key and registry.has_auth(row.id)
+        if row.id not in NOT_AUTOMATIC and row.needs_key and registry.has_auth(row.id)
     ]
     if not usable:
         return CheckResult(

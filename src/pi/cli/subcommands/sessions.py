@@ -73,13 +73,13 @@ async def _with_redactors(
     from pi.coding.runtime.assemble import assemble
     from pi.coding.runtime.options import SessionOptions, SessionOverrides
 
-    options = SessionOptions(extensions=ExtensionOptions(discover=False, given=batteries))
+    options = SessionOptions(extensions=ExtensionOptions(discover=False, candidates=batteries))
     parts = SessionOverrides(persistent=False, trust=stored_trust(host, project))
     session = (await assemble(project, host, options, parts)).session
     try:
         await session.start()
         redact = partial(session.extensions.redacted, sink="export")
-        return await asyncio.to_thread(write, also=redact)
+        return await asyncio.to_thread(write, extra=redact)
     finally:
         await session.close()
 

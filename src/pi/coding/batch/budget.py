@@ -40,7 +40,7 @@ class Budget:
         self.spent = spent
         self._record = record
         """Called with the sum after each call, so that it survives the process."""
-        self._dearest: float | None = None
+        self._max_cost: float | None = None
         self._running: Counter[Hashable] = Counter()
         self._waiting: deque[tuple[Hashable, asyncio.Future[bool]]] = deque()
 
@@ -67,7 +67,7 @@ class Budget:
         """Count a call that has ended; ``None``: it failed, its price is unknown."""
         if cost is not None:
             self.spent += cost
-            self._dearest = max(self._dearest or 0.0, cost)
+            self._max_cost = max(self._max_cost or 0.0, cost)
             if cost and self._record is not None:
                 self._record(self.spent)
         if self._running[worker]:
@@ -101,7 +101,8 @@ class Budget:
             return False
         calls = self._running.total() + 1
         fits = (
-            self._dearest is not None and self.spent + calls * GROWTH * self._dearest <= self.limit
+            self._max_cost is not None
+            and self.spent + calls * GROWTH * self._max_cost <= self.limit
         )
         # A worker's only call need not fit, but must not take the room of further calls that did.
         if not fits and (self._running[worker] or max(self._running.values(), default=0) > 1):

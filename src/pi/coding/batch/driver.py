@@ -104,17 +104,17 @@ async def run_batch(
     >>> async for result in run_batch([{"id": "a", "prompt": "Fix the test", "cwd": "repo"}]):
     ...     print(result.id, result.status, result.cost)
     """
-    given = checked_tasks(tasks)
+    batch_tasks = checked_tasks(tasks)
     folder = None if output is None else BatchFolder(Path(output).absolute())
     with ExitStack() as stack:
         if folder is not None:
             stack.enter_context(folder)
             stamp = datetime.now(UTC).isoformat(timespec="seconds")
-            folder.write_request(BatchManifest(pi=__version__, started=stamp), given)
+            folder.write_request(BatchManifest(pi=__version__, started=stamp), batch_tasks)
             work = folder.path / "work"
         else:
             work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pi-batch-")))
-        run = BatchRun(given, folder, batch, options, work=work)
+        run = BatchRun(batch_tasks, folder, batch, options, work=work)
         async with aclosing(run.results()) as results:
             async for result in results:
                 yield result
@@ -169,23 +169,23 @@ class BatchRun:
         """Run the tasks; yields each attempt after its row is on the disk."""
         await self._sweep()
         queue = deque((task, 1) for task in self.tasks)
-        ended: asyncio.Queue[BatchResult | BaseException] = asyncio.Queue()
+        outcomes: asyncio.Queue[BatchResult | BaseException] = asyncio.Queue()
         engine = self._engine()
         running: set[asyncio.Task[None]] = set()
-        awaited = 0
+        pending = 0
         try:
-            while queue or awaited:
-                while queue and awaited < engine.capacity and not self.budget.is_spent:
+            while queue or pending:
+                while queue and pending < engine.capacity and not self.budget.is_spent:
                     task, number = queue.popleft()
-                    work = self._attempt(engine, task, number, queue, ended)
+                    work = self._attempt(engine, task, number, queue, outcomes)
                     started = asyncio.create_task(work, name=f"batch task {task.id}")
                     running.add(started)
                     started.add_done_callback(running.discard)
-                    awaited += 1
-                if not awaited:
+                    pending += 1
+                if not pending:
                     break  # the budget is spent
-                for result in await self._saved([await ended.get()], ended):
-                    awaited -= 1
+                for result in await self._saved([await outcomes.get()], outcomes):
+                    pending -= 1
                     self.was_stopped |= result.status == "stopped"
                     yield result
             self.was_stopped |= bool(queue)
@@ -195,7 +195,7 @@ class BatchRun:
             await asyncio.gather(*running, return_exceptions=True)
             await engine.close()
             with suppress(Exception):  # the first error is the one to report
-                await self._saved([], ended)
+                await self._saved([], outcomes)
 
     async def _sweep(self) -> None:
         """Remove the folders that a killed run has left; this run has the lock of the batch."""
@@ -203,9 +203,9 @@ class BatchRun:
         if not work.is_dir():
             return
         await sweep_working_copies(work, environ=os.environ, discard=True)
-        for left in work.iterdir():
-            if left.name != REPOSITORIES:
-                await asyncio.to_thread(shutil.rmtree, left, ignore_errors=True)
+        for leftover in work.iterdir():
+            if leftover.name != REPOSITORIES:
+                await asyncio.to_thread(shutil.rmtree, leftover, ignore_errors=True)
 
     async def _attempt(
         self,
@@ -213,7 +213,7 @@ class BatchRun:
         task: BatchTask,
         number: int,
         queue: deque[tuple[BatchTask, int]],
-        ended: asyncio.Queue[BatchResult | BaseException],
+        outcomes: asyncio.Queue[BatchResult | BaseException],
     ) -> None:
         """Run one attempt; one that may succeed later is queued again."""
         attempt = self._attempts[task.id] = self._attempts.get(task.id, 0) + 1
@@ -224,21 +224,21 @@ class BatchRun:
                 id=task.id, status="error", attempt=attempt, error=str(lost), cost=lost.cost
             )
         except Exception as error:  # the batch cannot go on: the driver raises it
-            ended.put_nowait(error)
+            outcomes.put_nowait(error)
             return
         if result.status in RETRIED and not result.is_final and number <= self._batch.retries:
             # Not at once, as the cause may last, nor after the whole set.
             queue.insert(engine.capacity, (task, number + 1))
-        ended.put_nowait(result)
+        outcomes.put_nowait(result)
 
     async def _saved(
         self,
         arrived: list[BatchResult | BaseException],
-        ended: asyncio.Queue[BatchResult | BaseException],
+        outcomes: asyncio.Queue[BatchResult | BaseException],
     ) -> list[BatchResult]:
         """Save these results, and all others that have arrived, with one flush."""
-        while not ended.empty():
-            arrived.append(ended.get_nowait())
+        while not outcomes.empty():
+            arrived.append(outcomes.get_nowait())
         rows = [each for each in arrived if isinstance(each, BatchResult)]
         if rows and self._folder is not None:
             # To its end also when cancelled: the folder is closed then.

@@ -235,22 +235,22 @@ class TaskRunner:
         return result
 
     async def _command(self, command: str, cwd: Path, status: Status, what: str) -> None:
-        ended = await run(
+        result = await run(
             ["bash", "-c", command],
             cwd=cwd,
             env=self._environ,
             timeout=COMMAND_SECONDS,
             max_output=MAX_OUTPUT,
         )
-        if ended.ok:
+        if result.ok:
             return
-        output = (ended.errors or ended.output).decode("utf-8", "replace").strip()
-        how = f"failed with exit code {ended.exit_code}"
-        if ended.timed_out:
-            how = "timed out"
-        elif ended.signal is not None:
-            how = f"was ended by signal {ended.signal}"
-        raise _Failure(status, f"{what} {how}. {output[-MAX_REASON:]}".rstrip())
+        output = (result.errors or result.output).decode("utf-8", "replace").strip()
+        failure = f"failed with exit code {result.exit_code}"
+        if result.timed_out:
+            failure = "timed out"
+        elif result.signal is not None:
+            failure = f"was ended by signal {result.signal}"
+        raise _Failure(status, f"{what} {failure}. {output[-MAX_REASON:]}".rstrip())
 
     async def _answer(
         self,
@@ -341,8 +341,8 @@ class TaskRunner:
 
 
 def _agent_dir(options: AgentSessionOptions) -> Path | None:
-    given = options.get("agent_dir")
-    return None if given is None else expand_home(given).absolute()
+    folder = options.get("agent_dir")
+    return None if folder is None else expand_home(folder).absolute()
 
 
 def _existing(path: str, what: str) -> Path:

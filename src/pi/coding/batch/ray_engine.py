@@ -258,20 +258,20 @@ class _RemoteGate:
 
     async def ask(self) -> bool:
         """Whether the call may be made."""
-        asked = asyncio.ensure_future(self._asked())
+        permission = asyncio.ensure_future(self._request())
         try:
-            return await asyncio.shield(asked)
+            return await asyncio.shield(permission)
         except asyncio.CancelledError:
             # The permission may be given nevertheless: then it is returned.
-            asked.add_done_callback(self._return)
+            permission.add_done_callback(self._return)
             raise
 
-    async def _asked(self) -> bool:
+    async def _request(self) -> bool:
         granted: bool = await self._budget.ask.remote(self._worker)
         return granted
 
-    def _return(self, asked: asyncio.Task[bool]) -> None:
-        if not asked.cancelled() and asked.exception() is None and asked.result():
+    def _return(self, permission: asyncio.Task[bool]) -> None:
+        if not permission.cancelled() and permission.exception() is None and permission.result():
             self.settle(None)
 
     def settle(self, cost: float | None) -> None:

@@ -30,7 +30,7 @@ from pi.base.records import Record
 from pi.coding.batch.tasks import MAX_BYTES, BatchProblem, BatchTask, parse_tasks
 
 Status: TypeAlias = Literal["done", "failed", "error", "timeout", "turns", "budget", "stopped"]
-"""``failed``: the check said so; ``turns`` and ``budget``: the limit of the task is reached;
+"""``failed``: the check failed; ``turns`` and ``budget``: the limit of the task is reached;
 ``stopped``: the budget of the batch is spent."""
 SETTLED: frozenset[Status] = frozenset({"done", "failed"})
 """A resumed batch does not run these again; errors are no results."""
@@ -192,10 +192,10 @@ class BatchFolder:
         """Return what all attempts have cost, also those that a crash has cut off."""
         rows = sum(row.cost for row in self.results())
         try:
-            noted = float(read_if_exists(self.path / SPENT) or 0.0)
+            recorded = float(read_if_exists(self.path / SPENT) or 0.0)
         except ValueError:
-            noted = 0.0
-        return max(rows, noted)
+            recorded = 0.0
+        return max(rows, recorded)
 
     def note_spent(self, amount: float) -> None:
         """Record the sum of all costs; cheap enough for every model call."""

@@ -115,19 +115,19 @@ def check_task(task: BatchTask) -> None:
         raise ValueError("budget is not an amount")
 
 
-def checked_tasks(given: Iterable[BatchTask | Mapping[str, Any]]) -> list[BatchTask]:
+def checked_tasks(tasks: Iterable[BatchTask | Mapping[str, Any]]) -> list[BatchTask]:
     """Return the tasks of a program; raises ``BatchProblem`` for the first that cannot be run."""
-    tasks: dict[str, BatchTask] = {}
-    for each in given:
+    by_id: dict[str, BatchTask] = {}
+    for each in tasks:
         try:
             task = each if isinstance(each, BatchTask) else msgspec.convert(each, BatchTask)
             check_task(task)
-            if task.id in tasks:
+            if task.id in by_id:
                 raise ValueError(f"the id {task.id!r} is that of another task already")
         except ValueError as error:  # also of msgspec
             raise BatchProblem(f"Not a task: {error}.") from error
-        tasks[task.id] = _resolved(task, Path.cwd())
-    return list(tasks.values())
+        by_id[task.id] = _resolved(task, Path.cwd())
+    return list(by_id.values())
 
 
 def _resolved(task: BatchTask, folder: Path) -> BatchTask:
@@ -172,13 +172,13 @@ def select_tasks(
 def file_names(ids: Iterable[str]) -> dict[str, str]:
     """Return a file name for each id: the id itself where it is one, else similar and unique."""
     names: dict[str, str] = {}
-    taken: set[str] = set()
+    used_names: set[str] = set()
     for id in ids:
         name = plain = re.sub(r"[^A-Za-z0-9._-]+", "-", id).strip(".-") or "task"
         number = 1
-        while name.lower() in taken:  # some file systems ignore case
+        while name.lower() in used_names:  # some file systems ignore case
             number += 1
             name = f"{plain}-{number}"
-        taken.add(name.lower())
+        used_names.add(name.lower())
         names[id] = name
     return names

@@ -181,7 +181,7 @@ _PROGRAM = f"from {__name__} import main; main()"
 """Not ``-m``: the module would be loaded twice, as ``__main__`` and under its name."""
 
 
-KEPT_ERROR_LINES = 20
+MAX_ERROR_LINES = 20
 MAX_FAILED_STARTS = 3
 """Workers in a row that end before they are ready: then the fault is not in a task."""
 OVERTIME_SECONDS = 120.0
@@ -297,7 +297,7 @@ class _Worker:
         self._tasks = TaskScope()
         self._ended: dict[tuple[str, int], asyncio.Future[BatchResult]] = {}
         self._costs: dict[tuple[str, int], float] = {}
-        self._errors: deque[str] = deque(maxlen=KEPT_ERROR_LINES)
+        self._errors: deque[str] = deque(maxlen=MAX_ERROR_LINES)
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._end: str | None = None
         """How the process ended; its tasks are failed with it."""
@@ -396,6 +396,6 @@ class _Worker:
 
     async def _reason(self) -> str:
         end = await self._child.wait()
-        how = f"exit code {end.exit_code}" if end.signal is None else f"signal {end.signal}"
+        status = f"exit code {end.exit_code}" if end.signal is None else f"signal {end.signal}"
         last = f": {self._errors[-1]}" if self._errors else "."
-        return f"The worker process ended ({how}){last}"
+        return f"The worker process ended ({status}){last}"

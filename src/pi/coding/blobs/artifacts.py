@@ -110,7 +110,7 @@ class AgentOutputs:
 
     def __init__(self, folder: TextFolder) -> None:
         self.folder = folder
-        self._taken: set[str] | None = None
+        self._used_ids: set[str] | None = None
 
     def allocate(self, name: str, *, parent: str = "") -> str:
         """Return an id for the output of an agent: its name, then ``name-2``, ``name-3`` and so on.
@@ -119,11 +119,11 @@ class AgentOutputs:
         """
         safe = re.sub(_UNSAFE, "-", name).strip(".-") or "agent"
         base = f"{parent}.{safe}" if parent else safe
-        if self._taken is None:
-            self._taken = {id.casefold() for id in self.list()}
+        if self._used_ids is None:
+            self._used_ids = {id.casefold() for id in self.list()}
         ids = (base if number == 1 else f"{base}-{number}" for number in count(1))
-        free = next(id for id in ids if id.casefold() not in self._taken)
-        self._taken.add(free.casefold())  # some file systems ignore case
+        free = next(id for id in ids if id.casefold() not in self._used_ids)
+        self._used_ids.add(free.casefold())  # some file systems ignore case
         return free
 
     def save(self, id: str, text: str) -> None:

@@ -120,11 +120,11 @@ class OwnedBlobs:
 
     def put_many(self, contents: Iterable[bytes]) -> list[Blob]:
         """Store many contents with one flush of the disk; returns a blob for each, in order."""
-        given = tuple(contents)
+        payloads = tuple(contents)
         with self._locked():
             # First the claim: a crash in between leaves a hash without a blob, which is harmless.
-            self._hold(self._held() | {_hash(data) for data in given})
-            return _put_many(self._directory, given)
+            self._hold(self._held() | {_hash(data) for data in payloads})
+            return _put_many(self._directory, payloads)
 
     def refs(self) -> list[str]:
         """The references of the blobs that this owner holds."""
@@ -173,7 +173,7 @@ def _all_owners(directory: Path) -> Iterator[tuple[str, list[str]]]:
 
 
 def _read_owner(file: Path) -> tuple[str, list[str]] | None:
-    """Read who holds what. Raises ``PiError`` for a damaged file, so that nothing is removed."""
+    """Read an owner and its hashes. A damaged file raises ``PiError``: nothing is removed then."""
     stored = read_if_exists(file)
     if stored is None:
         return None

@@ -144,7 +144,7 @@ class CompactionPolicy(Policy):
         self._session = session
         self._recovered = False
         """Whether the overflow of this prompt already had its one compaction and retry."""
-        self._relieved = False
+        self._room_made = False
         """Whether an extension has already made room during this prompt."""
         self._worthless = False
         """Whether the previous turn had results marked as useless."""
@@ -152,7 +152,7 @@ class CompactionPolicy(Policy):
     async def at_boundary(self, at: Boundary) -> Next:
         """Compact if it is due, unless another policy has claimed the boundary."""
         if at.kind == "prompt":
-            self._recovered = self._relieved = False
+            self._recovered = self._room_made = False
         is_checked = at.kind in ("prompt", "settle") or (at.kind == "turn" and at.results)
         if not is_checked or at.next.claimed or at.outcome == "aborted":
             return at.next
@@ -286,8 +286,8 @@ class CompactionPolicy(Policy):
         if not isinstance(answer, AssistantMessage) or not answer.timestamp:
             return False
         cache = self._session.agent.model.prompt_cache
-        kept = cache.long or cache.short if isinstance(cache, PromptCache) else None
-        seconds = kept if isinstance(kept, int) else UNKNOWN_CACHE_SECONDS
+        lifetime = cache.long or cache.short if isinstance(cache, PromptCache) else None
+        seconds = lifetime if isinstance(lifetime, int) else UNKNOWN_CACHE_SECONDS
         return self._session.clock.now_ms() - answer.timestamp > seconds * 1000
 
     def _leave_out(self, decision: Next) -> Next:
@@ -298,25 +298,25 @@ class CompactionPolicy(Policy):
         edit = ContextEdit(target_id=target, replacement=None)
         return replace(decision, entries=(*decision.entries, edit))
 
-    async def _is_relieved(self, request: CompactionRequest) -> bool:
+    async def _extensions_make_room(self, request: CompactionRequest) -> bool:
         """Let extensions make room in another way, once for each prompt."""
         # Deferred: most sessions never fill their window.
         from pi.coding.compaction.events import ContextFullEvent
 
         session = self._session
-        if self._relieved or ContextFullEvent not in session.bus.subscribed:
+        if self._room_made or ContextFullEvent not in session.bus.subscribed:
             return False
         event = ContextFullEvent(
             reason=request.reason,
             tokens=tokens_in_use(session.conversation(), without=request.leave_out),
             window=session.agent.model.context_window,
         )
-        self._relieved = (await session.bus.query(event)).handled
-        return self._relieved
+        self._room_made = (await session.bus.query(event)).handled
+        return self._room_made
 
     async def _make_room(self, request: CompactionRequest) -> None:
         """Make room for the response that did not fit, or end the run."""
-        if not await self._is_relieved(request):
+        if not await self._extensions_make_room(request):
             await self._compact_or_stop(request)
             return
         self._recovered = False  # the larger window may overflow as well: then it is compacted
@@ -324,7 +324,7 @@ class CompactionPolicy(Policy):
             await self._session.add(ContextEdit(target_id=target, replacement=None))
 
     async def _compact(self, request: CompactionRequest) -> None:
-        if await self._is_relieved(request):
+        if await self._extensions_make_room(request):
             return
         try:
             await self._compactor.compact(request)
@@ -338,7 +338,7 @@ class CompactionPolicy(Policy):
         loop.
         """
         request = CompactionRequest(reason="threshold")
-        if await self._is_relieved(request):
+        if await self._extensions_make_room(request):
             raise StopRun("There is room again without a compaction.")
         await self._compact_or_stop(request)
         tokens, window = (
@@ -364,14 +364,14 @@ class CompactionPolicy(Policy):
 
 def _prepare_first(decision: Next, work: Callable[[], Awaitable[None]]) -> Next:
     """Return ``decision`` with ``work`` run before its own preparation."""
-    then = decision.prepare
+    next_step = decision.prepare
 
-    async def both() -> None:
+    async def run_both() -> None:
         await work()
-        if then is not None:
-            await then()
+        if next_step is not None:
+            await next_step()
 
-    return replace(decision, prepare=both)
+    return replace(decision, prepare=run_both)
 
 
 class IdleCompaction:

@@ -117,9 +117,9 @@ class SessionBeforeCompactEvent(Query):
 
     def with_answer(self, answer: CompactDecision) -> Self:
         """The last answer wins; a compaction may be a dict with the names of the original."""
-        given: Any = answer.compaction
-        if isinstance(given, dict):
-            answer = replace(answer, compaction=_compaction(given))
+        compaction: Any = answer.compaction
+        if isinstance(compaction, dict):
+            answer = replace(answer, compaction=_compaction(compaction))
         return replace(self, decision=answer)
 
     @property
@@ -128,8 +128,8 @@ class SessionBeforeCompactEvent(Query):
         return self.decision.cancel
 
 
-def _compaction(given: Mapping[str, Any]) -> CompactionResult:
-    fields = dict(given)
+def _compaction(mapping: Mapping[str, Any]) -> CompactionResult:
+    fields = dict(mapping)
     if "first_kept_entry_id" in fields:
         fields["first_kept_id"] = fields.pop("first_kept_entry_id")
     return CompactionResult(**fields)

@@ -116,8 +116,8 @@ class CompactionRun:
                 guidance=self._guidance(CompactingAnswer()),
                 ratio=before.ratio,
             )
-        except CompactionFailed as nothing:
-            return None, nothing.message
+        except CompactionFailed as error:
+            return None, error.message
         preparation = replace(
             preparation, archived=before.archived, archived_summary=before.archived_summary
         )
@@ -242,12 +242,14 @@ class CompactionRun:
             )
         if preparation is None:
             return replace(plan, problem=why_not)
-        gone = (*preparation.history, *preparation.turn_prefix)
+        dropped_items = (*preparation.history, *preparation.turn_prefix)
         kept = [item for item in preparation.kept if item.message is not None and item.tokens]
         return replace(
             plan,
-            dropped_messages=sum(1 for item in gone if item.message is not None and item.tokens),
-            dropped_tokens=tokens_of(gone),
+            dropped_messages=sum(
+                1 for item in dropped_items if item.message is not None and item.tokens
+            ),
+            dropped_tokens=tokens_of(dropped_items),
             kept_messages=len(kept),
             kept_tokens=tokens_of(kept),
             first_kept=_begin(kept[0]) if kept else "",
@@ -351,5 +353,5 @@ def dropped(log: SessionLog) -> Sequence[Entry]:
     All of them are still in the log and can be read back by id.
     """
     shown = shown_ids(log)
-    said = (entry for entry in log.branch() if message_of(entry) is not None)
-    return [entry for entry in said if entry.id not in shown]
+    entries = (entry for entry in log.branch() if message_of(entry) is not None)
+    return [entry for entry in entries if entry.id not in shown]

@@ -92,9 +92,9 @@ def tokens_in_use(
     for place in log.tree.upwards(log.leaf):
         outline = log.tree.outlines[place]
         if outline.type == "compaction":
-            less = _tokens(message_of(log.entry(without))) if without else 0
+            omitted_tokens = _tokens(message_of(log.entry(without))) if without else 0
             messages = conversation.messages() if messages is None else messages
-            return estimated_tokens(convert_to_llm(messages)) - less
+            return estimated_tokens(convert_to_llm(messages)) - omitted_tokens
         if outline.type == "context_edit" and isinstance(edit := log.at(place), ContextEdit):
             edits.setdefault(edit.target_id, edit.replacement)
         elif outline.id in edits:
@@ -167,11 +167,11 @@ def _saved(log: SessionLog, place: int, edits: Edits) -> int:
     if not edits:
         return 0
     path = log.tree.path(place)
-    then, outlines = edits_on(log, path), log.tree.outlines
+    edits_then, outlines = edits_on(log, path), log.tree.outlines
     shown = path[first_kept(log, path) :]
     entries = [log.at(each) for each in shown if outlines[each].id in edits]
     return sum(
-        _tokens(message_as_edited(entry, then)) - _tokens(message_as_edited(entry, edits))
+        _tokens(message_as_edited(entry, edits_then)) - _tokens(message_as_edited(entry, edits))
         for entry in entries
     )
 
@@ -252,8 +252,10 @@ def _item(entry: Entry, edits: Edits) -> CompactionItem:
     original = message = message_of(entry)
     if message is not None and entry.id in edits:
         message = edited(message, edits[entry.id])
-    said = _converted(message)
-    item = CompactionItem(id=entry.id, role=_role(original), message=said[0] if said else None)
+    converted = _converted(message)
+    item = CompactionItem(
+        id=entry.id, role=_role(original), message=converted[0] if converted else None
+    )
     match entry, message:
         case BranchSummary(details=dict(details), from_hook=hook), _ if hook is not True:
             return replace(item, details=details)
@@ -333,28 +335,28 @@ class Pruning(Record):
 
 def prune_tool_outputs(items: Sequence[CompactionItem]) -> Pruning:
     """Prune old, useless and superseded output if the total saving is large enough."""
-    gone, stays = dict(_worthless(items)), protected(items)
-    newer = 0
+    notices, protected_ids = dict(_worthless(items)), protected(items)
+    newer_tokens = 0
     for item in reversed(items):
-        if not isinstance(item.message, ToolResultMessage) or item.id in gone:
+        if not isinstance(item.message, ToolResultMessage) or item.id in notices:
             continue
-        if newer >= PROTECTED_TOKENS and item.id not in stays:
-            gone[item.id] = truncated_notice(item)
-        newer += item.tokens
-    pruning = _pruning(items, gone)
+        if newer_tokens >= PROTECTED_TOKENS and item.id not in protected_ids:
+            notices[item.id] = truncated_notice(item)
+        newer_tokens += item.tokens
+    pruning = _pruning(items, notices)
     return pruning if pruning.tokens_saved >= WORTH_TOKENS else Pruning()
 
 
 def elide_worthless(items: Sequence[CompactionItem], *, cache_is_cold: bool) -> Pruning:
     """Elide useless and superseded results where that costs little or no provider cache."""
-    gone = dict(_worthless(items))
+    notices = dict(_worthless(items))
     if not cache_is_cold:
-        behind = 0
+        suffix_tokens = 0
         for item in reversed(items):
-            if behind > SMALL_SUFFIX:
-                gone.pop(item.id, None)
-            behind += item.tokens
-    return _pruning(items, gone)
+            if suffix_tokens > SMALL_SUFFIX:
+                notices.pop(item.id, None)
+            suffix_tokens += item.tokens
+    return _pruning(items, notices)
 
 
 def truncated_notice(item: CompactionItem) -> str:
@@ -402,12 +404,12 @@ def _worthless(items: Sequence[CompactionItem]) -> Iterator[tuple[str, str]]:
             yield item.id, SUPERSEDED_NOTICE
 
 
-def _pruning(items: Sequence[CompactionItem], gone: dict[str, str]) -> Pruning:
-    chosen = [(item, gone[item.id]) for item in items if item.id in gone]
-    worth = [(item, notice) for item, notice in chosen if saved(item, notice) > 0]
+def _pruning(items: Sequence[CompactionItem], notices: dict[str, str]) -> Pruning:
+    noticed = [(item, notices[item.id]) for item in items if item.id in notices]
+    saving = [(item, notice) for item, notice in noticed if saved(item, notice) > 0]
     return Pruning(
-        edits=tuple(edit(item, notice) for item, notice in worth),
-        tokens_saved=sum(saved(item, notice) for item, notice in worth),
+        edits=tuple(edit(item, notice) for item, notice in saving),
+        tokens_saved=sum(saved(item, notice) for item, notice in saving),
     )
 
 

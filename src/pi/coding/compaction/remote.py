@@ -34,13 +34,13 @@ class NativeCompaction(Record):
     @property
     def preserved(self) -> Json:
         """The data to store: the projection of the log replays the items to the same model."""
-        made = {
+        history = {
             "provider": self.model.provider,
             "api": self.model.api,
             "model": self.model.id,
             "replacementHistory": list(self.items),
         }
-        return {NATIVE: made}
+        return {NATIVE: history}
 
 
 class RemoteCompaction:

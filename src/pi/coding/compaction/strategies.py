@@ -127,27 +127,29 @@ class ShakeStrategy:
         """Edit the largest results, as few as necessary."""
         excess = work.tokens - int(GOAL * work.threshold)
         chosen: list[CompactionItem] = []
-        gained = 0
+        tokens_saved = 0
         for item in sorted(_candidates(work.items), key=lambda item: -saved(item, notice(item))):
-            if gained >= excess:
+            if tokens_saved >= excess:
                 break
             chosen.append(item)
-            gained += saved(item, notice(item))
+            tokens_saved += saved(item, notice(item))
         if not chosen:
             why = "There is no large tool result outside the newest part."
             return Declined(why=why, code="nothing_to_compact")
-        return Edits(edits=tuple(edit(item, notice(item)) for item in chosen), tokens_saved=gained)
+        return Edits(
+            edits=tuple(edit(item, notice(item)) for item in chosen), tokens_saved=tokens_saved
+        )
 
 
 def _candidates(items: Sequence[CompactionItem]) -> list[CompactionItem]:
     """Return tool results that are old, large enough and not protected."""
     found: list[CompactionItem] = []
-    stays, newer = protected(items), 0
+    protected_ids, newer_tokens = protected(items), 0
     for item in reversed(items):
-        old = newer >= PROTECTED_TOKENS
-        newer += item.tokens
-        worth = isinstance(item.message, ToolResultMessage) and saved(item, notice(item)) > 0
-        if old and worth and item.id not in stays:
+        old = newer_tokens >= PROTECTED_TOKENS
+        newer_tokens += item.tokens
+        saves_tokens = isinstance(item.message, ToolResultMessage) and saved(item, notice(item)) > 0
+        if old and saves_tokens and item.id not in protected_ids:
             found.append(item)
     return found
 

@@ -74,18 +74,18 @@ def export_file(
     *,
     cwd: Path,
     secrets: Iterable[str] = (),
-    also: Redact | None = None,
+    extra: Redact | None = None,
     blobs: BlobStore | None = None,
 ) -> Path:
     """Export a session file without locking or changing it. Returns the exported file.
 
-    ``also`` redacts in addition to ``secrets``. ``blobs`` has the images that the file refers to.
+    ``extra`` redacts in addition to ``secrets``. ``blobs`` has the images that the file refers to.
     Raises ``SessionNotFound``.
     """
     path = cwd / session_file
     log = SessionLog(read_session(path, IdFactory(), blobs), IdFactory())
     target = _target(output, path, cwd)
-    replace_file(target, rendered(log, target.suffix, Redactor(secrets, also=also)), mode=None)
+    replace_file(target, rendered(log, target.suffix, Redactor(secrets, extra=extra)), mode=None)
     return target
 
 
@@ -95,16 +95,16 @@ def export_session(
     *,
     cwd: Path,
     secrets: Iterable[str] = (),
-    also: Redact | None = None,
+    extra: Redact | None = None,
     instructions: Instructions | None = None,
 ) -> Path:
     """Export the current state of an open session. Returns the exported file.
 
-    ``also`` redacts in addition to ``secrets``; ``instructions`` are the current ones of the
+    ``extra`` redacts in addition to ``secrets``; ``instructions`` are the current ones of the
     session, if known.
     """
     target = _target(output, file_of(log), cwd)
-    page = rendered(log, target.suffix, Redactor(secrets, also=also), instructions)
+    page = rendered(log, target.suffix, Redactor(secrets, extra=extra), instructions)
     replace_file(target, page, mode=None)
     return target
 

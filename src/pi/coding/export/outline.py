@@ -41,8 +41,8 @@ def text_argument(call: ToolCall, *names: str) -> str:
 
 def changes(result: ToolResultMessage) -> str:
     """Return the diff of a result, with signs and line numbers; empty if there is none."""
-    made = result.details.get("diff") if isinstance(result.details, dict) else None
-    return made if isinstance(made, str) else ""
+    diff = result.details.get("diff") if isinstance(result.details, dict) else None
+    return diff if isinstance(diff, str) else ""
 
 
 def _window(call: ToolCall) -> str:

@@ -76,8 +76,8 @@ Redact: TypeAlias = Callable[[str], str]
 class Redactor:
     """Replaces known secret values, and texts with the shape of a key, by a notice."""
 
-    def __init__(self, values: Iterable[str] = (), *, also: Redact | None = None) -> None:
-        self._also = also
+    def __init__(self, values: Iterable[str] = (), *, extra: Redact | None = None) -> None:
+        self._extra = extra
         """Additional redaction of the caller."""
         written = {form for value in values for form in _written_forms(value)}
         longest_first = sorted(written, key=len, reverse=True)
@@ -90,7 +90,7 @@ class Redactor:
         for needle, shape in SHAPES:
             if needle in text:
                 text = shape.sub(_notice, text)
-        return text if self._also is None else self._also(text)
+        return text if self._extra is None else self._extra(text)
 
     def found(self, text: str) -> set[str]:
         """The secrets in ``text``: what is between the parts that are kept."""
@@ -182,5 +182,5 @@ def _written_forms(value: str) -> Iterator[str]:
 
 
 def _notice(secret: re.Match[str]) -> str:
-    kept = secret.groupdict()
-    return f"{kept.get('before', '')}{REDACTED}{kept.get('after', '')}"
+    groups = secret.groupdict()
+    return f"{groups.get('before', '')}{REDACTED}{groups.get('after', '')}"

@@ -60,7 +60,7 @@ async def share_session(
     env: Mapping[str, str],
     handler: ShareHandler | None = None,
     secrets: Iterable[str] = (),
-    also: Redact | None = None,
+    extra: Redact | None = None,
     instructions: Instructions | None = None,
 ) -> Shared:
     """Render a redacted page of the session and share it. Raises ``ShareFailed``.
@@ -69,7 +69,7 @@ async def share_session(
     Cancelling ends the upload.
     """
     name = default_name(file_of(session))
-    redactor = Redactor(secrets, also=also)
+    redactor = Redactor(secrets, extra=extra)
     page = await asyncio.to_thread(rendered, session, ".html", redactor, instructions)
     async with _temporary(name, page, env) as file:
         if handler is None:
@@ -91,14 +91,14 @@ def command_handler(command: Sequence[str], *, cwd: Path, env: Mapping[str, str]
     """
 
     async def share(file: Path) -> Shared:
-        ended = await _run([*command, str(file)], cwd=cwd, env=env, timeout=UPLOAD_TIMEOUT_SECONDS)
-        if not ended.ok or ended.flooded:
-            raise ShareFailed(f"{command[0]} failed: {_complaint(ended)}")
-        said = ended.output.decode("utf-8", "replace")
-        addresses = _ADDRESS.findall(said)
+        result = await _run([*command, str(file)], cwd=cwd, env=env, timeout=UPLOAD_TIMEOUT_SECONDS)
+        if not result.ok or result.flooded:
+            raise ShareFailed(f"{command[0]} failed: {_failure_reason(result)}")
+        output = result.output.decode("utf-8", "replace")
+        addresses = _ADDRESS.findall(output)
         if addresses:
             return Shared(url=addresses[-1])
-        return Shared(message=one_line(said)) if said.strip() else Shared()
+        return Shared(message=one_line(output)) if output.strip() else Shared()
 
     return share
 
@@ -116,14 +116,14 @@ def _to_shared(result: Shared | str | None) -> Shared:
 async def _as_gist(file: Path, *, cwd: Path, env: Mapping[str, str]) -> Shared:
     check = await _gh(["auth", "status"], cwd=cwd, env=env, timeout=CHECK_TIMEOUT_SECONDS)
     if check.flooded or check.timed_out or check.stalled or check.signal is not None:
-        raise ShareFailed(f"GitHub CLI cannot be used: {_complaint(check)}")
+        raise ShareFailed(f"GitHub CLI cannot be used: {_failure_reason(check)}")
     if not check.ok:
         raise ShareFailed("GitHub CLI is not logged in.", hint="Run 'gh auth login' first.")
     create = ["gist", "create", "--public=false", str(file)]
-    made = await _gh(create, cwd=cwd, env=env, timeout=UPLOAD_TIMEOUT_SECONDS)
-    if not made.ok or made.flooded:
-        raise ShareFailed(f"Cannot create a gist: {_complaint(made)}")
-    gist = _GIST.search(made.output.decode("utf-8", "replace"))
+    created = await _gh(create, cwd=cwd, env=env, timeout=UPLOAD_TIMEOUT_SECONDS)
+    if not created.ok or created.flooded:
+        raise ShareFailed(f"Cannot create a gist: {_failure_reason(created)}")
+    gist = _GIST.search(created.output.decode("utf-8", "replace"))
     if gist is None:
         raise ShareFailed(
             "gh created a gist but did not say where it is.", hint="See 'gh gist list'."
@@ -157,14 +157,14 @@ async def _run(
     )
 
 
-def _complaint(ended: Finished) -> str:
-    if ended.flooded:
+def _failure_reason(result: Finished) -> str:
+    if result.flooded:
         return "it wrote output without end."
-    if ended.timed_out or ended.stalled:
+    if result.timed_out or result.stalled:
         return "it did not answer in time."
-    said = one_line((ended.errors or ended.output).decode("utf-8", "replace"))
-    how = f"code {ended.exit_code}" if ended.signal is None else f"signal {ended.signal}"
-    return said or f"it ended with {how}."
+    message = one_line((result.errors or result.output).decode("utf-8", "replace"))
+    status = f"code {result.exit_code}" if result.signal is None else f"signal {result.signal}"
+    return message or f"it ended with {status}."
 
 
 @asynccontextmanager

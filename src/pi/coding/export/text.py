@@ -100,8 +100,8 @@ class _Writer:
                 section = Section(heading=heading, parts=tuple(self._answer(number, answer)))
             case ToolResultMessage() as result:
                 section = Section(heading=f"Tool {result.tool_name}", parts=(_result(result),))
-            case BashExecution() as ran:
-                section = Section(heading="User ran a command", parts=_command(ran))
+            case BashExecution() as execution:
+                section = Section(heading="User ran a command", parts=_command(execution))
             case CustomMessage(custom_type=kind, content=content):
                 section = _section(f"Message of {kind}", content_text(content))
             case CompactionSummaryMessage(summary=summary, tokens_before=tokens):
@@ -146,19 +146,19 @@ def _result(message: ToolResultMessage) -> Part:
     words = strip_blank_lines(content_text(message.content)) or "(no output)"
     if message.is_error:
         return Part(kind="error", text=words)
-    if made := changes(message):
-        return Part(kind="result", text=made, language="diff")
+    if diff := changes(message):
+        return Part(kind="result", text=diff, language="diff")
     return Part(kind="result", text=words)
 
 
-def _command(ran: BashExecution) -> tuple[Part, ...]:
-    output = strip_blank_lines(ran.output) or "(no output)"
-    if ran.cancelled:
+def _command(execution: BashExecution) -> tuple[Part, ...]:
+    output = strip_blank_lines(execution.output) or "(no output)"
+    if execution.cancelled:
         output += "\n\n(command cancelled)"
-    elif ran.exit_code:
-        output += f"\n\nCommand exited with code {ran.exit_code}"
+    elif execution.exit_code:
+        output += f"\n\nCommand exited with code {execution.exit_code}"
     return (
-        Part(kind="call", title="bash", text=strip_blank_lines(ran.command), language="bash"),
+        Part(kind="call", title="bash", text=strip_blank_lines(execution.command), language="bash"),
         Part(kind="result", text=output),
     )
 
@@ -270,10 +270,10 @@ _NAMES = {"thinking": "Thinking", "result": "Result", "error": "Error"}
 
 def render_text(transcript: Transcript) -> str:
     """Render instructions and conversation as text for ``/dump``; empty without messages."""
-    spoken = [_plain_section(section) for section in sections(transcript, "model")]
-    if not spoken:
+    rendered = [_plain_section(section) for section in sections(transcript, "model")]
+    if not rendered:
         return ""
-    return sanitise("\n\n".join((*_plain_heading(transcript), *spoken))) + "\n"
+    return sanitise("\n\n".join((*_plain_heading(transcript), *rendered))) + "\n"
 
 
 def _plain_heading(transcript: Transcript) -> Iterator[str]:

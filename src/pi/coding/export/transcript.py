@@ -140,8 +140,8 @@ class Node(Record):
                 return CompactionSummaryMessage(
                     summary=summary, tokens_before=tokens, content=content
                 )
-            case BranchSummary(summary=summary, from_id=left):
-                return BranchSummaryMessage(summary=summary, from_id=left)
+            case BranchSummary(summary=summary, from_id=from_id):
+                return BranchSummaryMessage(summary=summary, from_id=from_id)
             case _:
                 return None
 
@@ -200,10 +200,10 @@ def read_transcript(
     ``instructions`` are those of a live session; by default they are read from the branch.
     """
     parents = _parents(entries)
-    stands_at = _leaf(leaf, entries)
+    leaf_number = _leaf(leaf, entries)
     calls = _calls(entries, parents)
     labels = _labels(entries)
-    branch = [entries[number] for number in _path(parents, stands_at)]
+    branch = [entries[number] for number in _path(parents, leaf_number)]
     return Transcript(
         header=header,
         name=_name(entries),
@@ -216,7 +216,7 @@ def read_transcript(
             )
             for number, entry in enumerate(entries)
         ),
-        leaf=stands_at,
+        leaf=leaf_number,
         instructions=instructions or read_instructions(branch),
         model=_model(branch),
         thinking_level=_thinking_level(branch),

@@ -122,11 +122,11 @@ def _steps(work: Coroutine[Any, None, T], own: _OwnCancellations) -> Generator[A
     resume: Callable[[], Any] = partial(work.send, None)
     while True:
         try:
-            waited_for = own.counted(resume)
+            awaited = own.counted(resume)
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
         try:
-            yield waited_for
+            yield awaited
             resume = partial(work.send, None)
         except GeneratorExit:  # the task itself is being closed
             work.close()

@@ -53,7 +53,7 @@ class SessionControl:
     async def new_session(
         self, *, parent_session: str | None = None, setup: Setup | None = None
     ) -> Cancelled:
-        """Start a new session; ``setup`` gets its log before anything is said there."""
+        """Start a new session; ``setup`` gets its log before the first message."""
         self._session.runs.require_idle()
         done = await self._session.sessions.new(parent_session)
         if setup is not None and not done.cancelled:
@@ -74,16 +74,16 @@ class SessionControl:
         done = await self._session.sessions.switch(Path(path))
         return Cancelled(cancelled=done.cancelled)
 
-    async def navigate_tree(self, entry_id: str, **how: Unpack[TreeOptions]) -> Any:
+    async def navigate_tree(self, entry_id: str, **options: Unpack[TreeOptions]) -> Any:
         """Continue after another entry of this session."""
-        check_options("navigate_tree", how, TreeOptions)
+        check_options("navigate_tree", options, TreeOptions)
         self._session.runs.require_idle()
         return await self._session.tree.go_to(
             entry_id,
-            summarize=how.get("summarize", False),
-            instructions=how.get("custom_instructions", ""),
-            replace_instructions=how.get("replace_instructions", False),
-            label=how.get("label", ""),
+            summarize=options.get("summarize", False),
+            instructions=options.get("custom_instructions", ""),
+            replace_instructions=options.get("replace_instructions", False),
+            label=options.get("label", ""),
         )
 
     async def reload(self) -> None:

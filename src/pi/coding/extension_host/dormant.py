@@ -143,11 +143,11 @@ class ExtensionContributions:
         self.dormant: DormantExtensions | None = None
         """Deferred extensions, which contribute only commands."""
 
-    def commands(self, taken: Collection[str] = ()) -> Iterable[tuple[str, DeclaredCommand]]:
-        """All slash commands of extensions; ``taken`` are the names of templates and skills."""
+    def commands(self, reserved: Collection[str] = ()) -> Iterable[tuple[str, DeclaredCommand]]:
+        """All slash commands of extensions; ``reserved`` are the names of templates and skills."""
         if self.host is not None:
-            return self.host.registries.commands.listed(taken)
-        return () if self.dormant is None else self.dormant.commands.listed(taken)
+            return self.host.registries.commands.listed(reserved)
+        return () if self.dormant is None else self.dormant.commands.listed(reserved)
 
     def secret_variables(self) -> frozenset[str]:
         """Environment variables with credentials of extensions, loaded or not."""

@@ -71,9 +71,9 @@ def check_fields(what: str, fields: Iterable[str], valid: Sequence[str]) -> None
         check_value(f"a field of {what}", field, valid)
 
 
-def check_options(what: str, given: Iterable[str], options: type) -> None:
+def check_options(what: str, names: Iterable[str], options: type) -> None:
     """Raise ``ExtensionError`` with a suggestion for an option that a ``TypedDict`` has not."""
-    for name in given:
+    for name in names:
         check_value(f"an option of {what}", name, tuple(options.__annotations__))
 
 
@@ -81,5 +81,5 @@ def valid_values(value: Any, valid: Sequence[str], kind: str = "values") -> str:
     """A hint that lists the valid values, after the one that was probably meant."""
     from pi.base.fuzzy import did_you_mean  # lazy: only for messages
 
-    meant = did_you_mean(str(value), valid) if value else ""
-    return f"{meant} Valid {kind}: {', '.join(valid)}.".lstrip()
+    suggestion = did_you_mean(str(value), valid) if value else ""
+    return f"{suggestion} Valid {kind}: {', '.join(valid)}.".lstrip()

@@ -24,21 +24,21 @@ class OpenDialogs:
 
     async def answer(self, question: Coroutine[Any, Any, T], default: T) -> T:
         """The answer of the user, or ``default`` if the session ends before."""
-        asked = asyncio.ensure_future(question)
-        self._open.add(asked)
+        dialog = asyncio.ensure_future(question)
+        self._open.add(dialog)
         try:
-            return await asked
+            return await dialog
         except asyncio.CancelledError:
-            if asked in self._open:  # the caller was cancelled, and the dialog with it
+            if dialog in self._open:  # the caller was cancelled, and the dialog with it
                 raise
             return default
         finally:
-            self._open.discard(asked)
+            self._open.discard(dialog)
 
     def cancel_all(self) -> None:
         """Cancel all of them."""
-        asked, self._open = self._open, set()
-        for each in asked:
+        dialogs, self._open = self._open, set()
+        for each in dialogs:
             each.cancel()
 
 
@@ -61,15 +61,15 @@ class AnswerableDialog:
         """Show the dialog with ``ask`` until there is an answer; it is closed then."""
         if self._answered.done():  # a handler of ``ui_prompt_start`` answered: nothing to show
             return self._answered.result()
-        asked = asyncio.ensure_future(ask())
+        dialog = asyncio.ensure_future(ask())
         try:
-            await asyncio.wait({asked, self._answered}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({dialog, self._answered}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            is_open = not asked.done()
+            is_open = not dialog.done()
             if is_open:
-                asked.cancel()
-                await asyncio.gather(asked, return_exceptions=True)
-        return self._answered.result() if is_open else asked.result()
+                dialog.cancel()
+                await asyncio.gather(dialog, return_exceptions=True)
+        return self._answered.result() if is_open else dialog.result()
 
     def _checked(self, value: Any) -> Any:
         """``value`` as the dialog returns it. Raises ``ExtensionError`` if it is no answer."""

@@ -62,7 +62,7 @@ class Scope:
         self._report = report
         self._tasks: TaskScope | None = None
         """Created with the first task: stand-ins and most extensions start none."""
-        self._kept: list[Registration] = []
+        self._registrations: list[Registration] = []
         self._tidied_at = MAX_ENDED
         self._closers: list[Close] = []
         self.closed = False
@@ -99,17 +99,19 @@ class Scope:
 
     def keep(self, registration: Registration) -> Registration:
         """Remove a registration at the end."""
-        if len(self._kept) >= self._tidied_at:  # keeps repeated registrations from piling up
-            self._kept = [each for each in self._kept if each.active]
-            self._tidied_at = MAX_ENDED + 2 * len(self._kept)
-        self._kept.append(registration)
+        if (
+            len(self._registrations) >= self._tidied_at
+        ):  # keeps repeated registrations from piling up
+            self._registrations = [each for each in self._registrations if each.active]
+            self._tidied_at = MAX_ENDED + 2 * len(self._registrations)
+        self._registrations.append(registration)
         return registration
 
     def take_back(self) -> None:
         """Remove all registrations; tasks continue."""
-        for registration in reversed(self._kept):
+        for registration in reversed(self._registrations):
             registration.remove()
-        self._kept.clear()
+        self._registrations.clear()
 
     async def close(self) -> None:
         """Remove all registrations, cancel tasks, and call the close functions."""

@@ -21,7 +21,7 @@ from pi.coding.extension_host.open_dialogs import (
 )
 from pi.coding.extension_host.scope import HostConnection, SessionLink
 from pi.coding.extension_host.watchdog import Watchdog
-from pi.coding.port.drawing import Drawable, GuardedDrawable, Lines, Make, Rows, made
+from pi.coding.port.drawing import Drawable, GuardedDrawable, Lines, Make, Rows, make_drawable
 from pi.coding.port.ui import (
     PLACEMENTS,
     EditorStyle,
@@ -102,7 +102,7 @@ class ExtensionUIProxy:
         prompt = UiPromptStartEvent(
             kind="select", title=title, options=listed, multi=multi, initial=tuple(chosen)
         )
-        more = _given(
+        more = _non_default(
             multi=multi, initial=initial, timeout=timeout, on_timeout=on_timeout, call_id=call_id
         )
         return await self._ask(prompt, lambda ui: ui.select(title, options, **more), None)
@@ -123,7 +123,7 @@ class ExtensionUIProxy:
     ) -> Any:
         """Ask the user for yes or no."""
         prompt = UiPromptStartEvent(kind="confirm", title=title, message=message)
-        more = _given(timeout=timeout, on_timeout=on_timeout)
+        more = _non_default(timeout=timeout, on_timeout=on_timeout)
         return await self._ask(prompt, lambda ui: ui.confirm(title, message, **more), default=False)
 
     async def input(
@@ -139,7 +139,7 @@ class ExtensionUIProxy:
         prompt = UiPromptStartEvent(
             kind="input", title=title, placeholder=placeholder, secret=secret
         )
-        more = _given(secret=secret, timeout=timeout, on_timeout=on_timeout)
+        more = _non_default(secret=secret, timeout=timeout, on_timeout=on_timeout)
         return await self._ask(prompt, lambda ui: ui.input(title, placeholder, **more), None)
 
     async def editor(
@@ -155,7 +155,7 @@ class ExtensionUIProxy:
         check_value("a style of the editor", style, get_args(EditorStyle))
         prompt = UiPromptStartEvent(kind="editor", title=title, prefill=prefill)
         is_hook = {"style": style} if style != "prompt" else {}
-        more = _given(timeout=timeout, on_timeout=on_timeout) | is_hook
+        more = _non_default(timeout=timeout, on_timeout=on_timeout) | is_hook
         return await self._ask(prompt, lambda ui: ui.editor(title, prefill, **more), None)
 
     async def custom(self, make: Make, **options: Any) -> Any:
@@ -321,11 +321,11 @@ class ExtensionUIProxy:
                     answer = dialog.first_answer(lambda: ask(screen))
                     return await self._dialogs.answer(answer, default)
             finally:
-                ended = UiPromptEndEvent(kind=prompt.kind, title=prompt.title, id=prompt.id)
-                await self._bus.emit(ended, raises=DECISIONS)
+                end_event = UiPromptEndEvent(kind=prompt.kind, title=prompt.title, id=prompt.id)
+                await self._bus.emit(end_event, raises=DECISIONS)
 
     def _guarded_factory(self, what: str, make: Make) -> Make:
-        return lambda *given: self._guarded(what, made(make, *given))
+        return lambda *arguments: self._guarded(what, make_drawable(make, *arguments))
 
     def _guarded(self, what: str, drawable: Drawable) -> GuardedDrawable:
         return GuardedDrawable(drawable, lambda error: self._failed(self._owner, what, error))
@@ -351,7 +351,7 @@ class ExtensionUIProxy:
             self._remove(*shown)
 
 
-def _given(**options: Any) -> dict[str, Any]:
+def _non_default(**options: Any) -> dict[str, Any]:
     """Options that differ from their default: a UI without an option works until it is used."""
     return {
         name: value for name, value in options.items() if value is not None and value is not False

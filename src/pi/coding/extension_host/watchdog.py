@@ -32,11 +32,11 @@ MIN_INTERVAL = 0.05
 class WatchedCall:
     """One handler that is awaited."""
 
-    __slots__ = ("dialogs", "expired", "left", "since", "task")
+    __slots__ = ("dialogs", "expired", "remaining", "since", "task")
 
     def __init__(self, task: asyncio.Task[object], seconds: float, now: float) -> None:
         self.task = task
-        self.left = seconds
+        self.remaining = seconds
         self.since = now
         self.dialogs = 0
         self.expired = False
@@ -44,9 +44,9 @@ class WatchedCall:
     def pass_time(self, now: float) -> float:
         """Seconds left at ``now``; the time is stopped while a dialog is open."""
         if not self.dialogs:
-            self.left -= now - self.since
+            self.remaining -= now - self.since
         self.since = now
-        return self.left
+        return self.remaining
 
 
 _current_call: ContextVar[WatchedCall | None] = ContextVar("extension_call", default=None)
@@ -109,7 +109,7 @@ class Watchdog:
 
     async def _watch(self) -> None:
         while self._calls:
-            waiting = [call.left for call in self._calls if not call.expired]
+            waiting = [call.remaining for call in self._calls if not call.expired]
             await self._clock.sleep(max(min(waiting, default=self._seconds), MIN_INTERVAL))
             now = self._clock.monotonic()
             for call in tuple(self._calls):
@@ -156,7 +156,7 @@ class Stalls:
         self._on_stall = on_stall
         self._seconds = seconds
         self._ended = threading.Event()
-        self._beat = threading.Event()
+        self._responded = threading.Event()
         self._should_interrupt = False
         """Whether to interrupt the blocking function."""
         self._thread: threading.Thread | None = None
@@ -174,43 +174,47 @@ class Stalls:
             # SIGURG is not sent by other programs, and is ignored by default.
             self._before = signal.signal(signal.SIGURG, self._interrupt)
         loop = asyncio.get_running_loop()
-        self._thread = threading.Thread(target=self._look, args=(loop,), name="stalls", daemon=True)
+        self._thread = threading.Thread(
+            target=self._watch_loop, args=(loop,), name="stalls", daemon=True
+        )
         self._thread.start()
 
     def close(self) -> None:
         """Stop watching."""
         self._ended.set()
-        self._beat.set()
+        self._responded.set()
         if self._thread is not None:
             self._thread.join()
         if self._before is not None:
             signal.signal(signal.SIGURG, self._before)
 
-    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _watch_loop(self, loop: asyncio.AbstractEventLoop) -> None:
         while not self._ended.wait(self._seconds):
-            self._beat.clear()
+            self._responded.clear()
             try:
-                loop.call_soon_threadsafe(self._beat.set)
+                loop.call_soon_threadsafe(self._responded.set)
             except RuntimeError:  # the loop is closed
                 return
             if self._ended.is_set():
                 return
-            while not self._beat.wait(self._seconds):
+            while not self._responded.wait(self._seconds):
                 if self._report():
-                    self._beat.wait()
+                    self._responded.wait()
 
     def _report(self) -> bool:
         """Report the blocking function. Returns False if it does not belong to an extension."""
-        found = self._culprit(sys._current_frames().get(self._home))
+        found = self._blocking_function(sys._current_frames().get(self._home))
         if found is None:
             return False
         owner, function = found
         log.warning("%s does not return from %s and blocks the event loop", owner.path, function)
         if self._on_stall is not None:
-            self._on_stall(Stalled(owner=owner, function=function, over=self._beat, end=self._end))
+            self._on_stall(
+                Stalled(owner=owner, function=function, over=self._responded, end=self._end)
+            )
         return True
 
-    def _culprit(self, frame: FrameType | None) -> tuple[Owner, str] | None:
+    def _blocking_function(self, frame: FrameType | None) -> tuple[Owner, str] | None:
         """The innermost active function of an extension."""
         while frame is not None:
             owner = self._owner_of(frame.f_globals.get("__name__", ""))
@@ -227,5 +231,5 @@ class Stalls:
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         """Raise in the blocking function, unless it has returned meanwhile."""
         should_interrupt, self._should_interrupt = self._should_interrupt, False
-        if should_interrupt and self._culprit(frame) is not None:
+        if should_interrupt and self._blocking_function(frame) is not None:
             raise HandlerEnded

@@ -50,19 +50,19 @@ def without_repository(environ: Mapping[str, str]) -> dict[str, str]:
 
 async def top_level(path: Path, environ: Mapping[str, str]) -> Path | None:
     """Returns the root of the repository that ``path`` is in."""
-    done = await run_git(["rev-parse", "--show-toplevel"], path, environ)
-    return Path(done[1].rstrip("\n")).resolve() if done is not None and done[0] == 0 else None
+    result = await run_git(["rev-parse", "--show-toplevel"], path, environ)
+    return Path(result[1].rstrip("\n")).resolve() if result is not None and result[0] == 0 else None
 
 
 async def git(arguments: tuple[str, ...] | list[str], cwd: Path, environ: Mapping[str, str]) -> str:
     """Return the output of a git command; raises ``WorkingCopyFailed`` if it fails."""
-    done = await run_git(arguments, cwd, environ)
-    if done is None:
+    result = await run_git(arguments, cwd, environ)
+    if result is None:
         raise WorkingCopyFailed("git was not found.", hint="Install git.")
-    if done[0] != 0:
-        reason = done[1].strip().splitlines()[-1:] or ["no reason given"]
+    if result[0] != 0:
+        reason = result[1].strip().splitlines()[-1:] or ["no reason given"]
         raise WorkingCopyFailed(f"git {arguments[0]} failed in {cwd}: {reason[0]}")
-    return done[1]
+    return result[1]
 
 
 async def run_git(
@@ -80,7 +80,7 @@ async def run_git(
         "LC_ALL": "C",
     }
     try:
-        done = await run(
+        result = await run(
             ["git", *_QUIET, *arguments],
             cwd=cwd,
             env=env,
@@ -90,8 +90,8 @@ async def run_git(
         )
     except SpawnFailed:
         return None
-    code = done.exit_code if done.exit_code is not None else -1
-    shown = done.output if code == 0 else done.errors or done.output
+    code = result.exit_code if result.exit_code is not None else -1
+    shown = result.output if code == 0 else result.errors or result.output
     return code, shown.decode("utf-8", "surrogateescape")
 
 
@@ -147,12 +147,12 @@ def _is_opaque(folder: Path) -> bool:
 
 async def _succeeds(words: list[str], environ: Mapping[str, str]) -> bool:
     try:
-        done = await run(
+        result = await run(
             words, cwd=Path("/"), env=dict(environ), timeout=MOUNT_TIMEOUT, max_output=4096
         )
     except SpawnFailed:
         return False
-    return done.exit_code == 0
+    return result.exit_code == 0
 
 
 EXECUTABLE = 0o111

@@ -99,7 +99,7 @@ def find_existing(path: Path) -> Path:
     for part in path.relative_to(path.anchor).parts:
         step = found / part
         if not os.path.lexists(step):
-            alike = _alike(found, part)
+            alike = _similar_name(found, part)
             if alike is None:
                 return path
             step = found / alike
@@ -107,7 +107,7 @@ def find_existing(path: Path) -> Path:
     return found
 
 
-def _alike(folder: Path, name: str) -> str | None:
+def _similar_name(folder: Path, name: str) -> str | None:
     form = visual_form(name)
     try:
         alike = [each.name for each in folder.iterdir() if visual_form(each.name) == form]
@@ -211,10 +211,10 @@ class LocalFiles:
 
         ``most`` limits the bytes of each file.
         """
-        given, stop = tuple(paths), threading.Event()
+        requested, stop = tuple(paths), threading.Event()
 
         def read() -> dict[str, bytes | FileError]:
-            return {path: self._content(path, most) for path in given if not stop.is_set()}
+            return {path: self._content(path, most) for path in requested if not stop.is_set()}
 
         try:
             return await asyncio.to_thread(read)

@@ -111,7 +111,7 @@ def window_of(
     scan = _Scan(skip, limit, keep)
     scanned = 0
     for chunk in _utf8_chunks(file):
-        scan.take(chunk)
+        scan.feed(chunk)
         scanned += len(chunk)
         if stop.is_set() or scanned > MAX_SCANNED_BYTES:
             return scan.window(exact=False)
@@ -189,7 +189,7 @@ class _Scan:
         self._open = limit != 0
         self._total = 1
 
-    def take(self, chunk: bytes) -> None:
+    def feed(self, chunk: bytes) -> None:
         count = chunk.count(b"\n")
         self._total += count
         if self._to_skip > count:

@@ -167,9 +167,11 @@ class WorkingCopy(Record):
         self, folder: Path, patch: Patch, environ: Mapping[str, str], *options: str
     ) -> None:
         words = ["apply", "--binary", "--whitespace=nowarn", *options, "-"]
-        done = await run_git(words, folder, environ, input=patch.text)
-        if done is None or done[0] != 0:
-            reason = done[1].strip().splitlines()[0] if done and done[1].strip() else "git failed"
+        result = await run_git(words, folder, environ, input=patch.text)
+        if result is None or result[0] != 0:
+            reason = (
+                result[1].strip().splitlines()[0] if result and result[1].strip() else "git failed"
+            )
             raise WorkingCopyFailed(
                 f"The changes do not fit the files as they are now: {reason}",
                 hint=f"They are kept on the branch {self.branch}.",
@@ -178,11 +180,11 @@ class WorkingCopy(Record):
     async def commit(self, message: str) -> str:
         """Commit all changes to the branch; returns the commit. Runs no hooks and signs nothing."""
         if self.kind == "overlay":
-            made = await self._git(
+            commit_id = await self._git(
                 "commit-tree", await self._tree(), "-p", self.base, "-m", message
             )
-            await self._git("update-ref", f"refs/heads/{self.branch}", made.strip())
-            return made.strip()
+            await self._git("update-ref", f"refs/heads/{self.branch}", commit_id.strip())
+            return commit_id.strip()
         await self._git("add", "--all")
         await self._git("commit", "--quiet", "--no-verify", "--allow-empty", "-m", message)
         return (await self._git("rev-parse", "HEAD")).strip()
@@ -196,11 +198,11 @@ class WorkingCopy(Record):
             raise WorkingCopyFailed("Only a git repository takes commits.")
         name = "HEAD" if self.kind == "worktree" else f"refs/heads/{self.branch}"
         head = (await self._git("rev-parse", name)).strip()
-        done = await run_git(["cherry-pick", f"{self.base}..{head}"], self.source, self.environ)
-        if done is not None and done[0] == 0:
+        result = await run_git(["cherry-pick", f"{self.base}..{head}"], self.source, self.environ)
+        if result is not None and result[0] == 0:
             return
         await run_git(["cherry-pick", "--abort"], self.source, self.environ)
-        reason = done[1].strip().splitlines()[0] if done and done[1].strip() else "git failed"
+        reason = result[1].strip().splitlines()[0] if result and result[1].strip() else "git failed"
         raise WorkingCopyFailed(
             f"The commits do not fit: {reason}", hint=f"They are kept on the branch {self.branch}."
         )
@@ -284,20 +286,20 @@ class WorkingCopy(Record):
         names = "\0".join(files).encode("utf-8", "surrogateescape")
         checked = await self._with_input(["check-ignore", "-z", "--stdin"], names, env)
         ignored = set(checked[1].split("\0")) if checked[0] == 0 else set()
-        kept = "\0".join(name for name in files if name not in ignored)
+        not_ignored = "\0".join(name for name in files if name not in ignored)
         words = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"]
-        done = await self._with_input(words, kept.encode("utf-8", "surrogateescape"), env)
-        if done[0] != 0:
-            raise WorkingCopyFailed(f"git update-index failed: {done[1].strip()}")
+        result = await self._with_input(words, not_ignored.encode("utf-8", "surrogateescape"), env)
+        if result[0] != 0:
+            raise WorkingCopyFailed(f"git update-index failed: {result[1].strip()}")
 
     async def _with_input(
         self, words: list[str], data: bytes, env: Mapping[str, str]
     ) -> tuple[int, str]:
         where = {**self.environ, **env, **self._repository}
-        done = await run_git(words, self.path, where, input=data)
-        if done is None:
+        result = await run_git(words, self.path, where, input=data)
+        if result is None:
             raise WorkingCopyFailed("git was not found.", hint="Install git.")
-        return done
+        return result
 
     @property
     def _repository(self) -> dict[str, str]:
@@ -341,12 +343,12 @@ async def make_working_copy(
         raise WorkingCopyFailed(f"{source} is not in a git repository.")
     try:
         if top is None:
-            made = await _plain_copy(source.resolve(), folder, label, environ, max_files)
+            copy = await _plain_copy(source.resolve(), folder, label, environ, max_files)
         else:
             base = await _snapshot(top, folder, environ)
             overlay = backend == "overlay" and await mount(top, folder, environ)
             make = _overlay if overlay else _worktree
-            made = await make(source.resolve(), top, folder, label, base, environ)
+            copy = await make(source.resolve(), top, folder, label, base, environ)
     except BaseException:
         await unmount(folder, environ)
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
@@ -354,11 +356,11 @@ async def make_working_copy(
             await run_git(["worktree", "prune"], top, environ)
         raise
     state = _State(
-        kind=made.kind, source=str(made.source), base=made.base, branch=made.branch,
-        pid=os.getpid(), below=made.below, git_dir=made.git_dir,
+        kind=copy.kind, source=str(copy.source), base=copy.base, branch=copy.branch,
+        pid=os.getpid(), below=copy.below, git_dir=copy.git_dir,
     )  # fmt: skip
     replace_file(folder / _LABEL, json.dumps({n: getattr(state, n) for n in _FIELDS}).encode())
-    return made
+    return copy
 
 
 _FIELDS = _State.__struct_fields__
@@ -384,8 +386,8 @@ async def sweep_working_copies(
             kind=state.kind, source=Path(state.source), folder=label.parent, base=state.base,
             branch=state.branch, below=state.below, git_dir=state.git_dir, environ=environ,
         )  # fmt: skip
-        left = await copy.close(discard=discard)
-        closed += [left] if left.branch or left.path else []
+        closed_copy = await copy.close(discard=discard)
+        closed += [closed_copy] if closed_copy.branch or closed_copy.path else []
     return closed
 
 
@@ -456,12 +458,12 @@ def _copy_tree(source: Path, target: Path, skipped: Path, max_files: int) -> Non
     """Copies files and links; raises ``WorkingCopyFailed`` beyond the limits."""
     files = size = 0
     for folder, names, entries in os.walk(source):
-        here = Path(folder)
-        names[:] = [name for name in names if here / name not in (skipped, skipped.parent)]
-        there = target / here.relative_to(source)
-        there.mkdir(parents=True, exist_ok=True)
-        for name in [*entries, *(each for each in names if (here / each).is_symlink())]:
-            path = here / name
+        source_folder = Path(folder)
+        names[:] = [name for name in names if source_folder / name not in (skipped, skipped.parent)]
+        target_folder = target / source_folder.relative_to(source)
+        target_folder.mkdir(parents=True, exist_ok=True)
+        for name in [*entries, *(each for each in names if (source_folder / each).is_symlink())]:
+            path = source_folder / name
             if not (path.is_file() or path.is_symlink()):
                 continue  # sockets and pipes
             files, size = files + 1, size + path.lstat().st_size
@@ -471,4 +473,4 @@ def _copy_tree(source: Path, target: Path, skipped: Path, max_files: int) -> Non
                     f" {MAX_BYTES >> 30} GiB).",
                     hint="Use a git repository, or a smaller folder.",
                 )
-            shutil.copy2(path, there / name, follow_symlinks=False)
+            shutil.copy2(path, target_folder / name, follow_symlinks=False)

@@ -57,14 +57,14 @@ _SILENT = frozenset(
 def read_claude(lines: Iterable[bytes]) -> ImportedSession | None:
     """Return a transcript; ``None`` if it has no message of a session."""
     reader = _Reader()
-    for line in objects(lines, reader.made.lost):
+    for line in objects(lines, reader.builder.lost):
         reader.read(line)
-    return reader.made.finished()
+    return reader.builder.finished()
 
 
 class _Reader:
     def __init__(self) -> None:
-        self.made = TranscriptBuilder()
+        self.builder = TranscriptBuilder()
         self._nodes: dict[str, str | None] = {}
         """The entry that a line became, or its nearest ancestor's, by uuid."""
         self._answers: dict[str, str] = {}
@@ -81,14 +81,14 @@ class _Reader:
 
     def read(self, line: Json) -> None:
         """Add one line."""
-        made, kind = self.made, line.get("type")
+        builder, kind = self.builder, line.get("type")
         if line.get("isSidechain") is True:
-            made.lost["messages of sub-agents"] += 1
+            builder.lost["messages of sub-agents"] += 1
             return
         if isinstance(line.get("sessionId"), str):
-            made.id = made.id or line["sessionId"]
+            builder.id = builder.id or line["sessionId"]
         if isinstance(line.get("cwd"), str):
-            made.cwd = made.cwd or line["cwd"]
+            builder.cwd = builder.cwd or line["cwd"]
         node = self._node(kind, line, self._parent(line))
         if isinstance(line.get("uuid"), str):
             self._nodes[line["uuid"]] = node
@@ -108,7 +108,7 @@ class _Reader:
                     case {"preTokens": int(tokens)}:
                         self._tokens_before = tokens
             case _ if kind not in _SILENT:
-                self.made.lost[f"lines of type {kind}"] += 1
+                self.builder.lost[f"lines of type {kind}"] += 1
         return parent
 
     def _parent(self, line: Json) -> str | None:
@@ -140,7 +140,7 @@ class _Reader:
         if line.get("isMeta") is True or line.get("isVisibleInTranscriptOnly") is True:
             entry = CustomMessageEntry(custom_type=HIDDEN, content=blocks, display=False)
         else:
-            stamp = in_ms(self.made.stamp(line.get("timestamp")))
+            stamp = in_ms(self.builder.stamp(line.get("timestamp")))
             entry = MessageEntry(message=UserMessage(content=blocks, timestamp=stamp))
         return self._add(line, "user", entry, node)
 
@@ -154,28 +154,28 @@ class _Reader:
                     if (image := image_from_base64(data, kind)) is not None:
                         blocks.append(image)
                     else:
-                        self.made.lost["unreadable images"] += 1
+                        self.builder.lost["unreadable images"] += 1
                 case {"type": kind}:
-                    self.made.lost[f"content of type {kind}"] += 1
+                    self.builder.lost[f"content of type {kind}"] += 1
                 case _:
-                    self.made.lost["content of an unknown form"] += 1
+                    self.builder.lost["content of an unknown form"] += 1
         return tuple(blocks)
 
     def _result(self, line: Json, number: int, block: Json) -> str | None:
         id = block.get("tool_use_id")
         if not isinstance(id, str) or id not in self._calls:
-            self.made.lost["results without a call"] += 1
+            self.builder.lost["results without a call"] += 1
             return None
         answer, tool = self._calls[id]
-        given = block.get("content")
-        found = [{"type": "text", "text": given}] if isinstance(given, str) else given
+        content = block.get("content")
+        found = [{"type": "text", "text": content}] if isinstance(content, str) else content
         blocks = self._blocks(found if isinstance(found, list) else [])
         message = ToolResultMessage(
             tool_call_id=id,
             tool_name=tool,
             content=content_or_note(list(blocks)),
             is_error=block.get("is_error") is True,
-            timestamp=in_ms(self.made.stamp(line.get("timestamp"))),
+            timestamp=in_ms(self.builder.stamp(line.get("timestamp"))),
         )
         parent = self._tails.get(answer, answer)
         node = self._add(line, f"result {number}", MessageEntry(message=message), parent)
@@ -196,7 +196,7 @@ class _Reader:
     def _assistant(self, line: Json, parent: str | None) -> str | None:
         message = line.get("message")
         if not isinstance(message, dict):
-            self.made.lost["content of an unknown form"] += 1
+            self.builder.lost["content of an unknown form"] += 1
             return parent
         if message.get("model") == _SYNTHETIC and line.get("isApiErrorMessage") is not True:
             return parent
@@ -206,7 +206,7 @@ class _Reader:
             model = str(message.get("model") or "")
             if model != _SYNTHETIC:
                 stamp = str(line.get("timestamp"))
-                parent = self.made.use_model(PROVIDER, model, parent, stamp)
+                parent = self.builder.use_model(PROVIDER, model, parent, stamp)
             answer = self._new_answer(line, message, model)
             known = self._answers[id] = self._add(line, "assistant", answer, parent)
         self._extend(known, line, message)
@@ -222,13 +222,13 @@ class _Reader:
                 model=model,
                 stop_reason="error" if failed else "stop",
                 error_message=text if failed else UNSET,
-                timestamp=in_ms(self.made.stamp(line.get("timestamp"))),
+                timestamp=in_ms(self.builder.stamp(line.get("timestamp"))),
             )
         )
 
     def _extend(self, id: str, line: Json, message: Json) -> None:
         """Add the blocks of one line to an answer."""
-        entry = self.made.get(id)
+        entry = self.builder.get(id)
         assert isinstance(entry, MessageEntry)
         answer = entry.message
         assert isinstance(answer, AssistantMessage)
@@ -236,14 +236,14 @@ class _Reader:
             return
         blocks = [*answer.content]
         for block in _content(line):
-            made = self._answer_block(block, id)
-            if made is not None and made not in blocks:
-                blocks.append(made)
+            answer_block = self._answer_block(block, id)
+            if answer_block is not None and answer_block not in blocks:
+                blocks.append(answer_block)
         has_calls = any(isinstance(block, ToolCall) for block in blocks)
         stop = _STOPS.get(str(message.get("stop_reason")), "toolUse" if has_calls else "stop")
         usage = _usage(message.get("usage"))
         changed = replace(answer, content=tuple(blocks), stop_reason=stop, usage=usage)
-        self.made.put(id, replace(entry, message=changed))
+        self.builder.put(id, replace(entry, message=changed))
 
     def _answer_block(self, block: Json, entry: str) -> Text | Thinking | ToolCall | None:
         match block:
@@ -251,16 +251,16 @@ class _Reader:
                 return Text(text=text) if text else None
             case {"type": "thinking", "thinking": str(text)}:
                 signature = block.get("signature")
-                kept = signature if isinstance(signature, str) and signature else UNSET
-                return Thinking(thinking=text, thinking_signature=kept)
+                checked_signature = signature if isinstance(signature, str) and signature else UNSET
+                return Thinking(thinking=text, thinking_signature=checked_signature)
             case {"type": "redacted_thinking", "data": str(data)}:
                 return Thinking(thinking="", thinking_signature=data, redacted=True)
-            case {"type": "tool_use", "id": str(id), "name": str(name), "input": dict(given)}:
-                tool, arguments = pi_call(name, given)
+            case {"type": "tool_use", "id": str(id), "name": str(name), "input": dict(tool_input)}:
+                tool, arguments = pi_call(name, tool_input)
                 self._calls[id] = (entry, tool)
                 return ToolCall(id=id, name=tool, arguments=arguments)
             case _:
-                self.made.lost[f"content of type {block.get('type')}"] += 1
+                self.builder.lost[f"content of type {block.get('type')}"] += 1
                 return None
 
     def _title(self, line: Json, parent: str | None) -> str | None:
@@ -271,8 +271,8 @@ class _Reader:
         return self._add(line, f"title {title}", entry, self._last)
 
     def _add(self, line: Json, part: str, entry: KnownEntry, parent: str | None) -> str:
-        key = f"{self.made.id} {line.get('uuid')} {part}"
-        return self.made.add(key, entry, parent, str(line.get("timestamp")))
+        key = f"{self.builder.id} {line.get('uuid')} {part}"
+        return self.builder.add(key, entry, parent, str(line.get("timestamp")))
 
 
 def _content(line: Json) -> list[Json]:
@@ -285,8 +285,8 @@ def _content(line: Json) -> list[Json]:
     return [block for block in found if isinstance(block, dict)]
 
 
-def _usage(given: object) -> Usage:
-    counts = given if isinstance(given, dict) else {}
+def _usage(usage: object) -> Usage:
+    counts = usage if isinstance(usage, dict) else {}
 
     def count(name: str) -> int:
         value = counts.get(name)

@@ -51,14 +51,14 @@ _SHELLS = frozenset({"shell", "container.exec", "local_shell", "shell_command"})
 def read_codex(lines: Iterable[bytes]) -> ImportedSession | None:
     """Return a transcript; ``None`` if it has no message of a session."""
     reader = _Reader()
-    for line in objects(lines, reader.made.lost):
+    for line in objects(lines, reader.builder.lost):
         reader.read(line)
-    return reader.made.finished()
+    return reader.builder.finished()
 
 
 class _Reader:
     def __init__(self) -> None:
-        self.made = TranscriptBuilder()
+        self.builder = TranscriptBuilder()
         self._leaf: str | None = None
         self._answer: str | None = None
         """The answer that further items belong to."""
@@ -93,29 +93,29 @@ class _Reader:
             case "event_msg":
                 self._event(payload)
             case _:
-                self.made.lost[f"lines of type {kind}"] += 1
+                self.builder.lost[f"lines of type {kind}"] += 1
 
     def _meta(self, payload: Json, time: str) -> None:
-        made = self.made
-        made.id = made.id or str(payload.get("id") or "")
+        builder = self.builder
+        builder.id = builder.id or str(payload.get("id") or "")
         cwd, provider = payload.get("cwd"), payload.get("model_provider")
         if isinstance(cwd, str):
-            made.cwd = made.cwd or cwd
+            builder.cwd = builder.cwd or cwd
         if isinstance(provider, str) and provider:
             self._provider = provider
-        made.stamp(payload.get("timestamp"))
-        made.stamp(time)
+        builder.stamp(payload.get("timestamp"))
+        builder.stamp(time)
 
     def _event(self, payload: Json) -> None:
-        """Take the token counts; all other events repeat what the items say."""
+        """Store the token counts; all other events repeat the items."""
         match payload:
             case {"type": "token_count", "info": {"last_token_usage": dict(used)}}:
                 self._tokens = _usage(used).total_tokens
                 if self._answer is not None:
-                    entry = self.made.get(self._answer)
+                    entry = self.builder.get(self._answer)
                     assert isinstance(entry, MessageEntry)
                     message = replace(entry.message, usage=_usage(used))
-                    self.made.put(self._answer, replace(entry, message=message))
+                    self.builder.put(self._answer, replace(entry, message=message))
 
     # Items ----------------------------------------------------------------------------------------
 
@@ -127,7 +127,7 @@ class _Reader:
             case {"type": "message", "role": "user"}:
                 self._user(item, time)
             case {"type": "message"}:
-                self.made.lost["instructions of codex"] += 1
+                self.builder.lost["instructions of codex"] += 1
             case {"type": "reasoning"}:
                 self._reasoning(item, time)
             case {"type": "function_call" | "custom_tool_call" | "local_shell_call"}:
@@ -137,7 +137,7 @@ class _Reader:
             case {"type": "ghost_snapshot"}:
                 pass
             case _:
-                self.made.lost[f"items of type {item.get('type')}"] += 1
+                self.builder.lost[f"items of type {item.get('type')}"] += 1
 
     def _user(self, item: Json, time: str) -> None:
         blocks = self._blocks(item)
@@ -149,7 +149,7 @@ class _Reader:
         if first.lstrip().startswith(_INJECTED):
             entry = CustomMessageEntry(custom_type=HIDDEN, content=blocks, display=False)
         else:
-            stamp = in_ms(self.made.stamp(time))
+            stamp = in_ms(self.builder.stamp(time))
             entry = MessageEntry(message=UserMessage(content=blocks, timestamp=stamp))
         self._add(entry, time)
 
@@ -160,12 +160,12 @@ class _Reader:
         if texts:
             self._extend(time, Thinking(thinking="\n\n".join(map(str, texts))))
         if item.get("encrypted_content"):
-            self.made.lost["encrypted reasoning"] += 1
+            self.builder.lost["encrypted reasoning"] += 1
 
     def _call(self, item: Json, time: str) -> None:
         id = item.get("call_id") or item.get("id")
         if not isinstance(id, str):
-            self.made.lost["calls without an id"] += 1
+            self.builder.lost["calls without an id"] += 1
             return
         name, arguments = _pi_call(item)
         self._tools[id] = name
@@ -173,7 +173,7 @@ class _Reader:
 
     def _result(self, id: str, output: object, time: str) -> None:
         if id not in self._tools:
-            self.made.lost["results without a call"] += 1
+            self.builder.lost["results without a call"] += 1
             return
         text, failed = _output(output)
         blocks = self._blocks({"content": output}) if isinstance(output, list) else ()
@@ -183,7 +183,7 @@ class _Reader:
             tool_name=self._tools[id],
             content=content_or_note(found),
             is_error=failed,
-            timestamp=in_ms(self.made.stamp(time)),
+            timestamp=in_ms(self.builder.stamp(time)),
         )
         self._answer = None
         self._add(MessageEntry(message=message), time)
@@ -192,7 +192,7 @@ class _Reader:
         self._answer = None
         text = str(payload.get("message") or "")
         if not text:
-            self.made.lost["compactions without a summary"] += 1
+            self.builder.lost["compactions without a summary"] += 1
             return
         # No entry has this id: nothing before the summary is kept.
         entry = Compaction(summary=text, first_kept_id="none", tokens_before=self._tokens)
@@ -210,10 +210,10 @@ class _Reader:
                     if image is not None:
                         blocks.append(image)
                     else:
-                        self.made.lost["images that are not in the file"] += 1
+                        self.builder.lost["images that are not in the file"] += 1
                 case _:
                     kind = block.get("type") if isinstance(block, dict) else None
-                    self.made.lost[f"content of type {kind}"] += 1
+                    self.builder.lost[f"content of type {kind}"] += 1
         return tuple(blocks)
 
     def _extend(self, time: str, *blocks: Text | Thinking | ToolCall) -> None:
@@ -221,23 +221,23 @@ class _Reader:
         if not blocks:
             return
         if self._answer is None:
-            self._leaf = self.made.use_model(self._provider, self._model, self._leaf, time)
-            stamp = in_ms(self.made.stamp(time))
+            self._leaf = self.builder.use_model(self._provider, self._model, self._leaf, time)
+            stamp = in_ms(self.builder.stamp(time))
             message = AssistantMessage(
                 api=API, provider=self._provider, model=self._model, timestamp=stamp
             )
             self._answer = self._add(MessageEntry(message=message), time)
-        entry = self.made.get(self._answer)
+        entry = self.builder.get(self._answer)
         assert isinstance(entry, MessageEntry)
         answer = entry.message
         assert isinstance(answer, AssistantMessage)
         content = (*answer.content, *blocks)
         calls = any(isinstance(block, ToolCall) for block in content)
         changed = replace(answer, content=content, stop_reason="toolUse" if calls else "stop")
-        self.made.put(self._answer, replace(entry, message=changed))
+        self.builder.put(self._answer, replace(entry, message=changed))
 
     def _add(self, entry: KnownEntry, time: str) -> str:
-        self._leaf = self.made.add(f"{self.made.id} {self._count}", entry, self._leaf, time)
+        self._leaf = self.builder.add(f"{self.builder.id} {self._count}", entry, self._leaf, time)
         return self._leaf
 
 
@@ -249,16 +249,16 @@ def _pi_call(item: Json) -> tuple[str, Json]:
     name = str(item.get("name") or "unknown")
     if item.get("type") == "custom_tool_call":
         return name, {"input": item.get("input", "")}
-    given = _decoded(item.get("arguments"))
+    arguments = _decoded(item.get("arguments"))
     if name in _SHELLS:
-        return "bash", _bash(given)
-    if name == "exec_command" and isinstance(given.get("cmd"), str):
-        return "bash", {"command": given["cmd"]}
-    return name, given
+        return "bash", _bash(arguments)
+    if name == "exec_command" and isinstance(arguments.get("cmd"), str):
+        return "bash", {"command": arguments["cmd"]}
+    return name, arguments
 
 
-def _bash(given: Json) -> Json:
-    match given.get("command"):
+def _bash(arguments: Json) -> Json:
+    match arguments.get("command"):
         case [("bash" | "zsh" | "sh" | "/bin/bash" | "/bin/sh"), ("-lc" | "-c"), str(script)]:
             return {"command": script}
         case [*words]:
@@ -297,9 +297,9 @@ def _output(output: object) -> tuple[str, bool]:
     return text, False
 
 
-def _usage(used: Json) -> Usage:
+def _usage(counts: Json) -> Usage:
     def count(name: str) -> int:
-        value = used.get(name)
+        value = counts.get(name)
         return value if isinstance(value, int) else 0
 
     cached = count("cached_input_tokens")

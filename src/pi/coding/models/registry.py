@@ -307,8 +307,8 @@ class ModelRegistry:
     async def discover_local(self) -> bool:
         """Query providers with dynamic model lists; returns whether any model was found."""
         before = len(self.get_all())
-        asked = [self.models.refresh(name) for name in self.discoverable()]
-        failures = await asyncio.gather(*asked)
+        refreshes = [self.models.refresh(name) for name in self.discoverable()]
+        failures = await asyncio.gather(*refreshes)
         self.unlisted = {
             name: problem
             for found in failures

@@ -127,10 +127,10 @@ def configured_roles(
     known = {name: value for name, value in roles.items() if _is_pattern(value)}
     tags = _table(settings.get("modelTags"))
     order = settings.get("cycleOrder")
-    given = {role: str(flags[role]) for role in OVERRIDES if flags.get(role)}
+    from_flags = {role: str(flags[role]) for role in OVERRIDES if flags.get(role)}
     return RoleSettings(
         roles=known,
-        overrides=role_overrides(given, environ),
+        overrides=role_overrides(from_flags, environ),
         tags={name: str(text) for name, text in tags.items()},
         cycle_order=tuple(map(str, order)) if isinstance(order, Sequence) else (),
     )

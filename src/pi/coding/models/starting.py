@@ -13,7 +13,7 @@ from pi.base.errors import PiError
 from pi.base.records import Record
 from pi.coding.models.registry import ModelRegistry, ResolvedModel, full_name, is_role
 
-NOT_BY_ITSELF = frozenset({"demo", "local", "faux"})
+NOT_AUTOMATIC = frozenset({"demo", "local", "faux"})
 """Providers without API key that are never selected automatically."""
 
 
@@ -134,12 +134,12 @@ def starting_model(preferences: ModelPreferences, registry: ModelRegistry) -> St
         return StartingModel(model=None, thinking=thinking, scope=scope, note=note)
     if note:
         note = f"{note} Using {full_name(chosen.model)}."
-    level = preferences.thinking or chosen.thinking or _usual(preferences, chosen.model)
+    level = preferences.thinking or chosen.thinking or _default_level(preferences, chosen.model)
     thinking = clamp_level(chosen.model, level)
     return StartingModel(model=chosen.model, thinking=thinking, scope=scope, note=note)
 
 
-def _usual(preferences: ModelPreferences, model: Model) -> ThinkingLevel:
+def _default_level(preferences: ModelPreferences, model: Model) -> ThinkingLevel:
     return preferences.model_thinking.get(full_name(model), preferences.default_thinking)
 
 
@@ -151,7 +151,7 @@ def _explicit(preferences: ModelPreferences, registry: ModelRegistry) -> Resolve
         raise UnknownModel(
             f'Unknown provider "{preferences.provider}".'
             " Use --list-models to see available providers/models.",
-            hint=_meant(preferences.provider, known),
+            hint=_suggestion(preferences.provider, known),
         )
     if preferences.pattern is not None:
         choice = registry.resolve(preferences.pattern, preferences.provider)
@@ -163,7 +163,7 @@ def _explicit(preferences: ModelPreferences, registry: ModelRegistry) -> Resolve
                 hint=_role_hint(preferences.pattern)
                 or _locked(preferences, registry)
                 or _found_here(preferences.pattern, registry)
-                or _meant(preferences.pattern, _ways_to_say(names)),
+                or _suggestion(preferences.pattern, _spellings(names)),
             )
         return _permitted(choice, registry)
     if preferences.provider is not None and (model := registry.default_of(preferences.provider)):
@@ -218,7 +218,7 @@ def _by_default(preferences: ModelPreferences, registry: ModelRegistry) -> Itera
     ):
         yield named
     for row in registry.models.get_providers():
-        if row.id not in NOT_BY_ITSELF and registry.is_usable(row.id):
+        if row.id not in NOT_AUTOMATIC and registry.is_usable(row.id):
             model = registry.default_of(row.id)
             if model is not None:
                 yield ResolvedModel(model=model)
@@ -251,14 +251,14 @@ def _found_here(pattern: str, registry: ModelRegistry) -> str:
     return ""
 
 
-def _ways_to_say(names: list[str]) -> list[str]:
+def _spellings(names: list[str]) -> list[str]:
     """Names of models as people write them: whole, without the provider, or one word of it."""
     ids = [name.split("/", 1)[1] for name in names]
     words = dict.fromkeys(word for id in ids for word in re.split(r"[-/.:_]", id) if word.isalpha())
     return [*names, *ids, *words]
 
 
-def _meant(word: str, known: list[str]) -> str:
-    from pi.base.fuzzy import did_you_mean  # only for who has mistyped a name
+def _suggestion(word: str, known: list[str]) -> str:
+    from pi.base.fuzzy import did_you_mean  # lazy: only for mistyped names
 
     return did_you_mean(word, known)

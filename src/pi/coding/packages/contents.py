@@ -89,19 +89,19 @@ def read_package_manifest(folder: Path, warn: Warn) -> Manifest | None:
         if not is_inside(folder, folder / name):
             warn(f"{folder / name} is a link that leads out of its package and is not used")
             continue
-        said: object = _read(folder / name, warn)
+        table: object = _read(folder / name, warn)
         for key in keys:
-            said = said.get(key) if isinstance(said, dict) else None
-        if name == "package.json" and said is not None and not isinstance(said, dict):
+            table = table.get(key) if isinstance(table, dict) else None
+        if name == "package.json" and table is not None and not isinstance(table, dict):
             warn(f'{folder / name}: "pi" must be an object')
-        if isinstance(said, dict) and isinstance(said.get("tools"), dict):
+        if isinstance(table, dict) and isinstance(table.get("tools"), dict):
             # Not files: an extension declares its tools in a table of that name.
-            said = {key: value for key, value in said.items() if key != "tools"}
-        if isinstance(said, dict) and (name == "package.json" or said.keys() & set(KINDS)):
+            table = {key: value for key, value in table.items() if key != "tools"}
+        if isinstance(table, dict) and (name == "package.json" or table.keys() & set(KINDS)):
             for kind in KINDS:
-                if kind in said and not _is_list_of_texts(said[kind]):
+                if kind in table and not _is_list_of_texts(table[kind]):
                     warn(f'{folder / name}: "{kind}" must be a list of paths')
-            lists = {kind: _texts(said[kind]) for kind in KINDS if kind in said}
+            lists = {kind: _texts(table[kind]) for kind in KINDS if kind in table}
             declared = (declared or {}) | lists
     return declared
 
@@ -180,8 +180,8 @@ def offered_by(root: Path, folder: Path, warn: Warn) -> Offered:
             found = collect(folder / kind)
         else:
             found = _declared(kind, folder, declared.get(kind, ()), collect, warn)
-        if kept := _relative(found, root, warn):
-            offered[kind] = kept
+        if paths := _relative(found, root, warn):
+            offered[kind] = paths
     return offered
 
 
@@ -248,13 +248,15 @@ def _declared(
     included = [entry for entry in usable if not entry.startswith("!")]
     excluded = [entry[1:] for entry in usable if entry.startswith("!")]
     for entry in included:
-        for found in (each for path in _meant(folder, plain_path(entry)) for each in collect(path)):
+        for found in (
+            each for path in _matching(folder, plain_path(entry)) for each in collect(path)
+        ):
             name = found.relative_to(folder).as_posix()
             if not any(matches(pattern, name) for pattern in excluded):
                 yield found
 
 
-def _meant(folder: Path, entry: str) -> Iterator[Path]:
+def _matching(folder: Path, entry: str) -> Iterator[Path]:
     """Yield the files that a path or pattern matches, sorted by name."""
     if (folder / entry).exists() or not _PATTERN & set(entry):
         yield folder / entry
@@ -285,13 +287,13 @@ def _collected(kind: Kind, path: Path, warn: Warn) -> Iterator[Path]:
 
 def _relative(found: Iterable[Path], root: Path, warn: Warn) -> tuple[str, ...]:
     """Return paths relative to ``root``; files that are linked several times count once."""
-    kept: dict[str, str] = {}
+    by_real_path: dict[str, str] = {}
     for path in found:
         if is_inside(root, path):
-            kept.setdefault(os.path.realpath(path), path.relative_to(root).as_posix())
+            by_real_path.setdefault(os.path.realpath(path), path.relative_to(root).as_posix())
         else:
             warn(f"{path} is a link that leads out of its package and is not used")
-    return tuple(kept.values())
+    return tuple(by_real_path.values())
 
 
 GROUP = "pi.extensions"

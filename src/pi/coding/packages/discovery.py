@@ -162,10 +162,10 @@ def find_packages(layers: Iterable[Layer]) -> FoundPackages:
         if configured.installed:
             problems: list[str] = []
             packages.append(open_package(configured, problems.append))
-            warnings += _in_one(problems)
+            warnings += _combined(problems)
         else:
             missing.append(configured)
-            warnings.append(_not_there(configured))
+            warnings.append(_missing_warning(configured))
     return FoundPackages(packages=tuple(packages), missing=tuple(missing), warnings=tuple(warnings))
 
 
@@ -279,7 +279,7 @@ def _offered(configured: Configured, warn: Warn) -> Offered:
     return offered
 
 
-def _in_one(problems: Sequence[str]) -> list[str]:
+def _combined(problems: Sequence[str]) -> list[str]:
     """Combine the warnings about a package into one."""
     more = len(problems) - 1
     if more < 1:
@@ -287,7 +287,7 @@ def _in_one(problems: Sequence[str]) -> list[str]:
     return [f"{problems[0]} (and {more} more; `pi config` shows all)"]
 
 
-def _not_there(configured: Configured) -> str:
+def _missing_warning(configured: Configured) -> str:
     source = configured.entry.source
     if isinstance(configured.source, LocalSource):
         return f"Package {source} does not exist: there is no {configured.root}"

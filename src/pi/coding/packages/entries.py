@@ -59,10 +59,10 @@ def _mark(filters: Sequence[str], path: str) -> str:
     """Return the sign of the longest ``+`` or ``-`` filter for ``path``, or an empty text."""
     names = _with_folders(path)
     marked = [rule for rule in filters if rule[:1] in ("+", "-")]
-    said = [
+    lengths_and_signs = [
         (len(plain_path(rule[1:])), rule[0]) for rule in marked if plain_path(rule[1:]) in names
     ]
-    return max(said, default=(0, ""))[1]  # of equal length "-", which sorts after "+"
+    return max(lengths_and_signs, default=(0, ""))[1]  # of equal length "-", which sorts after "+"
 
 
 def _with_folders(path: str) -> list[str]:
@@ -97,9 +97,9 @@ class PackageEntry(Record):
         }
         if self.autoload and not self.filters and not others:
             return self.source
-        said: Json = {} if self.autoload else {"autoload": False}
-        said |= {kind: list(self.filters[kind]) for kind in KINDS if kind in self.filters}
-        return {"source": self.source, **said, **others}
+        fields: Json = {} if self.autoload else {"autoload": False}
+        fields |= {kind: list(self.filters[kind]) for kind in KINDS if kind in self.filters}
+        return {"source": self.source, **fields, **others}
 
 
 def read_entry(raw: object) -> PackageEntry | None:
@@ -123,7 +123,7 @@ def read_entries(raw: object) -> list[PackageEntry]:
 
 def find_entries(raw: Sequence[object], source: Source, text: str, base: Path) -> list[int]:
     """Return the indexes of entries for the package ``source``, or written exactly as ``text``."""
-    return [at for at, each in enumerate(raw) if _is(read_entry(each), source, text, base)]
+    return [at for at, each in enumerate(raw) if _has_source(read_entry(each), source, text, base)]
 
 
 def with_entry(raw: Sequence[object], entry: PackageEntry, places: Iterable[int]) -> list[object]:
@@ -159,11 +159,11 @@ def toggled(
         # An empty list selects nothing, but "+" alone would select everything else too.
         none = ("!**",) if filters == () else filters or ()
         filters = (*none, f"{'+' if on else '-'}{path}")
-    left = {name: each for name, each in entry.filters.items() if name != kind}
-    return replace(entry, filters=left if filters is None else left | {kind: filters})
+    others = {name: each for name, each in entry.filters.items() if name != kind}
+    return replace(entry, filters=others if filters is None else others | {kind: filters})
 
 
-def _is(entry: PackageEntry | None, source: Source, text: str, base: Path) -> bool:
+def _has_source(entry: PackageEntry | None, source: Source, text: str, base: Path) -> bool:
     if entry is None:
         return False
     if entry.source == text:

@@ -60,8 +60,8 @@ async def install_git(
     require_usable(source, new)
     needs = location.needs(source)
     wheels = await needed_wheels(new, needs, programs, work, package=source.identity)
-    itself = Arrival(name="/".join(source.place), version=commit, before=installed)
-    await approve([itself, *arrivals(wheels, needs)])
+    own_arrival = Arrival(name="/".join(source.place), version=commit, before=installed)
+    await approve([own_arrival, *arrivals(wheels, needs)])
     if wheels:
         (await install_wheels(wheels, work, programs)).replace(new / needs.name)
     exchange(new, target, base=location.base, work=work)
@@ -70,12 +70,12 @@ async def install_git(
 
 async def _resolve(source: GitSource, programs: Programs, cwd: Path) -> Resolved:
     branch, tag = f"refs/heads/{source.ref}", f"refs/tags/{source.ref}"
-    asked = [branch, tag, f"{tag}^{{}}"] if source.ref else ["HEAD"]
-    lines = (await programs.git("ls-remote", "--", source.url, *asked, cwd=cwd)).splitlines()
-    heard = {name: commit for commit, _, name in (line.partition("\t") for line in lines)}
-    for name in reversed(asked):  # tagged commit, tag, branch
-        if name in heard:
-            return Resolved(commit=heard[name], moves=name in ("HEAD", branch))
+    refs = [branch, tag, f"{tag}^{{}}"] if source.ref else ["HEAD"]
+    lines = (await programs.git("ls-remote", "--", source.url, *refs, cwd=cwd)).splitlines()
+    commits = {name: commit for commit, _, name in (line.partition("\t") for line in lines)}
+    for name in reversed(refs):  # tagged commit, tag, branch
+        if name in commits:
+            return Resolved(commit=commits[name], moves=name in ("HEAD", branch))
     if _COMMIT.fullmatch(source.ref):
         return Resolved(commit=source.ref.lower(), moves=False)
     where = without_password(source.url)

@@ -131,8 +131,12 @@ async def resolve(
 
 def arrivals(wheels: Sequence[Wheel], target: Path) -> list[Arrival]:
     """Return the wheels for approval, with the versions that ``target`` holds now."""
-    kept = read_object(target / RECORD).get("wheels")
-    before = dict(each.split("==", 1) for each in kept if "==" in each) if _is_table(kept) else {}
+    recorded = read_object(target / RECORD).get("wheels")
+    before = (
+        dict(each.split("==", 1) for each in recorded if "==" in each)
+        if _is_table(recorded)
+        else {}
+    )
     return [
         Arrival(name=wheel.name, version=wheel.version, before=before.get(wheel.name, ""))
         for wheel in wheels
@@ -148,16 +152,16 @@ async def install_wheels(wheels: Sequence[Wheel], work: Path, programs: Programs
         "install", "--target", str(new), "--no-deps", "--no-compile", "--require-hashes",
         "--requirement", str(list_file), cwd=work, package="a package",
     )  # fmt: skip
-    kept = {wheel.requirement: f"sha256:{wheel.sha256}" for wheel in wheels}
-    (new / RECORD).write_text(json.dumps({"wheels": kept}, indent=2) + "\n", encoding="utf-8")
+    hashes = {wheel.requirement: f"sha256:{wheel.sha256}" for wheel in wheels}
+    (new / RECORD).write_text(json.dumps({"wheels": hashes}, indent=2) + "\n", encoding="utf-8")
     return new
 
 
 def require_unchanged(wheels: Sequence[Wheel], target: Path) -> None:
     """Raise ``InstallFailed`` if a wheel has another hash than the same version had before."""
-    kept = read_object(target / RECORD).get("wheels")
+    recorded = read_object(target / RECORD).get("wheels")
     for wheel in wheels:
-        before = kept.get(wheel.requirement) if _is_table(kept) else None
+        before = recorded.get(wheel.requirement) if _is_table(recorded) else None
         if before is not None and before != f"sha256:{wheel.sha256}":
             raise InstallFailed(
                 f"{wheel.requirement} is not the file that was installed before.",
@@ -174,15 +178,15 @@ def _required_by(item: ReportedWheel, items: Sequence[ReportedWheel]) -> str:
 
 
 def _described(item: ReportedWheel, items: Sequence[ReportedWheel]) -> str:
-    asked = (text for each in items if (text := _requirement_for(item, each)))
-    return next(asked, f"{item.name} from {item.url}")
+    requirements = (text for each in items if (text := _requirement_for(item, each)))
+    return next(requirements, f"{item.name} from {item.url}")
 
 
 def _requirement_for(item: ReportedWheel, by: ReportedWheel) -> str:
     """Return the requirement of ``by`` for ``item``."""
     name = normal_name(item.name)
-    meant = (text for text in by.requires if normal_name(requirement_name(text)) == name)
-    return next(meant, "")
+    requirements = (text for text in by.requires if normal_name(requirement_name(text)) == name)
+    return next(requirements, "")
 
 
 def _is_table(value: object) -> TypeGuard[dict[str, Any]]:
@@ -257,8 +261,8 @@ async def install_npm(
     fresh = {key: entry for key, entry in _locked(copy).items() if before.get(key) != entry}
     _must_be_of_a_registry(fresh)
     require_usable(source, new)
-    itself = Arrival(name=source.name, version=version, before=installed)
-    await approve([itself, *_arrivals(fresh, before, but=f"node_modules/{source.name}")])
+    own_arrival = Arrival(name=source.name, version=version, before=installed)
+    await approve([own_arrival, *_arrivals(fresh, before, excluded=f"node_modules/{source.name}")])
     exchange(copy, location.npm, base=location.base, work=work)
     return Outcome(change="fetched", before=installed, after=version)
 
@@ -279,9 +283,9 @@ async def _latest(source: NpmSource, programs: Programs, cwd: Path) -> str:
     """Return the version that npm would install; the last one, if several match."""
     # --prefix: without it npm would use the .npmrc of a project above.
     words = ("--prefix", str(cwd), "--json", "--", source.spec, "version")
-    said = await programs.npm("view", *words, cwd=cwd, package=source.name)
+    output = await programs.npm("view", *words, cwd=cwd, package=source.name)
     try:
-        versions = json.loads(said)
+        versions = json.loads(output)
     except ValueError:
         versions = None
     found = versions[-1] if isinstance(versions, list) and versions else versions
@@ -348,7 +352,9 @@ def _is_of_a_registry(spec: str) -> bool:
     return spec.startswith("npm:") or not {":", "/", "\\"} & set(spec)
 
 
-def _arrivals(packages: dict[str, Json], before: dict[str, Json], *, but: str) -> list[Arrival]:
+def _arrivals(
+    packages: dict[str, Json], before: dict[str, Json], *, excluded: str
+) -> list[Arrival]:
     return [
         Arrival(
             name=_name(place),
@@ -356,7 +362,7 @@ def _arrivals(packages: dict[str, Json], before: dict[str, Json], *, but: str) -
             before=str(before.get(place, {}).get("version", "")),
         )
         for place, entry in packages.items()
-        if place != but
+        if place != excluded
     ]
 
 

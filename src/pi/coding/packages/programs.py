@@ -232,7 +232,7 @@ def _output(program: str, doing: str, finished: Finished) -> str:
             hint="Nothing was changed. Check the network and try again.",
         )
     output, errors = _texts(finished)
-    raise InstallFailed(f"{program} {doing} failed: {_last_words(errors or output)}")
+    raise InstallFailed(f"{program} {doing} failed: {_failure_reason(errors or output)}")
 
 
 def _texts(finished: Finished) -> tuple[str, str]:
@@ -240,9 +240,9 @@ def _texts(finished: Finished) -> tuple[str, str]:
     return finished.output.decode("utf-8", "replace"), finished.errors.decode("utf-8", "replace")
 
 
-def _last_words(said: str) -> str:
+def _failure_reason(output: str) -> str:
     """Return the first lines that are marked as errors, or the last line."""
-    lines = [line for line in map(str.strip, said.splitlines()) if line]
+    lines = [line for line in map(str.strip, output.splitlines()) if line]
     marked = [_REASON.sub("", line) for line in lines if _REASON.match(line)]
     marked = [line for line in marked if line != _PIP_CRASHED]
     text = without_password("; ".join(marked[:2] or lines[-1:]))

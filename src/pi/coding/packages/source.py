@@ -144,9 +144,9 @@ def parse_source(text: str, base: Path) -> Source:
     """Parse a source; paths are relative to ``base``. Raises ``BadSource``."""
     text = text.strip()
     if not text or "\0" in text:
-        raise _bad(text, "it is empty" if not text else "it holds a zero byte")
+        raise _bad_source(text, "it is empty" if not text else "it holds a zero byte")
     if is_too_long(text):
-        raise _bad(f"{text[:_SHOWN]}…", "it is too long for the name of a folder")
+        raise _bad_source(f"{text[:_SHOWN]}…", "it is too long for the name of a folder")
     kind, _, rest = text.partition(":")
     match kind:
         case "npm":
@@ -160,7 +160,7 @@ def parse_source(text: str, base: Path) -> Source:
     try:
         return LocalSource(path=Path(os.path.normpath(base / Path(text).expanduser())))
     except RuntimeError as error:  # ~name of a user that does not exist
-        raise _bad(text, str(error)) from error
+        raise _bad_source(text, str(error)) from error
 
 
 def stored_form(source: Source, text: str, base: Path) -> str:
@@ -182,14 +182,16 @@ def without_password(text: str) -> str:
 def _npm(text: str, rest: str) -> NpmSource:
     found = re.fullmatch(_NPM, rest)
     if found is None:
-        raise _bad(text, "npm packages are npm:name or npm:@owner/name, with or without @version")
+        raise _bad_source(
+            text, "npm packages are npm:name or npm:@owner/name, with or without @version"
+        )
     return NpmSource(name=found["name"], version=(found["version"] or "").strip())
 
 
 def _pypi(text: str, rest: str) -> PypiSource:
     found = re.fullmatch(_PYPI, rest.replace(" ", ""))
     if found is None:
-        raise _bad(text, "packages of the Python index are pypi:name or pypi:name==version")
+        raise _bad_source(text, "packages of the Python index are pypi:name or pypi:name==version")
     return PypiSource(
         name=normal_name(found["name"]),
         extras=found["extras"] or "",
@@ -206,16 +208,16 @@ def _git(text: str, rest: str) -> GitSource:
         host, _, path = rest.partition("/")
         path, ref = _split_ref(path)
         if "/" not in path.strip("/"):
-            raise _bad(text, "repositories are git:host/owner/name, or an address")
+            raise _bad_source(text, "repositories are git:host/owner/name, or an address")
         return _repository(text, f"https://{host}/{path}", host, path, ref)
     try:
         parts = urlsplit(rest)
         host, port = parts.hostname or "", parts.port
     except ValueError as error:
-        raise _bad(text, str(error)) from error
+        raise _bad_source(text, str(error)) from error
     path, ref = _split_ref(parts.path)
     if (parts.username or "").startswith("-"):
-        raise _bad(text, "ssh would parse the user name as an option")
+        raise _bad_source(text, "ssh would parse the user name as an option")
     if parts.scheme == "file":
         host = "file"  # install folder of local repositories
         if "/" in ref and not _is_repository(path, parts.path):
@@ -227,12 +229,12 @@ def _git(text: str, rest: str) -> GitSource:
 
 def _repository(text: str, url: str, host: str, path: str, ref: str) -> GitSource:
     if not re.fullmatch(_HOST, host):
-        raise _bad(text, f'"{host}" is not a host name')
+        raise _bad_source(text, f'"{host}" is not a host name')
     if ref and not re.fullmatch(_REF, ref):
-        raise _bad(text, f'"{ref}" is not a valid name of a branch, tag or commit')
+        raise _bad_source(text, f'"{ref}" is not a valid name of a branch, tag or commit')
     parts = path.strip("/").removesuffix(".git").split("/")
     if any(part in ("", ".", "..", ".git") or re.search(_UNFIT, part) for part in parts):
-        raise _bad(text, "its path cannot be the name of a folder")
+        raise _bad_source(text, "its path cannot be the name of a folder")
     return GitSource(url=url, place=(host.lower(), *parts), ref=ref)
 
 
@@ -247,7 +249,7 @@ def _split_ref(path: str) -> tuple[str, str]:
     return (found["path"], found["ref"]) if found else (path, "")
 
 
-def _bad(text: str, why: str) -> BadSource:
+def _bad_source(text: str, why: str) -> BadSource:
     return BadSource(
         f'Cannot understand the package source "{without_password(text)}": {one_line(why)}.',
         hint="Write npm:name, pypi:name, git:host/owner/name, an address or a path.",

@@ -41,7 +41,7 @@ def staging(base: Path) -> Iterator[Path]:
     try:
         yield folder
     except BaseException:
-        _take_back(folder, base)
+        _roll_back(folder, base)
         remove_tree(folder)
         raise
     for note in (_REPLACED, _ADDED):  # first, so that a crash from here on does not roll back
@@ -74,9 +74,9 @@ def interrupted_work(base: Path) -> list[Path]:
 
 def clean_up_interrupted(base: Path) -> None:
     """Roll back and remove interrupted staging folders in ``base``. The caller holds the lock."""
-    for left in interrupted_work(base):
-        _take_back(left, base)
-        remove_tree(left)
+    for folder in interrupted_work(base):
+        _roll_back(folder, base)
+        remove_tree(folder)
 
 
 def remove_tree(folder: Path) -> None:
@@ -93,7 +93,7 @@ def remove_tree(folder: Path) -> None:
         log.warning("could not remove %s", folder)
 
 
-def _take_back(work: Path, base: Path) -> None:
+def _roll_back(work: Path, base: Path) -> None:
     """Undo a swap."""
     old = work / _OLD
     for name in (_REPLACED, _ADDED):

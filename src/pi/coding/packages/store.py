@@ -107,7 +107,7 @@ class PackageStore:
         source = parse_source(text, cwd)
         stored = stored_form(source, text, self.location.base)
 
-        def name_it() -> None:
+        def add_to_settings() -> None:
             listed = self._listed()  # read again: the settings may have changed meanwhile
             places = find_entries(listed, source, text, self.location.base)
             known = read_entry(listed[places[0]]) if places else None
@@ -116,7 +116,7 @@ class PackageStore:
 
         async with self._locked():
             self._listed()  # raises for invalid settings before anything is fetched
-            return await self._fetch(source, update=False, approve=approve, then=name_it)
+            return await self._fetch(source, update=False, approve=approve, then=add_to_settings)
 
     async def remove(self, text: str, cwd: Path, warn: Warn) -> None:
         """Remove a package from the settings, then from disk; a local folder is kept."""
@@ -204,17 +204,17 @@ class PackageStore:
         location = self.location
         try:
             with staging(location.base) as work:
-                done = await install(
+                outcome = await install(
                     location, self._programs, work, update=update, force=force, approve=approve
                 )
-                if done.change in ("fetched", "in place"):
+                if outcome.change in ("fetched", "in place"):
                     self._require_loadable(source)
                 then()
             if location.scope == "project":
                 _keep_out_of_history(location, _installed_folder(source, location))
         except OSError as error:
             raise InstallFailed(f"Cannot install below {location.base}: {error}") from error
-        return done
+        return outcome
 
     def _require_loadable(self, source: Source) -> None:
         root = self.location.target(source)

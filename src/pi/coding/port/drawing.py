@@ -24,15 +24,15 @@ Lines: TypeAlias = Sequence[str] | Make
 _PLACES = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 
 
-def made(make: Make, *given: object) -> Drawable:
-    """Call ``make`` with as many of the ``given`` arguments as it accepts."""
+def make_drawable(make: Make, *arguments: object) -> Drawable:
+    """Call ``make`` with as many of ``arguments`` as it accepts."""
     parameters = signature(make).parameters.values()
     if any(each.kind is Parameter.VAR_POSITIONAL for each in parameters):
-        return make(*given)
-    asked = [
+        return make(*arguments)
+    required = [
         each for each in parameters if each.kind in _PLACES and each.default is Parameter.empty
     ]
-    return make(*given[: len(asked)])
+    return make(*arguments[: len(required)])
 
 
 class Rows(Protocol):
@@ -98,7 +98,7 @@ class Theme(Protocol):
         ...
 
 
-def _as_it_is(text: str) -> str:
+def _unchanged(text: str) -> str:
     return text
 
 
@@ -106,7 +106,7 @@ class PlainTheme:
     """A theme without colours: returns every text unchanged."""
 
     name = ""
-    bold = italic = underline = dim = inverse = strikethrough = staticmethod(_as_it_is)
+    bold = italic = underline = dim = inverse = strikethrough = staticmethod(_unchanged)
 
     def fg(self, name: str, text: str) -> str:
         """Return ``text`` unchanged."""

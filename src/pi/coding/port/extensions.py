@@ -82,7 +82,7 @@ class ExtensionViews(Protocol):
         ...
 
     def rows(
-        self, kind: ViewKind, name: str, thing: object, options: ViewOptions, theme: Any, width: int
+        self, kind: ViewKind, name: str, value: object, options: ViewOptions, theme: Any, width: int
     ) -> list[str] | None:
         """Return the rows that an extension renders; ``None`` if none does."""
         ...
@@ -117,7 +117,7 @@ class ExtensionsPort(Protocol):
         """Files that only the original pi can run."""
         ...
 
-    def left_out(self) -> Sequence[str]:
+    def missing_extra_notes(self) -> Sequence[str]:
         """Return a line for each recommended battery whose extra is not installed."""
         ...
 
@@ -142,7 +142,7 @@ class ExtensionsPort(Protocol):
         """Return the input mode of a text by its prefix, if an extension has registered one."""
         ...
 
-    async def take(self, text: str) -> bool:
+    async def handle_input(self, text: str) -> bool:
         """Pass a text to its input mode. Returns False if it has none."""
         ...
 

@@ -93,7 +93,7 @@ class SubSession(Record):
     keep: bool = False
     """Whether it stays open for further prompts, until ``close`` or the end of the parent."""
     background: bool = False
-    """Whether the run goes on when the caller that waits for it is cancelled."""
+    """Whether the run continues when the caller that waits for it is cancelled."""
     file: Path | None = None
     """Where it is stored; an existing session file is continued. ``None`` means in memory."""
     seconds: float | None = None

@@ -105,8 +105,8 @@ class AgentFiles:
             for kind in kinds
             for name in accepted.user.get(kind, ())
         ]
-        there = set(existing(each.path for each in offered))
-        yield from (each for each in offered if each.path in there)
+        existing_paths = set(existing(each.path for each in offered))
+        yield from (each for each in offered if each.path in existing_paths)
 
     @cached_property
     def _accepted(self) -> tuple[Agent, ...]:

@@ -110,7 +110,7 @@ class Selection(Record):
         plain = [entry for entry in entries if entry[:1] not in ("!", "+", "-")]
         return cls(
             base=base,
-            paths=tuple(path for entry in plain for path in _meant(_resolved(entry, base))),
+            paths=tuple(path for entry in plain for path in _expanded(_resolved(entry, base))),
             forced=tuple(_resolved(entry[1:], base) for entry in entries if entry[:1] == "+"),
             without=tuple(_resolved(entry[1:], base) for entry in entries if entry[:1] == "-"),
             patterns=tuple(entry[1:] for entry in entries if entry[:1] == "!"),
@@ -149,7 +149,7 @@ def _names(path: Path, roots: Sequence[Path]) -> Iterator[str]:
         yield from (folder.as_posix() for folder in each.parents)
 
 
-def _meant(path: Path) -> tuple[Path, ...]:
+def _expanded(path: Path) -> tuple[Path, ...]:
     """Return the path, or the sorted matches if it is a pattern."""
     if not _PATTERN & set(str(path)) or path.exists():
         return (path,)
@@ -322,9 +322,9 @@ def _admitted_prompts(
         *named_places(options.prompt_paths, where.cwd),
         *(_prompt_places(where, directories, selections) if options.prompts else ()),
     ]
-    there = _existing(places, "Prompt template", warn)
+    existing = _existing(places, "Prompt template", warn)
     admits = partial(_admits, selections)
-    found = find_prompts(there, warn, admits)
+    found = find_prompts(existing, warn, admits)
     if not options.prompts:
         return found
     found += find_commands(_command_places(where, directories, agents), warn, found, admits)

@@ -372,7 +372,7 @@ class _Names:
     """Visits names, up to a limit for all alternatives of a pattern."""
 
     def __init__(self) -> None:
-        self._left = MAX_TREE_ENTRIES
+        self._remaining = MAX_TREE_ENTRIES
 
     def matching(self, folder: Path, pattern: str) -> set[Path]:
         """Return the matches of a pattern without braces."""
@@ -398,7 +398,7 @@ class _Names:
 
     def _counted(self, paths: Iterable[Path]) -> Iterator[Path]:
         for path in paths:
-            self._left -= 1
-            if self._left < 0:
+            self._remaining -= 1
+            if self._remaining < 0:
                 raise _TooManyNames
             yield path

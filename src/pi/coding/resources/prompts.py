@@ -216,8 +216,8 @@ def substitute(
 
 def _filled(template: PromptTemplate, arguments: Sequence[str], more: Mapping[str, str]) -> str:
     names = variables(template.content)
-    given, others = _divided(names, arguments)
-    values = {**more, **given}
+    named, others = _divided(names, arguments)
+    values = {**more, **named}
     if missing := [name for name in names if name not in values]:
         raise MissingValues(template.name, missing)
     return substitute(template.content, others, values)
@@ -273,7 +273,7 @@ def find_commands(
 
     Commands of two agents with the same name are usual: the first is used, without a warning.
     """
-    taken = {template.name for template in known}
+    used_names = {template.name for template in known}
     found: list[PromptTemplate] = []
     for place in places:
         for path in command_files(place.path):
@@ -284,8 +284,8 @@ def find_commands(
             except BadResource as error:
                 warn(f"Command {path} was not loaded: {error.message}")
                 continue
-            if command is not None and command.name not in taken:
-                taken.add(command.name)
+            if command is not None and command.name not in used_names:
+                used_names.add(command.name)
                 found.append(command)
     return tuple(found)
 

@@ -167,7 +167,7 @@ def build_session(bootstrap: Bootstrap, core: LiveSession) -> AgentSession:
         move = partial(session.sessions.hand_off, document, go_on=go_on, details=details)
         session.runs.when_idle.add(move)
 
-    around = LiveCompaction(
+    live_compaction = LiveCompaction(
         core,
         summaries,
         hand_off,
@@ -175,7 +175,7 @@ def build_session(bootstrap: Bootstrap, core: LiveSession) -> AgentSession:
         http=lambda: session.http(),
         redact=lambda text: str(session.exports.redact(text, "share")),
     )
-    compactor = Compactor(around)
+    compactor = Compactor(live_compaction)
     retry = RetryPolicy(
         lambda: retry_settings(core),
         emit=core.agent.emit,
@@ -183,7 +183,7 @@ def build_session(bootstrap: Bootstrap, core: LiveSession) -> AgentSession:
         clock=core.machine.clock,
     )
     policies = (
-        CompactionPolicy(compactor, around),
+        CompactionPolicy(compactor, live_compaction),
         retry,
         InterruptPolicy(core),
         repetition_policy(core.workspace.settings),
@@ -202,8 +202,8 @@ def build_session(bootstrap: Bootstrap, core: LiveSession) -> AgentSession:
         command_output=CommandOutput(core, lambda: bootstrap.hosting.ui),
         whole_prompt=_whole_prompt(bootstrap),
     )
-    compaction = CompactionControl(core, compactor, prompts, around)
-    idle_compaction = IdleCompaction(compactor, around, busy=core.has_background_work)
+    compaction = CompactionControl(core, compactor, prompts, live_compaction)
+    idle_compaction = IdleCompaction(compactor, live_compaction, busy=core.has_background_work)
     cache_warming = CacheWarming(core, client)
     session = AgentSession(
         core,
@@ -251,7 +251,7 @@ async def _open_nested(bootstrap: Bootstrap, core: LiveSession, spec: SubSession
         resources=_nested_resources(core, spec),
         extensions=ExtensionOptions(
             discover=False,
-            given=inherited_extensions(spec, host.loading.usable),
+            candidates=inherited_extensions(spec, host.loading.usable),
             flags=bootstrap.options.extensions.flags,
         ),
         task=spec.task,

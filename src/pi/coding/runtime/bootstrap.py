@@ -118,7 +118,7 @@ class Bootstrap:
             await off_loop(self._model_preferences, len(self.log.tree)), self.model_client.registry
         )
         if self.options.settings.get("batteries") == RECOMMENDED:
-            self.hosting.sources.report_left_out()
+            self.hosting.sources.report_missing_extras()
 
     @property
     def is_new(self) -> bool:
@@ -191,7 +191,7 @@ class Bootstrap:
 
         To be called when the session is shown: earlier reports are cleared with the old screen.
         """
-        here = self._here
+        here = self._current_workspace
         is_decided_here = self.overrides.trust is None  # not for the directory of a parent session
         if is_decided_here and here.trust.source == "nothing to trust":
             return  # it was decided just now, by looking for the same files
@@ -212,7 +212,7 @@ class Bootstrap:
 
     def session_location(self, cwd: Path) -> SessionLocation:
         """Return where the sessions of a directory are stored."""
-        settings = self._here.settings
+        settings = self._current_workspace.settings
         custom = self.overrides.session_dir or listed_session_dir(settings, cwd)
         location = location_for(self.machine, cwd, settings, custom)
         return location if self.overrides.persistent else replace(location, directory=None)
@@ -229,7 +229,11 @@ class Bootstrap:
     # Secrets are also needed before a workspace exists.
 
     def _variables(self) -> Mapping[str, str]:
-        return self._here.environment.values if hasattr(self, "workspace") else self.machine.environ
+        return (
+            self._current_workspace.environment.values
+            if hasattr(self, "workspace")
+            else self.machine.environ
+        )
 
     def _provider_rows(self) -> Iterable[Provider]:
         return (
@@ -239,10 +243,14 @@ class Bootstrap:
         )
 
     def _oauth_clients(self) -> Mapping[str, Json]:
-        return self._here.settings.values.oauth_clients if hasattr(self, "workspace") else {}
+        return (
+            self._current_workspace.settings.values.oauth_clients
+            if hasattr(self, "workspace")
+            else {}
+        )
 
     @property
-    def _here(self) -> Workspace:
+    def _current_workspace(self) -> Workspace:
         return self.workspace if self._live is None else self._live.workspace
 
     def _new_hosting(self) -> ExtensionHosting:
@@ -306,7 +314,7 @@ class Bootstrap:
     def offer_agents_over_rpc(self) -> None:
         """Ask an RPC client beside its commands: clients need not answer such questions."""
         if self._offers_agents and self.overrides.mode == "rpc":
-            self._here.jobs.start(self._ask_client(), name="files of other agents")
+            self._current_workspace.jobs.start(self._ask_client(), name="files of other agents")
 
     async def _ask_client(self) -> None:
         settings, ui = own_settings(self.machine, self.options), self.hosting.ui

@@ -20,7 +20,7 @@ from pi.coding.runtime import models
 from pi.coding.runtime.local_tools import local_env
 from pi.coding.runtime.machine import settings_here, stored_trust
 from pi.coding.runtime.options import SessionOptions
-from pi.coding.runtime.session_places import directory_given, machine_given
+from pi.coding.runtime.session_places import machine_for, working_directory
 from pi.coding.runtime.workspace import discover_resources, packages_here
 from pi.coding.settings.settings import Settings
 from pi.coding.trust import Trust
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 def discover_auth_storage(agent_dir: Path | str | None = None) -> AuthStorage:
     """Return the user's credentials."""
-    return AuthStorage(machine_given(agent_dir).agent_dir / "auth.json")
+    return AuthStorage(machine_for(agent_dir).agent_dir / "auth.json")
 
 
 def discover_models(
@@ -43,8 +43,8 @@ def discover_models(
 ) -> ModelRegistry:
     """Return every model of the files and the environment. Close its ``models`` when done."""
     return models.discover_models(
-        machine_given(agent_dir),
-        directory_given(cwd),
+        machine_for(agent_dir),
+        working_directory(cwd),
         values=settings.values if settings else None,
         storage=auth_storage,
     )
@@ -97,7 +97,7 @@ def local_environment(
     Commands run as in a session: in the shell of the settings, without credentials in their
     environment. Its owner closes it.
     """
-    here, machine = directory_given(cwd), machine_given(agent_dir)
+    here, machine = working_directory(cwd), machine_for(agent_dir)
     return local_env(here, machine, settings or settings_here(machine, here))
 
 
@@ -109,9 +109,9 @@ def _found(
     *,
     trusted: bool | None,
 ) -> Resources:
-    here, machine = directory_given(cwd), machine_given(agent_dir)
-    said = None if trusted is None else Trust(trusted=trusted, source="flag")
-    trust = said or stored_trust(machine, here)
+    here, machine = working_directory(cwd), machine_for(agent_dir)
+    explicit = None if trusted is None else Trust(trusted=trusted, source="flag")
+    trust = explicit or stored_trust(machine, here)
     settings = settings or settings_here(machine, here, trust)
     session = SessionOptions(resources=options)
     packages = packages_here(here, machine, settings, session)

@@ -126,8 +126,8 @@ async def create_agent_session(
     manager = options.get("session_manager")
     cwd = _directory(options.get("cwd") or (manager.get_cwd() if manager else "."))
     machine = _machine(options)
-    given = options.get("custom_tools") or ()
-    tools = tuple(each if isinstance(each, AgentTool) else tool(each) for each in given)
+    custom_tools = options.get("custom_tools") or ()
+    tools = tuple(each if isinstance(each, AgentTool) else tool(each) for each in custom_tools)
     built = await assemble(
         cwd,
         machine,
@@ -165,8 +165,8 @@ def _check_names(options: AgentSessionOptions) -> None:
     for name in options:
         if name not in AgentSessionOptions.__annotations__:
             like = nearest(name, AgentSessionOptions.__annotations__)
-            meant = f"; did you mean {like!r}?" if like else ""
-            raise TypeError(f"create_agent_session() has no option {name!r}{meant}")
+            suggestion = f"; did you mean {like!r}?" if like else ""
+            raise TypeError(f"create_agent_session() has no option {name!r}{suggestion}")
 
 
 def _directory(path: Path | str) -> Path:
@@ -193,7 +193,7 @@ def _session_options(
     options: AgentSessionOptions, cwd: Path, custom: tuple[AgentTool, ...]
 ) -> SessionOptions:
     model, names, trust = options.get("model"), options.get("tools"), options.get("trust")
-    only = None if names is None else (*names, *(made.name for made in custom))
+    only = None if names is None else (*names, *(each.name for each in custom))
     return SessionOptions(
         model=model if isinstance(model, str) else None,
         thinking=options.get("thinking_level"),
@@ -233,7 +233,7 @@ def _resources(options: AgentSessionOptions, cwd: Path) -> ResourceOptions:
         prompt_paths=template_paths,
         provided=ProvidedResources(
             append_prompt=options.get("append_system_prompt") or "",
-            context=tuple(_context_file(given, cwd) for given in context or ()),
+            context=tuple(_context_file(file, cwd) for file in context or ()),
             skills=own_skills,
             prompts=own_templates,
         ),
@@ -241,18 +241,18 @@ def _resources(options: AgentSessionOptions, cwd: Path) -> ResourceOptions:
 
 
 def _divided(
-    kind: type[T], given: Sequence[T | Path] | None
+    kind: type[T], items: Sequence[T | Path] | None
 ) -> tuple[tuple[T, ...], tuple[str, ...]]:
     """Split into values and paths."""
-    given = given or ()
-    values = tuple(each for each in given if isinstance(each, kind))
-    return values, tuple(str(each) for each in given if not isinstance(each, kind))
+    items = items or ()
+    values = tuple(each for each in items if isinstance(each, kind))
+    return values, tuple(str(each) for each in items if not isinstance(each, kind))
 
 
-def _context_file(given: ContextFile | Path, cwd: Path) -> ContextFile:
-    if isinstance(given, ContextFile):
-        return given
-    path = cwd / given
+def _context_file(file: ContextFile | Path, cwd: Path) -> ContextFile:
+    if isinstance(file, ContextFile):
+        return file
+    path = cwd / file
     return ContextFile(path=str(path), content=read_text(path))
 
 

@@ -114,7 +114,7 @@ class LiveSession:
         """What each provider last reported about the limits of a plan."""
         self.remote: RemoteSession | None = None
         """The remote side, if this session is a replica."""
-        self._lent_artifacts = artifacts
+        self._parent_artifacts = artifacts
         """Artifacts of the parent session, if this one is nested."""
         self.use_workspace(workspace)
         self.replace_conversation(conversation)
@@ -142,7 +142,7 @@ class LiveSession:
         """Switch to another conversation."""
         self.conversation = conversation
         self.log = conversation.log
-        self.artifacts = self._lent_artifacts or session_artifacts(self.log.file)
+        self.artifacts = self._parent_artifacts or session_artifacts(self.log.file)
         """Long outputs of this session, by number."""
 
     def template_names(self) -> frozenset[str]:

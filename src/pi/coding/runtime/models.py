@@ -49,7 +49,7 @@ class OwnModels:
         self._content = _content(machine)
         self.custom = _read(machine, self._content)
 
-    def bring(self, models: Models) -> None:
+    def reload_into(self, models: Models) -> None:
         """Read the file again and update ``models``; an invalid file changes nothing."""
         try:
             content = _content(self._machine)
@@ -195,11 +195,11 @@ class ModelClient:
         if first is None:  # the same object for every request, so that options compare equal
             return self._note_limits
 
-        async def both(status: int, headers: Mapping[str, str], model: Model) -> None:
+        async def run_both(status: int, headers: Mapping[str, str], model: Model) -> None:
             await first(status, headers, model)
             await self._note_limits(status, headers, model)
 
-        return both
+        return run_both
 
     async def _note_limits(self, status: int, headers: Mapping[str, str], model: Model) -> None:
         found = plan_limits(headers, now=self._machine.clock.now_ms() / 1000)
@@ -237,7 +237,7 @@ def discover_models(
     values = values or Settings.of(machine.agent_dir, cwd, clock=machine.clock).values
     storage = storage or credential_store(machine)
 
-    def made(custom: CustomModels) -> Models:
+    def build(custom: CustomModels) -> Models:
         return create_models(
             storage=storage,
             environ=machine.environ,
@@ -251,8 +251,8 @@ def discover_models(
             report=machine.report,
         )
 
-    own = OwnModels(machine, made)
-    return ModelRegistry(made(own.custom), offline=machine.offline, reload=own.bring)
+    own = OwnModels(machine, build)
+    return ModelRegistry(build(own.custom), offline=machine.offline, reload=own.reload_into)
 
 
 def credential_store(machine: Machine) -> AuthStorage:
@@ -279,7 +279,7 @@ async def migrate_credentials(machine: Machine, settings: Settings, storage: Aut
         for provider, credential in found.items():
             if provider not in known:
                 await storage.set(provider, credential)
-        _put_away(logins, settings)
+        _remove_old_credentials(logins, settings)
     except PiError as error:
         machine.report(f"Warning: older credentials were not migrated: {error.message}")
     else:
@@ -303,7 +303,7 @@ def _logins(path: Path) -> dict[str, Credential]:
         raise FileAccessError(f"{path} cannot be read: {error}") from error
 
 
-def _put_away(logins: Path, settings: Settings) -> None:
+def _remove_old_credentials(logins: Path, settings: Settings) -> None:
     """Remove the old credentials, so that they are not migrated again."""
     if logins.is_file():
         try:

@@ -71,7 +71,7 @@ class RpcProcess:
         self._answers: dict[str, asyncio.Future[Json]] = {}
         self._promises: set[asyncio.Future[Any]] = set()
         self._errors = bytearray()
-        self._death: RpcServerDied | None = None
+        self._failure: RpcServerDied | None = None
 
     @property
     def errors(self) -> str:
@@ -89,12 +89,12 @@ class RpcProcess:
         self._answers[id] = answer
         try:
             await self.send({"type": command, **fields, "id": id})
-            answered = await answer
+            response = await answer
         finally:
             del self._answers[id]
-        if not answered.get("success"):
-            raise RpcRefused(str(answered.get("error") or f"{command} failed without a reason."))
-        return answered.get("data")
+        if not response.get("success"):
+            raise RpcRefused(str(response.get("error") or f"{command} failed without a reason."))
+        return response.get("data")
 
     async def send(self, record: Json) -> None:
         """Send a record that has no response, e.g. the user's answer to a dialog."""
@@ -104,8 +104,8 @@ class RpcProcess:
 
     def promise(self) -> asyncio.Future[Any]:
         """Return a future that fails when the server dies; raises if it is already dead."""
-        if self._death is not None:
-            raise self._death
+        if self._failure is not None:
+            raise self._failure
         promise: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._promises.add(promise)
         promise.add_done_callback(self._promises.discard)
@@ -118,17 +118,17 @@ class RpcProcess:
                 tasks.create_task(self._read_records())
                 tasks.create_task(self._read_errors())
             end = await self._child.wait()
-            how = f"by signal {end.signal}" if end.signal else f"with exit code {end.exit_code}"
+            status = f"by signal {end.signal}" if end.signal else f"with exit code {end.exit_code}"
         except BaseException:  # nothing reads responses from now on
-            self._die("The RPC client has stopped listening.")
+            self._fail_pending("The RPC client has stopped listening.")
             raise
-        self._die(f"The RPC server has ended {how}.")
+        self._fail_pending(f"The RPC server has ended {status}.")
 
-    def _die(self, message: str) -> None:
-        self._death = RpcServerDied(message, hint=self.errors.strip())
+    def _fail_pending(self, message: str) -> None:
+        self._failure = RpcServerDied(message, hint=self.errors.strip())
         for promise in tuple(self._promises):
             if not promise.done():
-                promise.set_exception(self._death)
+                promise.set_exception(self._failure)
 
     async def end(self, listening: asyncio.Task[None]) -> None:
         """Close its input and wait for it to save and exit; the caller kills it otherwise."""
@@ -139,14 +139,14 @@ class RpcProcess:
         splitter = LineSplitter(limit=MAX_LINE_BYTES)
         while chunk := await self._child.output.read(_CHUNK):
             for line in splitter.feed(chunk):
-                await self._take(line)
+                await self._handle_line(line)
 
     async def _read_errors(self) -> None:
         while chunk := await self._child.errors.read(_CHUNK):
             self._errors += chunk
             del self._errors[:-MAX_ERROR_BYTES]
 
-    async def _take(self, line: bytes | BadLine) -> None:
+    async def _handle_line(self, line: bytes | BadLine) -> None:
         try:
             if isinstance(line, BadLine):
                 raise line

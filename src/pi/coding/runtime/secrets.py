@@ -75,12 +75,12 @@ class KnownSecrets:
     def names(self) -> frozenset[str]:
         """Return the names of variables that hold a secret."""
         with self._lock:
-            return self._look().names
+            return self._collect().names
 
     def names_and_values(self) -> tuple[frozenset[str], tuple[str, ...]]:
         """Return the names of variables that hold a secret, and the secret values."""
         with self._lock:
-            found = self._look()
+            found = self._collect()
             known = (*found.values(self._environ()), *used_secrets())
             self._values |= dict.fromkeys(known)
             return found.names, tuple(self._values)
@@ -92,7 +92,7 @@ class KnownSecrets:
         """
         return self.names_and_values()[1]
 
-    def _look(self) -> Secrets:
+    def _collect(self) -> Secrets:
         from pi.ai.auth import secrets
 
         self._read_files()

@@ -12,7 +12,7 @@ from typing import Any, Self, TypeAlias
 from msgspec import UNSET
 
 from pi.base.files import expand_home
-from pi.coding.runtime.session_places import directory_given, session_catalog, session_location
+from pi.coding.runtime.session_places import session_catalog, session_location, working_directory
 from pi.coding.session import file_operations, opening
 from pi.coding.session.catalog import ListedSession, SessionCatalog, read_header
 from pi.coding.session.context import SessionContext, build_session_context
@@ -60,7 +60,7 @@ class SessionManager:
     @classmethod
     def in_memory(cls, cwd: Path | str = ".") -> Self:
         """Create a session without a file."""
-        location = SessionLocation(directory=None, cwd=str(directory_given(cwd)), report=_ignore)
+        location = SessionLocation(directory=None, cwd=str(working_directory(cwd)), report=_ignore)
         return cls.create(location)
 
     @classmethod
@@ -219,10 +219,10 @@ class SessionManager:
         from_hook: bool = False,
     ) -> KnownEntry:
         """Move the leaf to another entry, with a summary of the abandoned branch."""
-        left = self.log.leaf_id or ROOT
+        old_leaf = self.log.leaf_id or ROOT
         self.log.move_to(id)
         return self.log.append(
-            BranchSummary(from_id=left, summary=summary, details=details, from_hook=from_hook)
+            BranchSummary(from_id=old_leaf, summary=summary, details=details, from_hook=from_hook)
         )
 
     def create_branched_session(self, leaf_id: str) -> Self:

@@ -33,7 +33,7 @@ def session_location(
     ``session_dir`` overrides the variable, which overrides the settings. Project settings apply if
     the user has trusted the project.
     """
-    here, machine = directory_given(cwd), machine_given(agent_dir)
+    here, machine = working_directory(cwd), machine_for(agent_dir)
     settings = settings or settings_here(machine, here)
     return location_for(machine, here, settings, _custom(machine, here, session_dir, settings))
 
@@ -48,7 +48,7 @@ def session_catalog(
     """Return the catalogue of all sessions; ``cwd`` is the project whose settings apply."""
     from pi.coding.session.catalog import SessionCatalog
 
-    here, machine = directory_given(cwd), machine_given(agent_dir)
+    here, machine = working_directory(cwd), machine_for(agent_dir)
     settings = settings or settings_here(machine, here)
     custom = _custom(machine, here, session_dir, settings)
     return SessionCatalog(machine.agent_dir, custom=custom)
@@ -69,9 +69,9 @@ def location_for(
     )
 
 
-def named_session_dir(machine: Machine, cwd: Path, given: str | None = None) -> Path | None:
-    """Return the session directory that is ``given``, or that of the environment."""
-    named = given or machine.environ.get("PI_CODING_AGENT_SESSION_DIR")
+def named_session_dir(machine: Machine, cwd: Path, override: str | None = None) -> Path | None:
+    """Return the session directory ``override``, or that of the environment."""
+    named = override or machine.environ.get("PI_CODING_AGENT_SESSION_DIR")
     return cwd / expand_home(named) if named else None
 
 
@@ -81,12 +81,12 @@ def listed_session_dir(settings: Settings, cwd: Path) -> Path | None:
     return cwd / expand_home(listed) if listed else None
 
 
-def directory_given(cwd: Path | str | None) -> Path:
+def working_directory(cwd: Path | str | None) -> Path:
     """Return the working directory for an SDK argument; ``None`` is the current one."""
     return expand_home(cwd or ".").absolute()
 
 
-def machine_given(agent_dir: Path | str | None) -> Machine:
+def machine_for(agent_dir: Path | str | None) -> Machine:
     """Return the machine for an SDK argument; ``None`` is the user's own agent directory."""
     place = None if agent_dir is None else expand_home(agent_dir).absolute()
     return Machine.from_environ(dict(os.environ), agent_dir=place, report=log.warning)

@@ -54,7 +54,7 @@ class Toolbox:
         self._chosen: tuple[str, ...] | None = None
         self._known_then: frozenset[str] = frozenset()
         """All tools at the time of the selection."""
-        self._made: dict[str, AgentTool] = {}
+        self._built_in: dict[str, AgentTool] = {}
 
     def add(self, tool: AgentTool, note: ToolNote | None = None) -> None:
         """Add a tool. It is active unless the user selected others."""
@@ -88,8 +88,8 @@ class Toolbox:
         tool = self._running(call.name)
         if tool is None or tool.preview is None:
             return None
-        mended = tool.prepare_arguments(call.arguments) if tool.prepare_arguments else None
-        return tool.preview(mended or call.arguments)
+        prepared = tool.prepare_arguments(call.arguments) if tool.prepare_arguments else None
+        return tool.preview(prepared or call.arguments)
 
     def approval(self, call: ToolCall) -> ToolApproval:
         """Return what a call may do, as its tool declares it; anything if the tool is unknown."""
@@ -127,7 +127,7 @@ class Toolbox:
     def move_to(self, workspace: Workspace) -> None:
         """Use the built-in tools of another workspace."""
         self._workspace = workspace
-        self._made.clear()
+        self._built_in.clear()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -142,8 +142,8 @@ class Toolbox:
         names = dict.fromkeys((*built_in, *self._added, *contributed))
         if filter.only is not None:
             # A preview that cannot be applied is useless: resolvers need not be named.
-            kept = (*filter.only, *_resolvers(contributed))
-            names = dict.fromkeys(name for name in kept if name in names)
+            allowed = (*filter.only, *_resolvers(contributed))
+            names = dict.fromkeys(name for name in allowed if name in names)
         return tuple(name for name in names if name not in filter.without)
 
     @property
@@ -209,9 +209,9 @@ class Toolbox:
             return found.tool
         if name in self._added:
             return self._added[name][0]
-        if name not in self._made:
-            self._made[name] = self._workspace.tools[name].make()
-        return self._made[name]
+        if name not in self._built_in:
+            self._built_in[name] = self._workspace.tools[name].make()
+        return self._built_in[name]
 
     def _note(self, name: str, contributed: ExtensionTools) -> ToolNote:
         if (found := contributed.get(name)) is not None:
@@ -292,7 +292,7 @@ async def call_tool(
     )
     token = _depth.set(depth + 1)
     try:
-        await _to_the_end(batch)
+        await _run_to_end(batch)
     finally:
         _depth.reset(token)
     if batch.next.action == "stop":
@@ -312,7 +312,7 @@ def _answer(agent: Agent, call: ToolCall) -> AssistantMessage:
     )
 
 
-async def _to_the_end(batch: ToolBatch) -> None:
+async def _run_to_end(batch: ToolBatch) -> None:
     """Run a batch; cancelling ends its tool first, within the grace period of aborts."""
     work = asyncio.ensure_future(batch.run())
     try:

@@ -104,8 +104,8 @@ def summary_of_lines(header: Json, lines: Iterable[bytes]) -> SessionSummary:
     for role, timestamp, line in _relevant_lines(lines):
         match role:
             case "session_info":
-                said = (read_object(line) or {}).get("name")
-                name = (clean_name(said) if isinstance(said, str) else "") or None
+                raw_name = (read_object(line) or {}).get("name")
+                name = (clean_name(raw_name) if isinstance(raw_name, str) else "") or None
             case "system":
                 pass
             case _:
@@ -295,8 +295,8 @@ class SessionCatalog:
             real: row for real, row in index.items() if real.rpartition(os.sep)[0] not in folders
         }
         if others | rows != index:
-            there = {real: row for real, row in others.items() if Path(real).exists()}
-            save_index(self._agent_dir, there | rows)
+            still_existing = {real: row for real, row in others.items() if Path(real).exists()}
+            save_index(self._agent_dir, still_existing | rows)
         return rows
 
 

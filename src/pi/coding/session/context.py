@@ -94,7 +94,7 @@ def shown_messages(log: SessionLog, leaf: int | EllipsisType | None = ...) -> li
 
     ``leaf`` is the end of the path; without it, the leaf of the log.
     """
-    with _no_garbage():
+    with _gc_disabled():
         return _shown(log, log.tree.path(log.leaf if leaf is ... else leaf))
 
 
@@ -284,7 +284,7 @@ def edited(message: SessionMessage, replacement: Json | None) -> SessionMessage 
 
 
 @contextmanager
-def _no_garbage() -> Iterator[None]:
+def _gc_disabled() -> Iterator[None]:
     """Disable garbage collection meanwhile: none of the many new records is garbage.
 
     Repeated collections made the cost of opening grow faster than the session.
@@ -313,7 +313,7 @@ UNREADABLE_IMAGE = Text(text="(image omitted: its data cannot be read)")
 """Sent instead of image data that providers would reject on every turn."""
 
 _BASE64 = r"[A-Za-z0-9+/=\s]+"
-_LOOKED_AT = 64
+_CHECKED_CHARACTERS = 64
 """Characters checked of an image: enough to detect an unresolved blob reference or garbage."""
 
 
@@ -335,8 +335,8 @@ def _converted(message: SessionMessage) -> Message | None:
         case UserMessage() | ToolResultMessage():
             return _with_readable_images(message)
         case _:
-            said = UserMessage(content=_content(message), timestamp=message.timestamp)
-            return _with_readable_images(said)
+            user_message = UserMessage(content=_content(message), timestamp=message.timestamp)
+            return _with_readable_images(user_message)
 
 
 def _with_readable_images(message: UserMessage | ToolResultMessage) -> Message:
@@ -348,7 +348,10 @@ def _with_readable_images(message: UserMessage | ToolResultMessage) -> Message:
 
 
 def _is_readable(block: Text | Image) -> bool:
-    return isinstance(block, Text) or re.fullmatch(_BASE64, block.data[:_LOOKED_AT]) is not None
+    return (
+        isinstance(block, Text)
+        or re.fullmatch(_BASE64, block.data[:_CHECKED_CHARACTERS]) is not None
+    )
 
 
 def _content(message: OwnMessage) -> str | tuple[Text | Image, ...]:

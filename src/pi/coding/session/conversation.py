@@ -35,7 +35,7 @@ class SessionConversation:
     def __init__(self, log: SessionLog) -> None:
         self.log = log
         self._shown: list[SessionMessage] = []
-        self._said: dict[int | None, SessionMessage] = {}
+        self._appended: dict[int | None, SessionMessage] = {}
         """By position: appended messages that are identical when read back from the log."""
         self.sizes: dict[int, tuple[int, int]] = {}
         """By position: tokens that the provider counted at an entry, and the estimate for it alone.
@@ -63,9 +63,9 @@ class SessionConversation:
         if new is None or any(outlines[place].type in REPLACING for place in new):
             self._shown = shown_messages(self.log)
         else:
-            added = (self._said.get(place) or message_of(self.log.at(place)) for place in new)
+            added = (self._appended.get(place) or message_of(self.log.at(place)) for place in new)
             self._shown += [message for message in added if message is not None]
-        self._said.clear()
+        self._appended.clear()
         self._leaf, self._seen = self.log.leaf, len(outlines)
         return self._shown
 
@@ -79,14 +79,16 @@ class SessionConversation:
         if self._seen == seen:  # nothing else has called messages() meanwhile
             self._shown, self._leaf, self._seen = shown, leaf, length
             # Messages that were appended meanwhile are still needed.
-            self._said = {at: each for at, each in self._said.items() if (at or 0) >= length}
+            self._appended = {
+                at: each for at, each in self._appended.items() if (at or 0) >= length
+            }
 
     def append(self, message: SessionMessage) -> None:
         """Store a message; it is stored when this returns."""
         self.log.append(entry_for(message))
         if isinstance(message, SystemMessage | UserMessage):
             # Keeps the decoders of all message types off the path of the first request.
-            self._said[self.log.leaf] = message
+            self._appended[self.log.leaf] = message
 
     def add(self, draft: Draft) -> Json | None:
         """Store an entry or a message; returns its public form, if it is public."""

@@ -89,8 +89,8 @@ def _displayed(
     match log.at(place):
         case Custom(custom_type=type) as edited if type == EDITED:
             return _divider(edited)
-        case Custom() as kept:
-            return kept if shows is not None and shows(kept) else None
+        case Custom() as custom:
+            return custom if shows is not None and shows(custom) else None
         case Compaction() as compaction:
             return compaction_message(compaction)
         case entry:

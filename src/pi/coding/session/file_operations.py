@@ -121,7 +121,7 @@ def _missing_labels(source: SessionLog, places: Sequence[int], stamps: IdFactory
         if source.tree.outlines[place].type in ANNOTATING:
             copied.read(source.at(place))
     targets = {source.tree.outlines[place].id for place in places}
-    taken = set(targets)
+    used_ids = set(targets)
     parent = source.tree.outlines[places[-1]].id if places else None
     lines = []
     for target in dict.fromkeys([*source.labels, *copied.labels]):
@@ -129,14 +129,14 @@ def _missing_labels(source: SessionLog, places: Sequence[int], stamps: IdFactory
         if target not in targets or bookmark == copied.labels.get(target):
             continue
         label = Label(
-            id=stamps.entry_id(taken),
+            id=stamps.entry_id(used_ids),
             parent_id=parent,
             timestamp=bookmark.timestamp if bookmark else stamps.now(),
             target_id=target,
             label=bookmark.label if bookmark else UNSET,
         )
         lines.append(encode_line(label))
-        taken.add(label.id)
+        used_ids.add(label.id)
         parent = label.id
     return lines
 

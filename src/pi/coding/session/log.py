@@ -112,7 +112,7 @@ class EntryTree:
         places.reverse()
         return places
 
-    def left_behind(self, old_leaf: int | None, new_leaf: int | None) -> list[int]:
+    def abandoned(self, old_leaf: int | None, new_leaf: int | None) -> list[int]:
         """Return what is on the path to ``old_leaf`` but not to ``new_leaf``, in order."""
         shared = set(self.path(new_leaf))
         return [place for place in self.path(old_leaf) if place not in shared]
@@ -129,11 +129,11 @@ class EntryTree:
         above: dict[int, int] = {}
 
         def root(place: int) -> int:
-            walked = []
+            path = []
             while (higher := above.get(place, self._parents[place])) != _NONE:
-                walked.append(place)
+                path.append(place)
                 place = higher
-            above.update(dict.fromkeys(walked, place))
+            above.update(dict.fromkeys(path, place))
             return place
 
         for place, parent in zip(suspects, parents, strict=True):
@@ -403,7 +403,7 @@ def _without_nulls(data: Json) -> Json:
     Only known fields: null is meaningful in tool arguments and sections. Null content becomes
     empty, because messages without the field are invalid.
     """
-    kept = {
+    cleaned = {
         key: _without_nulls(value)
         if isinstance(value, dict) and key in ("message", "usage", "cost")
         else value
@@ -411,5 +411,5 @@ def _without_nulls(data: Json) -> Json:
         if value is not None or key == "replacement"
     }
     if data.get("content", ...) is None and ("role" in data or "customType" in data):
-        kept["content"] = []
-    return kept
+        cleaned["content"] = []
+    return cleaned

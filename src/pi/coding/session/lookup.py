@@ -132,7 +132,7 @@ def _belongs_to(path: Path, cwd: str) -> bool:
     return header is not None and is_same_directory(str(header.get("cwd", cwd)), cwd)
 
 
-AROUND = 60
+EXCERPT_MARGIN = 60
 """Characters shown before and after a match."""
 
 
@@ -163,14 +163,16 @@ def search_texts(query: str, sessions: Sequence[ListedSession]) -> list[Passage]
     if not (text := query.strip()):
         return []
     # A line is decoded only if it contains the query as JSON.
-    written = re.compile(re.escape(json.dumps(text, ensure_ascii=False)[1:-1]), re.IGNORECASE)
-    said = re.compile(re.escape(text), re.IGNORECASE)
+    json_pattern = re.compile(re.escape(json.dumps(text, ensure_ascii=False)[1:-1]), re.IGNORECASE)
+    pattern = re.compile(re.escape(text), re.IGNORECASE)
 
     def look(session: ListedSession) -> Passage | None:
         try:
             with open_regular(session.path) as file:
-                lines = (line for line in file if written.search(line.decode(errors="replace")))
-                return _first_passage(session, lines, said)
+                lines = (
+                    line for line in file if json_pattern.search(line.decode(errors="replace"))
+                )
+                return _first_passage(session, lines, pattern)
         except OSError:  # removed since it was listed
             return None
 
@@ -189,10 +191,10 @@ def prompts_of(catalog: SessionCatalog, cwd: str) -> list[str]:
     Reads the files, those used last first, up to a limit: call it from a thread.
     """
     found: dict[str, None] = {}
-    left = MAX_PROMPT_BYTES
+    remaining = MAX_PROMPT_BYTES
     for session in catalog.in_directory(cwd)[:MAX_PROMPT_SESSIONS]:
-        left -= session.size
-        if left < 0:
+        remaining -= session.size
+        if remaining < 0:
             break
         try:
             found |= dict.fromkeys(reversed(read_prompts(session.path)))
@@ -207,15 +209,15 @@ def _shown(session: ListedSession) -> str:
 
 
 def _first_passage(
-    session: ListedSession, lines: Iterable[bytes], said: re.Pattern[str]
+    session: ListedSession, lines: Iterable[bytes], pattern: re.Pattern[str]
 ) -> Passage | None:
     for line in lines:
         entry = read_object(line) or {}
         for text in _texts(entry):
-            if hit := said.search(text):
-                around = text[max(hit.start() - AROUND, 0) : hit.end() + AROUND]
+            if hit := pattern.search(text):
+                excerpt = text[max(hit.start() - EXCERPT_MARGIN, 0) : hit.end() + EXCERPT_MARGIN]
                 return Passage(
-                    session=session, entry_id=str(entry.get("id", "")), excerpt=one_line(around)
+                    session=session, entry_id=str(entry.get("id", "")), excerpt=one_line(excerpt)
                 )
     return None
 

@@ -57,13 +57,13 @@ def migrate(records: Sequence[Json], new_id: NewId) -> list[Json]:
 def _as_a_tree(records: list[Json], new_id: NewId) -> list[Json]:
     """Give every entry an id and link it to the one before; an entry with an id keeps its place."""
     tree = records[:1]
-    taken: set[str] = {str(record.get("id")) for record in records[1:]}
+    used_ids: set[str] = {str(record.get("id")) for record in records[1:]}
     parent: str | None = None
     for record in records[1:]:
         if not isinstance(record.get("id"), str):
-            record = record | {"id": new_id(taken), "parentId": parent}
+            record = record | {"id": new_id(used_ids), "parentId": parent}
         parent = record["id"]
-        taken.add(record["id"])
+        used_ids.add(record["id"])
         tree.append(record)
     return [_with_kept_id(record, tree) for record in tree]
 
@@ -244,9 +244,9 @@ def _read(line: bytes) -> object:
     try:
         return decode_line(line)
     except BadLine:
-        mended = line.decode("utf-8", "replace").encode()
+        repaired = line.decode("utf-8", "replace").encode()
     try:
-        return decode_line(mended)
+        return decode_line(repaired)
     except BadLine:
         return None
 

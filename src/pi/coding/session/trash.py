@@ -53,7 +53,7 @@ class Trash:
         if command is None:
             return
         try:
-            ended = await run(
+            result = await run(
                 [command, *(str(each.absolute()) for each in _present(path))],
                 cwd=path.absolute().parent,
                 env=allow_listed(self._environ),
@@ -63,8 +63,8 @@ class Trash:
         except PiError as error:
             log.info("%s", error)
             return
-        if not ended.ok:  # the next method handles what the command left
-            log.info("%s failed: %s", command, ended.errors.decode(errors="replace"))
+        if not result.ok:  # the next method handles what the command left
+            log.info("%s failed: %s", command, result.errors.decode(errors="replace"))
 
     def _put(self, path: Path) -> None:
         desktop = self._desktop_trash()
@@ -95,7 +95,7 @@ class Trash:
         """
         try:
             files, notes = private_directory(trash / "files"), private_directory(trash / "info")
-            target, noted = self._claim(path, files, notes)
+            target, info_file = self._claim(path, files, notes)
         except (OSError, PiError) as error:
             log.info("cannot use the desktop's trash: %s", error)
             return False
@@ -104,7 +104,7 @@ class Trash:
             return True
         except OSError as error:
             log.info("not in the desktop's trash: %s", error)
-            noted.unlink()
+            info_file.unlink()
             return False
 
     def _claim(self, path: Path, files: Path, notes: Path) -> tuple[Path, Path]:
@@ -112,12 +112,12 @@ class Trash:
         day = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(self._clock.now_ms() / 1000))
         origin = quote(os.fsencode(path.absolute()))
         for target in _names(files, path.name):
-            noted = notes / f"{target.name}.trashinfo"
-            if os.path.lexists(target) or os.path.lexists(noted):
+            info_file = notes / f"{target.name}.trashinfo"
+            if os.path.lexists(target) or os.path.lexists(info_file):
                 continue
-            with noted.open("x", encoding="utf-8") as file:
+            with info_file.open("x", encoding="utf-8") as file:
                 file.write(f"[Trash Info]\nPath={origin}\nDeletionDate={day}\n")
-            return target, noted
+            return target, info_file
         raise AssertionError("unreachable: names never end")
 
 

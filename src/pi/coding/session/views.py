@@ -119,14 +119,14 @@ def landing(log: SessionLog, id: str) -> Landing:
     """Return where moving to an entry leads. For a user message that is before it, to edit the
     text.
     """
-    text = spoken_text(log.entry(id))
+    text = input_text(log.entry(id))
     if text is None:
         return Landing(leaf_id=id)
     before = log.tree.parent(log.tree.place(id))
     return Landing(leaf_id=None if before is None else log.tree.outlines[before].id, text=text)
 
 
-def spoken_text(entry: Entry) -> str | None:
+def input_text(entry: Entry) -> str | None:
     """Return the text of a user's or an extension's message; ``None`` for other entries."""
     match entry:
         case MessageEntry(message=UserMessage(content=content) | CustomMessage(content=content)):

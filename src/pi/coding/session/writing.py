@@ -211,9 +211,9 @@ class SessionWriter:
             self._report("The session is saved again.")
 
     def _fail(self, reason: str) -> None:
-        is_news = self.reason is None
+        is_first_failure = self.reason is None
         self.reason = reason
-        if is_news and self.problem is not None:
+        if is_first_failure and self.problem is not None:
             self._report(self.problem)
 
     def _publish(self) -> None:

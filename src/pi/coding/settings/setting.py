@@ -87,14 +87,14 @@ def applied(when: Applies, *settings: Setting) -> tuple[Setting, ...]:
 
 def switch(name: str, label: str, description: str, *, on: bool) -> Setting:
     """On or off."""
-    made = _of("choice", name, label, description)
-    return replace(made, default=on, choices=(True, False))
+    setting = _of("choice", name, label, description)
+    return replace(setting, default=on, choices=(True, False))
 
 
 def choice(name: str, label: str, description: str, choices: tuple[Value, ...]) -> Setting:
     """One of several values; the first is the default."""
-    made = _of("choice", name, label, description)
-    return replace(made, default=choices[0], choices=choices)
+    setting = _of("choice", name, label, description)
+    return replace(setting, default=choices[0], choices=choices)
 
 
 def named(setting: Setting, *names: str) -> Setting:
@@ -112,8 +112,8 @@ def number(
     most: int | None = None,
 ) -> Setting:
     """A whole number."""
-    made = _of("number", name, label, description)
-    return replace(made, default=default, least=least, most=most)
+    setting = _of("number", name, label, description)
+    return replace(setting, default=default, least=least, most=most)
 
 
 def text(name: str, label: str, description: str, default: str | None = None) -> Setting:

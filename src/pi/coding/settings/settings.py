@@ -45,17 +45,17 @@ def read_record(kind: type[R], raw: object, *, warn: Warn, where: str = "") -> R
         raw = {}
     if raw.keys().isdisjoint(kind.__struct_encode_fields__):
         return kind()
-    taken: Json = {}
+    fields: Json = {}
     names = zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True)
     for field, written in names:
         if written in raw:
             name = f"{where}.{written}" if where else written
             value = raw[written]
             try:
-                taken[field] = _value(_type_of(kind, field), value, warn, name)
+                fields[field] = _value(_type_of(kind, field), value, warn, name)
             except msgspec.ValidationError as error:
                 warn(f'Ignored setting "{name}": {_reason(error)}, got {_shown(value)}')
-    return kind(**taken)
+    return kind(**fields)
 
 
 def _type_of(kind: type[Record], field: str) -> Any:
@@ -136,10 +136,10 @@ def with_value(raw: Json, path: Sequence[str], value: object) -> Json:
 
 def nested(values: Mapping[str, object]) -> Json:
     """Return values with dotted names as nested objects."""
-    made: Json = {}
+    objects: Json = {}
     for name, value in values.items():
-        made = merge_layers(made, with_value({}, name.split("."), value))
-    return made
+        objects = merge_layers(objects, with_value({}, name.split("."), value))
+    return objects
 
 
 def value_at(raw: Mapping[str, Any], path: Sequence[str]) -> Any:

@@ -1,4 +1,4 @@
-"""Background jobs of a session: work that goes on while the conversation continues."""
+"""Background jobs of a session: work that continues during the conversation."""
 
 from __future__ import annotations
 
@@ -78,9 +78,9 @@ class SessionJobs:
         """Turn a running task into a job."""
         job = Job(f"{prefix}-{len(self._jobs) + 1}", command, work, output)
         self._jobs[job.id] = job
-        keeper = self._scope.start(_keep(work), name=f"job {job.id}")
+        supervisor = self._scope.start(_keep(work), name=f"job {job.id}")
         # A task that is cancelled before its first step runs none of its code.
-        keeper.add_done_callback(lambda _: work.cancel())
+        supervisor.add_done_callback(lambda _: work.cancel())
         return job
 
     def get(self, id: str) -> Job | None:

@@ -138,8 +138,8 @@ class LocalShell:
         """
         with ExitStack() as scripts:
             starting = asyncio.create_task(self._start(command, cwd, env, terminal, scripts, kind))
-            heard = terminal.received if terminal else None
-            return await self._finish(starting, output, timeout, on_text, heard)
+            on_data = terminal.received if terminal else None
+            return await self._finish(starting, output, timeout, on_text, on_data)
 
     async def _finish(
         self,
@@ -147,7 +147,7 @@ class LocalShell:
         output: Output,
         timeout: float | None,
         on_text: OnOutput,
-        heard: Callable[[bytes], None] | None,
+        on_data: Callable[[bytes], None] | None,
     ) -> Ended:
         timed_out = False
         abort = await _finished(starting)
@@ -158,14 +158,14 @@ class LocalShell:
                     if abort is not None:
                         raise abort
                     async with asyncio.timeout(timeout):
-                        end = await _listen(child, output, on_text, heard)
+                        end = await _listen(child, output, on_text, on_data)
                 except TimeoutError:
                     timed_out = True
                     await child.terminate(grace=GRACE_SECONDS)
-                    end = await _listen(child, output, on_text, heard)
+                    end = await _listen(child, output, on_text, on_data)
                 except asyncio.CancelledError:
                     await child.terminate(grace=GRACE_SECONDS)
-                    await _listen(child, output, on_text, heard)
+                    await _listen(child, output, on_text, on_data)
                     raise
         finally:
             if (rest := output.finish()) and (listening := on_text(rest)) is not None:
@@ -233,10 +233,10 @@ class LocalShell:
 
     async def close(self) -> None:
         """Terminate all processes that commands have started."""
-        left = [child for child in self._started if not child.is_gone]
+        running = [child for child in self._started if not child.is_gone]
         self._started.clear()
         async with asyncio.TaskGroup() as tasks:
-            for child in left:
+            for child in running:
                 tasks.create_task(child.terminate(grace=GRACE_SECONDS))
 
 
@@ -261,12 +261,12 @@ async def _listen(
     child: Child,
     output: Output,
     on_text: OnOutput,
-    heard: Callable[[bytes], None] | None = None,
+    on_data: Callable[[bytes], None] | None = None,
 ) -> Exit:
     """Read the output until the command has ended and its output is closed."""
     while data := await child.output.read(READ_SIZE):
-        if heard is not None:
-            heard(data)
+        if on_data is not None:
+            on_data(data)
         if (text := output.add(data)) and (listening := on_text(text)) is not None:
             await listening
     return await child.wait()

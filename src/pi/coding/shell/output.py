@@ -38,8 +38,8 @@ class OutputDecoder:
             assert self._fallback is not None  # otherwise errors are replaced
             self._decoder = codecs.getincrementaldecoder(self._fallback)("replace")
             whole = held + data
-            good = whole[: error.start].decode("utf-8", "replace")
-            return good + self._decoder.decode(whole[error.start :], final)
+            decoded = whole[: error.start].decode("utf-8", "replace")
+            return decoded + self._decoder.decode(whole[error.start :], final)
 
 
 MAX_LINES = 2000
@@ -207,8 +207,8 @@ class Output:
     def add(self, data: bytes) -> str:
         """Add bytes. Returns them as text, without an incomplete character at the end."""
         text = self._decoder.feed(data)
-        kept = self._kept(self._sanitiser.feed(text) if self._sanitiser else text)
-        return kept if self._styled is None else self._styled.feed(text)
+        plain = self._keep_text(self._sanitiser.feed(text) if self._sanitiser else text)
+        return plain if self._styled is None else self._styled.feed(text)
 
     def finish(self) -> str:
         """End the output. Returns text that was held back, and closes the file."""
@@ -216,7 +216,7 @@ class Output:
         rest = text
         if self._sanitiser is not None:
             rest = self._sanitiser.feed(text) + self._sanitiser.finish()
-        self._kept(rest)
+        self._keep_text(rest)
         if self._spill is not None:
             self._spill.close()
         return rest if self._styled is None else self._styled.feed(text) + self._styled.finish()
@@ -235,7 +235,7 @@ class Output:
             artifact=spill.artifact if spill else None,
         )
 
-    def _kept(self, text: str) -> str:
+    def _keep_text(self, text: str) -> str:
         if text:
             self._keep(text.encode("utf-8", "replace"))
         return text
@@ -245,7 +245,7 @@ class Output:
         self._held += data
         if self._spill is not None:
             self._spill.write(data)
-        elif not self._cut and self._would_lose():
+        elif not self._cut and self._exceeds_limit():
             self._cut = True
             self._spill = self._open_spill()
             if self._spill is not None:
@@ -253,7 +253,7 @@ class Output:
         if len(self._held) > MAX_HELD_BYTES:
             del self._held[:-KEPT_BYTES]
 
-    def _would_lose(self) -> bool:
+    def _exceeds_limit(self) -> bool:
         return self._bytes > MAX_BYTES or self._lines + (self._line > 0) > MAX_LINES
 
     def _count(self, data: bytes) -> None:

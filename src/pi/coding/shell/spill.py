@@ -43,7 +43,7 @@ class Spill:
         self._names = names
         self._artifact = artifact
         self._most = most
-        self._left = most
+        self._remaining = most
         self._has_failed = False
         self._is_full = False
 
@@ -66,9 +66,9 @@ class Spill:
         """Append output up to the size limit."""
         if self._has_failed or self._is_full:
             return
-        self._is_full = len(data) > self._left
-        data = data[: self._left]
-        self._left -= len(data)
+        self._is_full = len(data) > self._remaining
+        data = data[: self._remaining]
+        self._remaining -= len(data)
         note = f"\n{not_kept_note(self._most)}\n".encode() if self._is_full else b""
         try:
             self._file.write(data + note)
@@ -114,12 +114,12 @@ class SpillFolder:
         self._clock = clock
         self._new_artifact = new_artifact
         self._most = most
-        self._aged = False
+        self._removed_old = False
 
     def open(self) -> Spill | None:
         """Create a file that is also a session artifact; ``None`` if it cannot be created."""
-        if not self._aged:
-            self._aged = True
+        if not self._removed_old:
+            self._removed_old = True
             self.remove_old()
         path = self._folder / f"pi-bash-{self._random_bytes(8).hex()}.log"
         artifact = self._artifact()

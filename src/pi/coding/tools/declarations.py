@@ -46,21 +46,21 @@ def declared_tool(
         parameters = msgspec.json.decode(schemas.read_bytes())[name]
     except OSError:  # packed into another program, without files that are not code
         return make()
-    made = cache(make)
+    implementation = cache(make)
 
     async def run(params: Any, ctx: ToolContext) -> Any:
-        return await made().run(params, ctx)
+        return await implementation().run(params, ctx)
 
     def prepared(arguments: Json) -> Json:
-        prepare = made().prepare_arguments
+        prepare = implementation().prepare_arguments
         return arguments if prepare is None else prepare(arguments)
 
     def touches(params: Any) -> tuple[str, ...]:
-        touches = made().touches
+        touches = implementation().touches
         return () if touches is None else touches(params)
 
     def preview(arguments: Json) -> FilePreview | None:
-        preview = made().preview
+        preview = implementation().preview
         return None if preview is None else preview(arguments)
 
     return AgentTool(
@@ -69,7 +69,7 @@ def declared_tool(
         description=description(name),
         parameters=parameters,
         run=run,
-        validate=lambda arguments: made().validate(arguments),
+        validate=lambda arguments: implementation().validate(arguments),
         prepare_arguments=prepared,
         touches=touches if changes_files else None,
         preview=preview if changes_files else None,

@@ -44,7 +44,7 @@ class Diff:
 
         Long lines and what is beyond ``MAX_DIFF_CHARACTERS`` are cut.
         """
-        left = MAX_DIFF_CHARACTERS
+        remaining = MAX_DIFF_CHARACTERS
         width = len(str(max(len(self._old), len(self._new))))
         out: list[str] = []
         at = 0
@@ -55,8 +55,8 @@ class Diff:
                 shown = line.removesuffix("\n")
                 if len(shown) > MAX_LINE_CHARACTERS:
                     shown = f"{shown[:MAX_LINE_CHARACTERS]}…"
-                left -= len(shown)
-                if left < 0:
+                remaining -= len(shown)
+                if remaining < 0:
                     return "\n".join((*out, f" {'':{width}} ..."))
                 out.append(f"{sign}{number:>{width}} {shown}")
             at = hunk.old_end
@@ -112,13 +112,13 @@ def _lines(text: str) -> list[str]:
 def _changes(old: Sequence[str], new: Sequence[str]) -> list[Change]:
     """Return all differences. A passage that is too large to compare counts as one change."""
     changes: list[Change] = []
-    left = MAX_COMPARISONS
+    remaining = MAX_COMPARISONS
     for passage in _passages(old, new):
         work = _work(passage)
-        if work > left:
+        if work > remaining:
             changes.append(passage)
         else:
-            left -= work
+            remaining -= work
             changes += _compared(old, new, passage)
     return changes
 
@@ -172,16 +172,16 @@ class Anchor(NamedTuple):
 
 def _anchors(old: Sequence[str], new: Sequence[str], passage: Change) -> list[Anchor]:
     """Return the longest sequence of anchors with the same order in both texts."""
-    there = _single(new, passage.new_start, passage.new_end)
+    positions = _single(new, passage.new_start, passage.new_end)
     last: list[int] = []  # for each length, where the best sequence ends in ``new``
     ends: list[tuple[Anchor, int]] = []  # an anchor, and the index of its predecessor
     best: list[int] = []
     for line, place in _single(old, passage.old_start, passage.old_end).items():
-        if line not in there:
+        if line not in positions:
             continue
-        length = bisect_left(last, there[line])
-        ends.append((Anchor(place, there[line]), best[length - 1] if length else -1))
-        last[length : length + 1] = [there[line]]
+        length = bisect_left(last, positions[line])
+        ends.append((Anchor(place, positions[line]), best[length - 1] if length else -1))
+        last[length : length + 1] = [positions[line]]
         best[length : length + 1] = [len(ends) - 1]
     row: list[Anchor] = []
     end = best[-1] if best else -1

@@ -184,22 +184,22 @@ def prepare_edit(arguments: Json) -> Json:
 
     A single replacement may be given beside the path, and the list may be a JSON string.
     """
-    mended = dict(arguments)
-    if isinstance(mended.get("edits"), str):
+    prepared = dict(arguments)
+    if isinstance(prepared.get("edits"), str):
         try:
-            mended["edits"] = msgspec.json.decode(mended["edits"])
+            prepared["edits"] = msgspec.json.decode(prepared["edits"])
         except UNREADABLE:
             return arguments
-    if "edits" not in mended and "oldText" in mended and "newText" in mended:
-        mended["edits"] = [{name: mended.pop(name) for name in ("oldText", "newText")}]
-    return mended
+    if "edits" not in prepared and "oldText" in prepared and "newText" in prepared:
+        prepared["edits"] = [{name: prepared.pop(name) for name in ("oldText", "newText")}]
+    return prepared
 
 
 def preview_edit(arguments: Json) -> FilePreview | None:
     """Return the new and the old texts received so far, one below the other."""
     match arguments:
-        case {"path": str(path), "edits": [*given]}:
-            edits = [each for each in given if isinstance(each, dict)]
+        case {"path": str(path), "edits": [*entries]}:
+            edits = [each for each in entries if isinstance(each, dict)]
             return FilePreview(
                 path=path, added=_texts(edits, "newText"), removed=_texts(edits, "oldText")
             )

@@ -58,7 +58,9 @@ def read_tool(
         stop = threading.Event()
         try:
             text = await files.read_open(params.path)
-            found = await asyncio.to_thread(_look, path, text, params, skip, image_limits(), stop)
+            found = await asyncio.to_thread(
+                _read_window_or_image, path, text, params, skip, image_limits(), stop
+            )
         except (OSError, ValueError) as error:
             raise ToolFailed(_failure(error, path)) from error
         finally:
@@ -89,7 +91,7 @@ def _limit(params: ReadParams) -> int | None:
     return None if isinstance(params.limit, UnsetType) else max(int(params.limit), 0)
 
 
-def _look(
+def _read_window_or_image(
     path: Path,
     text: bytes | None,
     params: ReadParams,
@@ -152,8 +154,8 @@ def _text(window: Window, params: ReadParams, skip: int, path: Path) -> ToolResu
         notice = f"[{shown} Use offset={last + 1} to continue.]"
         return ToolResult.of(f"{cut.content}\n\n{notice}", details=_details(cut.as_json()))
     limit = _limit(params)
-    if limit is not None and (left := window.total - skip - limit) > 0:
-        more = f"{left}" if window.exact else f"More than {left}"
+    if limit is not None and (remaining := window.total - skip - limit) > 0:
+        more = f"{remaining}" if window.exact else f"More than {remaining}"
         next_line = skip + limit + 1
         notice = f"[{more} more lines in file. Use offset={next_line} to continue.]"
         return ToolResult.of(f"{cut.content}\n\n{notice}")

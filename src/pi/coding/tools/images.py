@@ -121,8 +121,8 @@ def prepare_image(data: bytes, kind: ImageType, limits: ImageLimits) -> Prepared
         picture = open_picture(data)
         size = picture.size
         with ONE_AT_A_TIME:
-            turned = picture.getexif().get(ORIENTATION) not in UPRIGHT  # decodes a PNG
-            if not turned and kind.for_models and _fits(picture, data, limits):
+            is_turned = picture.getexif().get(ORIENTATION) not in UPRIGHT  # decodes a PNG
+            if not is_turned and kind.for_models and _fits(picture, data, limits):
                 picture.load()  # a damaged file would make every later request fail
                 return PreparedImage(mime=kind.mime, image=_image(data, kind.mime))
             return _converted(picture, kind, limits)
@@ -145,10 +145,10 @@ def _converted(picture: Pillow.Image, kind: ImageType, limits: ImageLimits) -> P
     from PIL import ImageOps  # lazy: few sessions see a picture
 
     orientation = picture.getexif().get(ORIENTATION)
-    on_its_side = orientation in ROTATED
-    original = picture.size[::-1] if on_its_side else picture.size
+    is_rotated = orientation in ROTATED
+    original = picture.size[::-1] if is_rotated else picture.size
     size = _bounded(original, limits) if limits.resize else original
-    smaller = shrunk(picture, size[::-1] if on_its_side else size)
+    smaller = shrunk(picture, size[::-1] if is_rotated else size)
     if smaller is not picture:
         picture = smaller
         picture.getexif()[ORIENTATION] = orientation or 1

@@ -47,9 +47,9 @@ class LimitNotice(NamedTuple):
     notice: str
 
 
-def limit_or_default(given: float | UnsetType, default: int) -> int:
+def limit_or_default(limit: float | UnsetType, default: int) -> int:
     """Return the ``limit`` argument of a call, at least 1."""
-    return default if isinstance(given, UnsetType) else max(int(given), 1)
+    return default if isinstance(limit, UnsetType) else max(int(limit), 1)
 
 
 def limit_notice(
@@ -259,7 +259,7 @@ class _Paths:
         self._accepts = accepts
         self._most = most
         self._collects_folders = folders
-        self._kept: list[str] = []
+        self._paths: list[str] = []
         self._begun = b""
         self._count = 0
 
@@ -283,13 +283,13 @@ class _Paths:
     def add(self, paths: Iterable[str]) -> None:
         """Add the paths that are accepted."""
         for path in paths if self._accepts is None else filter(self._accepts, paths):
-            self._kept.append(path)
-            if self._most is not None and len(self._kept) > 2 * self._most + 1000:
-                self._kept = self.sorted()
+            self._paths.append(path)
+            if self._most is not None and len(self._paths) > 2 * self._most + 1000:
+                self._paths = self.sorted()
 
     def sorted(self) -> list[str]:
         """Return the collected paths in order."""
-        return sorted(self._kept)[: self._most]
+        return sorted(self._paths)[: self._most]
 
     def _note_folders(self, path: str) -> None:
         folder = path.rpartition("/")[0]

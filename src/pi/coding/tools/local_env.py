@@ -51,7 +51,7 @@ class LocalEnv(LocalFiles):
         on_output: OnOutput | None = None,
     ) -> ExecResult:
         """Run a command line to its end; see ``pi.agent.env.Shell``."""
-        kept = _Kept(on_output)
+        tail = _OutputTail(on_output)
         folder = Path(self.cwd, cwd or "")
         try:
             end = await self._shell.run(
@@ -60,20 +60,20 @@ class LocalEnv(LocalFiles):
                 cwd=folder,
                 env=env,
                 timeout=timeout,
-                on_text=kept.add,
+                on_text=tail.add,
             )
         except (NoShell, SpawnFailed) as error:
             raise _cannot_start(error, folder) from error
         failure = _why_no_code(end, timeout)
         return ExecResult(
             exit_code=None if failure else end.exit_code,
-            output=kept.text,
-            truncated=kept.truncated,
+            output=tail.text,
+            truncated=tail.truncated,
             error=failure,
         )
 
 
-class _Kept:
+class _OutputTail:
     """Forwards the output of a command and keeps the end of it."""
 
     def __init__(self, on_output: OnOutput | None) -> None:

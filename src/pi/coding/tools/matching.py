@@ -37,9 +37,9 @@ class Passages:
         """Return all occurrences of ``passage``, or else of text that looks the same."""
         passage = passage.replace("\r\n", "\n")
         exact = [Span(at, at + len(passage)) for at in _occurrences(self.text, passage)]
-        return [self._in_original(span) for span in exact or self._alike(passage)]
+        return [self._in_original(span) for span in exact or self._find_similar(passage)]
 
-    def _alike(self, passage: str) -> list[Span]:
+    def _find_similar(self, passage: str) -> list[Span]:
         folded, needle = self._folded, Folded(passage).text
         if not needle.strip():
             return []  # only blanks are left, which would match everywhere

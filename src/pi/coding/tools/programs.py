@@ -218,9 +218,9 @@ async def _errors(child: Child, name: str) -> str:
     head, tail, size = b"", b"", 0
     half = MAX_ERROR_BYTES // 2
     while piece := await child.errors.read(READ_SIZE):
-        taken = half - len(head)
-        head += piece[:taken]
-        tail = (tail + piece[taken:])[-half:]
+        room = half - len(head)
+        head += piece[:room]
+        tail = (tail + piece[room:])[-half:]
         size += len(piece)
         if size > MAX_COMPLAINT_BYTES:
             await child.terminate()

@@ -88,8 +88,8 @@ def grep_tool(files: LocalFiles, programs: SearchPrograms, *, home: Path) -> Age
         found = await search(query, programs, home=home)
         if not found:
             return ToolResult.of("No matches found", useless=True)
-        around = 0 if isinstance(params.context, UnsetType) else max(int(params.context), 0)
-        lines = await asyncio.to_thread(_shown, found[:limit], query.folder, around)
+        context = 0 if isinstance(params.context, UnsetType) else max(int(params.context), 0)
+        lines = await asyncio.to_thread(_shown, found[:limit], query.folder, context)
         too_many = limit_notice(limit, len(found), ("match", "matches"), REFINE)
         return list_result([line for line, _ in lines], too_many, _shortened(lines))
 
@@ -112,12 +112,12 @@ def _shortened(lines: Sequence[tuple[str, bool]]) -> LimitNotice | None:
     return LimitNotice(detail="linesTruncated", value=True, notice=notice)
 
 
-def _shown(found: Sequence[Match], folder: Path, around: int) -> list[tuple[str, bool]]:
+def _shown(found: Sequence[Match], folder: Path, context: int) -> list[tuple[str, bool]]:
     """Return formatted lines, each with whether it was truncated."""
     shown: list[tuple[str, bool]] = []
     for path, matches in groupby(found, key=lambda match: match.path):
         texts = {match.number: match.text for match in matches}
-        lines = (_around(folder / path, texts, around) if around else {}) | texts
+        lines = (_with_context(folder / path, texts, context) if context else {}) | texts
         for number in sorted(lines):
             text, cut = _bounded(lines[number])
             mark = f":{number}:" if number in texts else f"-{number}-"
@@ -125,22 +125,22 @@ def _shown(found: Sequence[Match], folder: Path, around: int) -> list[tuple[str,
     return shown
 
 
-def _around(file: Path, numbers: Iterable[int], around: int) -> dict[int, str]:
+def _with_context(file: Path, numbers: Iterable[int], context: int) -> dict[int, str]:
     """Return the lines ``numbers`` and their context; empty if the file is gone or too large."""
     try:
         if file.stat().st_size > MAX_CONTEXT_FILE_BYTES:
             return {}
-        found = read_lines(file, _near(numbers, around), longest=MAX_MATCH_CHARACTERS)
+        found = read_lines(file, _near(numbers, context), longest=MAX_MATCH_CHARACTERS)
     except OSError:
         return {}
     return {number: line.decode("utf-8", "replace").rstrip("\r") for number, line in found.items()}
 
 
-def _near(numbers: Iterable[int], around: int) -> list[range]:
+def _near(numbers: Iterable[int], context: int) -> list[range]:
     ranges: list[range] = []
     for number in sorted(numbers):
-        begin = max(number - around, ranges[-1].stop if ranges else 1)
-        ranges.append(range(begin, number + around + 1))
+        begin = max(number - context, ranges[-1].stop if ranges else 1)
+        ranges.append(range(begin, number + context + 1))
     return ranges
 
 

@@ -100,7 +100,7 @@ async def search(query: Search, programs: SearchPrograms, *, home: Path) -> list
             return sorted(await _rg_found(query, programs.rg, env))
         except ProgramFailed as error:
             if _is_about_the_search(error):
-                raise ToolFailed(_complaint(error.errors, query.pattern)) from error
+                raise ToolFailed(_error_message(error.errors, query.pattern)) from error
             log.warning("%s; falling back to the Python search", error.message)
     try:
         return sorted(await _first(query, _python_search(query, home), env))
@@ -229,7 +229,7 @@ def _is_about_the_search(error: ProgramFailed) -> bool:
     return refused and bool(error.errors) and not re.search(UNKNOWN_OPTION, error.errors)
 
 
-def _complaint(errors: str, pattern: str) -> str:
+def _error_message(errors: str, pattern: str) -> str:
     """Return ripgrep's error message for the pattern as it was given.
 
     ripgrep wraps the pattern in ``(?:...)``, which moves the caret below it by three columns.

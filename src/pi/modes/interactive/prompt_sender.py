@@ -244,7 +244,7 @@ class PromptSender:
 
     async def _take(self, port: SessionPort, text: str) -> None:
         """Passes a text to the extension whose prefix it has."""
-        await port.extensions.take(text)
+        await port.extensions.handle_input(text)
         self._ui.request_render()
 
     async def _run_work(self, work: Coroutine[Any, Any, None]) -> None:

@@ -18,7 +18,16 @@ from pi.coding.session.entries import (
     Entry,
     KnownEntry,
 )
-from tests.coding.export.sessions import HEADER, PNG, answered, came, chain, message, said, sample
+from tests.coding.export.sessions import (
+    HEADER,
+    PNG,
+    answered,
+    came,
+    chain,
+    message,
+    sample,
+    user_message,
+)
 
 
 def articles(entries: list[Entry], leaf: str | None = "") -> Articles:
@@ -35,7 +44,7 @@ def drawn(draft: KnownEntry) -> str:
     ("draft", "markup"),
     [
         (
-            message(said("a *b*", Image(data=PNG, mime_type="image/png"))),
+            message(user_message("a *b*", Image(data=PNG, mime_type="image/png"))),
             '<div class="words"><p>a <em>b</em></p></div>'
             f'<img src="data:image/png;base64,{PNG}" alt="image" class="picture" loading="lazy">',
         ),
@@ -134,7 +143,7 @@ def test_what_is_not_on_the_branch_is_hidden() -> None:
 
 
 def test_a_time_that_is_none_is_left_out() -> None:
-    entry = replace(message(said("a")), id="a", timestamp='"><script>')
+    entry = replace(message(user_message("a")), id="a", timestamp='"><script>')
 
     assert (
         articles([entry])

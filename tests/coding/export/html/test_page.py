@@ -9,7 +9,7 @@ import pytest
 
 from pi.coding.export.html.page import render_page
 from pi.coding.export.transcript import read_transcript
-from tests.coding.export.sessions import HEADER, chain, long_session, message, said, sample
+from tests.coding.export.sessions import HEADER, chain, long_session, message, sample, user_message
 from tests.coding.export.snapshots import actual, recorded
 
 
@@ -41,7 +41,9 @@ def test_style_and_script_are_the_same_in_every_page() -> None:
 
 
 def test_what_looks_like_a_placeholder_is_text() -> None:
-    page = render_page(read_transcript(HEADER, chain([message(said("{{script}} {{style}}"))])))
+    page = render_page(
+        read_transcript(HEADER, chain([message(user_message("{{script}} {{style}}"))]))
+    )
 
     assert "<p>{{script}} {{style}}</p>" in page
 

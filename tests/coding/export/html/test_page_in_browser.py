@@ -20,8 +20,8 @@ from tests.coding.export.sessions import (
     drawn_results,
     long_session,
     message,
-    said,
     sample,
+    user_message,
 )
 from tests.sampling import sampled
 
@@ -71,7 +71,7 @@ class Visit:
         self.page = page
         self.problems: list[str] = []
         self.requests: list[str] = []
-        page.on("console", lambda said: self.problems.append(f"{said.type}: {said.text}"))
+        page.on("console", lambda logged: self.problems.append(f"{logged.type}: {logged.text}"))
         page.on("pageerror", lambda error: self.problems.append(str(error)))
         page.on("request", self._asked)
 
@@ -222,7 +222,9 @@ def test_a_narrow_table_scrolls_and_does_not_break_words(visit: Open) -> None:
     words = ("responsibility", "configuration", "documentation", "implementation", "authentication")
     row = "| " + " | ".join(words) + " |"
     answer = f"{row}\n{'|---' * len(words)}|\n{row}\n"
-    page = visit(chain([message(said("Which?")), message(answered(answer))]), width=420).page
+    page = visit(
+        chain([message(user_message("Which?")), message(answered(answer))]), width=420
+    ).page
 
     heights = page.evaluate(
         "[...document.querySelectorAll('.words td')].map(cell => "

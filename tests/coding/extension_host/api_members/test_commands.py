@@ -31,6 +31,9 @@ async def test_flags_shortcuts_and_input_modes_are_registered(tmp_path: Path) ->
         assert extensions.shortcuts() == {"ctrl+x": "Do it"}
         assert await extensions.press("ctrl+x")
         assert not await extensions.press("ctrl+y")
-        assert (await extensions.take("$ 1 + 1"), await extensions.take("1 + 1")) == (True, False)
+        assert (
+            await extensions.handle_input("$ 1 + 1"),
+            await extensions.handle_input("1 + 1"),
+        ) == (True, False)
         assert extensions.input_mode("$") is not None
     assert (pressed, values, ran) == (["print"], [True, "me", None], ["1 + 1"])

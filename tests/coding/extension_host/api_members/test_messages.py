@@ -10,11 +10,11 @@ from tests.coding.extension_host.extension_session import extension_session
 
 async def test_names_and_labels_are_changed(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
-    heard: list[str] = []
+    received: list[str] = []
 
     def extension(pi: ExtensionAPI) -> None:
         apis.append(pi)
-        pi.on("session_info_changed", lambda event, ctx: heard.append(event.name))
+        pi.on("session_info_changed", lambda event, ctx: received.append(event.name))
 
     async with extension_session(tmp_path, extension):
         (pi,) = apis
@@ -24,15 +24,15 @@ async def test_names_and_labels_are_changed(tmp_path: Path) -> None:
 
         assert pi.get_session_name() == "My work"
         assert pi.context.session_manager.get_label(entry) == "here"
-    assert heard == ["My work"]
+    assert received == ["My work"]
 
 
 async def test_a_published_event_reaches_all_subscribers(tmp_path: Path) -> None:
-    heard: list[Any] = []
+    received: list[Any] = []
     apis: list[ExtensionAPI] = []
 
     def one(pi: ExtensionAPI) -> None:
-        pi.events.on("ping", heard.append)
+        pi.events.on("ping", received.append)
 
         def broken(data: Any) -> None:
             raise ValueError("no")
@@ -47,4 +47,4 @@ async def test_a_published_event_reaches_all_subscribers(tmp_path: Path) -> None
         (reported,) = hosted.emitted("ExtensionEvent")
         assert (reported.name, reported.data) == ("ping", {"a": 1})
         assert hosted.failures == ["ping: no"]
-    assert heard == [{"a": 1}]
+    assert received == [{"a": 1}]

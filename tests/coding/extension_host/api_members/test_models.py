@@ -9,12 +9,12 @@ from tests.coding.extension_host.extension_session import extension_session
 
 async def test_models_and_levels_are_changed(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
-    heard: list[str] = []
+    received: list[str] = []
 
     def extension(pi: ExtensionAPI) -> None:
         apis.append(pi)
-        pi.on("model_select", lambda event, ctx: heard.append(event.model.id))
-        pi.on("thinking_level_select", lambda event, ctx: heard.append(event.level))
+        pi.on("model_select", lambda event, ctx: received.append(event.model.id))
+        pi.on("thinking_level_select", lambda event, ctx: received.append(event.level))
 
     async with extension_session(tmp_path, extension, steps=(says("one"),)):
         (pi,) = apis
@@ -24,4 +24,4 @@ async def test_models_and_levels_are_changed(tmp_path: Path) -> None:
         await pi.set_thinking_level("high")
 
         assert pi.get_thinking_level() == "high"
-    assert heard == ["faux", "off", "high"]
+    assert received == ["faux", "off", "high"]

@@ -48,11 +48,11 @@ def hosting(wire: Wire) -> Any:
 
         async def listen() -> None:
             while True:
-                said = await wire.to_host.get()
-                if "abort" in said:
+                request = await wire.to_host.get()
+                if "abort" in request:
                     pi.context.abort()
                 else:
-                    await pi.send_user_message(said["text"], meta={"author": said["author"]})
+                    await pi.send_user_message(request["text"], meta={"author": request["author"]})
 
         @pi.on("session_start")
         def share(event: Any, ctx: Any) -> None:
@@ -111,8 +111,8 @@ async def test_a_guest_follows_the_session_and_sends_messages_under_their_own_na
             await rests.get()
 
         assert here.session.info.entries() == there.session.info.entries()
-        said = [m for m in here.session.messages if isinstance(m, UserMessage)]
-        assert [message.meta for message in said] == [UNSET, {"author": "Bob"}]
+        messages = [m for m in here.session.messages if isinstance(m, UserMessage)]
+        assert [message.meta for message in messages] == [UNSET, {"author": "Bob"}]
         asked = [
             m for m in there.fixture.provider.requests[1].messages if isinstance(m, UserMessage)
         ]

@@ -71,10 +71,10 @@ async def test_tools_come_change_and_go_between_two_requests(
             await hosted.session.prompt("/changed")
             await hosted.session.prompt("use it")
 
-            said = [m for m in hosted.session.messages if isinstance(m, SystemMessage)]
-            changes = [_changes(message) for message in said[1:]]
+            messages = [m for m in hosted.session.messages if isinstance(m, SystemMessage)]
+            changes = [_changes(message) for message in messages[1:]]
             (result,) = [m for m in hosted.session.messages if isinstance(m, ToolResultMessage)]
-            assert {"first", "second"} <= set(_changes(said[0])[0])
+            assert {"first", "second"} <= set(_changes(messages[0])[0])
             assert changes == [(["first"], ["second"]), (["late"], ["first"])]
             assert result.content == (Text(text="first with token"),)
             assert len(hosted.emitted("ToolExecutionUpdate")) == 1

@@ -77,11 +77,11 @@ async def test_the_user_and_the_model_use_the_same_kernel_in_session_after_sessi
     steps = (calls("python", code="x + 1"), says("42"))
     async with extension_session(tmp_path, kernel, steps=steps) as hosted:
         assert hosted.session.extensions.input_mode("$1") is not None
-        assert await hosted.session.extensions.take("$ (x := 41)")
+        assert await hosted.session.extensions.handle_input("$ (x := 41)")
         await hosted.session.prompt("go on")
         results = [m for m in hosted.session.messages if isinstance(m, ToolResultMessage)]
         await hosted.session.new_session()
-        await hosted.session.extensions.take("$ x")
+        await hosted.session.extensions.handle_input("$ x")
 
         assert [result.content for result in results] == [(Text(text="42"), PICTURE)]
         updates = hosted.emitted("ToolExecutionUpdate")

@@ -70,8 +70,8 @@ async def test_the_model_is_made_to_decide_and_then_free_again(tmp_path: Path) -
         assert asked == [None, "resolve", None]
         assert results(hosted)[-1] == "applied x because it is right"
         assert "resolve" not in [tool.name for tool in hosted.session.tools.listed()]
-        said = hosted.fixture.provider.requests[-1].messages
-        instructions = [m for m in said if isinstance(m, SystemMessage)]
+        messages = hosted.fixture.provider.requests[-1].messages
+        instructions = [m for m in messages if isinstance(m, SystemMessage)]
         assert len(instructions) == 1  # it was declared from the start: the cache holds
         assert hosted.failures == []
 

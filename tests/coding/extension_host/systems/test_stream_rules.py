@@ -66,8 +66,8 @@ async def test_a_call_that_would_write_a_forbidden_word_is_interrupted(tmp_path:
         assert isinstance(again[-1], UserMessage)
         assert "No TODO" in str(again[-1].content)
         assert "later" not in str(again)  # what was cut is not sent back
-        said = [m for m in hosted.session.messages if isinstance(m, CustomMessage)]
-        assert [message.display for message in said] == [False]
+        messages = [m for m in hosted.session.messages if isinstance(m, CustomMessage)]
+        assert [message.display for message in messages] == [False]
 
 
 async def test_a_late_match_interrupts_the_same_answer_or_none(tmp_path: Path) -> None:

@@ -66,16 +66,18 @@ def agents(pi: ExtensionAPI) -> None:
 
 def answering(call: Call) -> Any:
     """One script for the parent and its sub-agents, in order of requests."""
-    said = str(call.messages)
-    if "Answer." not in said:
-        if "agent://" not in said:
+    conversation = str(call.messages)
+    if "Answer." not in conversation:
+        if "agent://" not in conversation:
             return calls("task", questions=["one?", "two?"])
-        if "number one" not in said and "number two" not in said:
+        if "number one" not in conversation and "number two" not in conversation:
             return calls("read", path="agent://Agent")
         return says("both")
-    if "Not here" in said or "two?" not in said:
-        return says("number one" if "one?" in said else "number two")
-    return calls("bash", command="echo forbidden") if "Not here" not in said else says("two")
+    if "Not here" in conversation or "two?" not in conversation:
+        return says("number one" if "one?" in conversation else "number two")
+    return (
+        calls("bash", command="echo forbidden") if "Not here" not in conversation else says("two")
+    )
 
 
 async def test_two_work_at_once_within_the_guards_of_their_session(tmp_path: Path) -> None:

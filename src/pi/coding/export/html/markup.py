@@ -127,7 +127,7 @@ class Painter:
     """Highlights code within the budget of a page."""
 
     def __init__(self, budget: int = BUDGET) -> None:
-        self._left = budget
+        self._remaining = budget
 
     def block(self, code: str, language: str = "", *, file: str = "", before: str = "") -> Html:
         """Render code, with the language given or guessed from ``file``; ``before`` stays plain."""
@@ -135,12 +135,12 @@ class Painter:
         return tag("pre", tag("code", esc(before), painted), class_="code")
 
     def _paint(self, code: str, language: str, file: str) -> Html:
-        if not (language or file) or len(code) > min(MAX_BLOCK, self._left):
+        if not (language or file) or len(code) > min(MAX_BLOCK, self._remaining):
             return esc(code)
         lexer = _of_file(file.replace("\\", "/").rsplit("/", 1)[-1]) if file else _of_name(language)
         if lexer is None:
             return esc(code)
-        self._left -= len(code)
+        self._remaining -= len(code)
         tokens = list(lexer.get_tokens(code))
         if "".join(text for _, text in tokens) != code:
             return esc(code)  # some lexers drop text that they do not recognise
@@ -266,25 +266,25 @@ class _Writer:
     def _start(self, kind: Any) -> Html:
         match kind:
             case {"Heading": {"level": level}}:
-                begun = self._element(_HEADINGS[level])
+                start_tag = self._element(_HEADINGS[level])
             case {"List": None}:
-                begun = self._element("ul")
+                start_tag = self._element("ul")
             case {"List": first}:
-                begun = self._element("ol", start=first)
+                start_tag = self._element("ol", start=first)
             case {"Link": {"dest_url": address}}:
-                begun = self._link(address)
+                start_tag = self._link(address)
             case {"Table": alignments}:
                 self._table = _Table(alignments)
-                begun = self._element("table")
+                start_tag = self._element("table")
             case "TableCell":
                 name, side = self._table.next_cell()
-                begun = self._element(name, class_=side)
+                start_tag = self._element(name, class_=side)
             case str():
                 self._table.next_row(kind)
-                begun = self._element(_TAGS[kind])
+                start_tag = self._element(_TAGS[kind])
             case _:
-                begun = self._element("blockquote")
-        return begun
+                start_tag = self._element("blockquote")
+        return start_tag
 
     def _link(self, address: str) -> Html:
         if target := link(address):

@@ -81,7 +81,7 @@ KINDS: dict[type, str] = {
     BranchSummaryMessage: "divider",
 }
 """CSS class of a message's article."""
-SPEAKERS: dict[type, str] = {
+AUTHORS: dict[type, str] = {
     UserMessage: "You",
     ToolResultMessage: "Tool",
     BashExecution: "You ran",
@@ -115,8 +115,8 @@ class Articles:
             "article",
             tag(
                 "header",
-                tag("span", esc(_who(node)), class_="who"),
-                _when(node.entry.timestamp),
+                tag("span", esc(_author(node)), class_="who"),
+                _time_tag(node.entry.timestamp),
                 tag("span", esc(node.label), class_="label") if node.label else Html(""),
                 self._switch(number),
             ),
@@ -136,9 +136,9 @@ class Articles:
         before, after = row.siblings[:here][-1:], row.siblings[here + 1 :][:1]
         return tag(
             "nav",
-            _way("‹", "Previous branch", before),
+            _jump_button("‹", "Previous branch", before),
             tag("span", esc(f"{here + 1}/{len(row.siblings)}")),
-            _way("›", "Next branch", after),
+            _jump_button("›", "Next branch", after),
             class_="switch",
             aria_label="Branches",
         )
@@ -154,12 +154,12 @@ class Articles:
                 body = self._mixed(blocks(content))
             case ToolResultMessage() as result:
                 body = lone_result(result, self._painter)
-            case BashExecution() as ran:
-                body = self._command(ran)
-            case CompactionSummaryMessage() as made:
-                title = f"Compacted: {made.tokens_before:,} tokens became this summary"
-                body = self._folded(title, readable_summary(made.summary), "summary")
-                body = join((body, self._mixed(made.content or ())))
+            case BashExecution() as execution:
+                body = self._command(execution)
+            case CompactionSummaryMessage() as compaction:
+                title = f"Compacted: {compaction.tokens_before:,} tokens became this summary"
+                body = self._folded(title, readable_summary(compaction.summary), "summary")
+                body = join((body, self._mixed(compaction.content or ())))
             case BranchSummaryMessage(summary=summary):
                 title = "Summary of a branch that was left"
                 body = self._folded(title, readable_summary(summary), "summary")
@@ -196,17 +196,19 @@ class Articles:
         assert isinstance(message, ToolResultMessage)
         return Result(node=number, message=message, shown=number in self._shown)
 
-    def _command(self, ran: BashExecution) -> Html:
+    def _command(self, execution: BashExecution) -> Html:
         notes = (
-            f"exit code {ran.exit_code}" if ran.exit_code else "",
-            "cancelled" if ran.cancelled else "",
-            f"cut; all of it was in {ran.full_output_path}" if ran.full_output_path else "",
-            "not shown to the model" if ran.exclude_from_context else "",
+            f"exit code {execution.exit_code}" if execution.exit_code else "",
+            "cancelled" if execution.cancelled else "",
+            f"cut; all of it was in {execution.full_output_path}"
+            if execution.full_output_path
+            else "",
+            "not shown to the model" if execution.exclude_from_context else "",
         )
         return join(
             (
-                self._painter.block(ran.command, "bash", before="$ "),
-                self._painter.block(strip_blank_lines(ran.output) or "(no output)"),
+                self._painter.block(execution.command, "bash", before="$ "),
+                self._painter.block(strip_blank_lines(execution.output) or "(no output)"),
                 tag("p", esc(", ".join(filter(None, notes))), class_="note"),
             )
         )
@@ -223,13 +225,13 @@ class Articles:
         return tag("div", rich_text(strip_blank_lines(text), self._painter), class_="words")
 
 
-def _way(sign: str, meaning: str, to: Sequence[int]) -> Html:
+def _jump_button(sign: str, meaning: str, to: Sequence[int]) -> Html:
     """Render a button that goes to a node; disabled without one."""
     attributes: dict[str, Value] = {"data_go": to[0]} if to else {"disabled": True}
     return tag("button", esc(sign), type="button", aria_label=meaning, **attributes)
 
 
-def _who(node: Node) -> str:
+def _author(node: Node) -> str:
     """Return the author of a message, or the type of another entry."""
     match node.message:
         case AssistantMessage(provider=provider, model=model):
@@ -239,10 +241,10 @@ def _who(node: Node) -> str:
         case None:
             return str(_plain(node.entry).get("type", "unknown"))
         case message:
-            return SPEAKERS[type(message)]
+            return AUTHORS[type(message)]
 
 
-def _when(timestamp: str) -> Html:
+def _time_tag(timestamp: str) -> Html:
     """Render the time in UTC, to the minute; empty if it is invalid."""
     parts = _TIME.fullmatch(timestamp)
     return tag("time", esc(f"{parts[1]} {parts[2]}"), datetime=timestamp) if parts else Html("")

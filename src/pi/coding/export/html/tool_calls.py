@@ -70,8 +70,8 @@ def resolved_action(details: Any) -> Html | None:
             verb = tag("span", esc(ACTIONS[action]), class_=f"badge {ACTIONS[action]}")
             source, reason = (str(details.get(key) or "") for key in ("sourceToolName", "reason"))
             about = ": ".join(filter(None, (source, reason)))
-            left = details.get("remaining")
-            waiting = left if isinstance(left, list | tuple) else ()
+            remaining = details.get("remaining")
+            waiting = remaining if isinstance(remaining, list | tuple) else ()
             notes = [about, *(f"still pending: {each}" for each in waiting)]
             title = tag("p", verb, Html(" "), esc(label), class_="action")
             return join((title, *(_note(each) for each in notes if each)))
@@ -80,7 +80,7 @@ def resolved_action(details: Any) -> Html | None:
 
 
 def repeats_arguments(details: object) -> bool:
-    """Whether the drawn details contain all that the arguments of the call say."""
+    """Whether the drawn details contain everything in the arguments of the call."""
     has_phases = isinstance(details, dict) and "phases" in details and drawn(details) is not None
     return has_phases or resolved_action(details) is not None
 
@@ -177,9 +177,9 @@ def _files(details: Mapping[str, Any], files: Sequence[Mapping[str, Any]]) -> Ht
 
 def _file(file: Mapping[str, Any]) -> Html:
     count = file.get("replacements")
-    noted = f" · {_counted(count, 'replacement')}" if isinstance(count, int) else ""
+    note = f" · {_counted(count, 'replacement')}" if isinstance(count, int) else ""
     title = tag("span", esc(file["path"]), class_="subject")
-    return tag("section", tag("p", title, esc(noted), class_="note"), diff(file["diff"]))
+    return tag("section", tag("p", title, esc(note), class_="note"), diff(file["diff"]))
 
 
 def cells_of(details: object) -> Sequence[Mapping[str, Any]]:
@@ -303,12 +303,12 @@ def _body(call: ToolCall, message: ToolResultMessage, painter: Painter) -> Html:
     if cells_of(details):
         return with_cells(details, message.content, painter)
     if action := resolved_action(details):
-        made = drawn(details.get("sourceDetails"))
-        return join((action, _with_failure(made, message, painter)))
+        outcome = drawn(details.get("sourceDetails"))
+        return join((action, _with_failure(outcome, message, painter)))
     if found := drawn(details):
         return _with_failure(found, message, painter)
-    if made_changes := changes(message):
-        return diff(made_changes)
+    if diff_text := changes(message):
+        return diff(diff_text)
     reads = call.name == "read" and not message.is_error
     file = text_argument(call, "path", "file_path") if reads else ""
     return content(message.content, painter, file=file)
@@ -322,7 +322,7 @@ def _with_failure(found: Html | None, message: ToolResultMessage, painter: Paint
 
 
 def _shows_arguments(message: ToolResultMessage) -> bool:
-    """Whether the drawn result contains what the arguments of its call say."""
+    """Whether the drawn result contains everything in the arguments of its call."""
     if cells_of(message.details):
         return True
     return repeats_arguments(message.details) and not message.is_error

@@ -154,13 +154,13 @@ class ExtensionAPI:
     # Tools ----------------------------------------------------------------------------------------
 
     def register_tool(
-        self, tool: AgentTool, **how: Unpack[ToolRegistrationOptions]
+        self, tool: AgentTool, **options: Unpack[ToolRegistrationOptions]
     ) -> Registration:
         """Add a tool, or replace the one of that name; at any time. ``exposure`` is ``active``
         unless given; ``on_demand`` tools are inactive until selected, ``hidden`` ones are not
         listed either, ``unlisted`` ones are declared to the model and absent from lists.
         """
-        return loaded_extension.add_tool(self._instance, check_tool(tool), **how)
+        return loaded_extension.add_tool(self._instance, check_tool(tool), **options)
 
     add_tool = register_tool
 
@@ -184,9 +184,9 @@ class ExtensionAPI:
         """Register a typed function as a tool: ``@pi.tool`` or ``@pi.tool(name="x")``."""
 
         def decorate(function: Callable[..., Any]) -> AgentTool:
-            made = loaded_extension.tool_from_function(function, name, description, options)
-            self.register_tool(made)
-            return made
+            tool = loaded_extension.tool_from_function(function, name, description, options)
+            self.register_tool(tool)
+            return tool
 
         return decorate if function is None else decorate(function)
 
@@ -252,17 +252,17 @@ class ExtensionAPI:
     # Commands, shortcuts, flags and input modes ---------------------------------------------------
 
     def register_command(
-        self, name: str, handler: CommandHandler, **how: Unpack[CommandOptions]
+        self, name: str, handler: CommandHandler, **options: Unpack[CommandOptions]
     ) -> Registration:
         """Call ``handler(arguments, ctx)`` for ``/name arguments``."""
         context = self._instance.command_context
-        return loaded_extension.add_command(self._instance, name, handler, context, **how)
+        return loaded_extension.add_command(self._instance, name, handler, context, **options)
 
-    def command(self, name: str, **how: Unpack[CommandOptions]) -> Callable[[C], C]:
+    def command(self, name: str, **options: Unpack[CommandOptions]) -> Callable[[C], C]:
         """``register_command`` as a decorator; the docstring is the description."""
         return decorator(
             lambda function, text: self.register_command(
-                name, function, **(CommandOptions(description=text) | how)
+                name, function, **(CommandOptions(description=text) | options)
             )
         )
 
@@ -286,15 +286,15 @@ class ExtensionAPI:
             )
         )
 
-    def register_flag(self, name: str, **how: Unpack[FlagOptions]) -> Registration:
+    def register_flag(self, name: str, **options: Unpack[FlagOptions]) -> Registration:
         """Add the command-line option ``--name``."""
-        check_options("pi.register_flag", how, FlagOptions)
+        check_options("pi.register_flag", options, FlagOptions)
         flags = self._instance.state.registries.flags
-        return self._instance.add_name(flags, name, checked_flag(name, how))
+        return self._instance.add_name(flags, name, checked_flag(name, options))
 
-    def flag(self, name: str, **how: Unpack[FlagOptions]) -> Callable[[], FlagValue]:
+    def flag(self, name: str, **options: Unpack[FlagOptions]) -> Callable[[], FlagValue]:
         """Call ``register_flag`` and return a function that reads the value."""
-        self.register_flag(name, **how)
+        self.register_flag(name, **options)
         return lambda: self.get_flag(name)
 
     def get_flag(self, name: str) -> FlagValue:
@@ -457,20 +457,22 @@ class ExtensionAPI:
     # Messages, entries and events -----------------------------------------------------------------
 
     async def send_message(
-        self, message: CustomMessage | Mapping[str, Any], **how: Unpack[MessageOptions]
+        self, message: CustomMessage | Mapping[str, Any], **options: Unpack[MessageOptions]
     ) -> None:
         """Send a message to the model; while idle it is only recorded unless ``trigger_turn``.
 
         During a run, ``deliver_as`` is ``steer``, ``follow_up`` or ``next_turn``.
         """
-        await self._sender.send_message(message, **how)
+        await self._sender.send_message(message, **options)
 
-    async def send_user_message(self, content: Content, **how: Unpack[UserMessageOptions]) -> None:
+    async def send_user_message(
+        self, content: Content, **options: Unpack[UserMessageOptions]
+    ) -> None:
         """Send a message as the user; ``meta`` is stored, but not sent to the model.
 
         During a run, ``deliver_as`` is required: ``steer`` or ``follow_up``.
         """
-        await self._sender.send_user_message(content, **how)
+        await self._sender.send_user_message(content, **options)
 
     def append_entry(self, custom_type: str, data: Any = UNSET) -> Awaitable[str]:
         """Store an entry that the model does not see. Await it for its id."""
@@ -505,26 +507,28 @@ class ExtensionAPI:
 
     # Programs, nested sessions, services and storage ----------------------------------------------
 
-    async def exec(self, argv: Sequence[str], **how: Unpack[ExecOptions]) -> ExecResult:
+    async def exec(self, argv: Sequence[str], **options: Unpack[ExecOptions]) -> ExecResult:
         """Run a program and wait for it: with ``stdin``, ``env``, ``cwd`` and a ``timeout``."""
-        return await self._processes.exec(argv, **how)
+        return await self._processes.exec(argv, **options)
 
-    async def spawn(self, argv: Sequence[str] | SpawnRequest, **how: Unpack[SpawnOptions]) -> Child:
+    async def spawn(
+        self, argv: Sequence[str] | SpawnRequest, **options: Unpack[SpawnOptions]
+    ) -> Child:
         """Start a program with pipes; it is stopped with ``scope``, by default with the session.
 
         A ``detached`` program outlives pi; its input, output and errors are null. A request of
         ``prepare_spawn`` is started as it is.
         """
-        return await self._processes.spawn(argv, **how)
+        return await self._processes.spawn(argv, **options)
 
     async def prepare_spawn(
-        self, argv: Sequence[str], **how: Unpack[PrepareOptions]
+        self, argv: Sequence[str], **options: Unpack[PrepareOptions]
     ) -> SpawnRequest:
         """What ``spawn`` would start, after all spawn wraps; raises ``SpawnRefused``.
 
         For a program that runs several commands: ask before each one, with ``command``.
         """
-        return await self._processes.prepare(argv, **how)
+        return await self._processes.prepare(argv, **options)
 
     async def shared(
         self, key: Hashable, make: Callable[[Scope], Awaitable[T]], *, linger: float = 0

@@ -148,9 +148,9 @@ class ExtensionAuth:
 
             prompts = TerminalUI()
         if with_key or row.login is None:
-            made = AuthStorage()
-            await sign_in_with_key(row, prompts, storage=made)
-            credential = await made.get(name)
+            temporary = AuthStorage()
+            await sign_in_with_key(row, prompts, storage=temporary)
+            credential = await temporary.get(name)
             assert credential is not None
         else:
             from pi.ai.auth.login import load_login
@@ -244,13 +244,13 @@ class ExtensionAuth:
         from pi.ai.auth.oauth.browser import browser_login
         from pi.ai.auth.oauth.tokens import credential_of
 
-        used = client
+        used_client = client
 
         async def registered(redirect_uri: str) -> LoginSettings:
-            nonlocal used
+            nonlocal used_client
             if register is not None:
-                used = await register(redirect_uri)
-            return used.settings()
+                used_client = await register(redirect_uri)
+            return used_client.settings()
 
         clock = callbacks.clock
         tokens = await browser_login(
@@ -260,8 +260,8 @@ class ExtensionAuth:
             client.settings(),
             register=registered,
         )
-        made = credential_of(tokens, clock, used.settings())
-        return replace(made, extra={"clientId": used.client_id})
+        credential = credential_of(tokens, clock, used_client.settings())
+        return replace(credential, extra={"clientId": used_client.client_id})
 
     async def renew(self, credential: OAuthCredential, client: OAuthClient) -> OAuthCredential:
         """Exchange the refresh token for new tokens; for ``OAuthConfig.refresh_token``."""
@@ -342,8 +342,8 @@ class ExtensionAuth:
                 )
                 return None if key is None else Access(api_key=key, kind="api_key")
             case OAuthCredential(access=token, expires=expires):  # without a login to renew it
-                left = (expires - self._instance.scope.clock.now_ms()) / 1000
-                return Access(api_key=token, kind="oauth") if left > min_expiry else None
+                seconds_left = (expires - self._instance.scope.clock.now_ms()) / 1000
+                return Access(api_key=token, kind="oauth") if seconds_left > min_expiry else None
             case _:
                 return None
 

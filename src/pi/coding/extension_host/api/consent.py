@@ -35,12 +35,12 @@ class ExtensionConsent:
         workspace = self._link.session.workspace
         project = canonical(workspace.cwd)
         # Not left to the caller: a definition of a project must not pass as one of the user.
-        asked = [_of_project(request, project) for request in requests]
+        marked = [_of_project(request, project) for request in requests]
         if not workspace.is_trusted:
-            asked = [request for request in asked if not request.project]
+            marked = [request for request in marked if not request.project]
         # Stops the time limit of the handler, also while the dialog of another one is open.
         with self._watchdog.dialog():
-            return await self._consent.allowed(asked, cast("ExtensionUI", self._ui))
+            return await self._consent.allowed(marked, cast("ExtensionUI", self._ui))
 
 
 def _of_project(request: ConsentRequest, project: str) -> ConsentRequest:

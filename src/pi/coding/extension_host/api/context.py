@@ -310,14 +310,16 @@ class CommandContext(ExtensionContext):
         """Returns the context of this extension in the session that replaced this one."""
 
     async def send_message(
-        self, message: CustomMessage | Mapping[str, Any], **how: Unpack[MessageOptions]
+        self, message: CustomMessage | Mapping[str, Any], **options: Unpack[MessageOptions]
     ) -> None:
         """``pi.send_message`` in the session of this context."""
-        await self._sender.send_message(message, **how)
+        await self._sender.send_message(message, **options)
 
-    async def send_user_message(self, content: Content, **how: Unpack[UserMessageOptions]) -> None:
+    async def send_user_message(
+        self, content: Content, **options: Unpack[UserMessageOptions]
+    ) -> None:
         """``pi.send_user_message`` in the session of this context."""
-        await self._sender.send_user_message(content, **how)
+        await self._sender.send_user_message(content, **options)
 
     def write(self, text: str) -> None:
         """Write to standard output in print mode, as it is; on a screen, to the transcript."""
@@ -345,7 +347,7 @@ class CommandContext(ExtensionContext):
     ) -> Cancelled:
         """Replace this session with a new one."""
         done = await self._control.new_session(parent_session=parent_session, setup=setup)
-        return await self._then(done, with_session)
+        return await self._call_with_session(done, with_session)
 
     async def fork(
         self,
@@ -356,14 +358,14 @@ class CommandContext(ExtensionContext):
     ) -> Any:
         """Continue in a copy of the branch up to an entry."""
         done = await self._control.fork(entry_id, position=position)
-        return await self._then(done, with_session)
+        return await self._call_with_session(done, with_session)
 
     async def switch_session(
         self, path: Path | str, *, with_session: WithSession | None = None
     ) -> Cancelled:
         """Continue the session of a file."""
         done = await self._control.switch_session(path)
-        return await self._then(done, with_session)
+        return await self._call_with_session(done, with_session)
 
     async def open_replica(
         self, header: Json, remote: Remote, *, file: Path | None = None
@@ -375,9 +377,9 @@ class CommandContext(ExtensionContext):
         """
         return await self._control.open_replica(header, remote, file=file)
 
-    async def navigate_tree(self, entry_id: str, **how: Unpack[TreeOptions]) -> Any:
+    async def navigate_tree(self, entry_id: str, **options: Unpack[TreeOptions]) -> Any:
         """Continue after another entry; ``summarize`` adds a summary of the branch that is left."""
-        return await self._control.navigate_tree(entry_id, **how)
+        return await self._control.navigate_tree(entry_id, **options)
 
     async def reload(self) -> None:
         """Reload settings, resources and extensions; this context is stale afterwards."""
@@ -387,7 +389,7 @@ class CommandContext(ExtensionContext):
     def _control(self) -> SessionControl:
         return SessionControl(self._link.session)
 
-    async def _then(self, done: D, with_session: WithSession | None) -> D:
+    async def _call_with_session(self, done: D, with_session: WithSession | None) -> D:
         if with_session is not None and not done.cancelled:
             context = self._renewed()
             if context is not None:

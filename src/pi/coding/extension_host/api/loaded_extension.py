@@ -155,20 +155,20 @@ class ToolRegistrationOptions(TypedDict, total=False):
 
 
 def add_tool(
-    instance: LoadedExtension, tool: AgentTool, **how: Unpack[ToolRegistrationOptions]
+    instance: LoadedExtension, tool: AgentTool, **options: Unpack[ToolRegistrationOptions]
 ) -> Registration:
     """Add a tool."""
-    check_options("pi.add_tool", how, ToolRegistrationOptions)
-    check_value("an exposure", how.get("exposure", "active"), get_args(Exposure))
+    check_options("pi.add_tool", options, ToolRegistrationOptions)
+    check_value("an exposure", options.get("exposure", "active"), get_args(Exposure))
     note = ToolNote(
         name=tool.name,
-        snippet=how.get("prompt_snippet", ""),
-        guidelines=tuple(how.get("prompt_guidelines", ())),
+        snippet=options.get("prompt_snippet", ""),
+        guidelines=tuple(options.get("prompt_guidelines", ())),
     )
     added = ExtensionTool(
         tool=in_session(tool, lambda: instance.context),
         note=note,
-        exposure=how.get("exposure", "active"),
+        exposure=options.get("exposure", "active"),
         source=instance.source,
     )
     state = instance.state
@@ -211,10 +211,10 @@ def add_command(
     name: str,
     handler: CommandHandler,
     context: CommandContext | None,
-    **how: Unpack[CommandOptions],
+    **options: Unpack[CommandOptions],
 ) -> Registration:
     """Add a command. Raises ``ExtensionError`` if its name or signature is invalid."""
-    check_options("pi.register_command", how, CommandOptions)
+    check_options("pi.register_command", options, CommandOptions)
     name = name.removeprefix("/")
     if not is_command_name(name):
         raise ExtensionError(
@@ -224,10 +224,10 @@ def add_command(
     command = ExtensionCommand(
         name=name,
         handler=handler,
-        description=how.get("description", ""),
-        completions=how.get("completions"),
+        description=options.get("description", ""),
+        completions=options.get("completions"),
         source=instance.source,
-        needs_run_here=how.get("needs_run_here", False),
+        needs_run_here=options.get("needs_run_here", False),
         context=context,
         owner=instance.owner,
     )
@@ -272,8 +272,8 @@ def add_provider(
     """Add a model provider."""
     state = instance.state
     stored = AuthStorage(state.agent_dir / "auth.json").peek
-    made = provider_from(provider, config, state.environ, stored)
-    return instance.keep(state.providers.add(made, instance.owner))
+    model_provider = provider_from(provider, config, state.environ, stored)
+    return instance.keep(state.providers.add(model_provider, instance.owner))
 
 
 def get_flag(instance: LoadedExtension, name: str) -> FlagValue:

@@ -70,15 +70,15 @@ class MessageSender:
         """Send a message to the model; while idle it is only recorded unless ``trigger_turn``."""
         _check_delivery(deliver_as)
         session = self._link.session
-        said = as_custom_message(message, now_ms=self._link.scope.clock.now_ms())
+        custom = as_custom_message(message, now_ms=self._link.scope.clock.now_ms())
         if deliver_as == "next_turn":
-            self._next_turn.add(said)
+            self._next_turn.add(custom)
         elif not session.runs.idle:
-            await session.runs.queue(said, follow_up=deliver_as == "follow_up")
+            await session.runs.queue(custom, follow_up=deliver_as == "follow_up")
         elif trigger_turn:
-            session.prompts.start_with(said)
+            session.prompts.start_with(custom)
         else:
-            await session.entries.append_message(said)
+            await session.entries.append_message(custom)
 
     async def send_user_message(
         self,
@@ -100,8 +100,8 @@ class MessageSender:
                 "The agent is already running.", hint='Pass deliver_as="steer" or "follow_up".'
             )
         now_ms = self._link.scope.clock.now_ms()
-        said = user_message(text, images, now_ms=now_ms, meta=meta or UNSET)
-        await session.runs.queue(said, follow_up=deliver_as != "steer")
+        message = user_message(text, images, now_ms=now_ms, meta=meta or UNSET)
+        await session.runs.queue(message, follow_up=deliver_as != "steer")
 
     def append_entry(self, custom_type: str, data: Any = UNSET) -> asyncio.Task[str]:
         """Store an entry that the model does not see. Await it for its id."""

@@ -109,7 +109,7 @@ class Processes:
     ) -> ExecResult:
         """Run a program and wait for it; after ``timeout`` it is killed with its children."""
         request = await self.prepare(argv, env=env, environment=environment, cwd=cwd, kind=kind)
-        ended = await run(
+        result = await run(
             request.limited,
             cwd=request.cwd,
             env=request.env,
@@ -118,10 +118,10 @@ class Processes:
             input=stdin.encode() if isinstance(stdin, str) else stdin,
         )
         return ExecResult(
-            stdout=ended.output.decode("utf-8", "replace"),
-            stderr=ended.errors.decode("utf-8", "replace"),
-            code=ended.exit_code,
-            killed=ended.timed_out,
+            stdout=result.output.decode("utf-8", "replace"),
+            stderr=result.errors.decode("utf-8", "replace"),
+            code=result.exit_code,
+            killed=result.timed_out,
         )
 
     async def spawn(
@@ -132,12 +132,12 @@ class Processes:
         scope: Scope | None = None,
         terminal: ChildTerminal | None = None,
         call_id: str | None = None,
-        **how: Unpack[PrepareOptions],
+        **options: Unpack[PrepareOptions],
     ) -> Child:
         """Start a program with pipes that is stopped with ``scope``, or a ``detached`` one."""
         if detached and terminal is not None:
             raise ExtensionError("A detached program cannot have a terminal.")
-        request = argv if isinstance(argv, SpawnRequest) else await self.prepare(argv, **how)
+        request = argv if isinstance(argv, SpawnRequest) else await self.prepare(argv, **options)
         words, place, variables = request.limited, request.cwd, request.env
         if detached:
             return await spawn(words, cwd=place, env=variables, output="null", detached=True)

@@ -184,7 +184,7 @@ class Feed:
         self._start()
         self._ends = (
             session.subscribe(self._handle_event),
-            session.on_moved(self._look),
+            session.on_moved(self._queue_changes),
         )
 
     @property
@@ -233,10 +233,10 @@ class Feed:
             self._start()
             return
         if not isinstance(event, MessageUpdate):  # tokens are frequent and change nothing else
-            self._look()
+            self._queue_changes()
         self._put("event", msgspec.to_builtins(event))
 
-    def _look(self) -> None:
+    def _queue_changes(self) -> None:
         """Queue new entries and state changes; the log has them before events are emitted."""
         self._entries()
         if (state := self._chosen()) != self._state:

@@ -91,8 +91,8 @@ class ExtensionResources:
 
     def add_kind(self, kind: str, parse: Parse, key: Key) -> Registration:
         """Add a kind: ``parse(text, path)`` returns a value, ``key(value)`` its name."""
-        made = ResourceKind(name=kind, parse=parse, key=key)
-        return self._keep(self._registries.resource_kinds.add(kind, made, self._owner))
+        resource_kind = ResourceKind(name=kind, parse=parse, key=key)
+        return self._keep(self._registries.resource_kinds.add(kind, resource_kind, self._owner))
 
     def add_source(self, kind: str, find: Find, *, priority: int = 0) -> Registration:
         """Search a kind in more places: ``find(where)`` returns paths; higher priority wins."""

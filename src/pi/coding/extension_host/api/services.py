@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pi.coding.models.roles import RoleResolution, RoleSettings
 
 
-Asked: TypeAlias = str | Sequence[Message] | Request
+Question: TypeAlias = str | Sequence[Message] | Request
 """A question: text, messages, or a whole request as ``ctx.next_request()`` returns it."""
 
 
@@ -122,7 +122,7 @@ class ExtensionModels:
 
     def ask(
         self,
-        question: Asked,
+        question: Question,
         *,
         model: Model | str | None = None,
         system: str = "",
@@ -136,13 +136,13 @@ class ExtensionModels:
         context = Context(messages=self._messages(question))
         if system:
             context = replace(context, system_prompt=system)
-        asked = self._asked(model, request)
+        target = self._target(model, request)
         name = self._link.scope.name
-        return self._link.session.models.ask(asked, context, options, extension=name)
+        return self._link.session.models.ask(target, context, options, extension=name)
 
-    async def complete(self, question: Asked, **how: Any) -> AssistantMessage:
+    async def complete(self, question: Question, **arguments: Any) -> AssistantMessage:
         """The whole answer; failures are in its ``stop_reason``."""
-        return await self.ask(question, **how).result()
+        return await self.ask(question, **arguments).result()
 
     def record(self, usage: Usage, model: Model) -> None:
         """Add the usage of requests that a nested session made to the totals of this session.
@@ -159,7 +159,7 @@ class ExtensionModels:
         if event is not None:
             self._link.scope.spawn(session.emit(event), name="model usage")
 
-    def _messages(self, question: Asked) -> tuple[Message, ...]:
+    def _messages(self, question: Question) -> tuple[Message, ...]:
         if isinstance(question, Request):
             return tuple(question.messages)
         if isinstance(question, str):
@@ -167,7 +167,7 @@ class ExtensionModels:
             return (UserMessage(content=blocks(question), timestamp=now_ms),)
         return tuple(question)
 
-    def _asked(self, model: Model | str | None, request: Request | None) -> Model:
+    def _target(self, model: Model | str | None, request: Request | None) -> Model:
         """The named model, else the model of the request, else the current one."""
         if model is None:
             found = self._link.session.models.current if request is None else request.model
@@ -297,21 +297,21 @@ class ExtensionHttp:
 
     def __init__(self, link: SessionLink) -> None:
         self._link = link
-        self._early: HttpClient | None = None
+        self._loading_client: HttpClient | None = None
         """Used by a triggered extension while it loads, before there is a session."""
 
-    async def request(self, url: str, **how: Unpack[HttpOptions]) -> HttpResponse:
+    async def request(self, url: str, **options: Unpack[HttpOptions]) -> HttpResponse:
         """Send a request and read the whole response, by default up to 64 MiB."""
         from pi.ai.http.connection import MAX_BODY_BYTES  # deferred, as below
 
-        limit = how.get("limit", MAX_BODY_BYTES)
-        return await self._client().request(_request(url, how), limit=limit)
+        limit = options.get("limit", MAX_BODY_BYTES)
+        return await self._client().request(_request(url, options), limit=limit)
 
     def stream(
-        self, url: str, **how: Unpack[HttpOptions]
+        self, url: str, **options: Unpack[HttpOptions]
     ) -> AbstractAsyncContextManager[ResponseStream]:
         """``async with`` a response as it arrives; iterating over it yields bytes."""
-        return self._client().stream(_request(url, how), limit=how.get("limit"))
+        return self._client().stream(_request(url, options), limit=options.get("limit"))
 
     async def connect(
         self,
@@ -329,30 +329,30 @@ class ExtensionHttp:
     def _client(self) -> HttpClient:
         if not self._link.is_loading:
             return self._link.session.http()
-        if self._early is None:
+        if self._loading_client is None:
             from pi.ai.factory import Network, make_services
 
             workspace = self._link.workspace
             network = Network(proxy=workspace.settings.values.http_proxy)
             services = make_services(workspace.environ, self._link.scope.clock, network)
             self._link.scope.on_close(services.close)
-            self._early = services.http
-        return self._early
+            self._loading_client = services.http
+        return self._loading_client
 
 
-def _request(url: str, how: HttpOptions) -> HttpRequest:
+def _request(url: str, options: HttpOptions) -> HttpRequest:
     # Deferred import: the HTTP client is loaded with the first request.
     from pi.ai.http.request import HttpRequest
 
-    check_options("pi.http", how, HttpOptions)  # a misspelt limit must not mean "no limit"
+    check_options("pi.http", options, HttpOptions)  # a misspelt limit must not mean "no limit"
     return HttpRequest(
-        method=how.get("method", "GET"),
+        method=options.get("method", "GET"),
         url=url,
-        headers=tuple((how.get("headers") or {}).items()),
-        body=how.get("body", b""),
-        redirects=how.get("redirects", 0),
-        timeouts=how.get("timeouts"),
-        addresses=how.get("allow_address"),
+        headers=tuple((options.get("headers") or {}).items()),
+        body=options.get("body", b""),
+        redirects=options.get("redirects", 0),
+        timeouts=options.get("timeouts"),
+        addresses=options.get("allow_address"),
     )
 
 
@@ -362,7 +362,7 @@ class ExtensionImages:
     def __init__(self, link: SessionLink, auth: ExtensionAuth) -> None:
         self._link = link
         self._credentials = _SessionCredentials(auth, link)
-        self._made: ImagesModels | None = None
+        self._image_models: ImagesModels | None = None
 
     async def available(self) -> tuple[ImageModel, ...]:
         """Every image model whose provider has credentials."""
@@ -383,19 +383,19 @@ class ExtensionImages:
 
     @property
     def _models(self) -> ImagesModels:
-        if self._made is None:
+        if self._image_models is None:
             # Deferred: few sessions make pictures.
             from pi.ai.images.collection import IMAGE_MODELS, ImagesModels
             from pi.ai.providers.rows import BUILT_IN
 
-            self._made = ImagesModels(
+            self._image_models = ImagesModels(
                 IMAGE_MODELS,
                 BUILT_IN,
                 auth=self._credentials,
                 clock=self._link.scope.clock,
                 make_services=self._services,
             )
-        return self._made
+        return self._image_models
 
     def _services(self) -> Services:
         """The client belongs to the session, so the collection is never closed."""

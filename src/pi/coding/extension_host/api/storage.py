@@ -51,12 +51,12 @@ class SessionStore:
 
     def keys(self) -> tuple[str, ...]:
         """The keys that have a value on this branch."""
-        kept: dict[str, bool] = {}
+        has_value_by_key: dict[str, bool] = {}
         for entry in self._session.entries.log.branch():
             if isinstance(entry, Custom) and entry.custom_type == self._type:
                 data = entry.data if isinstance(entry.data, dict) else {}
-                kept[str(data.get("key"))] = "value" in data
-        return tuple(key for key, has_value in kept.items() if has_value)
+                has_value_by_key[str(data.get("key"))] = "value" in data
+        return tuple(key for key, has_value in has_value_by_key.items() if has_value)
 
     async def set(self, key: str, value: Any) -> None:
         """Store a JSON value."""
@@ -293,7 +293,7 @@ class _SharedObject:
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
         self.loop = asyncio.get_running_loop()
-        self.made: asyncio.Future[Any] = self.loop.create_future()
+        self.future: asyncio.Future[Any] = self.loop.create_future()
         self.users = 0
         self.lingering: asyncio.Task[None] | None = None
 
@@ -326,7 +326,7 @@ class SharedObjects:
             shared.lingering = None
         shared.users += 1
         user.on_close(lambda: self._release(key, shared, linger, user.clock))
-        result: T = await asyncio.shield(shared.made)
+        result: T = await asyncio.shield(shared.future)
         return result
 
     @property
@@ -358,10 +358,10 @@ class SharedObjects:
         self, key: Hashable, shared: _SharedObject, make: Callable[[Scope], Awaitable[T]]
     ) -> None:
         try:
-            shared.made.set_result(await make(shared.scope))
+            shared.future.set_result(await make(shared.scope))
         except BaseException:
             self._objects.pop(key, None)
-            shared.made.cancel()
+            shared.future.cancel()
             await shared.scope.close()
             raise
 

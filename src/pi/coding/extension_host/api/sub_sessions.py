@@ -42,7 +42,7 @@ class SessionHandle:
         self._unsubscribe = session.subscribe(self._add_usage)
         self._task = scope.spawn(self._first(), name="sub-session")
         if spec.keep:
-            scope.spawn(self._kept(), name="kept sub-session")
+            scope.spawn(self._close_at_end(), name="kept sub-session")
 
     @property
     def closed(self) -> bool:
@@ -124,7 +124,7 @@ class SessionHandle:
             if not self._spec.keep:
                 await self.close()
 
-    async def _kept(self) -> None:
+    async def _close_at_end(self) -> None:
         """Close a kept session with its scope."""
         try:
             await self._ended.wait()

@@ -20,9 +20,9 @@ def main() -> None:
     source = sys.stdin.buffer
     sink = os.fdopen(os.dup(1), "wb")
     # What libraries print must not reach the terminal or get between the frames.
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nothing, 1)
-    os.dup2(nothing, 2)
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, 1)
+    os.dup2(devnull, 2)
     function = getattr(import_module(module), name)
     write_frame(sink, None)
     while (header := source.read(4)) and len(header) == 4:

@@ -121,19 +121,19 @@ class Commands(Generic[C]):
         self.add_waiting()
         return self._registered
 
-    def listed(self, taken: Collection[str] = ()) -> list[tuple[str, C]]:
+    def listed(self, reserved: Collection[str] = ()) -> list[tuple[str, C]]:
         """Every command with its unique name; bundled ones come last.
 
-        ``taken`` are the names of prompt templates and skills.
+        ``reserved`` are the names of prompt templates and skills.
         """
-        return list(self._named(taken))
+        return list(self._named(reserved))
 
-    def find(self, text: str, taken: Collection[str] = ()) -> tuple[C, str] | None:
+    def find(self, text: str, reserved: Collection[str] = ()) -> tuple[C, str] | None:
         """The command that ``text`` calls, with its arguments; ``None`` if it calls none."""
         if not text.startswith("/"):
             return None
         name, arguments = split_command(text)
-        by_name = dict(self._named(taken))
+        by_name = dict(self._named(reserved))
         if name in by_name:
             return by_name[name], arguments
         if name.startswith(OWN):
@@ -157,12 +157,12 @@ class Commands(Generic[C]):
         """Commands that a built-in command hides, with their owners."""
         return [(row.value.name, row.owner) for row in self._rows if row.value.name in BUILT_IN]
 
-    def _named(self, taken: Collection[str]) -> Iterator[tuple[str, C]]:
+    def _named(self, reserved: Collection[str]) -> Iterator[tuple[str, C]]:
         rows = [row for row in self._rows if row.value.name not in BUILT_IN]
         own = [row for row in rows if _is_bundled(row)]
         others = [row for row in rows if not _is_bundled(row)]
         yield from _numbered(others)
-        names = {row.value.name for row in others} | {*taken}
+        names = {row.value.name for row in others} | {*reserved}
         for name, command in _numbered(own):
             yield f"{OWN}{name}" if command.name in names else name, command
 

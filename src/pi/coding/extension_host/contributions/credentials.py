@@ -68,12 +68,12 @@ class AuthSources:
     def __init__(self, rows: OrderedList[AuthSource], failed: ReportHandlerFailure) -> None:
         self._sources = rows
         self._failed = failed
-        self._given: dict[str, tuple[AuthSource, Owner, Access]] = {}
+        self._last_found: dict[str, tuple[AuthSource, Owner, Access]] = {}
         """What was returned last, by name."""
 
     async def find(self, name: str) -> Access | None:
         """The first credentials of a source; a source that fails is reported and skipped."""
-        self._given.pop(name, None)
+        self._last_found.pop(name, None)
         for row in self._sources.rows:
             if not row.value.concerns(name):
                 continue
@@ -87,13 +87,13 @@ class AuthSources:
             if found:
                 access = found if isinstance(found, Access) else _with_key(found)
                 remember_secrets(access)
-                self._given[name] = (row.value, row.owner, access)
+                self._last_found[name] = (row.value, row.owner, access)
                 return access
         return None
 
     async def rejected_by_server(self, name: str) -> bool:
         """Notify the source of the current credentials; True if it has others now."""
-        source, owner, access = self._given.pop(name, (None, None, None))
+        source, owner, access = self._last_found.pop(name, (None, None, None))
         if source is None or source.rejected is None or access is None or owner is None:
             return False
         try:
@@ -280,18 +280,18 @@ class ExtensionLogin:
         return Access(api_key=self._config.get_api_key(credential), kind="oauth")
 
 
-def oauth_from(given: OAuthConfig | Mapping[str, Any], owner: str) -> OAuthConfig:
+def oauth_from(login: OAuthConfig | Mapping[str, Any], owner: str) -> OAuthConfig:
     """Return a login, built from a dict of its fields if necessary."""
-    if isinstance(given, OAuthConfig):
-        return given
-    return record_from_fields(OAuthConfig, given, f"The login of {owner}")
+    if isinstance(login, OAuthConfig):
+        return login
+    return record_from_fields(OAuthConfig, login, f"The login of {owner}")
 
 
-def credential_from(given: Tokens) -> OAuthCredential:
+def credential_from(tokens: Tokens) -> OAuthCredential:
     """Return tokens as a record, built from a dict of its fields if necessary."""
-    if isinstance(given, OAuthCredential):
-        return given
-    fields = dict(given)
+    if isinstance(tokens, OAuthCredential):
+        return tokens
+    fields = dict(tokens)
     fields.pop("type", None)
     try:
         known = {name: fields.pop(name) for name in ("access", "refresh", "expires")}

@@ -71,9 +71,9 @@ def declared_flag(name: str, declared: Mapping[str, Any]) -> ExtensionFlag:
     )
 
 
-def flag_value(flag: ExtensionFlag, given: Mapping[str, bool | str]) -> FlagValue:
+def flag_value(flag: ExtensionFlag, command_line: Mapping[str, bool | str]) -> FlagValue:
     """The value from the command line, or the default."""
-    value = given.get(flag.name)
+    value = command_line.get(flag.name)
     if value is None:
         return flag.default
     if flag.kind == "boolean":

@@ -78,7 +78,7 @@ class _Wrapping:
     async def _answer(self, builder: MessageBuilder, flush: Flush) -> None:
         ask: SendRequest = self._send
         for wrap in reversed(self._wraps):
-            ask = partial(_through, wrap, ask)
+            ask = partial(_call_wrap, wrap, ask)
         try:
             async with aclosing(ask(self._request)) as answer:  # type: ignore[type-var]
                 async for event in answer:
@@ -141,7 +141,7 @@ def _grow(event: BlockEvent, builder: MessageBuilder) -> None:
             builder.end(index)
 
 
-def _through(
+def _call_wrap(
     wrap: ModelWrap, ask: SendRequest, request: ModelRequest
 ) -> AsyncIterator[StreamEvent]:
     return wrap(request, ask)

@@ -214,18 +214,18 @@ class Providers:
 
 
 def provider_from(
-    given: ModelProvider | str,
+    provider: ModelProvider | str,
     config: Mapping[str, Any] | None,
     environ: Mapping[str, str],
     credential: Callable[[str], Credential | None] = lambda name: None,
 ) -> ModelProvider:
     """Return a provider, built from a name and its fields if necessary."""
-    if not isinstance(given, str):
-        return given
+    if not isinstance(provider, str):
+        return provider
     if config is None:
         raise ExtensionError(
-            f"The provider {given} has no configuration.",
+            f"The provider {provider} has no configuration.",
             hint="Pass a dict with base_url, api and models.",
         )
-    parsed = record_from_fields(ProviderConfig, config, f"The provider {given}")
-    return ConfiguredProvider(given, parsed, environ, credential)
+    parsed = record_from_fields(ProviderConfig, config, f"The provider {provider}")
+    return ConfiguredProvider(provider, parsed, environ, credential)

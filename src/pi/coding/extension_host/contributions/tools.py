@@ -92,7 +92,7 @@ def wrap_tool(tool: AgentTool, wrappings: tuple[Wrapping, ...]) -> AgentTool:
     """``tool`` with all its wraps; the first is outermost."""
     for wrapping in reversed(wrappings):
         if wrapping.name == tool.name:
-            tool = _around(tool, wrapping)
+            tool = _wrapped(tool, wrapping)
     return tool
 
 
@@ -120,7 +120,7 @@ def with_file_notes(tool: AgentTool) -> AgentTool:
     return replace(tool, run=run)
 
 
-def _around(tool: AgentTool, wrapping: Wrapping) -> AgentTool:
+def _wrapped(tool: AgentTool, wrapping: Wrapping) -> AgentTool:
     async def run(params: Any, ctx: ToolContext) -> Any:
         async def inner(params: Any, inner_ctx: ToolContext = ctx) -> ToolResult:
             if isinstance(params, dict):
@@ -143,8 +143,8 @@ def _other_parameters(tool: AgentTool, params: ToolParameters) -> dict[str, Any]
     if isinstance(params, type):
         schema, decode = schema_of(params), decoder_of(params)
     else:
-        given = params if isinstance(params, dict) else params(deepcopy(tool.parameters))
-        schema, decode = checked_object_schema(given, tool=tool.name), None
+        new_schema = params if isinstance(params, dict) else params(deepcopy(tool.parameters))
+        schema, decode = checked_object_schema(new_schema, tool=tool.name), None
     return {
         "parameters": schema,
         "validate": validator(schema, tool=tool.name, decode=decode),
@@ -196,14 +196,14 @@ class GuardedPolicy(Policy):
         """Returns the default if the policy fails."""
         return await self._call("at_boundary", partial(self._policy.at_boundary, at), at.next)
 
-    async def _call(self, hook: str, call: Callable[[], Awaitable[T]], otherwise: T) -> T:
+    async def _call(self, hook: str, call: Callable[[], Awaitable[T]], default: T) -> T:
         try:
             return await contained(call)
         except DECISIONS:
             raise
         except Exception as error:
             self._failed(self._owner, hook, error)
-            return otherwise
+            return default
 
 
 class GuardedWatcher(GuardedPolicy):

@@ -75,7 +75,7 @@ class Views:
         return any(key.startswith(f"{kind}:") for key in self._views.winners())
 
     def rows(
-        self, kind: ViewKind, name: str, thing: object, options: ViewOptions, theme: Any, width: int
+        self, kind: ViewKind, name: str, value: object, options: ViewOptions, theme: Any, width: int
     ) -> list[str] | None:
         """The rows of an extension's view; ``None`` for the default rendering."""
         key = f"{kind}:{name}"
@@ -83,7 +83,7 @@ class Views:
         if row is None or (row.owner.number, key) in self._broken:
             return None
         try:
-            return render_rows(resolve_view(row.value[1])(thing, options, theme), width)
+            return render_rows(resolve_view(row.value[1])(value, options, theme), width)
         except passed_on():
             raise
         except BaseException as error:

@@ -93,8 +93,8 @@ def _import_path() -> list[str]:
     ``python -m pi`` puts the current folder first, but code of a project must not run before it is
     trusted.
     """
-    left_out = {*IMPORT_ROOTS, "", os.curdir, *_STARTED_IN, *_current_folder()}
-    return [each for each in sys.path if each not in left_out]
+    excluded = {*IMPORT_ROOTS, "", os.curdir, *_STARTED_IN, *_current_folder()}
+    return [each for each in sys.path if each not in excluded]
 
 
 def _current_folder() -> set[str]:

@@ -152,7 +152,7 @@ class ExtensionOptions(Record):
     paths: tuple[str, ...] = ()
     inline: tuple[Factory, ...] = ()
     """Functions of a program that embeds pi."""
-    given: tuple[Candidate, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
     """Extensions inherited from the parent session."""
     flags: dict[str, bool | str] = field(default_factory=dict)
     """Command-line options that only extensions know."""

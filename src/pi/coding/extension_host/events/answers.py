@@ -128,37 +128,37 @@ class CacheWarmingAnswer(Record):
     action: Literal["warm", "stop"]
 
 
-def as_answer(kind: type[R], given: object) -> R:
+def as_answer(kind: type[R], result: object) -> R:
     """Convert a handler's return value to a record.
 
     Raises ``TypeError`` for another type, and ``ExtensionError`` for an unknown field.
     """
-    if isinstance(given, kind):
-        return given
-    if isinstance(given, Mapping):
-        fields = {f"{name}_" if iskeyword(name) else name: value for name, value in given.items()}
+    if isinstance(result, kind):
+        return result
+    if isinstance(result, Mapping):
+        fields = {f"{name}_" if iskeyword(name) else name: value for name, value in result.items()}
         check_fields(kind.__name__, fields, kind.__struct_fields__)
         return kind(**with_tuples(fields))
     raise TypeError(
         f"a handler must return {kind.__name__}, a dict of its fields or None,"
-        f" not {type(given).__name__}"
+        f" not {type(result).__name__}"
     )
 
 
-def as_draft(given: Draft | Json) -> Draft:
+def as_draft(entry: Draft | Json) -> Draft:
     """An entry for the log; a dict has the form of session files."""
-    if isinstance(given, dict):
-        draft: Draft = msgspec.convert(given, Draft)
+    if isinstance(entry, dict):
+        draft: Draft = msgspec.convert(entry, Draft)
         return draft
-    return given
+    return entry
 
 
-def as_custom_message(given: CustomMessage | Mapping[str, Any], *, now_ms: int) -> CustomMessage:
+def as_custom_message(message: CustomMessage | Mapping[str, Any], *, now_ms: int) -> CustomMessage:
     """A message to the model; a dict has the fields of ``CustomMessage``."""
-    if isinstance(given, CustomMessage):
-        fields = {name: getattr(given, name) for name in given.__struct_fields__}
+    if isinstance(message, CustomMessage):
+        fields = {name: getattr(message, name) for name in message.__struct_fields__}
     else:
-        fields = dict(given)
+        fields = dict(message)
         if isinstance(fields.get("content"), list):
             fields["content"] = tuple(fields["content"])
         check_fields("a message", fields, CustomMessage.__struct_fields__)

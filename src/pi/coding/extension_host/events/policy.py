@@ -75,7 +75,7 @@ class ExtensionPolicy(Policy):
         self.turn_index = 0
         self.forced_prompt: str | None = None
         """Replaces the system prompt in the requests of this run."""
-        self.answer_asked = False
+        self.message_end_sent = False
         """Whether handlers already got ``message_end`` of the current answer."""
 
     async def before_request(self, request: Request) -> Request:
@@ -83,21 +83,21 @@ class ExtensionPolicy(Policy):
         if ContextEvent in self._bus.subscribed:
             request = await self._without_instructions(request)
         if ContextWithSystemEvent in self._bus.subscribed:
-            given = ContextWithSystemEvent(messages=tuple(request.messages))
-            asked = await self._bus.query(given, raises=DECISIONS)
-            if asked is not given:
-                request = replace(request, messages=asked.messages)
+            original = ContextWithSystemEvent(messages=tuple(request.messages))
+            event = await self._bus.query(original, raises=DECISIONS)
+            if event is not original:
+                request = replace(request, messages=event.messages)
         if self.forced_prompt is not None:
             request = _instructed(request, self.forced_prompt)
         return request
 
     async def after_answer(self, answer: AssistantMessage) -> AssistantMessage:
         """``message_end`` of an answer."""
-        self.answer_asked = True
+        self.message_end_sent = True
         if MessageEndEvent not in self._bus.subscribed:
             return answer
-        asked = await self._bus.query(MessageEndEvent(message=answer), raises=DECISIONS)
-        message: AssistantMessage = asked.message
+        event = await self._bus.query(MessageEndEvent(message=answer), raises=DECISIONS)
+        message: AssistantMessage = event.message
         return message
 
     async def before_tool(self, call: ToolCall) -> ToolCall:
@@ -105,7 +105,7 @@ class ExtensionPolicy(Policy):
         if ToolCallEvent not in self._bus.subscribed:
             return call
         arguments = copy.deepcopy(call.arguments)
-        asked = await self._bus.query(
+        event = await self._bus.query(
             ToolCallEvent(
                 tool_name=call.name,
                 tool_call_id=call.id,
@@ -114,15 +114,15 @@ class ExtensionPolicy(Policy):
             ),
             raises=DECISIONS,
         )
-        if asked.blocked is not None:
-            raise ToolRefused(asked.blocked.reason or BLOCKED, terminate=asked.blocked.terminate)
-        return call if asked.input == call.arguments else replace(call, arguments=asked.input)
+        if event.blocked is not None:
+            raise ToolRefused(event.blocked.reason or BLOCKED, terminate=event.blocked.terminate)
+        return call if event.input == call.arguments else replace(call, arguments=event.input)
 
     async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
         """``tool_result``: each handler sees the result of the previous one."""
         if ToolResultEvent not in self._bus.subscribed:
             return result
-        given = ToolResultEvent(
+        original = ToolResultEvent(
             tool_name=call.name,
             tool_call_id=call.id,
             input=call.arguments,
@@ -131,20 +131,20 @@ class ExtensionPolicy(Policy):
             is_error=result.is_error,
             usage=result.usage,
         )
-        asked = await self._bus.query(given, raises=DECISIONS)
+        event = await self._bus.query(original, raises=DECISIONS)
         return replace(
             result,
-            content=asked.content,
-            details=asked.details,
-            is_error=asked.is_error,
-            usage=asked.usage,
+            content=event.content,
+            details=event.details,
+            is_error=event.is_error,
+            usage=event.usage,
         )
 
     async def at_boundary(self, at: Boundary) -> Next:
         """``turn_end`` and ``agent_before_settle``."""
         if at.kind == "turn" and TurnEndEvent in self._bus.subscribed:
-            asked = await self._bus.query(self._turn_end(at), raises=DECISIONS)
-            return _merged(at.next, asked)
+            event = await self._bus.query(self._turn_end(at), raises=DECISIONS)
+            return _merged(at.next, event)
         if at.kind == "settle" and AgentBeforeSettleEvent in self._bus.subscribed:
             question = AgentBeforeSettleEvent(outcome=at.outcome, context=self._context())
             return _merged(at.next, await self._bus.query(question, raises=DECISIONS))
@@ -158,7 +158,7 @@ class ExtensionPolicy(Policy):
             return None, ()
         parts = prompt_parts()
         options = options_from(parts)
-        asked = await self._bus.query(
+        event = await self._bus.query(
             BeforeAgentStartEvent(
                 prompt=message_text(message),
                 images=tuple(block for block in message.content if isinstance(block, Image)),
@@ -166,9 +166,9 @@ class ExtensionPolicy(Policy):
                 system_prompt_options=options,
             )
         )
-        messages = tuple(as_custom_message(message, now_ms=now_ms) for message in asked.messages)
+        messages = tuple(as_custom_message(message, now_ms=now_ms) for message in event.messages)
         changed = with_options(parts, options) if options != options_from(parts) else None
-        self.forced_prompt = forced_prompt(asked, _prompt(changed or parts))
+        self.forced_prompt = forced_prompt(event, _prompt(changed or parts))
         return changed, messages
 
     def _turn_end(self, at: Boundary) -> TurnEndEvent:
@@ -194,19 +194,19 @@ class ExtensionPolicy(Policy):
         )
 
     async def _without_instructions(self, request: Request) -> Request:
-        said = [each for each in request.messages if isinstance(each, SystemMessage)]
+        instructions = [each for each in request.messages if isinstance(each, SystemMessage)]
         rest = tuple(each for each in request.messages if not isinstance(each, SystemMessage))
-        given = ContextEvent(messages=rest)
-        asked = await self._bus.query(given, raises=DECISIONS)
-        if asked is given:
+        original = ContextEvent(messages=rest)
+        event = await self._bus.query(original, raises=DECISIONS)
+        if event is original:
             return request
-        return replace(request, messages=(*said, *asked.messages))
+        return replace(request, messages=(*instructions, *event.messages))
 
 
-def _merged(decision: Next, asked: TurnEndEvent | AgentBeforeSettleEvent) -> Next:
+def _merged(decision: Next, event: TurnEndEvent | AgentBeforeSettleEvent) -> Next:
     """Merge the answers of handlers into the decision so far."""
-    entries = decision.entries + asked.entries
-    if asked.continue_ and decision.action == "go_on":
+    entries = decision.entries + event.entries
+    if event.continue_ and decision.action == "go_on":
         return replace(decision, action="again", entries=entries)
     return replace(decision, entries=entries)
 
@@ -217,12 +217,12 @@ def _prompt(parts: PromptParts) -> str:
 
 def _instructed(request: Request, prompt: str) -> Request:
     """``request`` with another prompt and the same tools."""
-    said = [each for each in request.messages if isinstance(each, SystemMessage)]
+    instructions = [each for each in request.messages if isinstance(each, SystemMessage)]
     rest = [each for each in request.messages if not isinstance(each, SystemMessage)]
     leading = SystemMessage(
         content=prompt,
-        tools_added=final_tools(said) or UNSET,
-        timestamp=said[0].timestamp if said else 0,
+        tools_added=final_tools(instructions) or UNSET,
+        timestamp=instructions[0].timestamp if instructions else 0,
     )
     return replace(request, messages=(leading, *rest))
 
@@ -280,8 +280,8 @@ class AgentEventForwarder:
         if MessageEndEvent not in self._bus.subscribed:
             return message
         await self._bus.emit(MessageStart(message=message), raises=DECISIONS)
-        asked = await self._bus.query(MessageEndEvent(message=message), raises=DECISIONS)
-        self._finished = asked.message
+        event = await self._bus.query(MessageEndEvent(message=message), raises=DECISIONS)
+        self._finished = event.message
         return self._finished
 
     async def handle_event(self, event: Any) -> None:
@@ -316,8 +316,8 @@ class AgentEventForwarder:
         """Whether handlers got the end of the answer before it was stored; ends its tokens."""
         if self._end_tokens is not None:
             await self._updates.flushed()
-        asked, self._policy.answer_asked = self._policy.answer_asked, False
-        return asked
+        was_sent, self._policy.message_end_sent = self._policy.message_end_sent, False
+        return was_sent
 
     async def _emit(self, event: Any) -> None:
         if type(event) in self._bus.subscribed:
@@ -377,15 +377,15 @@ def with_options(parts: PromptParts, options: SystemPromptOptions) -> PromptPart
     )
 
 
-def forced_prompt(asked: BeforeAgentStartEvent, prompt: str) -> str | None:
+def forced_prompt(event: BeforeAgentStartEvent, prompt: str) -> str | None:
     """The replacement of ``prompt``, which was built from the options; ``None`` if there is none.
 
     An answer that contains the prompt which handlers got only adds to it: changes of other handlers
     to the options are kept.
     """
-    forced = asked.replacement
+    forced = event.replacement
     if forced is None:
-        forced = asked.system_prompt_options.force_system_prompt
-    if forced is None or not asked.system_prompt:
+        forced = event.system_prompt_options.force_system_prompt
+    if forced is None or not event.system_prompt:
         return forced
-    return forced.replace(asked.system_prompt, prompt, 1)
+    return forced.replace(event.system_prompt, prompt, 1)

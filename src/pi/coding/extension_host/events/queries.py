@@ -113,10 +113,10 @@ class SessionBeforeTreeEvent(Query):
 
     def with_answer(self, answer: TreeDecision) -> Self:
         """Later answers override earlier ones field by field."""
-        given = {name: getattr(answer, name) for name in answer.__struct_fields__}
-        if isinstance(given["summary"], dict):
-            given["summary"] = Notes(**given["summary"])
-        new = {name: value for name, value in given.items() if value is not None}
+        fields = {name: getattr(answer, name) for name in answer.__struct_fields__}
+        if isinstance(fields["summary"], dict):
+            fields["summary"] = Notes(**fields["summary"])
+        new = {name: value for name, value in fields.items() if value is not None}
         return replace(self, decision=replace(self.decision, **new))
 
     @property
@@ -148,8 +148,8 @@ class UserBashEvent(Query):
 
     def with_answer(self, answer: UserBashAnswer) -> Self:
         """The first result or runner wins."""
-        given = answer.result
-        result = BashResult(**given) if isinstance(given, dict) else given
+        raw_result = answer.result
+        result = BashResult(**raw_result) if isinstance(raw_result, dict) else raw_result
         return replace(self, result=result, operations=answer.operations)
 
     def after_failure(self, error: Exception) -> Self:

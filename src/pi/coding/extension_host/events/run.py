@@ -51,9 +51,9 @@ class BeforeAgentStartEvent(Query):
 
     def with_answer(self, answer: BeforeAgentStartAnswer) -> Self:
         """Adds the message; the last prompt wins."""
-        said = () if answer.message is None else (answer.message,)
+        added = () if answer.message is None else (answer.message,)
         prompt = self.replacement if answer.system_prompt is None else answer.system_prompt
-        return replace(self, messages=self.messages + said, replacement=prompt)
+        return replace(self, messages=self.messages + added, replacement=prompt)
 
 
 class TurnStartEvent(Event):
@@ -96,9 +96,9 @@ class BoundaryContext:
     @property
     def can_continue(self) -> bool:
         """Whether the last message is a user message or tool result, or a message is queued."""
-        said = self.llm_messages
-        asked = bool(said) and isinstance(said[-1], UserMessage | ToolResultMessage)
-        return asked or bool(self._pending())
+        messages = self.llm_messages
+        awaits_answer = bool(messages) and isinstance(messages[-1], UserMessage | ToolResultMessage)
+        return awaits_answer or bool(self._pending())
 
     @property
     def pending_messages(self) -> Sequence[Any]:

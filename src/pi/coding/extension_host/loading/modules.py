@@ -174,26 +174,26 @@ FACTORY = "tools"
 BUILT_IN = frozenset((*DEFAULT_TOOLS, *READ_ONLY_TOOLS))
 
 
-Taken: TypeAlias = dict[str, Path]
+ToolFiles: TypeAlias = dict[str, Path]
 """Tool names with their files."""
 
 
-def tool_file_extension(candidate: Candidate, taken: Taken) -> Candidate:
+def tool_file_extension(candidate: Candidate, tool_files: ToolFiles) -> Candidate:
     """An extension that registers the tools of the file or folder of ``candidate``.
 
     The file has ``def tools(pi)``, which returns one or more tools, or functions decorated with
-    ``@tool``. Candidates that share ``taken`` must not use the same names.
+    ``@tool``. Candidates that share ``tool_files`` must not use the same names.
     """
     assert candidate.path is not None
     root = candidate.import_root
-    return replace(candidate, factory=partial(_register, candidate.path, root, taken))
+    return replace(candidate, factory=partial(_register, candidate.path, root, tool_files))
 
 
-async def _register(path: Path, root: Path | None, taken: Taken, pi: ExtensionAPI) -> None:
+async def _register(path: Path, root: Path | None, tool_files: ToolFiles, pi: ExtensionAPI) -> None:
     """Register the tools of a file. Raises ``ExtensionError`` if it has none or a name is taken."""
     module = module_at(path, root)
     if (factory := getattr(module, FACTORY, None)) is not None:
-        tools = _several(await maybe_await(factory(pi)))
+        tools = _as_list(await maybe_await(factory(pi)))
     else:
         tools = [each for each in vars(module).values() if isinstance(each, AgentTool)]
     if not tools:
@@ -201,23 +201,23 @@ async def _register(path: Path, root: Path | None, taken: Taken, pi: ExtensionAP
             f"{path} defines no tool.", hint="Write `def tools(pi): ...`, or a function with @tool."
         )
     for tool in tools:
-        _must_be_free(tool, path, taken)
+        _must_be_free(tool, path, tool_files)
     for tool in tools:
         pi.register_tool(tool)
-        taken[tool.name] = path
+        tool_files[tool.name] = path
 
 
-def _several(made: Any) -> list[Any]:
-    is_list = isinstance(made, Iterable) and not isinstance(made, Mapping)
-    return list(made) if is_list else [made]
+def _as_list(result: Any) -> list[Any]:
+    is_list = isinstance(result, Iterable) and not isinstance(result, Mapping)
+    return list(result) if is_list else [result]
 
 
-def _must_be_free(tool: Any, path: Path, taken: Taken) -> None:
+def _must_be_free(tool: Any, path: Path, tool_files: ToolFiles) -> None:
     """Raise ``ExtensionError`` if the name is taken: tool files must not replace tools."""
     name = getattr(tool, "name", "")
-    if taken.get(name, path) != path:
+    if tool_files.get(name, path) != path:
         raise ExtensionError(
-            f"The tool {name} of {path} has the name of one in {taken[name]}.",
+            f"The tool {name} of {path} has the name of one in {tool_files[name]}.",
             hint="Rename one of them.",
         )
     if name in BUILT_IN:

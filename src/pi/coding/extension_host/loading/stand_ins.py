@@ -145,16 +145,16 @@ def _input_mode(instance: LoadedExtension, prefix: str, label: str, activate: Ac
         await activate()
         found = modes.get(prefix)
         if found is None or found.mode.run is run:
-            lacks = f"takes no text that begins with {prefix}"
-            raise _unlike_manifest(instance, lacks, "add the input mode")
+            problem = f"takes no text that begins with {prefix}"
+            raise _unlike_manifest(instance, problem, "add the input mode")
         await maybe_await(found.mode.run(text, found.context))
 
     loaded_extension.add_input_mode(instance, prefix, InputMode(label=label, run=run), None)
 
 
-def _unlike_manifest(instance: LoadedExtension, lacks: str, remedy: str) -> ExtensionError:
+def _unlike_manifest(instance: LoadedExtension, problem: str, remedy: str) -> ExtensionError:
     return ExtensionError(
-        f"{instance.owner.path} {lacks}.",
+        f"{instance.owner.path} {problem}.",
         hint=f"Its manifest declares it: {remedy}, or correct the manifest.",
     )
 
@@ -168,8 +168,8 @@ def _tool(instance: LoadedExtension, name: str, declared: ToolManifest, activate
         if found is None or found.tool.validate is waiting.validate:
             raise ToolFailed(f"{instance.owner.path} has no tool {name}.")
         real: AgentTool = found.tool
-        given = real.prepare_arguments(arguments) if real.prepare_arguments else arguments
-        return await real.run(real.validate(given), ctx)
+        prepared = real.prepare_arguments(arguments) if real.prepare_arguments else arguments
+        return await real.run(real.validate(prepared), ctx)
 
     waiting = replace(
         make_tool(name=name, description=declared.description, params=declared.parameters, run=run),

@@ -95,7 +95,7 @@ async def convert_document(
     }
     command = [sys.executable, "-I", "-c", _START, json.dumps(sys.path), json.dumps(settings)]
     try:
-        done = await run(
+        process = await run(
             command,
             cwd=Path(sys.prefix),
             env=environ,
@@ -105,14 +105,14 @@ async def convert_document(
         )
     except SpawnFailed as error:
         raise ConversionFailed(f"The {name} could not be converted: {error.message}") from error
-    if done.timed_out or done.signal in (9, 24):  # killed, or out of CPU time
+    if process.timed_out or process.signal in (9, 24):  # killed, or out of CPU time
         raise ConversionFailed(f"The {name} took longer than {limits.seconds:g} s to convert.")
     try:
-        result = json.loads(done.output)
+        result = json.loads(process.output)
     except ValueError as error:
-        reason = done.errors.decode("utf-8", "replace").strip().splitlines()[-1:]
-        shown = reason[0][:200] if reason else f"the converter ended with {done.exit_code}"
-        if "MemoryError" in shown or done.signal is not None:
+        reason = process.errors.decode("utf-8", "replace").strip().splitlines()[-1:]
+        shown = reason[0][:200] if reason else f"the converter ended with {process.exit_code}"
+        if "MemoryError" in shown or process.signal is not None:
             shown = "it needs more memory than allowed, or is damaged"
         raise ConversionFailed(f"The {name} could not be converted: {shown}.") from error
     return _result(result, name)

@@ -106,13 +106,13 @@ def convert_pdf(data: bytes, options: dict[str, Any]) -> dict[str, Any]:
             images.append(base64.b64encode(file.getvalue()).decode())
         return result | {"images": images, "truncated": len(images) < last - first + 1}
     parts: list[str] = []
-    left = options["characters"]
+    remaining = options["characters"]
     for number in range(first, last + 1):
         text = document[number - 1].get_textpage().get_text_range().replace("\r\n", "\n").strip()
         part = f"--- Page {number} of {count} ---\n\n{text}\n"
-        parts.append(part[:left])
-        left -= len(part)
-        if left < 0:
+        parts.append(part[:remaining])
+        remaining -= len(part)
+        if remaining < 0:
             result["truncated"] = True
             break
     return result | {"text": "\n".join(parts)}

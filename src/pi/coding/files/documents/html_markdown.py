@@ -62,7 +62,7 @@ class _Prefix:
         """What stands in a blank line between two blocks; nothing before the first one."""
         return self._rest if self._first is None else ""
 
-    def take(self) -> str:
+    def next_prefix(self) -> str:
         """Returns the prefix of the next line."""
         first, self._first = self._first, None
         return self._rest if first is None else first
@@ -99,7 +99,7 @@ class _Writer:
 
     def __init__(self, base: str, limit: int) -> None:
         self._base = base
-        self._left = limit
+        self._remaining = limit
         self._lines: list[str] = []
         self._inline: list[str] = []
         self._prefixes: list[_Prefix] = []
@@ -175,7 +175,7 @@ class _Writer:
     def _add_text(self, node: Node) -> None:
         text = node.text_content or ""
         self._inline.append(text if self._pre else _SPACE.sub(" ", text))
-        if len(text) > self._left:
+        if len(text) > self._remaining:
             self.flush()
 
     def _mark(self, tag: str, value: str) -> None:
@@ -356,15 +356,15 @@ class _Writer:
         if self._lines and (is_apart or (len(self._lists) == 1 and self._begins_list())):
             self._append("".join(each.of_blank_line for each in self._prefixes).rstrip())
         for line in lines:
-            self._append(("".join(each.take() for each in self._prefixes) + line).rstrip())
+            self._append(("".join(each.next_prefix() for each in self._prefixes) + line).rstrip())
 
     def _begins_list(self) -> bool:
         return self._lists[-1][1] == 2 and self._prefixes[-1].is_new
 
     def _append(self, line: str) -> None:
-        self._left -= len(line) + 1
+        self._remaining -= len(line) + 1
         self._lines.append(line)
-        if self._left < 0:
+        if self._remaining < 0:
             raise Full
 
 

@@ -40,7 +40,7 @@ class SessionExtensions:
         self.redacted = core.extensions.redacted
         self._core = core
         self._contributions = hosting.contributions
-        self.left_out = hosting.sources.left_out
+        self.missing_extra_notes = hosting.sources.missing_extra_notes
         self.foreign = hosting.sources.foreign
         """Files that only the original pi can run."""
         self._declared_views: tuple[NamedRegistry[View], Views] | None = None
@@ -69,8 +69,8 @@ class SessionExtensions:
 
     async def run(self, text: str) -> None:
         """Run a command to its end; a failure is reported."""
-        taken = self._core.template_names()
-        found = self.hosting.host.registries.commands.find(text, taken)
+        reserved = self._core.template_names()
+        found = self.hosting.host.registries.commands.find(text, reserved)
         if found is not None:
             command, arguments = found
 
@@ -101,7 +101,7 @@ class SessionExtensions:
         found = self._mode_of(text)
         return None if found is None else found.mode
 
-    async def take(self, text: str) -> bool:
+    async def handle_input(self, text: str) -> bool:
         """Pass a text to its input mode. Returns False if it has none."""
         found = self._mode_of(text)
         if found is None:
@@ -143,8 +143,8 @@ class SessionExtensions:
 
     async def completions(self, command: str, prefix: str) -> Sequence[str]:
         """Return completions for an argument of a command."""
-        taken = self._core.template_names()
-        found = self.hosting.host.registries.commands.find(f"/{command}", taken)
+        reserved = self._core.template_names()
+        found = self.hosting.host.registries.commands.find(f"/{command}", reserved)
         if found is None or found[0].completions is None:
             return ()
         return await contained(partial(found[0].completions, prefix)) or ()

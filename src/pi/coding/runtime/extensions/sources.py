@@ -67,18 +67,18 @@ class ExtensionSources:
             folder = Place(path=self._machine.agent_dir / "extensions")
             raw = settings.layer("user", ("extensions",))
             listed = Selection.of(_texts(raw), self._machine.agent_dir)
-            yield from self._taken(
+            yield from self._candidates(
                 finding.find_candidates((folder, *listed.places("user")), "user", report, listed)
             )
             yield from self._tools(Place(path=self._machine.agent_dir / "tools"), "user")
-        yield from self._taken(finding.explicit(self._files(cwd), cwd, report))
+        yield from self._candidates(finding.explicit(self._files(cwd), cwd, report))
         yield from finding.inline(self._options.inline)
-        yield from self._options.given
+        yield from self._options.candidates
 
     def recommended(self) -> Json:
         """Return the settings of ``batteries: "recommended"``.
 
-        Batteries with a missing extra are left out; ``left_out`` names them.
+        Batteries with a missing extra are left out; ``missing_extra_notes`` names them.
         """
         found = dict(RECOMMENDED_IN_CORE)
         for battery in self._batteries():
@@ -86,7 +86,7 @@ class ExtensionSources:
                 found |= battery.manifest.recommended
         return nested(found)
 
-    def left_out(self) -> list[str]:
+    def missing_extra_notes(self) -> list[str]:
         """Return a line for each recommended battery whose extra is missing."""
         return [
             f"{battery.name} needs {install_command(battery.missing_extras)}"
@@ -94,9 +94,9 @@ class ExtensionSources:
             if battery.missing_extras and battery.manifest and battery.manifest.recommended
         ]
 
-    def report_left_out(self) -> None:
+    def report_missing_extras(self) -> None:
         """Report the recommended batteries that are left out."""
-        for line in self.left_out():
+        for line in self.missing_extra_notes():
             self._machine.report(f"Left out: {line}")
 
     def _batteries(self) -> list[Candidate]:
@@ -113,7 +113,7 @@ class ExtensionSources:
 
     def of_packages(self, packages: Iterable[Package]) -> Iterator[Candidate]:
         """Yield those of packages: extensions and tool files."""
-        taken: dict[str, Path] = {}
+        tool_files: dict[str, Path] = {}
         for package in packages:
             explicit = package.configured.scope == "temporary"
             if not explicit and not self._options.discover:
@@ -123,16 +123,18 @@ class ExtensionSources:
             functions = package.functions
             rank: Rank = "explicit" if explicit else "package"
             found = finding.find_candidates(package.places("extensions"), rank, self._warn)
-            for candidate in self._taken(found):
+            for candidate in self._candidates(found):
                 function = functions.get(candidate.path) if candidate.path else None
                 yield replace(
                     candidate,
                     import_root=package.import_root,
                     target=f":{function}" if function else "",
                 )
-            tools = self._taken(finding.find_candidates(package.places("tools"), rank, self._warn))
+            tools = self._candidates(
+                finding.find_candidates(package.places("tools"), rank, self._warn)
+            )
             for tool in tools:
-                yield _tool_file(replace(tool, import_root=package.import_root), taken)
+                yield _tool_file(replace(tool, import_root=package.import_root), tool_files)
 
     def of_project(self, workspace: Workspace) -> Iterator[Candidate]:
         """Yield those of a trusted project."""
@@ -145,7 +147,7 @@ class ExtensionSources:
         found = finding.find_candidates(
             (folder, *listed.places("project")), "project", self._warn, listed
         )
-        yield from self._taken(found)
+        yield from self._candidates(found)
         yield from self._tools(Place(path=base / "tools", scope="project"), "project")
         yield from self._tools_of_agents(workspace)
 
@@ -178,11 +180,11 @@ class ExtensionSources:
 
     def _tools(self, folder: Place, rank: Rank) -> Iterator[Candidate]:
         """Yield the tool-only files of a folder."""
-        taken: dict[str, Path] = {}
-        found = self._taken(finding.find_candidates([folder], rank, self._warn))
-        yield from (_tool_file(each, taken) for each in found)
+        tool_files: dict[str, Path] = {}
+        found = self._candidates(finding.find_candidates([folder], rank, self._warn))
+        yield from (_tool_file(each, tool_files) for each in found)
 
-    def _taken(self, found: FoundExtensions) -> tuple[Candidate, ...]:
+    def _candidates(self, found: FoundExtensions) -> tuple[Candidate, ...]:
         self._note_foreign(found.foreign)
         return found.candidates
 
@@ -227,12 +229,12 @@ def _manifests(machine: Machine, cwd: Path, settings: Settings) -> list[Manifest
     return manifests
 
 
-def _tool_file(candidate: Candidate, taken: dict[str, Path]) -> Candidate:
-    """An extension that registers the tools of a file; tool names in ``taken`` are not free."""
+def _tool_file(candidate: Candidate, tool_files: dict[str, Path]) -> Candidate:
+    """An extension that registers the tools of a file; tool names in ``tool_files`` are in use."""
     # lazy: few users have tool-only files
     from pi.coding.extension_host.loading.modules import tool_file_extension
 
-    return tool_file_extension(candidate, taken)
+    return tool_file_extension(candidate, tool_files)
 
 
 def _imports_pi(path: Path) -> bool:

@@ -101,8 +101,8 @@ class CacheWarming:
         request = self._core.agent.next_request()
         options = StreamOptions(reasoning=request.thinking, tool_choice=request.tool_choice)
         context = Context(messages=tuple(request.messages))
-        asked = self._client.stream(request.model, context, options, purpose="warming")
-        async with aclosing(asked) as stream:
+        request_stream = self._client.stream(request.model, context, options, purpose="warming")
+        async with aclosing(request_stream) as stream:
             async for event in stream:
                 if not isinstance(event, Start):
                     break

@@ -78,9 +78,9 @@ class Summaries:
         Retry events carry ``source`` and ``reason``. Unless it ``is_last``, another model is
         available, and long retry delays fail instead.
         """
-        began = SummarizationRetryAttemptStart(source=source, reason=reason or UNSET)
+        start_event = SummarizationRetryAttemptStart(source=source, reason=reason or UNSET)
 
-        async def asked(request: SummaryRequest) -> AssistantMessage:
+        async def send(request: SummaryRequest) -> AssistantMessage:
             options = StreamOptions(
                 reasoning=self._core.agent.thinking_level,
                 max_tokens=request.max_tokens,
@@ -99,7 +99,7 @@ class Summaries:
             attempt = await with_retries(
                 once,
                 settings,
-                began=began,
+                start_event=start_event,
                 emit=self._core.agent.emit,
                 clock=self._core.machine.clock,
             )
@@ -109,7 +109,7 @@ class Summaries:
                 raise CompactionFailed("summary_failed", f"The summary failed: {why}")
             return attempt.answer
 
-        return asked
+        return send
 
     async def compact(self, model: Model, messages: Sequence[Message]) -> AssistantMessage:
         """Ask the provider of ``model`` to compact ``messages`` in its own form."""
@@ -279,12 +279,12 @@ class CompactionControl:
         core: LiveSession,
         compactor: Compactor,
         prompts: PromptRunner,
-        around: LiveCompaction,
+        live_compaction: LiveCompaction,
     ) -> None:
         self._core = core
         self._compactor = compactor
         self._prompts = prompts
-        self._around = around
+        self._live_compaction = live_compaction
         self.abort = compactor.abort
 
     @property
@@ -320,7 +320,7 @@ class CompactionControl:
 
         self._require_known(strategy)
         request = CompactionRequest(reason="manual", instructions=instructions, strategy=strategy)
-        return await preview(self._around, request)
+        return await preview(self._live_compaction, request)
 
     def strategies(self) -> dict[str, str]:
         """Return all strategies with their descriptions, those of extensions last."""

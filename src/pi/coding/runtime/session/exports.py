@@ -74,7 +74,7 @@ class Exports:
             target,
             cwd=cwd,
             secrets=self._secrets.values(),
-            also=partial(core.extensions.redacted, sink="export"),
+            extra=partial(core.extensions.redacted, sink="export"),
             instructions=_instructions(core),
         )
         return await asyncio.to_thread(work)
@@ -125,7 +125,7 @@ class Exports:
             env=env if handler else {**env, **own},
             handler=handler,
             secrets=self._secrets.values(),
-            also=partial(core.extensions.redacted, sink="share"),
+            extra=partial(core.extensions.redacted, sink="share"),
             instructions=_instructions(core),
         )
 
@@ -143,8 +143,8 @@ class Exports:
         """The redactor of a sink. Known values are compiled again only after they have changed."""
         values = self._secrets.values()
         if sink not in self._redactors or self._redactors[sink][0] != values:
-            also = partial(self._core.extensions.redacted, sink=sink)
-            self._redactors[sink] = (values, Redactor(values, also=also))
+            extra = partial(self._core.extensions.redacted, sink=sink)
+            self._redactors[sink] = (values, Redactor(values, extra=extra))
         return self._redactors[sink][1]
 
 

@@ -34,9 +34,9 @@ from pi.coding.session.views import (
     SessionStats,
     TokenTotals,
     TreeNode,
+    input_text,
     public_line,
     session_tree,
-    spoken_text,
     tree_json,
     usage_of,
 )
@@ -290,7 +290,7 @@ class SessionQueries:
                 break
             entry = log.at(place) if log.tree.outlines[place].type == "message" else None
             if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
-                points.append(ForkPoint(entry_id=entry.id, text=spoken_text(entry) or ""))
+                points.append(ForkPoint(entry_id=entry.id, text=input_text(entry) or ""))
         points.reverse()
         return points
 

@@ -78,7 +78,7 @@ class Repetition(Policy):
 
     def on_delta(self, delta: Delta, answer: Partial) -> None:
         """Cut a repetitive response. Tool arguments are not checked: file content may repeat."""
-        if isinstance(delta, ToolCallDelta) or not self._answer.circles(delta.delta):
+        if isinstance(delta, ToolCallDelta) or not self._answer.is_repeating(delta.delta):
             return
         self._cuts += 1
         if self._cuts > self._limits.cuts:
@@ -100,7 +100,7 @@ class Repetition(Policy):
 
     async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
         """Restart the count if a call returned something new."""
-        self._calls.gave(call, result.content)
+        self._calls.record_result(call, result.content)
         return result
 
     async def at_boundary(self, at: Boundary) -> Next:
@@ -119,17 +119,17 @@ class Repetition(Policy):
                 for call in at.answer.tool_calls:
                     if call.id in results and call.id not in checked:
                         self._count(call)
-                        self._calls.gave(call, results[call.id].content)
+                        self._calls.record_result(call, results[call.id].content)
         return at.next
 
     def _count(self, call: ToolCall) -> int:
         """Count a call; returns how often it was made. Raises ``StopRun`` if that is too often."""
-        made = self._calls.made(call)
-        if made > self._limits.calls + self._limits.refusals:
+        times = self._calls.count(call)
+        if times > self._limits.calls + self._limits.refusals:
             name = one_line(call.name)[:_SHOWN]
-            reason = f"Stopped: the model made the same call of {name} {made} times in a row."
+            reason = f"Stopped: the model made the same call of {name} {times} times in a row."
             raise StopRun(reason, exit_code=1)
-        return made
+        return times
 
 
 class _Answer:
@@ -140,16 +140,16 @@ class _Answer:
         self._room = limits.longest * limits.repeats + limits.characters + _MARK
         self._seen = ""
         self._unseen: list[str] = []
-        self._left = _STEP
+        self._until_check = _STEP
 
-    def circles(self, words: str) -> bool:
+    def is_repeating(self, words: str) -> bool:
         """Whether the text repeats itself; checked every ``_STEP`` characters."""
         self._unseen.append(words)
-        self._left -= len(words)
-        if self._left > 0:
+        self._until_check -= len(words)
+        if self._until_check > 0:
             return False
         self._seen = "".join((self._seen, *self._unseen))[-self._room :]
-        self._unseen, self._left = [], _STEP
+        self._unseen, self._until_check = [], _STEP
         return repeats(self._seen, self._limits)
 
 
@@ -161,23 +161,23 @@ class _Calls:
         self._ids: set[str] = set()
         """Its call ids: policies may have changed the arguments that ran."""
         self._times = 0
-        self._given: tuple[Text | Image, ...] | None = None
+        self._last_result: tuple[Text | Image, ...] | None = None
 
-    def made(self, call: ToolCall) -> int:
+    def count(self, call: ToolCall) -> int:
         """Count the call; returns how often it was made since its result last changed."""
         if self._last != (call.name, call.arguments):
             self._last, self._ids = (call.name, call.arguments), set()
-            self._times, self._given = 0, None
+            self._times, self._last_result = 0, None
         self._ids.add(call.id)
         self._times += 1
         return self._times
 
-    def gave(self, call: ToolCall, content: tuple[Text | Image, ...]) -> None:
+    def record_result(self, call: ToolCall, content: tuple[Text | Image, ...]) -> None:
         """Record the result of a call."""
         if call.id in self._ids:
-            if self._given not in (None, content):
+            if self._last_result not in (None, content):
                 self._times = 1
-            self._given = content
+            self._last_result = content
 
 
 def repeats(text: str, limits: RepetitionLimits) -> bool:
@@ -250,7 +250,7 @@ class ImageFittingPolicy(Policy):
         return result if content == result.content else replace(result, content=content)
 
 
-async def said_with_pictures(
+async def with_fitted_images(
     core: LiveSession, text: str, images: Sequence[Image]
 ) -> tuple[str, tuple[Image, ...]]:
     """Return text and images of a prompt, resized, with notes about them at the end of the text.

@@ -25,7 +25,7 @@ from pi.coding.prompt import PromptParts, prompt_sections
 from pi.coding.resources.prompts import MissingValues, expand_prompt
 from pi.coding.runtime.extensions.calls import SessionExtensions
 from pi.coding.runtime.live import LiveSession
-from pi.coding.runtime.session.policies import said_with_pictures
+from pi.coding.runtime.session.policies import with_fitted_images
 from pi.coding.runtime.session.runs import AgentRuns
 from pi.coding.runtime.session.shell import CommandOutput, UserShell
 from pi.coding.session.context import recorded_choices
@@ -144,19 +144,19 @@ class PromptRunner:
             return None
         if source != "extension":  # a compaction may wait for an extension
             await self.gate.passed()
-        given = InputEvent(
+        event = InputEvent(
             text=text, images=tuple(images), source=source, streaming_behavior=streaming
         )
         if core.agent.is_running and streaming is None:
             raise AgentBusy(BUSY)
-        given = await core.bus.query(given)
-        if given.handled:
+        event = await core.bus.query(event)
+        if event.handled:
             await _call(accepted)
             return None
-        text = await self._filled(given.text, fill) if expand else given.text
-        if check is not None and text == given.text:
+        text = await self._filled(event.text, fill) if expand else event.text
+        if check is not None and text == event.text:
             check(text)
-        message = await self._message(text, given.images, meta)
+        message = await self._message(text, event.images, meta)
         if core.agent.is_running:
             await self._enqueue(message, streaming)
             await _call(accepted)
@@ -268,18 +268,18 @@ class PromptRunner:
     ) -> None:
         """Queue a message after input handlers, unless one of them handled it."""
         self._refuse_command(text)
-        if source != "extension" and await self._extensions.take(text):
+        if source != "extension" and await self._extensions.handle_input(text):
             return
         if self._core.remote is not None:
             await self._core.remote.prompt(text, images, streaming=streaming)
             return
-        said = InputEvent(
+        question = InputEvent(
             text=text, images=tuple(images), source=source, streaming_behavior=streaming
         )
-        given = await self._core.bus.query(said)
-        if not given.handled:
-            text = await self._filled(given.text, None)
-            await self._enqueue(await self._message(text, given.images), streaming)
+        event = await self._core.bus.query(question)
+        if not event.handled:
+            text = await self._filled(event.text, None)
+            await self._enqueue(await self._message(text, event.images), streaming)
 
     async def _run(self, message: UserMessage, accepted: Accepted | None) -> Next:
         async with self._runs.when_idle.hold():
@@ -301,17 +301,19 @@ class PromptRunner:
 
     async def _follow_hand_off(self, before: HandedOff | None) -> None:
         """Wait until a conversation that continues by itself in another session is idle there."""
-        while (handed := self.handed_off) is not None and handed is not before and handed.go_on:
-            before = handed
+        while (
+            (hand_off := self.handed_off) is not None and hand_off is not before and hand_off.go_on
+        ):
+            before = hand_off
             await self._runs.when_idle.held()
-            if handed.run is None:  # the session was closed first
+            if hand_off.run is None:  # the session was closed first
                 return
-            await asyncio.wait({handed.run})
+            await asyncio.wait({hand_off.run})
 
     async def _message(
         self, text: str, images: Sequence[Image], meta: Json | UnsetType = UNSET
     ) -> UserMessage:
-        text, pictures = await said_with_pictures(self._core, text, images)
+        text, pictures = await with_fitted_images(self._core, text, images)
         return user_message(text, pictures, now_ms=self._core.machine.clock.now_ms(), meta=meta)
 
     async def _enqueue(self, message: UserMessage, streaming: Streaming | None) -> None:
@@ -387,7 +389,7 @@ class PromptRunner:
         if self._extensions.find(text):
             await self._extensions.run(text)
             return True
-        return await self._extensions.take(text)
+        return await self._extensions.handle_input(text)
 
     def _refuse_command(self, text: str) -> None:
         if (name := self._extensions.find(text)) is not None:

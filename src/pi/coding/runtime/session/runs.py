@@ -42,7 +42,7 @@ class IdleQueue:
         self._acts: deque[tuple[Act, bool]] = deque()
         """Waiting actions, and whether prompts wait for them."""
         self._worker: asyncio.Task[None] | None = None
-        self._acting = False
+        self._is_running_act = False
         self._preparing = 0
         """Prompts whose run is about to start."""
         self._changed = Notifier()
@@ -87,13 +87,13 @@ class IdleQueue:
             while self._acts:
                 await self._rest()
                 act, _ = self._acts.popleft()
-                self._acting = True
+                self._is_running_act = True
                 try:
                     await act()
                 except Exception:
                     log.exception("an action queued for the idle agent failed")
                 finally:
-                    self._acting = False
+                    self._is_running_act = False
                     self._changed.notify()
         finally:
             self._worker = None
@@ -107,7 +107,7 @@ class IdleQueue:
 
     @property
     def _holds_prompts(self) -> bool:
-        return self._acting or any(first for _, first in self._acts)
+        return self._is_running_act or any(first for _, first in self._acts)
 
 
 class AgentRuns:

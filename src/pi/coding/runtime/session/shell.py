@@ -67,14 +67,14 @@ class UserShell:
             exclude_from_context=exclude_from_context,
             cwd=str(core.workspace.cwd),
         )
-        asked = await core.bus.query(question)
-        if asked.refused:
-            raise PiError(asked.refused)
+        event = await core.bus.query(question)
+        if event.refused:
+            raise PiError(event.refused)
         await core.bus.emit(UserCommandStartEvent(prefix="!", text=command))
         try:
-            result = asked.result
-            if asked.operations is not None:
-                result = await _run_by_extension(asked.operations, question, on_text)
+            result = event.result
+            if event.operations is not None:
+                result = await _run_by_extension(event.operations, question, on_text)
             if result is None:
                 result = await core.workspace.local.commands.run(
                     command, on_text=on_text, shows_style=shows_style

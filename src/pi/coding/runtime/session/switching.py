@@ -103,13 +103,13 @@ class SessionSwitcher:
         if entry_id not in self._core.log.tree:
             raise PiError("Invalid entry ID for forking")
         self._must_be_saved()
-        asked = await self._ask_to_fork(entry_id, "before")
-        if asked.cancelled:
+        event = await self._ask_to_fork(entry_id, "before")
+        if event.cancelled:
             return Forked(text="", cancelled=True)
         log, text = file_operations.fork_before(self._core.log, entry_id, self.location)
-        if asked.skip_conversation_restore:
+        if event.skip_conversation_restore:
             log = file_operations.clone(self._core.log, self.location)
-        _give_artifacts(self._core.log.file, log)
+        _copy_artifacts(self._core.log.file, log)
         await self._swap(log, "fork")
         return Forked(text=text, cancelled=False)
 
@@ -118,12 +118,12 @@ class SessionSwitcher:
         if entry_id not in self._core.log.tree:
             raise PiError("Invalid entry ID for forking")
         self._must_be_saved()
-        asked = await self._ask_to_fork(entry_id, "at")
-        if asked.cancelled:
+        event = await self._ask_to_fork(entry_id, "at")
+        if event.cancelled:
             return Replaced(cancelled=True)
-        last = self._core.log.leaf_id if asked.skip_conversation_restore else entry_id
+        last = self._core.log.leaf_id if event.skip_conversation_restore else entry_id
         log = file_operations.fork_at(self._core.log, last, self.location)
-        _give_artifacts(self._core.log.file, log)
+        _copy_artifacts(self._core.log.file, log)
         await self._swap(log, "fork")
         return Replaced(cancelled=False)
 
@@ -133,7 +133,7 @@ class SessionSwitcher:
         if await self._forbidden("fork", path):
             return Replaced(cancelled=True)
         log = file_operations.fork_file(path, self.location)
-        _give_artifacts(path, log)
+        _copy_artifacts(path, log)
         await self._swap(log, "fork")
         return Replaced(cancelled=False)
 
@@ -143,7 +143,7 @@ class SessionSwitcher:
         if (await self._ask_to_fork(self._core.log.leaf_id, "at")).cancelled:
             return Replaced(cancelled=True)
         log = file_operations.clone(self._core.log, self.location)
-        _give_artifacts(self._core.log.file, log)
+        _copy_artifacts(self._core.log.file, log)
         await self._swap(log, "fork")
         return Replaced(cancelled=False)
 
@@ -225,10 +225,10 @@ class SessionSwitcher:
     async def _ask_to_fork(
         self, id: str | None, position: Literal["before", "at"]
     ) -> SessionBeforeForkEvent:
-        asked = await self._core.bus.query(SessionBeforeForkEvent(entry_id=id, position=position))
-        if asked.cancelled or not await self._forbidden("fork"):
-            return asked
-        return replace(asked, cancelled=True)
+        event = await self._core.bus.query(SessionBeforeForkEvent(entry_id=id, position=position))
+        if event.cancelled or not await self._forbidden("fork"):
+            return event
+        return replace(event, cancelled=True)
 
     async def _swap(
         self, log: SessionLog, reason: SwitchReason, remote: RemoteSession | None = None
@@ -312,7 +312,7 @@ def _path_text(path: Path | None) -> str | None:
     return None if path is None else str(path)
 
 
-def _give_artifacts(source: Path | None, fork: SessionLog) -> None:
+def _copy_artifacts(source: Path | None, fork: SessionLog) -> None:
     """Copy the artifacts that the entries of a fork refer to."""
     if source is not None and fork.file is not None:
         copy_artifacts(source, fork.file)
@@ -347,7 +347,7 @@ class ReplicaFollower:
             case "leaf":
                 await self._move_to(data)
             case "state":
-                self._take(data)
+                self._apply_state(data)
             case "event":
                 await self._emit(data)
 
@@ -357,7 +357,7 @@ class ReplicaFollower:
             if entry["id"] not in self._log.tree:
                 self._adopt(entry)
         state = data.get("state") or {}
-        self._take(state)
+        self._apply_state(state)
         self._remote.busy = state.get("isStreaming") is True
         await self._move_to(data["leafId"])
         if partial := data.get("partial"):
@@ -376,7 +376,7 @@ class ReplicaFollower:
             line = entry.encode() if isinstance(entry, str) else entry
         self._log.adopt(line)
 
-    def _take(self, data: Json) -> None:
+    def _apply_state(self, data: Json) -> None:
         """Take over model and thinking level of the remote side."""
         if not data:
             return

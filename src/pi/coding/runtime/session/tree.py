@@ -71,12 +71,12 @@ class TreeMoves:
             replace_instructions=replace_instructions,
             label=label,
         )
-        asked = await core.bus.query(SessionBeforeTreeEvent(preparation=move))
-        if asked.decision.cancel:
+        event = await core.bus.query(SessionBeforeTreeEvent(preparation=move))
+        if event.decision.cancel:
             return Navigated(cancelled=True)
         # If the user chose "No summary", a summary of an extension is ignored as well.
-        ready = asked.decision.summary if summarize else None
-        move = asked.decided_move
+        ready = event.decision.summary if summarize else None
+        move = event.decided_move
         try:
             notes = ready or await self._notes(move, enabled=summarize)
         except Aborted:
@@ -107,8 +107,8 @@ class TreeMoves:
 
     async def _moved(self, move: TreeMove, notes: Notes | None, *, from_hook: bool) -> Navigated:
         core = self._core
-        there = landing(core.log, move.target_id)
-        core.log.move_to(there.leaf_id)
+        destination = landing(core.log, move.target_id)
+        core.log.move_to(destination.leaf_id)
         summary = None
         if notes is not None:
             draft = BranchSummary(
@@ -129,20 +129,20 @@ class TreeMoves:
             from_extension=from_hook,
         )
         await core.bus.emit(moved)
-        return Navigated(text=there.text, summary_id=summary.id if summary else None)
+        return Navigated(text=destination.text, summary_id=summary.id if summary else None)
 
 
 def tree_move(log: SessionLog, target: str) -> TreeMove:
     """Return what moving to ``target`` would leave."""
     old, new = log.tree.path(log.leaf), log.tree.path(log.tree.place(target))
     shared = set(new)
-    left = [place for place in old if place not in shared]
+    abandoned = [place for place in old if place not in shared]
     common = [place for place in old if place in shared]
     return TreeMove(
         target_id=target,
         old_leaf_id=log.leaf_id,
         common_ancestor_id=log.tree.outlines[common[-1]].id if common else None,
-        entries=tuple(log.at(place) for place in left),
+        entries=tuple(log.at(place) for place in abandoned),
     )
 
 
@@ -155,18 +155,20 @@ async def notes_on(
     model: Model,
 ) -> Notes:
     """Summarise what ``move`` leaves with a model; raises ``CompactionFailed``."""
-    left = {entry.id: entry for entry in move.entries}
+    abandoned = {entry.id: entry for entry in move.entries}
     path = log.tree.path(log.leaf)
     branch = branch_items(log, path)
-    items = [_with_summary(item, left[item.id]) for item in branch if item.id in left]
+    items = [_with_summary(item, abandoned[item.id]) for item in branch if item.id in abandoned]
     custom = move.custom_instructions
     guidance = SummaryInstructions(
         custom_instructions="" if move.replace_instructions else custom,
         prompt=custom if move.replace_instructions else "",
     )
     settings = CompactionSettings(reserve_tokens=options.reserve_tokens)
-    made = await summarise_branch(items, ask, settings, model=model, guidance=guidance)
-    return Notes(summary=made.summary, details=msgspec.to_builtins(made.details), usage=made.usage)
+    result = await summarise_branch(items, ask, settings, model=model, guidance=guidance)
+    return Notes(
+        summary=result.summary, details=msgspec.to_builtins(result.details), usage=result.usage
+    )
 
 
 def _with_summary(item: CompactionItem, entry: Entry) -> CompactionItem:

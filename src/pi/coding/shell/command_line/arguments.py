@@ -212,8 +212,8 @@ def _git_command_problem(command: str, words: Sequence[CommandWord], *, more: bo
     if command in _GIT_RUNNERS:
         return reason
     if command == "config":
-        reading = ("--get", "--get-all", "--get-regexp", "--list", "-l", "list", "get")
-        return "" if words and words[0].literal in reading else reason
+        read_only = ("--get", "--get-all", "--get-regexp", "--list", "-l", "list", "get")
+        return "" if words and words[0].literal in read_only else reason
     if (pattern := _GIT_RISKS.get(command)) is None:
         return ""
     unknown = more or any(word.literal is None and word.may_be_option for word in words)

@@ -84,7 +84,7 @@ class Grammar:
             return False
         return source.take(";") or source.take("&")
 
-    def _some(self, what: str) -> None:
+    def _nonempty_list(self, what: str) -> None:
         if self._list() == 0:
             raise Malformed(f"syntax error: {what} is empty")
 
@@ -128,7 +128,7 @@ class Grammar:
             self._words.skip_arithmetic("))")
             self._redirections()
         elif source.take("("):
-            self._some("a subshell")
+            self._nonempty_list("a subshell")
             self._expect(")")
             self._redirections()
         elif word in _COMPOUND:
@@ -145,28 +145,28 @@ class Grammar:
     # Compound commands ---------------------------------------------------------------------------
 
     def _group(self) -> None:
-        self._some("a group")
+        self._nonempty_list("a group")
         self._expect_word("}")
 
     def _if(self) -> None:
-        self._some("a condition")
+        self._nonempty_list("a condition")
         self._expect_word("then")
-        self._some("a branch")
+        self._nonempty_list("a branch")
         while self._take_word("elif"):
-            self._some("a condition")
+            self._nonempty_list("a condition")
             self._expect_word("then")
-            self._some("a branch")
+            self._nonempty_list("a branch")
         if self._take_word("else"):
-            self._some("a branch")
+            self._nonempty_list("a branch")
         self._expect_word("fi")
 
     def _loop(self) -> None:
-        self._some("a condition")
+        self._nonempty_list("a condition")
         self._body()
 
     def _body(self) -> None:
         self._expect_word("do")
-        self._some("a loop")
+        self._nonempty_list("a loop")
         self._expect_word("done")
 
     def _for(self) -> None:

@@ -85,10 +85,10 @@ class _Resolver:
             return
         program = name.rpartition("/")[2].lower()  # file systems may ignore case
         inner: list[CommandPart] = []
-        yield _marked(part, self._look(program, part, inner))
+        yield _marked(part, self._inner_commands(program, part, inner))
         yield from inner
 
-    def _look(self, program: str, part: CommandPart, inner: list[CommandPart]) -> str:
+    def _inner_commands(self, program: str, part: CommandPart, inner: list[CommandPart]) -> str:
         """Adds the commands that ``part`` runs to ``inner``; returns why they are not known."""
         if program in SHELLS:
             return self._shell(program, part, inner)
@@ -124,7 +124,7 @@ class _Resolver:
         self, program: str, wrapper: Wrapper, part: CommandPart, inner: list[CommandPart]
     ) -> str:
         words = part.words
-        at, problem = _behind_options(program, wrapper, words)
+        at, problem = _after_options(program, wrapper, words)
         while wrapper.assigns and at < len(words) and "=" in words[at].prefix:
             name = words[at].prefix.partition("=")[0]
             if not words[at].single or DECIDING_VARIABLES.fullmatch(name):
@@ -142,7 +142,7 @@ class _Resolver:
 
     def _shell(self, program: str, part: CommandPart, inner: list[CommandPart]) -> str:
         words = part.words
-        at, takes_script, problem = _behind_shell_options(program, words)
+        at, takes_script, problem = _after_shell_options(program, words)
         if problem:
             return problem
         if takes_script:
@@ -307,7 +307,7 @@ def _marked(part: CommandPart, reason: str) -> CommandPart:
     return replace(part, unresolved=reason) if reason and not part.unresolved else part
 
 
-def _behind_shell_options(program: str, words: Sequence[CommandWord]) -> tuple[int, bool, str]:
+def _after_shell_options(program: str, words: Sequence[CommandWord]) -> tuple[int, bool, str]:
     """Returns where the options of a shell end, whether a script follows, and any problem."""
     at, takes_script = 1, False
     unknown = f"the options of {program} are not known in advance"
@@ -328,9 +328,7 @@ def _behind_shell_options(program: str, words: Sequence[CommandWord]) -> tuple[i
     return at, takes_script, ""
 
 
-def _behind_options(
-    program: str, wrapper: Wrapper, words: Sequence[CommandWord]
-) -> tuple[int, str]:
+def _after_options(program: str, wrapper: Wrapper, words: Sequence[CommandWord]) -> tuple[int, str]:
     """Returns where the options of a wrapper end, or why that is not known."""
     at = 1
     while at < len(words) and words[at].may_be_option:
@@ -339,10 +337,10 @@ def _behind_options(
             return at, f"the options of {program} are not known in advance"
         if text in ("-", "--"):  # "-" is a command, but of env an option
             return at + (text == "--" or program == "env"), ""
-        taken = wrapper.option(text)
-        if taken is None:
+        word_count = wrapper.option(text)
+        if word_count is None:
             return at, f"{program} {text} is not known"
-        at += taken
+        at += word_count
     return at, ""
 
 

@@ -118,8 +118,8 @@ class WordReader:
         self._arithmetic = arithmetic
         self._problem = problem
 
-    def read(self, also: str = "") -> CommandWord | None:
-        """Returns the next word, or ``None`` if there is none. ``also`` are plain here."""
+    def read(self, plain_characters: str = "") -> CommandWord | None:
+        """Returns the next word or ``None``; ``plain_characters`` do not end it."""
         source, draft, start = self._source, _Draft(), self._source.at
         text = source.text
         while source.at < len(text):
@@ -132,7 +132,7 @@ class WordReader:
                 source.at += 2
                 self._nested(lambda: self._commands("process substitution"))
                 draft.expand("process", single=True)
-            elif char in _ENDS and char not in also:
+            elif char in _ENDS and char not in plain_characters:
                 break
             else:
                 self._piece(char, draft)
@@ -144,7 +144,7 @@ class WordReader:
         """Reads all as a here-document; returns its text, ``None`` if it has expansions."""
         source, draft = self._source, _Draft()
         while source.at < len(source.text):
-            self._quoted_piece(draft, also="")
+            self._quoted_piece(draft, escapable="")
         return None if draft.expands else "".join(text or "" for text, _ in draft.pieces)
 
     def skip_arithmetic(self, end: str) -> None:
@@ -199,17 +199,20 @@ class WordReader:
         while source.at < len(source.text):
             if source.take('"'):
                 return
-            self._quoted_piece(draft, also='"')
+            self._quoted_piece(draft, escapable='"')
         raise Malformed("a double quote is not closed")
 
-    def _quoted_piece(self, draft: _Draft, also: str) -> None:
-        """Reads text in double quotes or a here-document; ``also`` may be escaped besides."""
+    def _quoted_piece(self, draft: _Draft, escapable: str) -> None:
+        """Reads text in double quotes or a here-document.
+
+        ``escapable`` are further characters that may be escaped.
+        """
         source = self._source
         char = source.peek()
         if char == "\\":
             following = source.peek(2)[1:]
             source.at += 2 if following else 1
-            if following not in ("$", "`", "\\", "\n", *also):
+            if following not in ("$", "`", "\\", "\n", *escapable):
                 draft.literal("\\" + following, quoted=True)
             elif following != "\n":
                 draft.literal(following, quoted=True)

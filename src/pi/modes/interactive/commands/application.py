@@ -234,7 +234,7 @@ async def debug(ui: Ui, arguments: str) -> None:
 def _redactor(ui: Ui) -> Redactor:
     """Redacts what pi knows, and what extensions do: a report leaves the machine."""
     return Redactor(
-        ui.port.accounts.secrets(), also=lambda text: ui.port.exports.redact(text, "share")
+        ui.port.accounts.secrets(), extra=lambda text: ui.port.exports.redact(text, "share")
     )
 
 

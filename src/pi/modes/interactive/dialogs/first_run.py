@@ -93,7 +93,7 @@ async def _ask_batteries(ui: Ui) -> None:
     )
     if await choose(ui, "Switch on the recommended batteries?", options, message=message):
         ui.port.settings.set({"batteries": RECOMMENDED})
-        for line in ui.port.extensions.left_out():
+        for line in ui.port.extensions.missing_extra_notes():
             ui.notify(f"Left out: {line}", "warning")
         await ui.port.sessions.reload()
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pi.base.terminal_text import sanitise_keeping_style
-from pi.coding.port.drawing import Drawable, Lines, Make, made
+from pi.coding.port.drawing import Drawable, Lines, Make, make_drawable
 from pi.coding.port.ui import PLACEMENTS, Placement
 from pi.modes.interactive.layout import AppLayout
 from pi.modes.interactive.theme import Theme
@@ -338,7 +338,11 @@ class ExtensionRegions:
         if self._usual_header is None:
             self._usual_header = header.children
         header.clear()
-        shown = self._usual_header if make is None else (SafeComponent(made(make, *self._given)),)
+        shown = (
+            self._usual_header
+            if make is None
+            else (SafeComponent(make_drawable(make, *self._given)),)
+        )
         for component in shown:
             header.add_child(component)
         tui.reset_display()  # the header may have scrolled away, and all rows move
@@ -352,14 +356,14 @@ class ExtensionRegions:
         data = FooterData(self._frame, self.statuses)
         shown: tuple[Component, ...] = (self._frame.footer, self.statuses)
         if make is not None:
-            shown = (SafeComponent(made(make, *self._given, data)),)
+            shown = (SafeComponent(make_drawable(make, *self._given, data)),)
         for place, component in enumerate(shown):
             bottom.insert_child(place, component)
         self._repaint(None)
 
     def _widget(self, lines: Lines) -> Component:
         """Limits the widgets, so that the editor stays on the screen."""
-        drawable = made(lines, *self._given) if callable(lines) else SafeLines(lines)
+        drawable = make_drawable(lines, *self._given) if callable(lines) else SafeLines(lines)
         return SafeComponent(
             drawable, lambda: max(self._frame.tui.terminal.size.rows // SHARE, MIN_ROWS)
         )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from pi.coding.extension_host.errors import ExtensionError
-from pi.coding.port.drawing import Drawable, Make, made
+from pi.coding.port.drawing import Drawable, Make, make_drawable
 from pi.modes.interactive.extensions.drawing import Failed, SafeInteractive, fitting
 from pi.modes.interactive.layout import AppLayout
 from pi.tui.completion.provider import Completed, Provider, Suggestion, Suggestions, replace_prefix
@@ -298,7 +298,7 @@ class ExtensionEditing:
         """Replaces the editor; ``None`` restores the built-in one. The text is kept."""
         editor = None
         if make is not None:
-            editor = ExtensionEditor(made(make, *self._given), self._broken)
+            editor = ExtensionEditor(make_drawable(make, *self._given), self._broken)
         self._editor = editor
         self._frame.composer.use(editor)
         self._frame.tui.request_render()

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar
 from pi.ai.models.model import Model
 from pi.coding.extension_host.events.answers import record_from_fields
 from pi.coding.extension_host.open_dialogs import as_options
-from pi.coding.port.drawing import Drawable, Lines, Make, Rows, Theme, made
+from pi.coding.port.drawing import Drawable, Lines, Make, Rows, Theme, make_drawable
 from pi.coding.port.ui import (
     EditorStyle,
     ExtensionUI,
@@ -85,7 +85,7 @@ async def show_component(
         def failed(problem: Exception) -> None:
             done(_Broken(problem))
 
-        component = made(make, *given, done)
+        component = make_drawable(make, *given, done)
         if hasattr(component, "handle_input"):
             return SafeInteractive(component, failed)
         return _Closable(component, failed, ui.keymap, lambda: done(None))

@@ -236,7 +236,7 @@ class _Editing:
         else:
             self._check(setting.name, value)
             if setting.name == "batteries" and value == RECOMMENDED:
-                for line in self._ui.port.extensions.left_out():
+                for line in self._ui.port.extensions.missing_extra_notes():
                     self._ui.notify(f"Left out: {line}", "warning")
         self._list.set_value(setting.name, self._shown(setting))
         if setting.group in _SEEN:
