@@ -74,8 +74,8 @@ def disturbed(window: Window, *, before: int, height: int) -> Window:
     as the screen has grown, and as many as a screen that shrinks and grows again drops at its end,
     below the cursor.
     """
-    kept = len(window.rows) - 1 - window.cursor.row + max(0, height - before)
-    return found_at(min(kept, height - 1), height=height)
+    untouched = len(window.rows) - 1 - window.cursor.row + max(0, height - before)
+    return found_at(min(untouched, height - 1), height=height)
 
 
 ASK_SIZE = "\x1b[18t"
