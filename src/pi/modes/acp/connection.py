@@ -51,13 +51,13 @@ class Connection:
         self,
         output: Output,
         handle: Callable[[str, Json], Awaitable[Any]],
-        notified: Callable[[str, Json], None],
+        on_notification: Callable[[str, Json], None],
     ) -> None:
         self._output = output
         self._handle = handle
-        self._notified = notified
+        self._on_notification = on_notification
         self._ids = count(1)
-        self._asked: dict[int, asyncio.Future[Any]] = {}
+        self._pending: dict[int, asyncio.Future[Any]] = {}
         """Requests to the client that it has not answered."""
         self._running: dict[str | int, tuple[str, asyncio.Task[None]]] = {}
         """Requests of the client that are not answered: method and task, by id."""
@@ -85,10 +85,10 @@ class Connection:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def close(self) -> None:
-        """The client has gone: what waits for an answer of it fails now."""
+        """The client has disconnected: pending requests to it fail now."""
         self._closed = True
         self._output.stop_waiting()
-        for waiting in self._asked.values():
+        for waiting in self._pending.values():
             if not waiting.done():
                 waiting.set_exception(_gone())
 
@@ -103,7 +103,7 @@ class Connection:
             raise _gone()
         id = next(self._ids)
         waiting: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._asked[id] = waiting
+        self._pending[id] = waiting
         self._send({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
         try:
             result = await waiting
@@ -111,7 +111,7 @@ class Connection:
             self.notify(CANCEL, {"requestId": id})
             raise
         finally:
-            del self._asked[id]
+            del self._pending[id]
         return result if isinstance(result, dict) else {}
 
     def notify(self, method: str, params: Json) -> None:
@@ -152,7 +152,7 @@ class Connection:
                 self._fail(None, INVALID_REQUEST, "The message is not a JSON-RPC request")
 
     def _settle(self, id: int, message: Json) -> None:
-        waiting = self._asked.get(id)
+        waiting = self._pending.get(id)
         if waiting is None or waiting.done():
             return  # cancelled meanwhile
         match message.get("error"):
@@ -170,7 +170,7 @@ class Connection:
                 found[1].cancel()
             return
         try:
-            self._notified(method, params)
+            self._on_notification(method, params)
         except PiError as error:
             log.warning("the notification %s failed: %s", method, error)
 

@@ -93,7 +93,7 @@ class AcpServer:
 
     def __init__(self, source: SessionSource, output: Output) -> None:
         self._source = source
-        self._connection = Connection(output, self._handle, self._notified)
+        self._connection = Connection(output, self._handle, self._handle_notification)
         self._client: Client | None = None
         self._sessions: dict[str, AcpSession] = {}
         self._scope = TaskScope(report=_report)
@@ -129,7 +129,7 @@ class AcpServer:
             raise RequestFailed(INVALID_REQUEST, "The first request must be initialize")
         return await work(params)
 
-    def _notified(self, method: str, params: Json) -> None:
+    def _handle_notification(self, method: str, params: Json) -> None:
         if method == "session/cancel":
             session = self._session(params)
             self._scope.start(session.cancel(), name="acp session/cancel")

@@ -149,7 +149,7 @@ class AcpSession:
 
     # Requests -------------------------------------------------------------------------------------
 
-    async def prompt(self, given: PromptInput) -> Json:
+    async def prompt(self, prompt: PromptInput) -> Json:
         """Carry out a prompt; returns why it ended. Raises ``RequestFailed``."""
         if self._prompting:
             raise RequestFailed(
@@ -161,21 +161,21 @@ class AcpSession:
         try:
             await self._started.wait()
             if not self._cancelled:
-                await self._run(given)
+                await self._run(prompt)
         except NoModel as error:
             raise RequestFailed(AUTH_REQUIRED, error.message, hint=error.hint) from error
         finally:
             self._prompting = False
         return {"stopReason": self._stop_reason()}
 
-    async def _run(self, given: PromptInput) -> None:
-        command, _, rest = given.text.partition(" ")
-        if command == "/compact" and not given.images:
+    async def _run(self, prompt: PromptInput) -> None:
+        command, _, rest = prompt.text.partition(" ")
+        if command == "/compact" and not prompt.images:
             result = await self.port.compaction.compact(rest.strip())
             self._write(f"Compacted {result.tokens_before:,} tokens.\n")
             return
         try:
-            await self.port.prompts.prompt(given.text, given.images, source="rpc")
+            await self.port.prompts.prompt(prompt.text, prompt.images, source="rpc")
         except asyncio.CancelledError:
             await self.port.abort()
             raise

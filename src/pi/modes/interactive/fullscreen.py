@@ -99,8 +99,8 @@ class _Prompts:
 
     @property
     def anchors(self) -> list[int]:
-        spoken = [strip_sequences(row).startswith(_PROMPT) for row in self._rows]
-        pairs = zip([False, *spoken], spoken, strict=False)
+        is_prompt = [strip_sequences(row).startswith(_PROMPT) for row in self._rows]
+        pairs = zip([False, *is_prompt], is_prompt, strict=False)
         return [number for number, (before, now) in enumerate(pairs) if now and not before]
 
     def areas_at(self, row: int) -> list[Area]:

@@ -20,7 +20,7 @@ from pi.tui.tui import TUI
 from pi.tui.widgets.settings_list import SettingItem, SettingsList
 
 TITLE = "Package resources"
-_AROUND_THE_LIST = 9
+_OTHER_ROWS = 9
 """Rows of the screen beside the list."""
 
 
@@ -105,7 +105,7 @@ def _listed(
 
     return SettingsList(
         items,
-        max(MIN_ROWS, rows - _AROUND_THE_LIST),
+        max(MIN_ROWS, rows - _OTHER_ROWS),
         theme.settings,
         on_change=change,
         on_cancel=lambda: changes.put_nowait(None),

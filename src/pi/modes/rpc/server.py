@@ -249,19 +249,19 @@ class RpcUI(ExtensionUI):
     def __init__(self, send: Callable[[Json], object], new_id: Callable[[], str]) -> None:
         self._send = send
         self._new_id = new_id
-        self._asked: dict[str, asyncio.Future[Json]] = {}
+        self._pending: dict[str, asyncio.Future[Json]] = {}
         self._closed = False
 
     def handle_response(self, response: Json) -> None:
         """Handles a response of the client; ignored if the dialog was cancelled."""
-        waiting = self._asked.get(str(response.get("id")))
+        waiting = self._pending.get(str(response.get("id")))
         if waiting is not None and not waiting.done():
             waiting.set_result(response)
 
     def close(self) -> None:
         """The client disconnected: open and later dialogs are cancelled."""
         self._closed = True
-        for waiting in self._asked.values():
+        for waiting in self._pending.values():
             if not waiting.done():
                 waiting.set_result({"cancelled": True})
 
@@ -391,14 +391,14 @@ class RpcUI(ExtensionUI):
             fields = fields | {"timeout": round(timeout * 1000)}
         waiting: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
         id = self._request(method, fields)
-        self._asked[id] = waiting
+        self._pending[id] = waiting
         try:
             async with asyncio.timeout(timeout):
                 return await waiting
         except TimeoutError:
             return None
         finally:
-            del self._asked[id]
+            del self._pending[id]
 
 
 def _value(answer: Json) -> str | None:

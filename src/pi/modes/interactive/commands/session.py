@@ -171,10 +171,10 @@ async def context(ui: Ui, arguments: str) -> None:
 
 async def compact(ui: Ui, arguments: str) -> None:
     """Compacts the conversation now; a running turn is interrupted."""
-    given = CompactArguments.parse(arguments)
-    how = {"strategy": given.strategy}
-    if given.preview:
-        plan = await ui.port.compaction.preview(given.instructions, **how)
+    options = CompactArguments.parse(arguments)
+    how = {"strategy": options.strategy}
+    if options.preview:
+        plan = await ui.port.compaction.preview(options.instructions, **how)
         ui.add_output(SectionsView(ui.theme, [preview_section(plan)]))
         if plan.carried and not plan.problem:
             carried = f"Repeated word for word:\n\n{readable_summary(plan.carried)}"
@@ -182,7 +182,7 @@ async def compact(ui: Ui, arguments: str) -> None:
         if plan.problem or not await confirm(ui, "Compact now?"):
             return
     try:
-        await ui.port.compaction.compact(given.instructions, **how)
+        await ui.port.compaction.compact(options.instructions, **how)
     except CompactionFailed as error:
         if error.code == "aborted":  # other errors are reported by the session itself
             ui.notify(error.message, "warning")
@@ -221,10 +221,11 @@ def _named_point(points: list[ForkPoint], id: str) -> ForkPoint:
     ]
     if len(found) == 1:
         return found[0]
-    what = (
+    problem = (
         f"{len(found)} messages have an id that begins with" if found else "No message has the id"
     )
-    raise PiError(f"{what} {id}", hint="/fork alone lists your messages; Tab completes their ids.")
+    hint = "/fork alone lists your messages; Tab completes their ids."
+    raise PiError(f"{problem} {id}", hint=hint)
 
 
 def _replaced(ui: Ui, result: Replaced, text: str) -> None:
@@ -287,10 +288,10 @@ async def dump(ui: Ui, arguments: str) -> None:
     await copy_text(ui, text, "the session")
 
 
-async def copy_text(ui: Ui, text: str, what: str) -> None:
-    """Copies a text and reports it; ``what`` names it."""
+async def copy_text(ui: Ui, text: str, label: str) -> None:
+    """Copies a text and reports it; ``label`` names it."""
     copied = await ui.clipboard.copy(text)
     if copied.confirmed:
-        ui.notify(f"Copied {what}.", "success")
+        ui.notify(f"Copied {label}.", "success")
     else:
-        ui.notify(f"Sent {what} to the terminal's clipboard; terminals do not confirm it.")
+        ui.notify(f"Sent {label} to the terminal's clipboard; terminals do not confirm it.")

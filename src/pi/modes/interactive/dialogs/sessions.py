@@ -72,19 +72,19 @@ def listed(
             return threaded(candidates)
         return [SessionRow(session=session) for session in candidates]
     allowed = {session.path for session in candidates}
-    said = [
+    passage_rows = [
         SessionRow(session=passage.session, excerpt=passage.excerpt)
         for passage in passages
         if passage.session.path in allowed
     ]
     if list_filter.order == "relevance":
         found = rank(list_filter.query, candidates, key=_shown)
-        return _once([*(SessionRow(session=session) for session in found), *said])
+        return _once([*(SessionRow(session=session) for session in found), *passage_rows])
     words = list_filter.query.lower().split()
     found = search_sessions(list_filter.query, candidates)
     exact = [s for s in found if all(word in _shown(s).lower() for word in words)]
     rows = (SessionRow(session=session) for session in exact)
-    return _once([*rows, *said, *(SessionRow(session=session) for session in found)])
+    return _once([*rows, *passage_rows, *(SessionRow(session=session) for session in found)])
 
 
 def _shown(session: ListedSession) -> str:
@@ -323,10 +323,10 @@ class SessionSelector:
         when = age(facts.active_ms, host.clock.now_ms())
         where = f"{short_path(facts.cwd, host.home)}  " if self._shows_paths else ""
         right = theme.paint("dim")(f"{current}{where}{_messages(facts.message_count)}  {when:>3}")
-        said = f"  {theme.paint('muted')('… ' + row.excerpt)}" if row.excerpt else ""
+        excerpt = f"  {theme.paint('muted')('… ' + row.excerpt)}" if row.excerpt else ""
         text = f"{fork}{one_line(title(row))}"
         left = theme.paint("accent")(text) if selected else text
-        return spread(left + said, right, width)
+        return spread(left + excerpt, right, width)
 
     def _toggle_paths(self) -> None:
         self._shows_paths = not self._shows_paths
@@ -342,12 +342,12 @@ class SessionSelector:
         def close() -> None:
             self._name = None
 
-        def keep(name: str) -> None:
+        def rename(name: str) -> None:
             close()
             self._acts.rename(row.session.path, one_line(name))
 
         keymap = self._ui.keymap
-        self._name = Input(prompt=" Name: ", keymap=keymap, on_submit=keep, on_cancel=close)
+        self._name = Input(prompt=" Name: ", keymap=keymap, on_submit=rename, on_cancel=close)
         self._name.set_value(row.session.summary.name or "")
 
     def _delete(self, row: SessionRow | None) -> None:

@@ -38,22 +38,22 @@ def table(
     columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int, *, heading: Paint
 ) -> list[str]:
     """Returns the titles and the rows, aligned; the first column is cut, others are left out."""
-    kept = list(range(len(columns)))
+    visible = list(range(len(columns)))
     widths = [
         max(visible_width(cell) for cell in (column.title, *(row[place] for row in rows)))
         for place, column in enumerate(columns)
     ]
 
     def others() -> int:
-        return sum(widths[place] + _GAP for place in kept[1:])
+        return sum(widths[place] + _GAP for place in visible[1:])
 
-    while len(kept) > 2 and width - others() < min(widths[0], _MIN_FIRST):
-        kept.remove(max(kept[1:], key=lambda place: columns[place].rank))
+    while len(visible) > 2 and width - others() < min(widths[0], _MIN_FIRST):
+        visible.remove(max(visible[1:], key=lambda place: columns[place].rank))
     widths[0] = max(min(widths[0], width - others()), 1)
 
     def line(cells: Sequence[str]) -> str:
         return (" " * _GAP).join(
-            _cell(cells[place], widths[place], columns[place].align) for place in kept
+            _cell(cells[place], widths[place], columns[place].align) for place in visible
         )
 
     titles = heading(line([column.title for column in columns]))

@@ -151,7 +151,7 @@ class Shortcuts:
         self._press = press
         self._reported: set[str] = set()
 
-    def take(self, data: str) -> bool:
+    def handle_key(self, data: str) -> bool:
         """Runs the extension shortcut of an unbound key; returns whether there is one."""
         shortcuts = {canonical(key): key for key in self._extensions.shortcuts()}
         for name in key_names(data) if shortcuts else ():
@@ -221,7 +221,7 @@ class ExtensionConnection:
         )
         self.ui.regions.statuses.draw = views.status
         self._shortcuts = Shortcuts(extensions, self._frame.keymap, self._press)
-        self._frame.composer.prompt.on_key = self._shortcuts.take
+        self._frame.composer.prompt.on_key = self._shortcuts.handle_key
         self._frame.composer.mode_of = extensions.input_mode
         self._screen.tasks.start(self._leave(port), name="waiting for the end")
 
@@ -282,8 +282,8 @@ class HangNotice(Protocol):
         """Sends characters."""
         ...
 
-    def read_aside(self, take: Callable[[bytes], bytes]) -> None:
-        """Reads input; what ``take`` leaves is handled when the event loop continues."""
+    def read_aside(self, consume: Callable[[bytes], bytes]) -> None:
+        """Reads input. What ``consume`` returns is handled when the event loop continues."""
         ...
 
 
@@ -314,12 +314,12 @@ class HangWatchdog:
         """Returns how often Ctrl+C was pressed; other keys are kept for the event loop."""
         presses = 0
 
-        def take(data: bytes) -> bytes:
+        def count_presses(data: bytes) -> bytes:
             nonlocal presses
             rest, presses = find_key(data, "ctrl+c")
             return rest
 
-        self._terminal.read_aside(take)
+        self._terminal.read_aside(count_presses)
         return presses
 
     def _show(self, text: str) -> None:

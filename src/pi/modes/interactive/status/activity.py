@@ -101,7 +101,7 @@ class Activity:
         """Handles a session event."""
         match event:
             case MessageUpdate(assistant_message_event=change):
-                self._hear_change(change)
+                self._handle_change(change)
             case AgentStart():
                 self._began = self._clock.monotonic() if self._began is None else self._began
                 self._doing, self._retry = _WORKING, None
@@ -115,9 +115,9 @@ class Activity:
                 self._began, self._retry = None, None
                 self._tools.clear()
             case _:
-                self._hear_waiting(event)
+                self._handle_waiting(event)
 
-    def _hear_change(self, change: object) -> None:
+    def _handle_change(self, change: object) -> None:
         match change:
             case TextDelta():
                 self._doing = "Writing"
@@ -126,7 +126,7 @@ class Activity:
             case ToolCallStart(tool_name=name):
                 self._doing = f"Preparing {name}"
 
-    def _hear_waiting(self, event: object) -> None:
+    def _handle_waiting(self, event: object) -> None:
         match event:
             case AutoRetryStart() | SummarizationRetryScheduled():
                 until = self._clock.monotonic() + event.delay_ms / 1000

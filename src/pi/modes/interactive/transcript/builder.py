@@ -126,9 +126,9 @@ class TranscriptBuilder:
                 if isinstance(event, AgentSettled):
                     self._settle_failure()
             case _:
-                self._hear_rest(event)
+                self._handle_other(event)
 
-    def _hear_rest(self, event: object) -> None:
+    def _handle_other(self, event: object) -> None:
         """Handles entries other than messages, and retries."""
         match event:
             case EntryAppended(entry={"type": "custom"} as entry):
@@ -144,7 +144,7 @@ class TranscriptBuilder:
             case AgentStart():
                 self._waits_to_retry = False
             case AutoRetryEnd(success=False):
-                self._given_up(event)
+                self._end_retries(event)
             case AutoRetryEnd() if self._failure is not None:
                 self._failure.recover()
                 self._failure = None
@@ -236,9 +236,9 @@ class TranscriptBuilder:
     def _grow(self, change: BlockEvent) -> None:
         match change:
             case TextDelta(delta=text):
-                self._say("text", text)
+                self._add_text("text", text)
             case ThinkingDelta(delta=text):
-                self._say("thinking", text)
+                self._add_text("thinking", text)
             case TextStart():
                 self._open("text")
             case ThinkingStart():
@@ -249,13 +249,13 @@ class TranscriptBuilder:
             case ToolCallDelta(content_index=place, delta=piece):
                 id = self._streamed.get(place, "")
                 if id in self._calls:
-                    self._calls[id][0].ask(piece)
+                    self._calls[id][0].append_arguments(piece)
                     self._changed(id)
             case ToolCallEnd(tool_call=call):
-                self._call(call.id, call.name).asked(call.arguments)
+                self._call(call.id, call.name).set_arguments(call.arguments)
                 self._changed(call.id)
 
-    def _say(self, kind: Kind, text: str, *, is_stored: bool = False) -> None:
+    def _add_text(self, kind: Kind, text: str, *, is_stored: bool = False) -> None:
         if self._answer is None:
             self._open(kind, is_stored=is_stored)
         if self._answer is not None:
@@ -283,8 +283,8 @@ class TranscriptBuilder:
                 failure = FailureBlock(self._look, text)
                 self.add(failure)
                 self._failure = failure
-            case (_, text) if _says(self._last, text):
-                return  # a notice has said why
+            case (_, text) if _has_notice(self._last, text):
+                return  # a notice explains it already
             case (_, text):
                 self._settle_failure()
                 self.add(NoticeBlock(self._look, text, "warning"))
@@ -294,15 +294,15 @@ class TranscriptBuilder:
         for part in message.content:
             match part:
                 case Text(text=text) if text.strip():
-                    self._say("text", text, is_stored=True)
+                    self._add_text("text", text, is_stored=True)
                 case Thinking(thinking=text) if text.strip():
-                    self._say("thinking", text, is_stored=True)
+                    self._add_text("thinking", text, is_stored=True)
                 case ToolCall(id=id, name=name, arguments=arguments):
-                    self._call(id, name).asked(arguments)
+                    self._call(id, name).set_arguments(arguments)
                     self._changed(id)
         self._answered(message)
 
-    def _given_up(self, end: AutoRetryEnd) -> None:
+    def _end_retries(self, end: AutoRetryEnd) -> None:
         """Reports why retrying stopped: cancelled or attempts exhausted."""
         failure, self._failure = self._failure, None
         if end.final_error != CANCELLED:
@@ -418,7 +418,7 @@ def _parts(content: str | tuple[Text | Image, ...]) -> tuple[str, tuple[Image, .
     return words, tuple(part for part in parts if isinstance(part, Image))
 
 
-def _says(block: Component | None, text: str) -> bool:
+def _has_notice(block: Component | None, text: str) -> bool:
     return isinstance(block, NoticeBlock) and text in block.text
 
 
@@ -433,7 +433,7 @@ def _ending(message: AssistantMessage) -> tuple[str, str] | None:
             return "error", reason or "The model gave no answer."
         case "aborted":  # a policy has stopped the run
             return "warning", reason
-        case "stop" if not any(map(_says_something, message.content)):
+        case "stop" if not any(map(_has_content, message.content)):
             return "warning", "The answer is empty."
         case "length":
             return "warning", "The answer was cut off: the model reached its output limit."
@@ -441,7 +441,7 @@ def _ending(message: AssistantMessage) -> tuple[str, str] | None:
             return None
 
 
-def _says_something(part: Text | Thinking | ToolCall) -> bool:
+def _has_content(part: Text | Thinking | ToolCall) -> bool:
     match part:
         case Thinking():  # hidden thinking alone would look unfinished
             return False

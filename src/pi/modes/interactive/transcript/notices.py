@@ -194,8 +194,8 @@ class FailureBlock(Block):
             if visible_width(self._error) + visible_width(note) + 7 > width < _NARROW:
                 note = f"retry {attempt}/{most}"  # the cause needs the room
         room = max(width - visible_width(note) - 7, 8)
-        what = truncate_to_width(one_line(self._error), room, "…")
-        row = f" {self.look.theme.paint(token)(f'↻ {what} · {note}')}"
+        error = truncate_to_width(one_line(self._error), room, "…")
+        row = f" {self.look.theme.paint(token)(f'↻ {error} · {note}')}"
         return [truncate_to_width(row, width, "…")]
 
     def _end(self, ending: str) -> None:
@@ -218,8 +218,8 @@ class OutputBlock(Block):
     def draw(self, width: int) -> list[str]:
         """The rows from the first to the last with text."""
         rows = self._inside.render(width)
-        said = [number for number, row in enumerate(rows) if strip_sequences(row).strip()]
-        return rows[said[0] : said[-1] + 1] if said else []
+        with_text = [number for number, row in enumerate(rows) if strip_sequences(row).strip()]
+        return rows[with_text[0] : with_text[-1] + 1] if with_text else []
 
 
 class LinesBlock(Block):

@@ -115,7 +115,7 @@ class _Editing:
         return ask
 
     def _field(self, setting: Setting, done: Done) -> ValueField:
-        def keep(value: object) -> None:
+        def store(value: object) -> None:
             self._try(setting, value)
             self._store(setting, value)
             done(None)
@@ -125,7 +125,7 @@ class _Editing:
             self._ui.keymap,
             setting,
             self._value(setting.name),
-            on_value=keep,
+            on_value=store,
             on_cancel=lambda: done(None),
         )
 
@@ -137,7 +137,7 @@ class _Editing:
         *,
         on_other: Callable[[], None] | None,
     ) -> ValueList:
-        def keep(value: str | None) -> None:
+        def store(value: str | None) -> None:
             if setting.choices:
                 self._store(setting, chosen(setting, value or ""))
             else:
@@ -160,7 +160,7 @@ class _Editing:
             offers,
             current,
             rows=lambda: list_rows(self._ui, more=_DESCRIPTION),
-            on_value=keep,
+            on_value=store,
             on_cancel=cancel,
             on_other=on_other,
             on_move=preview,

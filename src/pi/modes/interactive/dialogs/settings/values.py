@@ -233,7 +233,7 @@ class ValueField:
             placeholder=_without(setting),
             placeholder_paint=theme.paint("dim"),
             keymap=keymap,
-            on_submit=self._take,
+            on_submit=self._submit,
             on_cancel=on_cancel,
         )
         self._field.set_value(for_editing(setting, value))
@@ -253,7 +253,7 @@ class ValueField:
         rows = [*head, *self._field.render(width), "", f"  {error(self._problem)}"]
         return [truncate_to_width(row, width, "…") for row in rows]
 
-    def _take(self, text: str) -> None:
+    def _submit(self, text: str) -> None:
         try:
             self._on_value(typed(self._setting, text))
         except InvalidValue as error:

@@ -36,17 +36,17 @@ def _fits(node: Node, mode: Mode, *, is_leaf: bool) -> bool:
         case "labeled-only":
             return bool(node.label)
         case "user-only":
-            return node.said.kind == "user"
+            return node.description.kind == "user"
         case "default" | "no-tools":
             # An answer that only calls tools adds nothing to their results below it.
             hidden = {"bookkeeping"} | (set() if is_leaf else {"tools only"})
             if mode == "no-tools":
                 hidden.add("tool")
-            return node.said.kind not in hidden
+            return node.description.kind not in hidden
 
 
 def _has(node: Node, words: list[str]) -> bool:
-    text = f"{node.label} {node.said.role} {node.said.words}".lower()
+    text = f"{node.label} {node.description.role} {node.description.words}".lower()
     return all(word in text for word in words)
 
 
