@@ -92,12 +92,12 @@ def _is_slip(word: str, environ: Mapping[str, str]) -> bool:
 
     declared = read_manifest_options(Arguments(), environ, Path.cwd()).subcommands
     # A word that other programs have as a command, and pi as an option.
-    meant = f"--{word}" if word in ("help", "version") else None
-    meant = meant or nearest(word, [*(command.name for command in COMMANDS), *declared])
-    if meant is None or _is_text_piped():
+    suggestion = f"--{word}" if word in ("help", "version") else None
+    suggestion = suggestion or nearest(word, [*(command.name for command in COMMANDS), *declared])
+    if suggestion is None or _is_text_piped():
         return False
     sys.stderr.write(
-        f"Unknown command `pi {word}`: did you mean `pi {meant}`?"
+        f"Unknown command `pi {word}`: did you mean `pi {suggestion}`?"
         f" `pi -- {word}` sends it as a prompt.\n"
     )
     return True

@@ -216,7 +216,7 @@ def _looking_for_updates(host: Machine, mode: Mode) -> AbstractAsyncContextManag
         return nullcontext()
     from pi.cli.update_check import UpdateCheck  # lazy: print mode on a terminal only
 
-    return UpdateCheck(host).beside(print_error)
+    return UpdateCheck(host).in_background(print_error)
 
 
 def _introduce(built: AssembledSession, *, verbose: bool) -> None:

@@ -144,8 +144,8 @@ class CommandLineSession(OpenedSession):
         """Records the session for ``--continue`` and returns the hint how to resume it."""
         log = self._session.entries.log
         # The copy of a remote session is not what --continue should go on with.
-        kept = None if log.replica else log.file
-        self._choice.remember(kept, self._session.cwd, self.host.clock)
+        log_file = None if log.replica else log.file
+        self._choice.remember(log_file, self._session.cwd, self.host.clock)
         lines = [LOSS] if log.problem is not None else []
         if log.file is not None and log.is_saved:
             lines.append(HINT.format(id=log.header.id))
@@ -275,12 +275,12 @@ def _lines(built: AssembledSession, home: Path, *, verbose: bool) -> list[str]:
         return list(verbose_report(built))
     resources = built.session.workspace.resources
     parts = [Path(file.path).name for file in resources.context.files]
-    for number, what in (
+    for number, noun in (
         (len(resources.skills), "skill"),
         (len(resources.prompts), "prompt template"),
     ):
         if number:
-            parts.append(f"{number} {what}{'s' * (number != 1)}")
+            parts.append(f"{number} {noun}{'s' * (number != 1)}")
     model = built.session.models.current
     named = full_name(model) if model is not None else "no model yet"
     folder = short_folder(built.session.cwd, home)
@@ -307,8 +307,8 @@ def session_themes(
     ``cwd`` is the folder of the command line, ``of_extensions`` are files and folders of
     extensions.
     """
-    given = [cwd / expand_home(path) for path in arguments.texts("theme") or ()]
-    named = list(_files(given))
+    paths = [cwd / expand_home(path) for path in arguments.texts("theme") or ()]
+    named = list(_files(paths))
     if "no_themes" in arguments.options:
         return named
     of_packages = [place.path for each in workspace.packages for place in each.places("themes")]

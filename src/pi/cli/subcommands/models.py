@@ -63,7 +63,7 @@ async def fetch(folder: Path, environ: Mapping[str, str]) -> Path:
 
 async def _pull_embedded(folder: Path, environ: Mapping[str, str], *, live: bool) -> Path:
     if not live:  # a script gets only the line that announces the download
-        return await pull(folder, environ=environ, progress=lambda what, done, total: None)
+        return await pull(folder, environ=environ, progress=lambda label, done, total: None)
     try:
         return await pull(folder, environ=environ, progress=ProgressLine())
     finally:
@@ -76,7 +76,7 @@ class ProgressLine:
     def __init__(self) -> None:
         self._next = 0.0
 
-    def __call__(self, what: str, done: int, total: int) -> None:
+    def __call__(self, label: str, done: int, total: int) -> None:
         """Shows the progress of ``what``."""
         live = sys.stderr.isatty()
         now = time.monotonic()
@@ -85,7 +85,7 @@ class ProgressLine:
         self._next = now + (0.1 if live else 5.0)
         share = done / total if total else 0.0
         bar = "█" * round(share * 20)
-        text = f"{what:8} {bar:20} {share:4.0%} of {total / 1e6:.0f} MB"
+        text = f"{label:8} {bar:20} {share:4.0%} of {total / 1e6:.0f} MB"
         if live:
             rewrite_line(text)
         else:

@@ -50,8 +50,10 @@ def write_export(source: Path, target: Path | None, host: Machine) -> None:
     write = partial(export_file, source, target, cwd=cwd, secrets=secrets, blobs=blobs)
     project = folders[0] if folders and folders[0].is_dir() else cwd
     redacting = _redacting_batteries(host, project)
-    made = asyncio.run(_with_redactors(write, redacting, host, project)) if redacting else write()
-    sys.stdout.write(f"Exported to: {made}\n")
+    exported = (
+        asyncio.run(_with_redactors(write, redacting, host, project)) if redacting else write()
+    )
+    sys.stdout.write(f"Exported to: {exported}\n")
 
 
 def _redacting_batteries(host: Machine, project: Path) -> tuple[Candidate, ...]:
