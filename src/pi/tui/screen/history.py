@@ -139,8 +139,8 @@ class Checkpoints:
 
     def last_good(self) -> Checkpoint | None:
         """Returns the frame to return to; None if no frame was reported as misplaced."""
-        may_be_astray = self._is_misplaced or bool(self._open)
-        return self._good if self._is_answered and may_be_astray else None
+        may_be_misplaced = self._is_misplaced or bool(self._open)
+        return self._good if self._is_answered and may_be_misplaced else None
 
     def begin(self, checkpoint: Checkpoint | None = None) -> None:
         """Drops all frames; ``checkpoint`` is what the terminal shows now, if known."""

@@ -75,7 +75,7 @@ class Input(CachedWidget):
         if self._document.version != before:
             self._on_change(self.get_value())
 
-    def _circumstances(self) -> object:
+    def _cache_key(self) -> object:
         return self.focused
 
     def _draw(self, width: int) -> list[str]:

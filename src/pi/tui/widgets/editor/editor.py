@@ -184,7 +184,7 @@ class Editor(CachedWidget):
         super().invalidate()
         self._popup.invalidate()
 
-    def _circumstances(self) -> object:
+    def _cache_key(self) -> object:
         self._height = self._screen_rows()
         return self.focused, self.label, self.border_color, self._height
 

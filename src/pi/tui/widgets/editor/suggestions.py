@@ -212,8 +212,8 @@ class SuggestionPopup:
     @property
     def _is_naming_command(self) -> bool:
         """Returns whether a command was typed before its suggestions arrived."""
-        is_asking = self._completion is not None and self._completion.is_pending
-        return is_asking and re.fullmatch(_COMMAND_NAME, self._document.buffer.text) is not None
+        is_waiting = self._completion is not None and self._completion.is_pending
+        return is_waiting and re.fullmatch(_COMMAND_NAME, self._document.buffer.text) is not None
 
     def _enter(self) -> Outcome:
         """Handles Enter as if the suggestions had already arrived."""
