@@ -90,7 +90,7 @@ class Connection:
         self._output.stop_waiting()
         for waiting in self._pending.values():
             if not waiting.done():
-                waiting.set_exception(_gone())
+                waiting.set_exception(_disconnected())
 
     # To the client --------------------------------------------------------------------------------
 
@@ -100,7 +100,7 @@ class Connection:
         If the caller is cancelled, so is the request.
         """
         if self._closed:
-            raise _gone()
+            raise _disconnected()
         id = next(self._ids)
         waiting: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._pending[id] = waiting
@@ -201,7 +201,7 @@ def _params(message: Json) -> Json:
     return params if isinstance(params, dict) else {}
 
 
-def _gone() -> RequestFailed:
+def _disconnected() -> RequestFailed:
     return RequestFailed(INTERNAL_ERROR, "The client has disconnected.")
 
 

@@ -241,7 +241,7 @@ class AcpServer:
         where = Path(cwd) if isinstance(cwd, str) else None
         first = int(cursor) if isinstance(cursor, str) and cursor.isdecimal() else 0
         listed = await self._source.listed(where)
-        answer: Json = {"sessions": [_listed(each) for each in listed[first : first + PAGE]]}
+        answer: Json = {"sessions": [_session_json(each) for each in listed[first : first + PAGE]]}
         if len(listed) > first + PAGE:
             answer["nextCursor"] = str(first + PAGE)
         return answer
@@ -280,7 +280,7 @@ class AcpServer:
         return session
 
 
-def _listed(session: ListedSession) -> Json:
+def _session_json(session: ListedSession) -> Json:
     summary = session.summary
     updated = datetime.fromtimestamp(summary.active_ms / 1000, UTC)
     return {

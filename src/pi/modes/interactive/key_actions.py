@@ -96,7 +96,7 @@ class KeyActions:
         if self._composer.text.startswith("!"):
             self._composer.take()  # Up restores it
         elif not self._composer.text and self._escapes.is_second():
-            self._twice(port)
+            self._handle_double_escape(port)
         return True
 
     def _interrupt_run(self) -> bool:
@@ -121,7 +121,7 @@ class KeyActions:
             self._quit_keys.end_hint()
         await abort()
 
-    def _twice(self, port: SessionPort) -> None:
+    def _handle_double_escape(self, port: SessionPort) -> None:
         command = port.settings.values.double_escape_action
         # ``rewind`` is a command of a bundled extension, the others are built in.
         if command != "none" and not self._prompt_sender.run_command(command):

@@ -160,7 +160,7 @@ class AppLayout:
         self.slot = DialogSlot(self.composer.component, self.composer.prompt, self.tui.set_focus)
         self.fullscreen: Fullscreen | None = None
         """Only in fullscreen mode."""
-        self._put_together(values)
+        self._assemble(values)
         self.tui.set_focus(self.composer.prompt)
 
     def _new_themes(self, start: AppOptions, values: EarlySettings) -> ThemeSelector:
@@ -196,7 +196,7 @@ class AppLayout:
         composer.show_level(values.default_thinking_level)
         return composer
 
-    def _put_together(self, values: EarlySettings) -> None:
+    def _assemble(self, values: EarlySettings) -> None:
         """Adds all parts to the screen, from top to bottom."""
         for part in (
             self._top(values),

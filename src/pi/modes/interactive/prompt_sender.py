@@ -161,7 +161,7 @@ class PromptSender:
             work = self._prompt(self._port, text, images, streaming)
             self._tasks.start(work, name="prompt")
 
-    def _meaning(self, text: str) -> str:
+    def _command_prompt(self, text: str) -> str:
         """Returns the prompt of a built-in command; other text unchanged."""
         if self._commands is None or not text.startswith("/"):
             return text
@@ -196,12 +196,12 @@ class PromptSender:
         try:
             attached = await self._attach(text)
             await port.prompts.prompt(
-                "".join(each.text for each in attached) + self._meaning(text),
+                "".join(each.text for each in attached) + self._command_prompt(text),
                 (*images, *(image for each in attached for image in each.images)),
                 streaming=streaming,
                 accepted=release,
                 fill=self._fill,
-                check=lambda text: self._must_be_known(port, text),
+                check=lambda text: self._check_command(port, text),
             )
         except PiError as error:
             shown = error.on_screen if isinstance(error, NoModel) else error.explain()
@@ -229,7 +229,7 @@ class PromptSender:
 
         return await ask_values(self._ui, missing)
 
-    def _must_be_known(self, port: SessionPort, text: str) -> None:
+    def _check_command(self, port: SessionPort, text: str) -> None:
         """Raises ``UnknownCommand`` for a typo: sent to the model, it would cost money.
 
         An existing path is not a command.

@@ -60,7 +60,7 @@ async def choose_resources(
     changes: asyncio.Queue[tuple[int, bool] | None] = asyncio.Queue()
     tui = TUI(terminal, env=environ, on_disconnect=lambda: changes.put_nowait(None))
     theme = Theme(built_in(tui.appearance.scheme), tui.capabilities.colours)
-    shown = _listed(resources, theme, changes, rows=terminal.size.rows, agent_dir=agent_dir)
+    shown = _resource_list(resources, theme, changes, rows=terminal.size.rows, agent_dir=agent_dir)
     notice = TransientNotice(theme)
     panel = Panel(theme, TITLE, shown)
     tui.add_child(panel)
@@ -78,7 +78,7 @@ async def choose_resources(
         tui.clear()  # the closed list is not left on the screen
 
 
-def _listed(
+def _resource_list(
     resources: Sequence[PackageResource],
     theme: Theme,
     changes: asyncio.Queue[tuple[int, bool] | None],

@@ -101,7 +101,7 @@ class SessionController:
         self._session_id = ""
         """The session that is shown."""
         tui = frame.tui
-        activity = Activity(start.clock, interrupt_key=_shown(frame.keymap, "app.interrupt"))
+        activity = Activity(start.clock, interrupt_key=_key_label(frame.keymap, "app.interrupt"))
         window = WindowTitle(
             tui.terminal.write,
             tui.capabilities,
@@ -136,7 +136,7 @@ class SessionController:
             tasks,
             after_command=self.choices_changed,
         )
-        self._key_actions = self._connected(activity, quit_keys)
+        self._key_actions = self._connect_keys(activity, quit_keys)
         chips = AttachmentChips(frame.theme)
         frame.composer.show_above(chips)
         watcher = AttachmentWatcher(
@@ -272,8 +272,8 @@ class SessionController:
             cwd=self._cwd,
             home=self._start.home,
             monotonic=self._start.clock.monotonic,
-            expand_key=_shown(frame.keymap, "app.tools.expand"),
-            thinking_key=_shown(frame.keymap, "app.thinking.toggle"),
+            expand_key=_key_label(frame.keymap, "app.tools.expand"),
+            thinking_key=_key_label(frame.keymap, "app.thinking.toggle"),
             has_hyperlinks=frame.tui.capabilities.hyperlinks,
             # Terminals with hyperlinks know this, or ignore it; tmux jumps by it since 3.4.
             marks_prompts=frame.fullscreen is None
@@ -298,7 +298,7 @@ class SessionController:
         """Returns why the model would not see an image; empty if it would or is unknown."""
         return image_unsupported_reason(self.screen.port) if self.prompt_sender.is_open else ""
 
-    def _connected(self, activity: Activity, quit_keys: QuitKeys) -> KeyActions:
+    def _connect_keys(self, activity: Activity, quit_keys: QuitKeys) -> KeyActions:
         """Connects the keys and the submit handler of the screen."""
         frame = self._frame
         clipping = PasteHandler(
@@ -334,7 +334,7 @@ class SessionController:
         return gestures
 
 
-def _shown(keymap: Keymap, action: str) -> Callable[[], str]:
+def _key_label(keymap: Keymap, action: str) -> Callable[[], str]:
     """Returns the first key of an action; empty if it has none."""
 
     def first() -> str:

@@ -215,7 +215,7 @@ class Theme:
     def _current(self, key: tuple[str, Style]) -> Paint:
         if key not in self._painters:
             token, attributes = key
-            self._painters[key] = painter(_joined(self._style(token), attributes), self.depth)
+            self._painters[key] = painter(_join_styles(self._style(token), attributes), self.depth)
         return self._painters[key]
 
     @property
@@ -249,7 +249,7 @@ def _of_sixteen(token: str, colour: Colour | None, *, on_dark: bool) -> Colour |
     return (_ON_DARK if on_dark else _ON_LIGHT).get(chosen, chosen)
 
 
-def _joined(base: Style, more: Style) -> Style:
+def _join_styles(base: Style, more: Style) -> Style:
     return Style(
         colour=base.colour,
         background=base.background,

@@ -17,7 +17,7 @@ from pi.modes.interactive.ui import Ui
 async def model(ui: Ui, arguments: str) -> None:
     """Selects the model: as typed, or from a list."""
     if arguments:
-        named = await _picked(ui, arguments)
+        named = await _find_model(ui, arguments)
         if named is None:
             return
         ui.notify(f"Model: {full_name(named)}")
@@ -82,7 +82,7 @@ async def logout(ui: Ui, arguments: str) -> None:
         ui.notify(f"Logged out of {name}.")
 
 
-async def _picked(ui: Ui, pattern: str) -> Model | None:
+async def _find_model(ui: Ui, pattern: str) -> Model | None:
     """Returns the model that matches a pattern.
 
     ``None`` if the user rejects the owner of its server.

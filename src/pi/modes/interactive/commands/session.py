@@ -66,12 +66,12 @@ async def branch(ui: Ui, arguments: str) -> None:
 async def clone(ui: Ui, arguments: str) -> None:
     """Clones the branch into a new session."""
     require_idle(ui)
-    _replaced(ui, await ui.port.sessions.clone(), "Cloned to a new session")
+    _notify_replaced(ui, await ui.port.sessions.clone(), "Cloned to a new session")
 
 
 async def new(ui: Ui, arguments: str) -> None:
     """Starts a new session."""
-    _replaced(ui, await ui.port.sessions.new(), "New session started")
+    _notify_replaced(ui, await ui.port.sessions.new(), "New session started")
 
 
 async def resume(ui: Ui, arguments: str) -> None:
@@ -88,10 +88,10 @@ async def resume(ui: Ui, arguments: str) -> None:
     if path is None or not await confirm_missing_folder(ui, path, str(facts.cwd)):
         return
     try:
-        _replaced(ui, await ui.port.sessions.switch(path), "Resumed session")
+        _notify_replaced(ui, await ui.port.sessions.switch(path), "Resumed session")
     except SessionInUse as busy:
         if await ask_fork_busy_session(ui, busy, no="Cancel"):
-            _replaced(ui, await ui.port.sessions.fork_file(path), "Forked to a new session")
+            _notify_replaced(ui, await ui.port.sessions.fork_file(path), "Forked to a new session")
 
 
 async def import_session(ui: Ui, arguments: str) -> None:
@@ -105,7 +105,7 @@ async def import_session(ui: Ui, arguments: str) -> None:
     if agent in ("claude", "codex") and not (ui.port.info.cwd / path).exists():
         await _import_histories(ui, agent, options)
     else:
-        _replaced(ui, await ui.port.sessions.import_file(path), f"Imported {path.name}")
+        _notify_replaced(ui, await ui.port.sessions.import_file(path), f"Imported {path.name}")
 
 
 async def _import_histories(ui: Ui, agent: str, options: list[str]) -> None:
@@ -228,7 +228,7 @@ def _named_point(points: list[ForkPoint], id: str) -> ForkPoint:
     raise PiError(f"{problem} {id}", hint=hint)
 
 
-def _replaced(ui: Ui, result: Replaced, text: str) -> None:
+def _notify_replaced(ui: Ui, result: Replaced, text: str) -> None:
     if result.cancelled:
         ui.notify("Cancelled by an extension.", "warning")
     else:

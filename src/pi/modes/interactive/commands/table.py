@@ -150,7 +150,7 @@ def _row(
         name=name,
         hint=hint,
         description=description,
-        run=_loaded(handler) if handler else None,
+        run=_deferred(handler) if handler else None,
         complete=complete,
         listed=listed,
         prompt=prompt,
@@ -159,7 +159,7 @@ def _row(
     )
 
 
-def _loaded(handler: str) -> Handler:
+def _deferred(handler: str) -> Handler:
     """Returns a function that imports ``module.function`` of this package on first use.
 
     Most sessions open few of the many dialogs.
@@ -241,7 +241,7 @@ class BuiltInCommands:
                 name=f"{OWN}{row.name}" if row.yields and row.name in session_names else row.name,
                 description=row.description,
                 hint=row.hint,
-                complete=self._completing(row),
+                complete=self._argument_completer(row),
             )
             for row in self._rows.values()
             if row.is_offered(self._ui)
@@ -274,7 +274,7 @@ class BuiltInCommands:
     async def _run(self, handler: Handler, arguments: str) -> None:
         await handler(self._ui, arguments)
 
-    def _completing(self, row: CommandRow) -> CompleteArguments | None:
+    def _argument_completer(self, row: CommandRow) -> CompleteArguments | None:
         offered = row.complete
         if offered is None:
             return None
@@ -284,12 +284,12 @@ class BuiltInCommands:
                 word if isinstance(word, Suggestion) else Suggestion(value=word)
                 for word in offered(self._ui)
             )
-            return rank(typed, words, key=_searched)
+            return rank(typed, words, key=_search_text)
 
         return complete
 
 
-def _searched(suggestion: Suggestion) -> str:
+def _search_text(suggestion: Suggestion) -> str:
     return f"{suggestion.value} {suggestion.description}".rstrip()
 
 

@@ -220,7 +220,7 @@ async def _match_or_pick(
             return matching[0]
         if not matching:
             raise PiError(f'Unknown provider "{name}".', hint="Omit the name to list all.")
-    return await _picked(ui, title, offered, name)
+    return await _pick(ui, title, offered, name)
 
 
 def _names(account: Account) -> tuple[str, str]:
@@ -259,7 +259,7 @@ def in_order(accounts: Sequence[Account]) -> list[Account]:
     return sorted(accounts, key=place)
 
 
-async def _picked(ui: Ui, title: str, offered: Sequence[Account], query: str) -> Account | None:
+async def _pick(ui: Ui, title: str, offered: Sequence[Account], query: str) -> Account | None:
     accounts = in_order(offered)
 
     def draw(account: Account, width: int, *, selected: bool) -> str:
@@ -309,7 +309,7 @@ async def _carry_out(ui: Ui, account: Account, way: Way) -> bool:
             tasks.start(open_in_browser(url, ui.host), name="browser")
 
         def copy(text: str) -> None:
-            tasks.start(_copied(ui, text), name="copy")
+            tasks.start(_copy(ui, text), name="copy")
 
         conversation = LoginConversation(
             ui.theme,
@@ -335,7 +335,7 @@ async def _carry_out(ui: Ui, account: Account, way: Way) -> bool:
     return True
 
 
-async def _copied(ui: Ui, text: str) -> None:
+async def _copy(ui: Ui, text: str) -> None:
     with report_errors(ui):
         copied = await ui.clipboard.copy(text)
         ui.notify("Copied." if copied.confirmed else "Sent to the terminal's clipboard.")

@@ -212,7 +212,7 @@ async def pick_model(
 
     def build(done: Callable[[PickedModel | None], None]) -> Component:
         choice = ModelChoice(ui, models_of(ui), done)
-        discover(ui, then=lambda: choice.know(models_of(ui)))
+        discover(ui, then=lambda: choice.set_catalogue(models_of(ui)))
         return framed(ui, title, choice.picker, lambda: keys, aside=aside)
 
     return await ui.show(build)
@@ -278,7 +278,7 @@ class ModelChoice:
             empty="No model: /login gives access to some, and Tab shows the others",
         )
 
-    def know(self, known: ModelCatalogue) -> None:
+    def set_catalogue(self, known: ModelCatalogue) -> None:
         """Lists the known models; the user's selection is kept."""
         self._known, self._tabs = known, known.tabs()
         self._has_prices = any(map(price, known.models))

@@ -183,7 +183,7 @@ async def choose(
             describes_below=ui.rows >= LOW,
         )
         inside.select(next((i for i, each in enumerate(options) if each.value in initial), 0))
-        shown = _previewed(ui, inside, lambda: inside.selected, options)
+        shown = _with_preview(ui, inside, lambda: inside.selected, options)
         return framed(
             ui, title, shown, lambda: CHOOSING, message=message, aside=aside, inset=LIST_INSET
         )
@@ -191,7 +191,7 @@ async def choose(
     return await ui.show(build)
 
 
-def _previewed(
+def _with_preview(
     ui: Ui,
     inside: Component,
     selected: Callable[[], SelectItem | None],
@@ -265,7 +265,7 @@ async def choose_several(
 
     def build(done: Callable[[list[T] | None], None]) -> Component:
         inside = CheckList(ui, options, initial, done)
-        shown = _previewed(ui, inside, lambda: inside.list.selected, options)
+        shown = _with_preview(ui, inside, lambda: inside.list.selected, options)
         return framed(
             ui, title, shown, lambda: WRITING, aside=aside, inset=LIST_INSET, more=_TOGGLE_HINT
         )

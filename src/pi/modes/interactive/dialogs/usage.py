@@ -79,7 +79,7 @@ def sparkline(values: Sequence[float], width: int) -> str:
     """One column per value; if there are too many, each column shows the maximum of its range."""
     if not values or width < 1:
         return ""
-    columns = _gathered(values, min(width, len(values)))
+    columns = _maxima(values, min(width, len(values)))
     most = max(columns)
     if most <= 0:
         return _STEPS[0] * len(columns)
@@ -98,7 +98,7 @@ def _step(fraction: float, most: int) -> int:
     return round(min(max(fraction, 0.0), 1.0) * most)
 
 
-def _gathered(values: Sequence[float], columns: int) -> list[float]:
+def _maxima(values: Sequence[float], columns: int) -> list[float]:
     edges = [len(values) * place // columns for place in range(columns + 1)]
     return [max(values[edges[at] : edges[at + 1]]) for at in range(columns)]
 

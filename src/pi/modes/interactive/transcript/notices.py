@@ -57,7 +57,7 @@ def describe_provider_error(error: str) -> str:
     if found is None:
         without_json = _STATUS.match(error)
         hint = _HINTS.get(without_json[1]) if without_json else None
-        shown = _named(error)
+        shown = _with_meaning(error)
         return f"{shown}\n{hint}" if hint else shown
     status, body = found.groups()
     try:
@@ -70,7 +70,7 @@ def describe_provider_error(error: str) -> str:
     return f"{text}\n{_HINTS[status]}" if status in _HINTS else text
 
 
-def _named(error: str) -> str:
+def _with_meaning(error: str) -> str:
     found = _WITHOUT_WORDS.match(error)
     meaning = _MEANINGS.get(found[1]) if found else None
     if found is None or meaning is None:

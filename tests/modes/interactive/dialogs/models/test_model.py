@@ -105,7 +105,7 @@ async def test_the_tab_of_a_server_that_has_ended_is_left(tmp_path: Path) -> Non
     for _ in range(2):
         choice.picker.handle_input("\t")
     assert choice.picker.selected == LLAMA
-    choice.know(known_models([HAIKU], [HAIKU], current=HAIKU))
+    choice.set_catalogue(known_models([HAIKU], [HAIKU], current=HAIKU))
     assert "[All]" in "".join(choice.picker.render(60))
     assert choice.picker.selected == HAIKU
 

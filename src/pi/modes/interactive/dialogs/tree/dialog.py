@@ -169,7 +169,11 @@ class TreeSelector:
         """Moves, filters, searches, folds, labels, chooses or closes."""
         if self._label is not None:
             self._label.handle_input(data)
-        elif not self._moved(data) and not self._filtered(data) and not self._acted(data):
+        elif (
+            not self._handle_move(data)
+            and not self._handle_filter(data)
+            and not self._handle_action(data)
+        ):
             self._search.handle_input(data)
 
     def render(self, width: int) -> list[str]:
@@ -205,7 +209,7 @@ class TreeSelector:
         position = f"({view.index + 1}/{len(view.rows)}) " if view.rows else ""
         return self._theme.paint("dim")(f"   {position}[{view.mode}]")
 
-    def _moved(self, data: str) -> bool:
+    def _handle_move(self, data: str) -> bool:
         actions = self._keymap.actions(data)
         view = self._view
         if "app.tree.foldOrUp" in actions:
@@ -224,7 +228,7 @@ class TreeSelector:
             return False
         return True
 
-    def _filtered(self, data: str) -> bool:
+    def _handle_filter(self, data: str) -> bool:
         actions = self._keymap.actions(data)
         modes = [_FILTERS[action] for action in actions if action in _FILTERS]
         if not any(action.startswith("app.tree.") for action in actions):
@@ -239,7 +243,7 @@ class TreeSelector:
             return False
         return True
 
-    def _acted(self, data: str) -> bool:
+    def _handle_action(self, data: str) -> bool:
         actions = self._keymap.actions(data)
         node = self._view.selected
         if "tui.select.confirm" in actions:

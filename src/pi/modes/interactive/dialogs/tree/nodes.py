@@ -226,7 +226,7 @@ class Tree:
 def read_tree(port: SessionPort) -> Tree:
     """Returns the current tree of a session."""
     entries = [decoded(raw) for raw in port.info.entries()]
-    parents, labels = _walked(port.info.tree(), len(entries))
+    parents, labels = _parents_and_labels(port.info.tree(), len(entries))
     nodes = tuple(
         Node(
             id=entry.id,
@@ -236,7 +236,9 @@ def read_tree(port: SessionPort) -> Tree:
             label=labels[place][0] if place in labels else "",
             label_timestamp=labels[place][1] if place in labels else "",
         )
-        for place, (entry, description) in enumerate(zip(entries, _described(entries), strict=True))
+        for place, (entry, description) in enumerate(
+            zip(entries, _describe_all(entries), strict=True)
+        )
     )
     tree = Tree(nodes)
     return Tree(nodes, leaf=tree.place(port.entries.log.leaf_id))
@@ -250,7 +252,9 @@ def decoded(raw: msgspec.Raw) -> Entry:
     return decode_entry(line, known)
 
 
-def _walked(roots: Iterable[TreeNode], count: int) -> tuple[list[int], dict[int, tuple[str, str]]]:
+def _parents_and_labels(
+    roots: Iterable[TreeNode], count: int
+) -> tuple[list[int], dict[int, tuple[str, str]]]:
     """Returns the parent of every entry, and the labels."""
     parents, labels = [ROOT] * count, {}
     waiting = list(roots)
@@ -264,7 +268,7 @@ def _walked(roots: Iterable[TreeNode], count: int) -> tuple[list[int], dict[int,
     return parents, labels
 
 
-def _described(entries: Iterable[Entry]) -> Iterator[Description]:
+def _describe_all(entries: Iterable[Entry]) -> Iterator[Description]:
     """Describes each entry; a result belongs to the last call with its id before it.
 
     Some servers restart the numbering of calls with every answer.
