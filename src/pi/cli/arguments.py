@@ -240,7 +240,7 @@ def _problems(arguments: Arguments) -> Iterator[str]:
     for alone, others in ALONE.items():
         for other in others:
             if alone in options and other in options:
-                yield f"{_spelled(alone)} cannot be combined with {_spelled(other)}"
+                yield f"{_option_name(alone)} cannot be combined with {_option_name(other)}"
     for option, label, known in _FIXED:
         value = arguments.text(option)
         if value is not None and value not in known:
@@ -255,7 +255,7 @@ def _problems(arguments: Arguments) -> Iterator[str]:
         )
 
 
-def _spelled(field: str) -> str:
+def _option_name(field: str) -> str:
     return f"--{field.replace('_', '-')}"
 
 

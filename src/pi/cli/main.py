@@ -83,7 +83,7 @@ def _dispatch(words: list[str], environ: Mapping[str, str]) -> int:
 
 def _format_error(problem: Exception, environ: Mapping[str, str]) -> str:
     """Formats an error for the user: what happened, then the hint on a line of its own."""
-    if isinstance(problem, FileNotFoundError) and _is_nowhere():
+    if isinstance(problem, FileNotFoundError) and _is_cwd_missing():
         return (
             "Error: The current directory no longer exists.\nChange to another directory first.\n"
         )
@@ -92,12 +92,12 @@ def _format_error(problem: Exception, environ: Mapping[str, str]) -> str:
         reason = repr(problem)
         if isinstance(problem, OSError) and problem.filename:
             reason = f"{problem.strerror}: {problem.filename}"
-        return f"Error: {reason}\n{_logged(problem, environ)}PI_DEBUG=1 shows the traceback.\n"
+        return f"Error: {reason}\n{_log_problem(problem, environ)}PI_DEBUG=1 shows the traceback.\n"
     hint = getattr(problem, "hint", "")
     return f"Error: {message}\n" + (f"{hint}\n" if hint else "")
 
 
-def _is_nowhere() -> bool:
+def _is_cwd_missing() -> bool:
     try:
         os.getcwd()  # noqa: PTH109 - most command lines need no paths
     except FileNotFoundError:
@@ -105,7 +105,7 @@ def _is_nowhere() -> bool:
     return False
 
 
-def _logged(problem: Exception, environ: Mapping[str, str]) -> str:
+def _log_problem(problem: Exception, environ: Mapping[str, str]) -> str:
     from pi.cli.process import log_crash  # deferred: rarely needed and slow
 
     try:

@@ -65,9 +65,9 @@ async def open_session(
         opening.report(warning)
     prompts = await prompts_of(arguments)
     with phase("session:open"):
-        built, choice = await _chosen(arguments, host, cwd, opening)
+        built, choice = await _open_or_fork(arguments, host, cwd, opening)
     if arguments.unresolved_words:
-        arguments = await _decided(arguments, built)
+        arguments = await _resolve_flags(arguments, built)
         prompts = await prompts_of(arguments)
     if choice.must_pick and (value := arguments.text("resume")):
         # The value matches no session, so it is the first prompt of the one that is picked.
@@ -152,10 +152,12 @@ class CommandLineSession(OpenedSession):
         return "\n".join(lines)
 
 
-async def _chosen(arguments: Arguments, host: Machine, cwd: Path, opening: OpenContext) -> Chosen:
+async def _open_or_fork(
+    arguments: Arguments, host: Machine, cwd: Path, opening: OpenContext
+) -> Chosen:
     """Opens the session; if another process has it open, offers a fork of it."""
     try:
-        return await _confirmed(arguments, host, cwd, opening)
+        return await _open_with_questions(arguments, host, cwd, opening)
     except SessionInUse as busy:
         from pi.modes.interactive.dialogs.opening import (
             ask_fork_busy_session,
@@ -167,24 +169,24 @@ async def _chosen(arguments: Arguments, host: Machine, cwd: Path, opening: OpenC
             name: value for name, value in arguments.options.items() if name not in OPENS_STORED
         }
         forking = replace(arguments, options={**others, "fork": str(busy.path)})
-        return await _assembled(forking, host, cwd, opening)
+        return await _open_with_answers(forking, host, cwd, opening)
 
 
-async def _confirmed(
+async def _open_with_questions(
     arguments: Arguments, host: Machine, cwd: Path, opening: OpenContext
 ) -> Chosen:
     """Opens the session; asks open questions on the screen, then starts again with the answers."""
     try:
-        return await _in_some_folder(arguments, host, cwd, opening)
+        return await _open_in_folder(arguments, host, cwd, opening)
     except _Unanswered as unanswered:
         from pi.modes.interactive.dialogs.questions import confirm  # deferred: rarely needed
 
         title, _, question = str(unanswered).partition("\n")
         answer = await confirm(opening.ui, title, question.removesuffix("[y/N] ").strip())
-        return await _in_some_folder(arguments, host, cwd, opening, answers=[answer])
+        return await _open_in_folder(arguments, host, cwd, opening, answers=[answer])
 
 
-async def _in_some_folder(
+async def _open_in_folder(
     arguments: Arguments,
     host: Machine,
     cwd: Path,
@@ -194,17 +196,19 @@ async def _in_some_folder(
 ) -> Chosen:
     """Opens the session; if its folder is missing, offers the current folder."""
     try:
-        return await _assembled(arguments, host, cwd, opening, answers=answers)
+        return await _open_with_answers(arguments, host, cwd, opening, answers=answers)
     except DirectoryGone as gone:
         # Lazy: rarely needed.
         from pi.modes.interactive.dialogs.opening import ask_use_current_folder
 
         if not await ask_use_current_folder(opening.ui, gone.stored, str(cwd)):
             raise OpenCancelled("") from gone
-        return await _assembled(arguments, host, cwd, opening, answers=answers, stays_if_gone=True)
+        return await _open_with_answers(
+            arguments, host, cwd, opening, answers=answers, stays_if_gone=True
+        )
 
 
-async def _assembled(
+async def _open_with_answers(
     arguments: Arguments,
     host: Machine,
     cwd: Path,
@@ -218,7 +222,7 @@ async def _assembled(
         arguments,
         host.environ,
         agent_dir=host.agent_dir,
-        confirm=_confirming(answers),
+        confirm=_confirm_from(answers),
         can_pick=True,
     )
     parts = SessionOverrides(
@@ -241,7 +245,7 @@ class _Unanswered(Exception):
     """A question has to be shown to the user first."""
 
 
-def _confirming(answers: Sequence[bool]) -> Callable[[str], bool]:
+def _confirm_from(answers: Sequence[bool]) -> Callable[[str], bool]:
     """Returns the known answers one after another; then raises the open question."""
     known = iter(answers)
 
@@ -253,7 +257,7 @@ def _confirming(answers: Sequence[bool]) -> Callable[[str], bool]:
     return confirm
 
 
-async def _decided(arguments: Arguments, built: AssembledSession) -> Arguments:
+async def _resolve_flags(arguments: Arguments, built: AssembledSession) -> Arguments:
     """Returns the arguments parsed with the flags of extensions."""
     from pi.cli.extension_options import (
         resolve_options,

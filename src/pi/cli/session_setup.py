@@ -132,9 +132,9 @@ class AttachedFiles:
         """
         for name in names:
             if name not in self._read:
-                path = self._cwd / _expanded(name, self._home)
+                path = self._cwd / _expand_path(name, self._home)
                 # A pipe can wait for ever, and a large picture takes long to decode.
-                self._read[name] = await in_daemon_thread(partial(_attached, path))
+                self._read[name] = await in_daemon_thread(partial(_read_attachment, path))
         return [self._read[name] for name in names]
 
 
@@ -155,7 +155,7 @@ def build_prompts(
     ]
 
 
-def _attached(path: Path) -> Attached:
+def _read_attachment(path: Path) -> Attached:
     # Deferred: few command lines attach files.
     from pi.coding.mentions import file_block
     from pi.coding.tools.images import ImageLimits, image_type, prepare_image
@@ -179,7 +179,7 @@ def _attached(path: Path) -> Attached:
     return Attached(text=file_block(path, None), images=images, notes=notes)
 
 
-def _expanded(name: str, home: Path) -> Path:
+def _expand_path(name: str, home: Path) -> Path:
     return home / name[2:] if name.startswith("~/") else Path(name)
 
 
@@ -240,20 +240,20 @@ class SessionResolver:
                 check_persistent(location.directory, f"--{name.replace('_', '-')}")
         sessions = SavedSessions(self._agent_dir, location)
         if (query := arguments.text("resume")) is not None:
-            if found := self._resumed(sessions, query):
+            if found := self._find_resumed(sessions, query):
                 return found
             self.must_pick = True
         if (query := arguments.text("fork")) is not None:
             return sessions.forked(query, id=arguments.text("session_id"))
         if (query := arguments.text("session")) is not None:
-            return self._named(sessions, query)
+            return self._find_named(sessions, query)
         if (id := arguments.text("session_id")) is not None:
             return sessions.by_id(id, location.report)
         if "continue" not in arguments.options:
             return new_session(location)  # shown until another one is picked
         return sessions.last(self._breadcrumb())
 
-    def _resumed(self, sessions: SavedSessions, query: str) -> SessionLog | None:
+    def _find_resumed(self, sessions: SavedSessions, query: str) -> SessionLog | None:
         """Returns the session that the value of ``--resume`` names.
 
         ``None`` if one is to be picked.
@@ -261,7 +261,7 @@ class SessionResolver:
         if not query:
             return None
         try:
-            return self._named(sessions, query, must_exist=True)
+            return self._find_named(sessions, query, must_exist=True)
         except NoMatchingSession:
             if self._can_pick:
                 return None
@@ -271,7 +271,7 @@ class SessionResolver:
                 " or --session <id>; `pi sessions` lists them.",
             ) from None
 
-    def _named(
+    def _find_named(
         self, sessions: SavedSessions, query: str, *, must_exist: bool = False
     ) -> SessionLog:
         found = sessions.named(query, self._confirm, must_exist=must_exist)

@@ -120,7 +120,7 @@ def _start(
         )
         planned = BatchRun(chosen, folder, batch, options, work=work, names=names)
         try:
-            code = run_until_signal(_watched(planned))
+            code = run_until_signal(_run_with_progress(planned))
         finally:
             rows = latest(folder.results())
             if (file := arguments.text("predictions")) is not None:
@@ -129,7 +129,7 @@ def _start(
     return code or _summary(chosen, rows, planned, output, unreadable=len(unreadable))
 
 
-async def _watched(planned: BatchRun) -> int:
+async def _run_with_progress(planned: BatchRun) -> int:
     """Run the tasks and show their progress."""
     progress = _Progress(len(planned.tasks), live=sys.stderr.isatty())
     if planned.skipped:

@@ -111,13 +111,13 @@ def list_models(search: str, environ: Mapping[str, str], *, approve: bool | None
     ``approve`` overrides the stored trust of the project.
     """
     host = local_machine(environ, Path.cwd(), report=print_error, approve=approve)
-    registry = asyncio.run(_discovered(host))
-    fitting = _ranked(search, registry.get_all())
-    found = _ranked(search, registry.get_available())
+    registry = asyncio.run(_discover_models(host))
+    fitting = _rank_models(search, registry.get_all())
+    found = _rank_models(search, registry.get_available())
     offers = [
         (standing, models)
         for standing in registry.not_chosen()
-        if (models := _ranked(search, registry.models.get_models(standing.provider)))
+        if (models := _rank_models(search, registry.models.get_models(standing.provider)))
     ]
     problems = registry.key_problems({model.provider for model in fitting})
     if found:
@@ -131,7 +131,7 @@ def list_models(search: str, environ: Mapping[str, str], *, approve: bool | None
     return 0
 
 
-async def _discovered(host: Machine) -> ModelRegistry:
+async def _discover_models(host: Machine) -> ModelRegistry:
     registry = discover_models(host, Path.cwd())
     await registry.discover_local()
     for problem in registry.unlisted.values():
@@ -140,7 +140,7 @@ async def _discovered(host: Machine) -> ModelRegistry:
     return registry
 
 
-def _ranked(search: str, models: Iterable[Model]) -> list[Model]:
+def _rank_models(search: str, models: Iterable[Model]) -> list[Model]:
     return rank(search, models, key=lambda model: f"{model.provider}/{model.id} {model.name}")
 
 
@@ -150,10 +150,10 @@ def _use(server: str, environ: Mapping[str, str]) -> int:
         print_error(f"Error: Unknown server {one_line(server)}. Known are: {', '.join(LOCAL)}.")
         return 1
     host = local_machine(environ, Path.cwd(), report=print_error)
-    return asyncio.run(_chosen(server, host))
+    return asyncio.run(_choose_server(server, host))
 
 
-async def _chosen(server: str, host: Machine) -> int:
+async def _choose_server(server: str, host: Machine) -> int:
     registry = discover_models(host, Path.cwd())
     try:
         await registry.discover_local()

@@ -165,7 +165,7 @@ def _list(search: str, arguments: Arguments, catalog: SessionCatalog, cwd: Path)
         sessions = search_sessions(search, sessions)
     if "json" in arguments.options:
         for session in sessions:
-            print_json(_shown(session, excerpts.get(session.path)))
+            print_json(_session_json(session, excerpts.get(session.path)))
     elif sessions:
         sys.stdout.writelines(_lines(sessions, excerpts, everywhere=everywhere))
     else:
@@ -232,7 +232,7 @@ def _title(session: ListedSession) -> str:
     return text if len(text) <= SHOWN_TITLE else f"{text[: SHOWN_TITLE - 1]}…"
 
 
-def _shown(session: ListedSession, excerpt: str | None) -> SessionJson:
+def _session_json(session: ListedSession, excerpt: str | None) -> SessionJson:
     facts = session.summary
     return SessionJson(
         id=facts.id,
