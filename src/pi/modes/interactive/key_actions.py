@@ -187,11 +187,11 @@ class KeyActions:
     async def _cycle_model(self, step: int) -> None:
         if self._port is None:
             return
-        cycled = await self._port.models.cycle(step)
-        if cycled is None:
+        choice = await self._port.models.cycle(step)
+        if choice is None:
             self._screen.notify("Only one model is available.")
         else:
-            self._screen.notify(f"Model: {cycled.model.name or cycled.model.id}")
+            self._screen.notify(f"Model: {choice.model.name or choice.model.id}")
         self._status_changed()
 
     async def _cycle_thinking(self) -> None:

@@ -194,9 +194,9 @@ class SessionController:
         self._frame.tui.request_render()
 
     def _watch_cache(self, event: object) -> None:
-        missed = self._cache.handle_event(event)
-        if missed and self.screen.port.settings.values.show_cache_miss_notices:
-            self.screen.notify(missed, "warning")
+        notice = self._cache.handle_event(event)
+        if notice and self.screen.port.settings.values.show_cache_miss_notices:
+            self.screen.notify(notice, "warning")
 
     def _submitted(self, text: str, images: tuple[Image, ...]) -> None:
         self._frame.passing.show("")
@@ -301,14 +301,14 @@ class SessionController:
     def _connect_keys(self, activity: Activity, quit_keys: QuitKeys) -> KeyActions:
         """Connects the keys and the submit handler of the screen."""
         frame = self._frame
-        clipping = PasteHandler(
+        paste_handler = PasteHandler(
             self._start,
             self.screen,
             frame.composer,
             limits=self.follower.image_limits,
             why_unseen=self._why_unseen,
         )
-        gestures = KeyActions(
+        key_actions = KeyActions(
             self.screen,
             frame.composer,
             self.transcript,
@@ -317,21 +317,21 @@ class SessionController:
             quit_keys,
             clock=self._start.clock,
             suspend=frame.tui.suspend,
-            paste_image=clipping.paste,
+            paste_image=paste_handler.paste,
             status_changed=self.choices_changed,
         )
         if frame.fullscreen is not None:
-            frame.fullscreen.on_select = clipping.copy_selected
-            frame.fullscreen.on_copy = clipping.copy
+            frame.fullscreen.on_select = paste_handler.copy_selected
+            frame.fullscreen.on_copy = paste_handler.copy
 
-        def pasted(text: str) -> bool:
+        def handle_paste(text: str) -> bool:
             self.transcript.look.add_paste(text)
-            return clipping.drop(text)
+            return paste_handler.drop(text)
 
-        frame.composer.prompt.on_paste = pasted
+        frame.composer.prompt.on_paste = handle_paste
         frame.composer.on_submit = self._submitted
-        frame.composer.on_action(gestures.act)
-        return gestures
+        frame.composer.on_action(key_actions.act)
+        return key_actions
 
 
 def _key_label(keymap: Keymap, action: str) -> Callable[[], str]:

@@ -303,7 +303,7 @@ async def _carry_out(ui: Ui, account: Account, way: Way) -> bool:
     async with TaskScope(report=ignore_task_error) as tasks:
 
         def give_up() -> None:
-            doing.cancel()
+            task.cancel()
 
         def open_page(url: str) -> None:
             tasks.start(open_in_browser(url, ui.host), name="browser")
@@ -320,17 +320,17 @@ async def _carry_out(ui: Ui, account: Account, way: Way) -> bool:
             request_render=ui.request_render,
         )
         work = ui.port.accounts.log_in if way == "login" else ui.port.accounts.store_key
-        doing = tasks.start(work(provider.id, conversation), name=f"login to {provider.id}")
+        task = tasks.start(work(provider.id, conversation), name=f"login to {provider.id}")
 
         def build(done: Callable[[None], None]) -> Component:
-            doing.add_done_callback(lambda _: done(None))
+            task.add_done_callback(lambda _: done(None))
             title = f"{'Log in to' if way == 'login' else 'Key for'} {provider.name}"
             return framed(ui, title, conversation, lambda: conversation.keys)
 
         await ui.show(build)
-        if doing.cancelled():
+        if task.cancelled():
             return False
-        doing.result()
+        task.result()
     ui.notify(conversation.last_message, "success")
     return True
 

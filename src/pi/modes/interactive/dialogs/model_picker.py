@@ -142,13 +142,13 @@ def known_models(
     each, and bundled models.
     """
     found = dict(found or {})
-    answering = frozenset(map(full_name, available))
+    available_names = frozenset(map(full_name, available))
     here = frozenset(full_name(model) for model in offered if model.provider in found)
-    usable = answering | frozenset(map(full_name, offered))
+    usable = available_names | frozenset(map(full_name, offered))
     return ModelCatalogue(
         models=tuple(models),
         usable=usable,
-        built_in=usable - answering - here,
+        built_in=usable - available_names - here,
         recommended=frozenset(
             f"{row.id}/{row.default_model}" for row in PROVIDERS if row.default_model
         ),

@@ -120,13 +120,13 @@ class ExtensionViews(RendererHooks):
     def _rows(
         self, kind: ViewKind, name: str, thing: object, width: int, *, expanded: bool
     ) -> list[str] | None:
-        linked = self._has_hyperlinks()
-        options = ViewOptions(expanded=expanded, output_pad=self._pad(), hyperlinks=linked)
+        has_hyperlinks = self._has_hyperlinks()
+        options = ViewOptions(expanded=expanded, output_pad=self._pad(), hyperlinks=has_hyperlinks)
         rows = self._extensions.views.rows(kind, name, thing, options, self._colours, width)
         if rows is None:
             return None
         # A view may contain text of a model or a session file, including control sequences.
-        sanitise = sanitise_keeping_links if linked else sanitise_keeping_style
+        sanitise = sanitise_keeping_links if has_hyperlinks else sanitise_keeping_style
         safe = [sanitise(row) for row in rows]
         if kind == "code":  # wrapped lines of a drawing are unreadable: the source is shown instead
             return safe

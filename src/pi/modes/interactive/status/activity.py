@@ -72,7 +72,7 @@ class Activity:
         self._interrupt_key = interrupt_key
         self._began: float | None = None
         """Start of the current run."""
-        self._doing = _WORKING
+        self._phase = _WORKING
         self._tools: dict[str, str] = {}
         self._retry: tuple[float, str] | None = None
         """End of the retry wait, and the number of the attempt."""
@@ -104,9 +104,9 @@ class Activity:
                 self._handle_change(change)
             case AgentStart():
                 self._began = self._clock.monotonic() if self._began is None else self._began
-                self._doing, self._retry = _WORKING, None
+                self._phase, self._retry = _WORKING, None
             case TurnStart() | MessageEnd():
-                self._doing = _WORKING
+                self._phase = _WORKING
             case ToolExecutionStart(tool_call_id=id, tool_name=name):
                 self._tools[id] = name
             case ToolExecutionEnd(tool_call_id=id):
@@ -120,11 +120,11 @@ class Activity:
     def _handle_change(self, change: object) -> None:
         match change:
             case TextDelta():
-                self._doing = "Writing"
+                self._phase = "Writing"
             case ThinkingDelta():
-                self._doing = "Thinking"
+                self._phase = "Thinking"
             case ToolCallStart(tool_name=name):
-                self._doing = f"Preparing {name}"
+                self._phase = f"Preparing {name}"
 
     def _handle_waiting(self, event: object) -> None:
         match event:
@@ -197,7 +197,7 @@ class Activity:
         if self._tools:
             names = list(dict.fromkeys(self._tools.values()))
             return f"Running {', '.join(names)}"
-        return self._doing
+        return self._phase
 
 
 def elapsed(seconds: int) -> str:
