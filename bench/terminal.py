@@ -31,7 +31,7 @@ class Terminal:
         self._child = child
         self._output = bytearray()
         self._open = True
-        self._asked_ns = child.started_ns
+        self._sent_ns = child.started_ns
         self._seen = 0
 
     @property
@@ -45,7 +45,7 @@ class Terminal:
         while time.monotonic() < limit and self._read(0):
             pass
         self._seen = len(self._output)
-        self._asked_ns = time.monotonic_ns()
+        self._sent_ns = time.monotonic_ns()
         os.write(self._master, keys)
 
     def wait_for(self, pattern: bytes, *, within: float = DEADLINE) -> float:
@@ -53,10 +53,10 @@ class Terminal:
         expected = re.compile(pattern)
         limit = time.monotonic() + within
         while not expected.search(self._output, self._seen):
-            if (left := limit - time.monotonic()) < 0 or not self._read(left):
+            if (remaining := limit - time.monotonic()) < 0 or not self._read(remaining):
                 reason = f"did not appear within {within:g} s" if self._open else "never appeared"
                 raise CannotMeasure(f"{pattern!r} {reason}; last: {self.output[-200:]!r}")
-        return (time.monotonic_ns() - self._asked_ns) / 1e9
+        return (time.monotonic_ns() - self._sent_ns) / 1e9
 
     def memory(self) -> int:
         """Bytes of memory that the program occupies now."""
@@ -69,13 +69,13 @@ class Terminal:
     def watch(self, seconds: float) -> None:
         """Take what the program writes for so long."""
         limit = time.monotonic() + seconds
-        while (left := limit - time.monotonic()) > 0:
-            self._read(left)
+        while (remaining := limit - time.monotonic()) > 0:
+            self._read(remaining)
 
     def finish(self, *, within: float = DEADLINE) -> Run:
         """Wait until the program ends by itself; what it cost."""
         limit = time.monotonic() + within
-        while (left := limit - time.monotonic()) > 0 and self._read(left):
+        while (remaining := limit - time.monotonic()) > 0 and self._read(remaining):
             pass
         try:
             self._child.process.wait(max(0, limit - time.monotonic()))

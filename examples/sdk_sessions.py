@@ -24,8 +24,8 @@ async def main() -> None:
         answer = await session.prompt("Who am I?")
         print(answer.text if answer else "no answer")
 
-        said_first = session.info.fork_points()[0]
-        await session.fork(said_first.entry_id)
+        first_prompt = session.info.fork_points()[0]
+        await session.fork(first_prompt.entry_id)
         answer = await session.prompt("I am Bob.")
         print(answer.text if answer else "no answer")
 

@@ -97,14 +97,14 @@ def create_venv() -> None:
         VENV.unlink()
     elif VENV.exists():
         shutil.rmtree(VENV)
-    made = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "venv", "--without-pip", str(VENV)],
         capture_output=True,
         text=True,
         check=False,
     )
-    if made.returncode:
-        reason = (made.stderr or made.stdout).strip().splitlines()[-1:]
+    if result.returncode:
+        reason = (result.stderr or result.stdout).strip().splitlines()[-1:]
         raise CannotInstall(
             f"{sys.executable} cannot make a virtual environment "
             f"({' '.join(reason)}); install Python's venv module and run again."

@@ -138,7 +138,7 @@ def run_full(tally: Tally) -> None:
             print(output)
             counts.failed = counts.failed or 1
         print(f"python {python.version}: {counts.passed} passed, {counts.failed} failed")
-        take_over_unsteady(python.checkout / UNSTEADY.relative_to(ROOT), UNSTEADY)
+        copy_unsteady(python.checkout / UNSTEADY.relative_to(ROOT), UNSTEADY)
         tally.add(counts)
     for missing in pythons.unprepared(ROOT):
         print(f"python {missing}: FAILED: no environment; run scripts/oracles")
@@ -216,7 +216,7 @@ def note_unsteady(tests: list[str], names: Path) -> int:
     return sum(test in known for test in tests)
 
 
-def take_over_unsteady(copy: Path, names: Path) -> None:
+def copy_unsteady(copy: Path, names: Path) -> None:
     """Keep the names that a run in a copy of this checkout has noted: the copy is thrown away."""
     known = names.read_text().splitlines()
     new = [test for test in copy.read_text().splitlines() if test not in known]

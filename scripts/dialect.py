@@ -88,8 +88,8 @@ def find_in_checkout(root: Path, group: str) -> dict[str, list[Match]]:
         except UnicodeDecodeError:  # a file of bytes without a suffix
             continue
         matches = find(text, is_python=path.endswith(".py") or text.startswith("#!/usr/bin/env py"))
-        if left := without_allowed(text, matches, allowed.get(path, ())):
-            found[path] = left
+        if remaining := without_allowed(text, matches, allowed.get(path, ())):
+            found[path] = remaining
     return found
 
 

@@ -84,8 +84,10 @@ def unprepared(root: Path) -> list[str]:
 def fits(root: Path, python: Python) -> bool:
     """Whether what is installed there is what this checkout asks for."""
     mark = python.environment / "ready-dev"
-    asked = "".join((root / name).read_text() for name in ("pyproject.toml", "constraints.txt"))
-    return mark.is_file() and mark.read_text() == f"{python.checkout}\n{asked}"
+    requirements = "".join(
+        (root / name).read_text() for name in ("pyproject.toml", "constraints.txt")
+    )
+    return mark.is_file() and mark.read_text() == f"{python.checkout}\n{requirements}"
 
 
 def copy_sources(root: Path, target: Path) -> None:

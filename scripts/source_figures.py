@@ -150,10 +150,13 @@ def _is_container(value: ast.expr) -> bool:
         return True
     if not isinstance(value, ast.Call):
         return False
-    made = value.func
-    if isinstance(made, ast.Attribute):
-        return isinstance(made.value, ast.Name) and made.value.id in {"asyncio", "threading"}
-    return isinstance(made, ast.Name) and made.id in CONTAINERS
+    function = value.func
+    if isinstance(function, ast.Attribute):
+        return isinstance(function.value, ast.Name) and function.value.id in {
+            "asyncio",
+            "threading",
+        }
+    return isinstance(function, ast.Name) and function.id in CONTAINERS
 
 
 def _only_delegates(method: Function, own: set[str]) -> bool:
@@ -187,9 +190,11 @@ def _reaches_through_self(value: ast.expr | None, method: Function) -> bool:
 
 
 def _passes_parameters(call: ast.Call, method: Function) -> bool:
-    given = method.args
-    parameters = {item.arg for item in (*given.posonlyargs, *given.args, *given.kwonlyargs)}
-    parameters |= {item.arg for item in (given.vararg, given.kwarg) if item}
+    arguments = method.args
+    parameters = {
+        item.arg for item in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+    }
+    parameters |= {item.arg for item in (arguments.vararg, arguments.kwarg) if item}
     passed = [
         *(item.value if isinstance(item, ast.Starred) else item for item in call.args),
         *(item.value for item in call.keywords),
@@ -232,8 +237,8 @@ def single_importer_modules(
             continue
         importer = by_name[next(iter(importers[module.name]))]
         in_folder = importer.package == module.package and not importer.is_package
-        is_left_out = without_deferred and module.name not in _loaded_with(importer)
-        if (not same_package or in_folder) and not is_left_out:
+        is_omitted = without_deferred and module.name not in _loaded_with(importer)
+        if (not same_package or in_folder) and not is_omitted:
             found.append(f"{module.name} <- {importer.name}")
     return found
 
@@ -266,6 +271,6 @@ def _imported(module: Module, nodes: Iterable[ast.AST]) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
             if node.level:
-                around = module.package.split(".")
-                base = ".".join([*around[: len(around) - node.level + 1], *filter(None, [base])])
+                package = module.package.split(".")
+                base = ".".join([*package[: len(package) - node.level + 1], *filter(None, [base])])
             yield from (f"{base}.{alias.name}" for alias in node.names)

@@ -103,7 +103,7 @@ def page() -> str:
             "",
             *_members("`ExtensionAPI`", ExtensionAPI, "pi"),
             *_members("`ExtensionContext`", ExtensionContext, "ctx"),
-            *_members("`CommandContext`: also", CommandContext, "ctx", beside=ExtensionContext),
+            *_members("`CommandContext`: also", CommandContext, "ctx", without=ExtensionContext),
             *(line for name, part in PARTS.items() for line in _members(_title(name), part, name)),
             *_members("`ctx.ui`: `ExtensionUI`", ExtensionUI, "ui"),
             *_manifest(),
@@ -121,13 +121,13 @@ def _events() -> Iterator[str]:
         returned = f"`{answer.__name__}`" if isinstance(answer, type) else ""
         if name == "before_provider_request":
             returned = "a payload"
-        yield f"| `{name}` | `{public[kind]}` | {returned} | {_said(kind)} |"
+        yield f"| `{name}` | `{public[kind]}` | {returned} | {_summary(kind)} |"
 
 
-def _members(title: str, owner: type, name: str, beside: type = object) -> Iterator[str]:
-    """What ``owner`` has and ``beside`` has not."""
+def _members(title: str, owner: type, name: str, without: type = object) -> Iterator[str]:
+    """The members of ``owner`` that ``without`` does not have."""
     yield from (f"## {title}", "", "| | |", "|---|---|")
-    yield from _member_rows(owner, name, beside)
+    yield from _member_rows(owner, name, without)
     yield ""
 
 
@@ -136,31 +136,31 @@ def _title(name: str) -> str:
     return f"`{name}`: `{public}`" if public in extension.__all__ else f"`{name}`"
 
 
-def _member_rows(owner: type, name: str, beside: type = object) -> Iterator[str]:
-    kinds = [kind for kind in owner.__mro__ if kind not in beside.__mro__]
+def _member_rows(owner: type, name: str, without: type = object) -> Iterator[str]:
+    kinds = [kind for kind in owner.__mro__ if kind not in without.__mro__]
     kinds = [kind for kind in kinds if kind.__module__.startswith("pi.")]
     for kind in kinds:
         for attribute, text in _attributes(kind):
             part = PARTS.get(f"{name}.{attribute}")
-            said = _said(part) if part and not text else _one_line(text.partition("\n\n")[0])
-            yield f"| `{name}.{attribute}` | {said} |"
+            summary = _summary(part) if part and not text else _one_line(text.partition("\n\n")[0])
+            yield f"| `{name}.{attribute}` | {summary} |"
     for member, value in (each for kind in kinds for each in vars(kind).items()):
         if member.startswith("_") or isinstance(value, type):
             continue
         if isinstance(value, property):
-            yield f"| `{name}.{member}` | {_said(value)} |"
+            yield f"| `{name}.{member}` | {_summary(value)} |"
         elif callable(function := getattr(value, "__func__", value)):
             wait = "await " if inspect.iscoroutinefunction(function) else ""
-            yield f"| `{wait}{name}.{member}{_arguments(function)}` | {_said(function)} |"
+            yield f"| `{wait}{name}.{member}{_arguments(function)}` | {_summary(function)} |"
 
 
 def _attributes(kind: type) -> Iterator[tuple[str, str]]:
     """The public attributes that ``__init__`` sets, with the strings below them."""
     if "__init__" not in vars(kind) or issubclass(kind, msgspec.Struct | BaseException):
         return
-    made = ast.parse(textwrap.dedent(inspect.getsource(vars(kind)["__init__"]))).body[0]
-    assert isinstance(made, ast.FunctionDef)
-    for each, after in zip(made.body, (*made.body[1:], None), strict=True):
+    function = ast.parse(textwrap.dedent(inspect.getsource(vars(kind)["__init__"]))).body[0]
+    assert isinstance(function, ast.FunctionDef)
+    for each, after in zip(function.body, (*function.body[1:], None), strict=True):
         if not isinstance(each, ast.Assign | ast.AnnAssign):
             continue
         below = after.value if isinstance(after, ast.Expr) else None
@@ -178,8 +178,8 @@ def _manifest() -> Iterator[str]:
         yield from (f"| {title} | |", "|---|---|")
         for field in record.__struct_fields__:
             text = words.get(field, "")
-            said = text if field == "activate" else text.partition("\n\n")[0]
-            yield f"| `{field}` | {_one_line(said)} |"
+            shown = text if field == "activate" else text.partition("\n\n")[0]
+            yield f"| `{field}` | {_one_line(shown)} |"
         yield ""
 
 
@@ -202,24 +202,24 @@ def _exports() -> Iterator[str]:
     for name, value in names.items():
         if inspect.isfunction(value):
             wait = "await " if inspect.iscoroutinefunction(value) else ""
-            yield f"| `{wait}{name}{_arguments(value)}` | {_said(value)} |"
+            yield f"| `{wait}{name}{_arguments(value)}` | {_summary(value)} |"
     yield from ("", "## Modules", "", "| | |", "|---|---|")
     for name, value in names.items():
         if isinstance(value, ModuleType):
-            yield f"| `{name}` | {_said(value)} |"
+            yield f"| `{name}` | {_summary(value)} |"
     yield from ("", "## Errors", "", "| | |", "|---|---|")
-    yield from (f"| `{name}` | {_said(error)} |" for name, error in errors.items())
+    yield from (f"| `{name}` | {_summary(error)} |" for name, error in errors.items())
     yield from ("", "## Objects", "", "| | |", "|---|---|")
     for name, value in objects.items():
-        yield f"| **`{name}`** | {_said(value)} |"
+        yield f"| **`{name}`** | {_summary(value)} |"
         yield from _member_rows(value, name)
     yield from ("", "## Records", "", "Fields after `*` are optional.", "", "| | |", "|---|---|")
     for name, value in values.items():
-        yield f"| **`{name}`**`({_fields(value)})` | {_said(value)} |"
+        yield f"| **`{name}`**`({_fields(value)})` | {_summary(value)} |"
         texts = _field_texts(value)
         for field in value.__struct_fields__:
-            if said := texts.get(field, "").partition("\n\n")[0]:
-                yield f"| `{name}.{field}` | {_one_line(said)} |"
+            if text := texts.get(field, "").partition("\n\n")[0]:
+                yield f"| `{name}.{field}` | {_one_line(text)} |"
         yield from _member_rows(value, name)
     rest = [
         name
@@ -304,7 +304,7 @@ def _one_line(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
-def _said(thing: object) -> str:
+def _summary(thing: object) -> str:
     return _one_line((inspect.getdoc(thing) or "").partition("\n\n")[0])
 
 

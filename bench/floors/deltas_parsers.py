@@ -36,16 +36,16 @@ class Body:
 def main(port: str, model: str) -> None:
     """Write the text of each read to standard output."""
     messages = [{"role": "user", "content": "Say hello"}]
-    asked = msgspec.json.encode({"model": model, "stream": True, "messages": messages})
+    request = msgspec.json.encode({"model": model, "stream": True, "messages": messages})
     head = (
         f"POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\nconnection: close\r\n"
-        f"content-type: application/json\r\ncontent-length: {len(asked)}\r\n\r\n"
+        f"content-type: application/json\r\ncontent-length: {len(request)}\r\n\r\n"
     )
     body = Body()
     parser = httptools.HttpResponseParser(body)
     decoder = msgspec.json.Decoder(Chunk)
     with socket.create_connection(("127.0.0.1", int(port))) as connection:
-        connection.sendall(head.encode() + asked)
+        connection.sendall(head.encode() + request)
         while data := connection.recv(65536):
             parser.feed_data(data)
             *events, rest = b"".join(body.parts).split(b"\n\n")

@@ -37,7 +37,7 @@ async def main(url: str, api: str, *names: str) -> None:
 async def ask(models: Models, model: Model) -> None:
     """Read one answer and print what ``bench.programs`` says."""
     words: list[str] = []
-    asked, first = time.process_time(), 0.0
+    began, first = time.process_time(), 0.0
     stream = models.stream_simple(model, QUESTION, KEY)
     async for event in stream:
         if isinstance(event, TextDelta):
@@ -46,7 +46,7 @@ async def ask(models: Models, model: Model) -> None:
             words.append(event.delta)
     if stream.failure is not None:
         raise stream.failure
-    print(len("".join(words)), first * 1e3, (time.process_time() - asked) * 1e3)
+    print(len("".join(words)), first * 1e3, (time.process_time() - began) * 1e3)
 
 
 asyncio.run(main(*sys.argv[1:]))

@@ -76,17 +76,17 @@ class Client(asyncio.Protocol):
             self.ready.set_exception(ConnectionError("refused"))
 
     def data_received(self, data: bytes) -> None:
-        """Take all messages that are complete."""
+        """Read all complete frames."""
         self._data = self._data + data if self._data else data
         if not self._upgraded:
             _head, found, rest = self._data.partition(b"\r\n\r\n")
             if not found:
                 return
             self._upgraded, self._data = True, rest
-        while self._take():
+        while self._read_frame():
             pass
 
-    def _take(self) -> bool:
+    def _read_frame(self) -> bool:
         data = self._data
         if len(data) < 2:
             return False
@@ -295,18 +295,18 @@ class Figures(NamedTuple):
     """MB of the largest relay."""
 
 
-async def measure(relays: list[RelayProcess], given: Load) -> Figures:
+async def measure(relays: list[RelayProcess], profile: Load) -> Figures:
     """Open the rooms, send, and read what the relays have used."""
     latencies: list[float] = []
     empty = [relay.usage() for relay in relays]
-    rooms = await open_rooms([r.port for r in relays], given.rooms, given.guests, latencies)
-    for number in range(given.stalled):
-        path = f"/r/{room_name(number % given.rooms)}?role=guest"
+    rooms = await open_rooms([r.port for r in relays], profile.rooms, profile.guests, latencies)
+    for number in range(profile.stalled):
+        path = f"/r/{room_name(number % profile.rooms)}?role=guest"
         stalled = await connect(relays[0].port, path, "", [])
         stalled.transport.pause_reading()
     connected = [relay.usage() for relay in relays]
-    connections = given.rooms * (given.guests + 1) + given.stalled
-    late = await load(rooms, rate=given.rate, seconds=given.seconds, size=given.size)
+    connections = profile.rooms * (profile.guests + 1) + profile.stalled
+    late = await load(rooms, rate=profile.rate, seconds=profile.seconds, size=profile.size)
     after = [relay.usage() for relay in relays]
     cpu = sum(a[0] - b[0] for a, b in zip(after, connected, strict=True))
     memory = sum(c[1] - e[1] for c, e in zip(connected, empty, strict=True))
@@ -314,7 +314,7 @@ async def measure(relays: list[RelayProcess], given: Load) -> Figures:
         for client in (host, *guests):
             client.transport.abort()
     return Figures(
-        per_second=len(latencies) / given.seconds,
+        per_second=len(latencies) / profile.seconds,
         p50=percentile(latencies, 0.5),
         p99=percentile(latencies, 0.99),
         late=percentile(late, 0.99),
@@ -416,15 +416,15 @@ def main() -> None:
     parser.add_argument("--relays", type=int, default=1, help="2 or more need nats-server")
     parser.add_argument("--stalled", type=int, default=0, help="guests that do not read")
     parser.add_argument("--nats-port", type=int, default=14222)
-    given = parser.parse_args()
+    options = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
-    if given.all:
-        measure_all(given.seconds, given.nats_port)
+    if options.all:
+        measure_all(options.seconds, options.nats_port)
         return
-    chosen = Load(*(getattr(given, name) for name in Load._fields))
-    with running(given.relays, given.nats_port) as relays:
+    chosen = Load(*(getattr(options, name) for name in Load._fields))
+    with running(options.relays, options.nats_port) as relays:
         found = asyncio.run(measure(relays, chosen))
-    show(f"{given.relays} relay(s), {given.rooms} rooms x {given.guests} guests", found)
+    show(f"{options.relays} relay(s), {options.rooms} rooms x {options.guests} guests", found)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ def main(url: str, api: str, *models: str) -> None:
     with Anthropic(api_key="KEY", base_url=url) as client:
         for model in models:
             words: list[str] = []
-            asked, first = time.process_time(), 0.0
+            began, first = time.process_time(), 0.0
             for event in client.messages.create(
                 model=model,
                 max_tokens=4096,
@@ -25,7 +25,7 @@ def main(url: str, api: str, *models: str) -> None:
                     if not words:
                         first = time.process_time()
                     words.append(event.delta.text)
-            print(len("".join(words)), first * 1e3, (time.process_time() - asked) * 1e3)
+            print(len("".join(words)), first * 1e3, (time.process_time() - began) * 1e3)
 
 
 main(*sys.argv[1:])

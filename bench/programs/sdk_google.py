@@ -14,13 +14,13 @@ def main(url: str, api: str, *models: str) -> None:
     with Client(api_key="KEY", http_options=options) as client:
         for model in models:
             words: list[str] = []
-            asked, first = time.process_time(), 0.0
+            began, first = time.process_time(), 0.0
             for chunk in client.models.generate_content_stream(model=model, contents="Say hello"):
                 if text := chunk.text:
                     if not words:
                         first = time.process_time()
                     words.append(text)
-            print(len("".join(words)), first * 1e3, (time.process_time() - asked) * 1e3)
+            print(len("".join(words)), first * 1e3, (time.process_time() - began) * 1e3)
 
 
 main(*sys.argv[1:])

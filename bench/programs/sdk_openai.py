@@ -37,12 +37,12 @@ def main(url: str, api: str, *models: str) -> None:
     with OpenAI(api_key="KEY", base_url=url) as client:
         for model in models:
             words: list[str] = []
-            asked, first = time.process_time(), 0.0
+            began, first = time.process_time(), 0.0
             for delta in APIS[api](client, model):
                 if not words:
                     first = time.process_time()
                 words.append(delta)
-            print(len("".join(words)), first * 1e3, (time.process_time() - asked) * 1e3)
+            print(len("".join(words)), first * 1e3, (time.process_time() - began) * 1e3)
 
 
 main(*sys.argv[1:])

@@ -12,22 +12,22 @@ _KINDS = {400: "invalid_request_error", 404: "not_found_error"}
 
 def stream(question: Question) -> Reply:
     """The answer as one content block between the start and the stop of its message."""
-    said = _answer(question)
+    content = _answer(question)
     started = _message(question) | {"usage": _input_usage(question) | {"output_tokens": 1}}
     return Reply(
         opening=(
             _named({"type": "message_start", "message": started}),
-            _named({"type": "content_block_start", "index": 0, "content_block": _empty(said)}),
+            _named({"type": "content_block_start", "index": 0, "content_block": _empty(content)}),
             _named({"type": "ping"}),
         ),
-        deltas=_delta_events(said),
+        deltas=_delta_events(content),
         closing=(
             _named({"type": "content_block_stop", "index": 0}),
             _named(
                 {
                     "type": "message_delta",
-                    "delta": {"stop_reason": _stop_reason(said), "stop_sequence": None},
-                    "usage": _usage(question, said),
+                    "delta": {"stop_reason": _stop_reason(content), "stop_sequence": None},
+                    "usage": _usage(question, content),
                 }
             ),
             _named({"type": "message_stop"}),
@@ -37,11 +37,11 @@ def stream(question: Question) -> Reply:
 
 def whole(question: Question) -> Json:
     """The answer in one piece."""
-    said = _answer(question)
+    content = _answer(question)
     return _message(question) | {
-        "content": [_block(said)],
-        "stop_reason": _stop_reason(said),
-        "usage": _usage(question, said),
+        "content": [_block(content)],
+        "stop_reason": _stop_reason(content),
+        "usage": _usage(question, content),
     }
 
 
@@ -72,35 +72,35 @@ def _named(data: Json) -> bytes:
 
 
 @lru_cache(maxsize=16)
-def _delta_events(said: Text | ToolCall) -> tuple[bytes, ...]:
+def _delta_events(content: Text | ToolCall) -> tuple[bytes, ...]:
     return tuple(
-        _named({"type": "content_block_delta", "index": 0, "delta": _delta(said, piece)})
-        for piece in said.deltas
+        _named({"type": "content_block_delta", "index": 0, "delta": _delta(content, piece)})
+        for piece in content.deltas
     )
 
 
-def _delta(said: Text | ToolCall, piece: str) -> Json:
-    if isinstance(said, Text):
+def _delta(content: Text | ToolCall, piece: str) -> Json:
+    if isinstance(content, Text):
         return {"type": "text_delta", "text": piece}
     return {"type": "input_json_delta", "partial_json": piece}
 
 
-def _empty(said: Text | ToolCall) -> Json:
+def _empty(content: Text | ToolCall) -> Json:
     """The content block before its first delta."""
-    blank: Json = {"text": ""} if isinstance(said, Text) else {"input": {}}
-    return _block(said) | blank
+    blank: Json = {"text": ""} if isinstance(content, Text) else {"input": {}}
+    return _block(content) | blank
 
 
-def _block(said: Text | ToolCall) -> Json:
-    match said:
+def _block(content: Text | ToolCall) -> Json:
+    match content:
         case Text():
-            return {"type": "text", "text": said.whole}
+            return {"type": "text", "text": content.whole}
         case ToolCall():
             return {
                 "type": "tool_use",
-                "id": f"toolu_{said.turn}",
-                "name": said.name,
-                "input": said.arguments,
+                "id": f"toolu_{content.turn}",
+                "name": content.name,
+                "input": content.arguments,
             }
 
 
@@ -116,8 +116,8 @@ def _message(question: Question) -> Json:
     }
 
 
-def _stop_reason(said: Text | ToolCall) -> str:
-    return "end_turn" if isinstance(said, Text) else "tool_use"
+def _stop_reason(content: Text | ToolCall) -> str:
+    return "end_turn" if isinstance(content, Text) else "tool_use"
 
 
 def _input_usage(question: Question) -> Json:
@@ -128,8 +128,8 @@ def _input_usage(question: Question) -> Json:
     }
 
 
-def _usage(question: Question, said: Text | ToolCall) -> Json:
-    return _input_usage(question) | {"output_tokens": len(said.deltas)}
+def _usage(question: Question, content: Text | ToolCall) -> Json:
+    return _input_usage(question) | {"output_tokens": len(content.deltas)}
 
 
 WIRE = Wire(

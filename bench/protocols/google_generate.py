@@ -15,14 +15,16 @@ _KINDS = {400: "INVALID_ARGUMENT", 404: "NOT_FOUND"}
 
 def stream(question: Question) -> Reply:
     """The answer as pieces of one response, each with the usage so far; a tool call comes whole."""
-    said = _answer(question)
-    deltas, last = said.deltas, Json(text="")
-    if isinstance(said, ToolCall):
-        deltas, last = (), Json(functionCall={"name": said.name, "args": said.arguments})
+    content = _answer(question)
+    deltas, last = content.deltas, Json(text="")
+    if isinstance(content, ToolCall):
+        deltas, last = (), Json(functionCall={"name": content.name, "args": content.arguments})
     return Reply(
         opening=(),
         deltas=_delta_events(deltas, question.model, question.prompt_tokens),
-        closing=(_event(question.model, question.prompt_tokens, len(said.deltas), last, "STOP"),),
+        closing=(
+            _event(question.model, question.prompt_tokens, len(content.deltas), last, "STOP"),
+        ),
     )
 
 
@@ -60,7 +62,7 @@ def _delta_events(deltas: tuple[str, ...], model: str, prompt_tokens: int) -> tu
 
 
 def _event(
-    model: str, prompt_tokens: int, spoken: int, part: Json, finish: str | None = None
+    model: str, prompt_tokens: int, output_tokens: int, part: Json, finish: str | None = None
 ) -> bytes:
     """One event; this service ends its lines with CRLF."""
     candidate: Json = {"content": {"parts": [part], "role": "model"}}
@@ -70,8 +72,8 @@ def _event(
         "candidates": [candidate | {"index": 0}],
         "usageMetadata": {
             "promptTokenCount": prompt_tokens,
-            "candidatesTokenCount": spoken,
-            "totalTokenCount": prompt_tokens + spoken,
+            "candidatesTokenCount": output_tokens,
+            "totalTokenCount": prompt_tokens + output_tokens,
             "promptTokensDetails": [{"modality": "TEXT", "tokenCount": prompt_tokens}],
         },
         "modelVersion": model,

@@ -13,39 +13,42 @@ _DONE = b"data: [DONE]\n\n"
 
 def stream(question: Question) -> Reply:
     """The answer as chunks, with the usage in a chunk of its own if the request wants it."""
-    said = _answer(question)
+    content = _answer(question)
     with_usage = _wants_usage(question)
-    head = _head(question.model, said.turn, with_usage=with_usage)
+    head = _head(question.model, content.turn, with_usage=with_usage)
     first: Json = {"role": "assistant", "content": "", "refusal": None}
-    if isinstance(said, ToolCall):
-        first |= {"content": None, "tool_calls": [{"index": 0, **_tool_call(said, arguments="")}]}
-    closing = [event(head | {"choices": [_choice({}, finish=_finish_reason(said))]})]
+    if isinstance(content, ToolCall):
+        first |= {
+            "content": None,
+            "tool_calls": [{"index": 0, **_tool_call(content, arguments="")}],
+        }
+    closing = [event(head | {"choices": [_choice({}, finish=_finish_reason(content))]})]
     if with_usage:
-        closing.append(event(head | {"choices": [], "usage": _usage(question, said)}))
+        closing.append(event(head | {"choices": [], "usage": _usage(question, content)}))
     return Reply(
         opening=(event(head | {"choices": [_choice(first)]}),),
-        deltas=_delta_events(said, question.model, with_usage=with_usage),
+        deltas=_delta_events(content, question.model, with_usage=with_usage),
         closing=(*closing, _DONE),
     )
 
 
 def whole(question: Question) -> Json:
     """The answer in one piece."""
-    said = _answer(question)
+    content = _answer(question)
     message: Json = {"role": "assistant", "content": None, "refusal": None, "annotations": []}
-    match said:
+    match content:
         case Text():
-            message["content"] = said.whole
+            message["content"] = content.whole
         case ToolCall():
-            message["tool_calls"] = [_tool_call(said, arguments=said.whole)]
+            message["tool_calls"] = [_tool_call(content, arguments=content.whole)]
     choice = {
         "index": 0,
         "message": message,
         "logprobs": None,
-        "finish_reason": _finish_reason(said),
+        "finish_reason": _finish_reason(content),
     }
-    head = _head(question.model, said.turn, with_usage=True) | {"object": "chat.completion"}
-    return head | {"choices": [choice], "usage": _usage(question, said)}
+    head = _head(question.model, content.turn, with_usage=True) | {"object": "chat.completion"}
+    return head | {"choices": [choice], "usage": _usage(question, content)}
 
 
 def _answer(question: Question) -> Text | ToolCall:
@@ -80,13 +83,15 @@ def _head(model: str, turn: int, *, with_usage: bool) -> Json:
 
 
 @lru_cache(maxsize=16)
-def _delta_events(said: Text | ToolCall, model: str, *, with_usage: bool) -> tuple[bytes, ...]:
-    head = _head(model, said.turn, with_usage=with_usage)
-    return tuple(event(head | {"choices": [_choice(_delta(said, piece))]}) for piece in said.deltas)
+def _delta_events(content: Text | ToolCall, model: str, *, with_usage: bool) -> tuple[bytes, ...]:
+    head = _head(model, content.turn, with_usage=with_usage)
+    return tuple(
+        event(head | {"choices": [_choice(_delta(content, piece))]}) for piece in content.deltas
+    )
 
 
-def _delta(said: Text | ToolCall, piece: str) -> Json:
-    if isinstance(said, Text):
+def _delta(content: Text | ToolCall, piece: str) -> Json:
+    if isinstance(content, Text):
         return {"content": piece}
     return {"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}
 
@@ -103,16 +108,16 @@ def _tool_call(call: ToolCall, *, arguments: str) -> Json:
     }
 
 
-def _finish_reason(said: Text | ToolCall) -> str:
-    return "stop" if isinstance(said, Text) else "tool_calls"
+def _finish_reason(content: Text | ToolCall) -> str:
+    return "stop" if isinstance(content, Text) else "tool_calls"
 
 
-def _usage(question: Question, said: Text | ToolCall) -> Json:
-    spoken = len(said.deltas)
+def _usage(question: Question, content: Text | ToolCall) -> Json:
+    output_tokens = len(content.deltas)
     return {
         "prompt_tokens": question.prompt_tokens,
-        "completion_tokens": spoken,
-        "total_tokens": question.prompt_tokens + spoken,
+        "completion_tokens": output_tokens,
+        "total_tokens": question.prompt_tokens + output_tokens,
         "prompt_tokens_details": {"cached_tokens": 0, "audio_tokens": 0},
         "completion_tokens_details": {
             "reasoning_tokens": 0,

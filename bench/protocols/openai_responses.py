@@ -35,10 +35,10 @@ _ECHOED: Json = {
 
 def stream(question: Question) -> Reply:
     """The answer as the typed, numbered events of one output item."""
-    said = _answer(question)
-    opening = list(_opening(question, said))
-    closing = _closing(question, said)
-    deltas = _delta_events(said, len(opening))
+    content = _answer(question)
+    opening = list(_opening(question, content))
+    closing = _closing(question, content)
+    deltas = _delta_events(content, len(opening))
     after = len(opening) + len(deltas)
     return Reply(
         opening=tuple(_numbered(data, number) for number, data in enumerate(opening)),
@@ -62,50 +62,50 @@ def _answer(question: Question) -> Text | ToolCall:
     )
 
 
-def _opening(question: Question, said: Text | ToolCall) -> Iterator[Json]:
-    started = _response(question, said, status="in_progress")
+def _opening(question: Question, content: Text | ToolCall) -> Iterator[Json]:
+    started = _response(question, content, status="in_progress")
     yield {"type": "response.created", "response": started}
     yield {"type": "response.in_progress", "response": started}
-    item = _item(said, status="in_progress")
+    item = _item(content, status="in_progress")
     yield {"type": "response.output_item.added", "output_index": 0, "item": item}
-    if isinstance(said, Text):
-        yield {"type": "response.content_part.added", **_place(said), "part": _part("")}
+    if isinstance(content, Text):
+        yield {"type": "response.content_part.added", **_place(content), "part": _part("")}
 
 
 @lru_cache(maxsize=16)
-def _delta_events(said: Text | ToolCall, first: int) -> tuple[bytes, ...]:
+def _delta_events(content: Text | ToolCall, first: int) -> tuple[bytes, ...]:
     head: Json
-    if isinstance(said, Text):
-        head = {"type": "response.output_text.delta", **_place(said), "logprobs": []}
+    if isinstance(content, Text):
+        head = {"type": "response.output_text.delta", **_place(content), "logprobs": []}
     else:
-        head = {"type": "response.function_call_arguments.delta", **_place(said)}
+        head = {"type": "response.function_call_arguments.delta", **_place(content)}
     return tuple(
         _numbered(head | {"delta": piece}, number)
-        for number, piece in enumerate(said.deltas, first)
+        for number, piece in enumerate(content.deltas, first)
     )
 
 
-def _closing(question: Question, said: Text | ToolCall) -> Iterator[Json]:
-    place = _place(said)
-    match said:
+def _closing(question: Question, content: Text | ToolCall) -> Iterator[Json]:
+    place = _place(content)
+    match content:
         case Text():
             yield {
                 "type": "response.output_text.done",
                 **place,
-                "text": said.whole,
+                "text": content.whole,
                 "logprobs": [],
             }
-            yield {"type": "response.content_part.done", **place, "part": _part(said.whole)}
+            yield {"type": "response.content_part.done", **place, "part": _part(content.whole)}
         case ToolCall():
             yield {
                 "type": "response.function_call_arguments.done",
                 **place,
-                "name": said.name,
-                "arguments": said.whole,
+                "name": content.name,
+                "arguments": content.whole,
             }
-    item = _item(said, status="completed")
+    item = _item(content, status="completed")
     yield {"type": "response.output_item.done", "output_index": 0, "item": item}
-    finished = _response(question, said, status="completed")
+    finished = _response(question, content, status="completed")
     yield {"type": "response.completed", "response": finished}
 
 
@@ -113,46 +113,46 @@ def _numbered(data: Json, number: int) -> bytes:
     return event(data | {"sequence_number": number}, name=data["type"])
 
 
-def _place(said: Text | ToolCall) -> Json:
+def _place(content: Text | ToolCall) -> Json:
     """Where in the response an event belongs."""
-    if isinstance(said, Text):
-        return {"item_id": f"msg_{said.turn}", "output_index": 0, "content_index": 0}
-    return {"item_id": f"fc_{said.turn}", "output_index": 0}
+    if isinstance(content, Text):
+        return {"item_id": f"msg_{content.turn}", "output_index": 0, "content_index": 0}
+    return {"item_id": f"fc_{content.turn}", "output_index": 0}
 
 
 def _part(text: str) -> Json:
     return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
 
 
-def _item(said: Text | ToolCall, *, status: str) -> Json:
+def _item(content: Text | ToolCall, *, status: str) -> Json:
     """The output item, empty while it is in progress."""
     done = status == "completed"
-    match said:
+    match content:
         case Text():
             return {
-                "id": f"msg_{said.turn}",
+                "id": f"msg_{content.turn}",
                 "type": "message",
                 "status": status,
                 "role": "assistant",
-                "content": [_part(said.whole)] if done else [],
+                "content": [_part(content.whole)] if done else [],
             }
         case ToolCall():
             return {
-                "id": f"fc_{said.turn}",
+                "id": f"fc_{content.turn}",
                 "type": "function_call",
                 "status": status,
-                "call_id": f"call_{said.turn}",
-                "name": said.name,
-                "arguments": said.whole if done else "",
+                "call_id": f"call_{content.turn}",
+                "name": content.name,
+                "arguments": content.whole if done else "",
             }
 
 
-def _response(question: Question, said: Text | ToolCall, *, status: str) -> Json:
+def _response(question: Question, content: Text | ToolCall, *, status: str) -> Json:
     """The response object: without output and usage while it is in progress."""
     done = status == "completed"
-    asked = {name: question.body.get(name, value) for name, value in _ECHOED.items()}
-    return asked | {
-        "id": f"resp_{said.turn}",
+    echoed = {name: question.body.get(name, value) for name, value in _ECHOED.items()}
+    return echoed | {
+        "id": f"resp_{content.turn}",
         "object": "response",
         "created_at": CREATED,
         "completed_at": CREATED if done else None,
@@ -160,19 +160,19 @@ def _response(question: Question, said: Text | ToolCall, *, status: str) -> Json
         "model": question.model,
         "error": None,
         "incomplete_details": None,
-        "output": [_item(said, status=status)] if done else [],
-        "usage": _usage(question, said) if done else None,
+        "output": [_item(content, status=status)] if done else [],
+        "usage": _usage(question, content) if done else None,
     }
 
 
-def _usage(question: Question, said: Text | ToolCall) -> Json:
-    spoken = len(said.deltas)
+def _usage(question: Question, content: Text | ToolCall) -> Json:
+    output_tokens = len(content.deltas)
     return {
         "input_tokens": question.prompt_tokens,
         "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
-        "output_tokens": spoken,
+        "output_tokens": output_tokens,
         "output_tokens_details": {"reasoning_tokens": 0},
-        "total_tokens": question.prompt_tokens + spoken,
+        "total_tokens": question.prompt_tokens + output_tokens,
     }
 
 

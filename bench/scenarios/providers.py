@@ -28,7 +28,7 @@ class Wire(Record):
     package: str
     """What that program imports."""
 
-    def asked(self, program: str, *models: str) -> tuple[str, ...]:
+    def command(self, program: str, *models: str) -> tuple[str, ...]:
         """The command line of ``program`` on this wire."""
         url = "http://127.0.0.1:{port}" + self.path
         return (".venv/bin/python", f"bench/programs/{program}.py", url, self.api, *models)
@@ -82,8 +82,8 @@ def streaming(wire: Wire) -> Scenario:
         name=wire.name,
         about=f"20,000 deltas of {wire.api} with pi.ai; the floor is {wire.package}",
         needs=wire.package,
-        measured=Command(words=wire.asked(OURS, FEW, MANY)),
-        floor=Command(words=wire.asked(wire.sdk, FEW, MANY)),
+        measured=Command(words=wire.command(OURS, FEW, MANY)),
+        floor=Command(words=wire.command(wire.sdk, FEW, MANY)),
         metrics=(cpu_per_thousand(Target(times_floor=1 / 4)),),
     )
 
@@ -94,8 +94,8 @@ def first_event(wire: Wire) -> Scenario:
         name=f"{wire.name}-first",
         about=f"the first delta of {wire.api} with pi.ai; the floor is {wire.package}",
         needs=wire.package,
-        measured=Command(words=wire.asked(OURS, FEW)),
-        floor=Command(words=wire.asked(wire.sdk, FEW)),
+        measured=Command(words=wire.command(OURS, FEW)),
+        floor=Command(words=wire.command(wire.sdk, FEW)),
         metrics=(
             Metric(
                 name="cpu to first delta",
@@ -113,7 +113,7 @@ def decoding(wire: Wire) -> Scenario:
     return Scenario(
         name=f"{wire.name}-wire",
         about=f"100,000 deltas of {wire.api} with no stream; the floor is httptools and msgspec",
-        measured=Command(words=wire.asked(BARE_WIRE, HUGE), without=wire.asked(BARE_WIRE, FEW)),
+        measured=Command(words=wire.command(BARE_WIRE, HUGE), without=wire.command(BARE_WIRE, FEW)),
         floor=Command(words=bare("deltas_parsers", HUGE), without=bare("deltas_parsers", FEW)),
         metrics=(
             Metric(
@@ -132,8 +132,8 @@ def length(wire: Wire) -> Scenario:
     return Scenario(
         name=f"{wire.name}-long",
         about=f"an answer of 20,000 deltas over {wire.api}; the floor is the same in quarters",
-        measured=Command(words=wire.asked(OURS, FEW, MANY)),
-        floor=Command(words=wire.asked(OURS, FEW, *[QUARTER] * 4)),
+        measured=Command(words=wire.command(OURS, FEW, MANY)),
+        floor=Command(words=wire.command(OURS, FEW, *[QUARTER] * 4)),
         metrics=(cpu_per_thousand(Target(times_floor=1.5)),),
     )
 

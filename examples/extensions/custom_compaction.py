@@ -19,14 +19,14 @@ class FirstLines:
         """A summary, or a reason why another strategy should be tried."""
         if work.preparation is None:
             return Declined(why=work.why_not)
-        said = []
+        lines = []
         for item in work.items:
             if isinstance(item.message, UserMessage):
                 content = item.message.content
                 parts = (Text(text=content),) if isinstance(content, str) else content
-                said += [p.text.partition("\n")[0] for p in parts if isinstance(p, Text)]
+                lines += [p.text.partition("\n")[0] for p in parts if isinstance(p, Text)]
         return CompactionResult(
-            summary="The user asked:\n" + "\n".join(f"- {line}" for line in said),
+            summary="The user asked:\n" + "\n".join(f"- {line}" for line in lines),
             first_kept_id=work.preparation.first_kept_id,
             tokens_before=work.tokens,
         )

@@ -26,4 +26,4 @@ def extension(pi: ExtensionAPI) -> None:
 
     @pi.on("session_start")
     def start(event: SessionStartEvent, ctx: ExtensionContext) -> None:
-        ctx.ui.set_footer(lambda *given: Footer(ctx))
+        ctx.ui.set_footer(lambda *arguments: Footer(ctx))

@@ -16,17 +16,17 @@ def extension(pi: ExtensionAPI) -> None:
 
     @pi.on("before_agent_start")
     async def keep(event: BeforeAgentStartEvent, ctx: ExtensionContext) -> None:
-        made = await pi.exec(["git", "stash", "create", event.prompt[:60]], timeout=10)
-        commit = made.stdout.strip()
-        if made.code == 0 and commit:
+        result = await pi.exec(["git", "stash", "create", event.prompt[:60]], timeout=10)
+        commit = result.stdout.strip()
+        if result.code == 0 and commit:
             await pi.append_entry("checkpoint", {"commit": commit, "prompt": event.prompt})
 
     @pi.command("checkpoints")
     async def checkpoints(args: str, ctx: CommandContext) -> None:
         """List what can be gone back to with git stash apply."""
-        kept = [
+        lines = [
             f"{entry.data['commit'][:10]} {entry.data['prompt']}"
             for entry in ctx.session_manager.get_branch()
             if isinstance(entry, Custom) and entry.custom_type == "checkpoint" and entry.data
         ]
-        ctx.ui.notify("\n".join(kept) or "No checkpoints yet.")
+        ctx.ui.notify("\n".join(lines) or "No checkpoints yet.")

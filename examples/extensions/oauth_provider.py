@@ -37,19 +37,23 @@ def extension(pi: ExtensionAPI) -> None:
         answer: Json = response.json()
         return answer
 
-    async def login(person: LoginCallbacks) -> Json:
+    async def login(callbacks: LoginCallbacks) -> Json:
         code = await post("/device")
-        person.on_device_code(code["user_code"], code["page"])
-        while "access_token" not in (given := await post("/token", code=code["device_code"])):
-            await person.clock.sleep(code["interval"])
-        return tokens(given)
+        callbacks.on_device_code(code["user_code"], code["page"])
+        while "access_token" not in (response := await post("/token", code=code["device_code"])):
+            await callbacks.clock.sleep(code["interval"])
+        return tokens(response)
 
     async def renew(credential: OAuthCredential) -> Json:
         return tokens(await post("/token", refresh_token=credential.refresh))
 
-    def tokens(given: Json) -> Json:
-        ends = pi.scope.clock.now_ms() + given["expires_in"] * 1000
-        return {"access": given["access_token"], "refresh": given["refresh_token"], "expires": ends}
+    def tokens(response: Json) -> Json:
+        ends = pi.scope.clock.now_ms() + response["expires_in"] * 1000
+        return {
+            "access": response["access_token"],
+            "refresh": response["refresh_token"],
+            "expires": ends,
+        }
 
     pi.register_provider(
         "acme",

@@ -8,9 +8,9 @@ from pi.extension import Call, ExtensionAPI, MessageBuilder, Text, UserMessage
 
 
 async def echo(call: Call, builder: MessageBuilder, flush: Callable[[], None]) -> None:
-    """Answer with the last thing that a person said."""
-    said = [message for message in call.messages if isinstance(message, UserMessage)]
-    content = said[-1].content if said else ""
+    """Answer with the last prompt of the user."""
+    prompts = [message for message in call.messages if isinstance(message, UserMessage)]
+    content = prompts[-1].content if prompts else ""
     if isinstance(content, tuple):
         content = "".join(block.text for block in content if isinstance(block, Text))
     builder.start()

@@ -11,8 +11,8 @@ def extension(pi: ExtensionAPI) -> None:
     """A tool, a widget that follows resume and branches, and a remark for summaries."""
 
     def tasks() -> list[str]:
-        kept: list[str] = pi.store("session").get("tasks", [])
-        return kept
+        stored: list[str] = pi.store("session").get("tasks", [])
+        return stored
 
     def show(event: Any, ctx: ExtensionContext) -> None:
         ctx.ui.set_widget("todo", [f"[ ] {task}" for task in tasks()] or None)

@@ -394,14 +394,14 @@ def command(arguments: Sequence[str]) -> None:
     parser.add_argument("--width", type=int, action="append")
     parser.add_argument("--theme", action="append")
     parser.add_argument("names", nargs="*", metavar="NAME")
-    given = parser.parse_args(arguments)
-    if given.review is None:
-        main(given.names)
+    options = parser.parse_args(arguments)
+    if options.review is None:
+        main(options.names)
     else:
-        themes = given.theme or ("dark", "light")
+        themes = options.theme or ("dark", "light")
         scenes = SCENES | BATTERY_SCENES
-        chosen = {name: scenes[name] for name in given.names or scenes}
-        review(given.review, chosen, given.width or WIDTHS, themes)
+        chosen = {name: scenes[name] for name in options.names or scenes}
+        review(options.review, chosen, options.width or WIDTHS, themes)
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ def after(*steps: tuple[str, str]) -> Callable[[Seen], None]:
     return act
 
 
-def asked(last: str, *steps: tuple[str, str]) -> Callable[[Seen], None]:
+def prompted(last: str, *steps: tuple[str, str]) -> Callable[[Seen], None]:
     """A prompt until ``last`` is there, then the steps."""
     return after(("Fix the median", last), *steps)
 
@@ -69,34 +69,34 @@ def arguments(*more: str) -> Sequence[str]:
 
 BATTERY_SCENES: dict[str, Scene] = {
     "ask": Scene(
-        asked("To cents"),
+        prompted("To cents"),
         answers=(Answer("One thing first.", "ask", {"questions": [QUESTION]}),),
         settings=on("ask"),
     ),
     "plan": Scene(
-        asked("Approve and compact"),
+        prompted("Approve and compact"),
         answers=(Answer("", "propose_plan", {"title": "Discounts", "plan": PLAN}),),
         arguments=arguments("--plan-mode"),
         settings=on("plan"),
     ),
     "permission": Scene(
-        asked("Escape"),
+        prompted("Escape"),
         answers=(Answer("", "bash", {"command": "rm -rf build && make -j4 install"}),),
         settings={"permissions": {"mode": "ask"}},
     ),
     "permission-edit": Scene(
-        asked("Escape"), answers=TOOLS[4:5], settings={"permissions": {"mode": "ask"}}
+        prompted("Escape"), answers=TOOLS[4:5], settings={"permissions": {"mode": "ask"}}
     ),
     "permissions": Scene(after(("/permissions", "ask")), settings={"permissions": {"mode": "ask"}}),
     "rewind": Scene(
-        asked("Changed it", ("/rewind 1", "Enter")),
+        prompted("Changed it", ("/rewind 1", "Enter")),
         answers=TOOLS,
         arguments=WITH_TOOLS,
         settings=on("rewind"),
         rows=50,
     ),
     "rewind-list": Scene(
-        asked("Changed it", ("/rewind", "Enter")),
+        prompted("Changed it", ("/rewind", "Enter")),
         answers=TOOLS,
         arguments=WITH_TOOLS,
         settings=on("rewind"),
@@ -110,7 +110,7 @@ BATTERY_SCENES: dict[str, Scene] = {
         settings={"memories": {"enabled": True}},
     ),
     "jobs": Scene(
-        asked("running there", ("/jobs", "sleep 60")),
+        prompted("running there", ("/jobs", "sleep 60")),
         answers=(Answer("", "bash", SLEEP), Answer("It is running there.")),
         settings={"async": {"enabled": True}},
     ),
@@ -121,7 +121,7 @@ BATTERY_SCENES: dict[str, Scene] = {
         home_files={".pi/agent/mcp.json": json.dumps({"mcpServers": MCP_SERVERS})},
     ),
     "todo": Scene(
-        asked("Noted.", ("/todo", "Run the tests")),
+        prompted("Noted.", ("/todo", "Run the tests")),
         answers=(
             Answer("", "todo", {"ops": [{"op": "init", "list": TASKS}]}),
             Answer("Noted."),
@@ -130,7 +130,7 @@ BATTERY_SCENES: dict[str, Scene] = {
     ),
     "collab": Scene(after(("/collab", "ollab"))),
     "compact-preview": Scene(
-        asked("Changed it", ("/compact --preview", "ompaction")),
+        prompted("Changed it", ("/compact --preview", "ompaction")),
         answers=TOOLS,
         arguments=WITH_TOOLS,
         settings={"compaction": {"keepRecentTokens": 1}},

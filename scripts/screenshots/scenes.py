@@ -97,7 +97,7 @@ def _command(text: str, *expected: str) -> Callable[[Seen], None]:
     return act
 
 
-def _asked(seen: Seen, last: str = "Hello.") -> None:
+def _send_prompt(seen: Seen, last: str = "Hello.") -> None:
     _ready(seen)
     seen.type("Fix the median" + ENTER)
     seen.wait_for(last)
@@ -105,7 +105,7 @@ def _asked(seen: Seen, last: str = "Hello.") -> None:
 
 def _after_prompt(text: str, *expected: str) -> Callable[[Seen], None]:
     def act(seen: Seen) -> None:
-        _asked(seen)
+        _send_prompt(seen)
         seen.type(text + ENTER)
         seen.wait_for(*expected)
 
@@ -113,11 +113,11 @@ def _after_prompt(text: str, *expected: str) -> Callable[[Seen], None]:
 
 
 def _diff(seen: Seen) -> None:
-    _asked(seen, "Changed it")
+    _send_prompt(seen, "Changed it")
 
 
 def _missed(seen: Seen) -> None:
-    _asked(seen, "not in the file")
+    _send_prompt(seen, "not in the file")
 
 
 def _first(seen: Seen) -> None:
@@ -186,7 +186,7 @@ def _retrying(seen: Seen) -> None:
 
 
 def _compacting(seen: Seen) -> None:
-    _asked(seen, "Hello.")
+    _send_prompt(seen, "Hello.")
     seen.type("/compact" + ENTER)
     seen.wait_while_moving("Compacting")
 
@@ -298,8 +298,8 @@ def _configure(agent: Path, address: str, settings: Mapping[str, object]) -> Non
         "models": [model],
     }
     (agent / "models.json").write_text(json.dumps({"providers": {"loopback": provider}}))
-    kept = {"lastChangelogVersion": __version__, **settings}
-    (agent / "settings.json").write_text(json.dumps(kept))
+    stored = {"lastChangelogVersion": __version__, **settings}
+    (agent / "settings.json").write_text(json.dumps(stored))
 
 
 def review(

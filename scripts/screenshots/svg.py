@@ -141,12 +141,12 @@ def _palette(number: int) -> str:
 def look(cell: Cell, paper: Paper = DARK) -> Look:
     """How a cell is drawn on a terminal with these colours."""
     style = cell.style
-    ink, behind = colour(style["fg"], paper.foreground), colour(style["bg"], paper.background)
+    ink, background = colour(style["fg"], paper.foreground), colour(style["bg"], paper.background)
     if style["inverse"]:
-        ink, behind = behind, ink
+        ink, background = background, ink
     return Look(
         ink=ink,
-        paper=behind,
+        paper=background,
         bold=style["bold"],
         italic=style["italic"],
         underline=bool(style["underline"]),

@@ -22,10 +22,10 @@ CHAT = b"/v1/chat/completions"
 def test_mistakes_get_the_errors_of_openai(
     target: bytes, body: bytes, status: int, code: str | None
 ) -> None:
-    said = answer(_post(target, body))
+    result = answer(_post(target, body))
 
-    assert isinstance(said, Whole)
-    message = said.body["error"]["message"]
+    assert isinstance(result, Whole)
+    message = result.body["error"]["message"]
     assert message
     error = {
         "message": message,
@@ -33,7 +33,7 @@ def test_mistakes_get_the_errors_of_openai(
         "param": None,
         "code": code,
     }
-    assert said == Whole(status=status, body={"error": error})
+    assert result == Whole(status=status, body={"error": error})
 
 
 @pytest.mark.parametrize(
@@ -67,10 +67,10 @@ def test_mistakes_get_the_errors_of_anthropic(
 def test_any_prefix_of_the_path_is_accepted(prefix: bytes) -> None:
     body = b'{"model": "echo-2@50", "stream": true, "messages": []}'
 
-    said = answer(_post(prefix + b"/chat/completions", body))
+    result = answer(_post(prefix + b"/chat/completions", body))
 
-    assert isinstance(said, Streamed)
-    assert (len(said.reply.deltas), said.rate) == (2, 50)
+    assert isinstance(result, Streamed)
+    assert (len(result.reply.deltas), result.rate) == (2, 50)
 
 
 def test_the_models_are_listed_the_way_the_client_expects() -> None:

@@ -19,7 +19,7 @@ MESSAGE: Json = {
 
 
 def test_an_echo_streams_one_block_between_start_and_stop(server: MockProcess) -> None:
-    events = call(server.port, "POST", PATH, _asked("echo-2", stream=True)).events
+    events = call(server.port, "POST", PATH, _request("echo-2", stream=True)).events
 
     usage = events[0][1]["message"]["usage"]
     assert usage["input_tokens"] > 0
@@ -44,14 +44,16 @@ def test_an_echo_streams_one_block_between_start_and_stop(server: MockProcess) -
 
 
 def test_tools_are_called_until_their_results_are_there(server: MockProcess) -> None:
-    asked = _asked("tools-1", tools=[BASH])
-    called = call(server.port, "POST", PATH, asked).json
+    request = _request("tools-1", tools=[BASH])
+    called = call(server.port, "POST", PATH, request).json
     results = {
         "role": "user",
         "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "hi"}],
     }
-    said = {"role": "assistant", "content": called["content"]}
-    answered = call(server.port, "POST", PATH, asked | {"messages": [USER, said, results]}).json
+    message = {"role": "assistant", "content": called["content"]}
+    answered = call(
+        server.port, "POST", PATH, request | {"messages": [USER, message, results]}
+    ).json
 
     assert (called["content"], called["stop_reason"]) == ([CALL], "tool_use")
     assert answered["content"] == [{"type": "text", "text": "All done."}]
@@ -59,9 +61,9 @@ def test_tools_are_called_until_their_results_are_there(server: MockProcess) -> 
 
 
 def test_a_streamed_tool_call_arrives_in_fragments(server: MockProcess) -> None:
-    asked = _asked("tools-1", stream=True, tools=[BASH])
+    request = _request("tools-1", stream=True, tools=[BASH])
 
-    events = call(server.port, "POST", PATH, asked).events
+    events = call(server.port, "POST", PATH, request).events
 
     assert events[1:7] == _named(
         {"type": "content_block_start", "index": 0, "content_block": CALL | {"input": {}}},
@@ -73,7 +75,7 @@ def test_a_streamed_tool_call_arrives_in_fragments(server: MockProcess) -> None:
     )
 
 
-def _asked(model: str, **more: object) -> Json:
+def _request(model: str, **more: object) -> Json:
     return {"model": model, "max_tokens": 100, "messages": [USER], **more}
 
 

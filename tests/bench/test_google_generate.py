@@ -27,14 +27,14 @@ def test_an_echo_streams_pieces_with_the_usage_so_far(server: MockProcess) -> No
 
 
 def test_tools_are_called_until_their_results_are_there(server: MockProcess) -> None:
-    asked: Json = {"contents": [USER], "tools": [{"functionDeclarations": [BASH]}]}
-    (called,) = _chunks(server, "tools-1", asked)
+    request: Json = {"contents": [USER], "tools": [{"functionDeclarations": [BASH]}]}
+    (called,) = _chunks(server, "tools-1", request)
     result = {"functionResponse": {"name": "bash", "response": {"output": "hi"}}}
-    said = called["candidates"][0]["content"]
-    contents = [USER, said, {"role": "user", "parts": [result]}]
-    answered = _chunks(server, "tools-1", asked | {"contents": contents})
+    content = called["candidates"][0]["content"]
+    contents = [USER, content, {"role": "user", "parts": [result]}]
+    answered = _chunks(server, "tools-1", request | {"contents": contents})
 
-    assert said["parts"] == [CALL]
+    assert content["parts"] == [CALL]
     texts = [chunk["candidates"][0]["content"]["parts"][0]["text"] for chunk in answered]
     assert "".join(texts) == "All done."
 
@@ -53,6 +53,6 @@ def _path(model: str) -> str:
     return f"/v1beta/models/{model}:streamGenerateContent?alt=sse"
 
 
-def _chunks(server: MockProcess, model: str, asked: Json) -> list[Json]:
-    body = call(server.port, "POST", _path(model), asked).body
+def _chunks(server: MockProcess, model: str, request: Json) -> list[Json]:
+    body = call(server.port, "POST", _path(model), request).body
     return [json.loads(event[6:]) for event in body.decode().split("\r\n\r\n") if event]

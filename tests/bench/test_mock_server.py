@@ -12,19 +12,19 @@ import pytest
 from bench.mock_process import ROOT, MockProcess
 from tests.bench.conversation import call
 
-ASKED = {"model": "echo-2", "stream": True, "messages": [{"role": "user", "content": "hi"}]}
+REQUEST = {"model": "echo-2", "stream": True, "messages": [{"role": "user", "content": "hi"}]}
 CHAT = "/v1/chat/completions"
 
 
 def test_the_log_records_when_a_request_came_and_its_answer_left(server: MockProcess) -> None:
     before = time.monotonic_ns()
-    call(server.port, "POST", CHAT, ASKED)
+    call(server.port, "POST", CHAT, REQUEST)
 
     (exchange,) = server.log()
 
     assert (exchange.method, exchange.path, exchange.status) == ("POST", CHAT, 200)
-    assert json.loads(exchange.body) == ASKED
-    assert exchange.received_bytes == len(json.dumps(ASKED))
+    assert json.loads(exchange.body) == REQUEST
+    assert exchange.received_bytes == len(json.dumps(REQUEST))
     assert exchange.sent_bytes > 500
     assert exchange.first_byte_ns
     assert exchange.last_byte_ns
@@ -39,7 +39,7 @@ def test_the_log_records_when_a_request_came_and_its_answer_left(server: MockPro
 
 
 def test_a_reset_empties_the_log(server: MockProcess) -> None:
-    call(server.port, "POST", CHAT, ASKED)
+    call(server.port, "POST", CHAT, REQUEST)
 
     server.reset()
 
@@ -47,7 +47,7 @@ def test_a_reset_empties_the_log(server: MockProcess) -> None:
 
 
 def test_a_rate_spreads_the_deltas_over_time(server: MockProcess) -> None:
-    call(server.port, "POST", CHAT, ASKED | {"model": "echo-11@100"})
+    call(server.port, "POST", CHAT, REQUEST | {"model": "echo-11@100"})
 
     (exchange,) = server.log()
 
@@ -57,7 +57,7 @@ def test_a_rate_spreads_the_deltas_over_time(server: MockProcess) -> None:
 
 
 def test_requests_on_one_connection_are_answered_in_turn(server: MockProcess) -> None:
-    body = json.dumps(ASKED)
+    body = json.dumps(REQUEST)
     head = f"POST {CHAT} HTTP/1.1\r\nhost: mock\r\ncontent-length: {len(body)}\r\n"
     first, last = f"{head}\r\n{body}", f"{head}connection: close\r\n\r\n{body}"
 
@@ -71,18 +71,18 @@ def test_requests_on_one_connection_are_answered_in_turn(server: MockProcess) ->
 
 def test_a_client_that_hangs_up_leaves_an_answer_without_an_end(server: MockProcess) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
-    connection.request("POST", CHAT, json.dumps(ASKED | {"model": "echo-200000"}))
+    connection.request("POST", CHAT, json.dumps(REQUEST | {"model": "echo-200000"}))
     connection.getresponse().close()
     connection.close()
 
-    assert call(server.port, "POST", CHAT, ASKED).status == 200
+    assert call(server.port, "POST", CHAT, REQUEST).status == 200
     assert [exchange.last_byte_ns is None for exchange in server.log()] == [True, False]
 
 
 def test_a_mistake_is_answered_and_the_connection_goes_on(server: MockProcess) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
     statuses = []
-    for body in ("{not json", json.dumps(ASKED)):
+    for body in ("{not json", json.dumps(REQUEST)):
         connection.request("POST", CHAT, body)
         response = connection.getresponse()
         response.read()

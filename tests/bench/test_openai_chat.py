@@ -14,8 +14,8 @@ CALL = {
 
 
 def test_an_echo_streams_its_deltas_and_then_the_usage(server: MockProcess) -> None:
-    asked: Json = {"model": "echo-3", "stream": True, "messages": [USER]}
-    answer = call(server.port, "POST", PATH, asked | {"stream_options": {"include_usage": True}})
+    request: Json = {"model": "echo-3", "stream": True, "messages": [USER]}
+    answer = call(server.port, "POST", PATH, request | {"stream_options": {"include_usage": True}})
 
     *chunks, done = [data for _, data in answer.events]
     assert answer.content_type == "text/event-stream; charset=utf-8"
@@ -38,9 +38,9 @@ def test_an_echo_streams_its_deltas_and_then_the_usage(server: MockProcess) -> N
 
 
 def test_without_stream_options_there_is_no_usage(server: MockProcess) -> None:
-    asked = {"model": "echo-1", "stream": True, "messages": [USER]}
+    request = {"model": "echo-1", "stream": True, "messages": [USER]}
 
-    events = call(server.port, "POST", PATH, asked).events
+    events = call(server.port, "POST", PATH, request).events
 
     assert ["usage" in data for _, data in events[:-1]] == [False, False, False]
 
@@ -66,11 +66,11 @@ def test_an_echo_can_be_had_in_one_piece(server: MockProcess) -> None:
 
 
 def test_tools_are_called_until_their_results_are_there(server: MockProcess) -> None:
-    asked: Json = {"model": "tools-1", "messages": [USER], "tools": [BASH]}
-    called = call(server.port, "POST", PATH, asked).json["choices"][0]
+    request: Json = {"model": "tools-1", "messages": [USER], "tools": [BASH]}
+    called = call(server.port, "POST", PATH, request).json["choices"][0]
     result = {"role": "tool", "tool_call_id": "call_1", "content": "hi"}
     answered = call(
-        server.port, "POST", PATH, asked | {"messages": [USER, called["message"], result]}
+        server.port, "POST", PATH, request | {"messages": [USER, called["message"], result]}
     ).json["choices"][0]
 
     assert called["message"]["tool_calls"] == [CALL]
@@ -80,9 +80,9 @@ def test_tools_are_called_until_their_results_are_there(server: MockProcess) -> 
 
 
 def test_a_streamed_tool_call_arrives_in_fragments(server: MockProcess) -> None:
-    asked = {"model": "tools-1", "stream": True, "messages": [USER], "tools": [BASH]}
+    request = {"model": "tools-1", "stream": True, "messages": [USER], "tools": [BASH]}
 
-    chunks = [data for _, data in call(server.port, "POST", PATH, asked).events[:-1]]
+    chunks = [data for _, data in call(server.port, "POST", PATH, request).events[:-1]]
 
     first, *fragments, last = [chunk["choices"][0] for chunk in chunks]
     empty = CALL | {"function": {"name": "bash", "arguments": ""}}

@@ -17,9 +17,9 @@ USER = {"role": "user", "content": "hi"}
 
 
 def test_an_echo_streams_numbered_events_and_ends_with_the_whole(server: MockProcess) -> None:
-    asked = {"model": "echo-2", "stream": True, "input": "hi", "instructions": "be brief"}
+    request = {"model": "echo-2", "stream": True, "input": "hi", "instructions": "be brief"}
 
-    events = call(server.port, "POST", PATH, asked).events
+    events = call(server.port, "POST", PATH, request).events
 
     part = {"type": "output_text", "text": "The quick", "annotations": [], "logprobs": []}
     item = {"id": "msg_0", "type": "message", "role": "assistant"}
@@ -57,19 +57,19 @@ def test_an_echo_streams_numbered_events_and_ends_with_the_whole(server: MockPro
 
 
 def test_tools_are_called_until_their_results_are_there(server: MockProcess) -> None:
-    asked: Json = {"model": "tools-1", "input": [USER], "tools": [BASH]}
-    called = call(server.port, "POST", PATH, asked).json["output"]
+    request: Json = {"model": "tools-1", "input": [USER], "tools": [BASH]}
+    called = call(server.port, "POST", PATH, request).json["output"]
     result = {"type": "function_call_output", "call_id": "call_1", "output": "hi"}
-    answered = call(server.port, "POST", PATH, asked | {"input": [USER, *called, result]}).json
+    answered = call(server.port, "POST", PATH, request | {"input": [USER, *called, result]}).json
 
     assert called == [CALL]
     assert answered["output"][0]["content"][0]["text"] == "All done."
 
 
 def test_a_streamed_tool_call_arrives_in_fragments(server: MockProcess) -> None:
-    asked = {"model": "tools-1", "stream": True, "input": [USER], "tools": [BASH]}
+    request = {"model": "tools-1", "stream": True, "input": [USER], "tools": [BASH]}
 
-    events = [data for _, data in call(server.port, "POST", PATH, asked).events]
+    events = [data for _, data in call(server.port, "POST", PATH, request).events]
 
     head = {"type": "response.function_call_arguments.delta", "item_id": "fc_1", "output_index": 0}
     assert [_without(data, "sequence_number") for data in events[2:-1]] == [

@@ -10,12 +10,12 @@ from tests.sampling import sampled
 
 
 @pytest.mark.parametrize(
-    ("name", "heard"), sampled([("deltas", 102), ("bare_deltas", 104)], keep=1)
+    ("name", "count"), sampled([("deltas", 102), ("bare_deltas", 104)], keep=1)
 )
 def test_every_delta_is_heard_with_the_ends_of_its_block(
-    server: MockProcess, name: str, heard: int
+    server: MockProcess, name: str, count: int
 ) -> None:
-    assert printed(observe(program(name, 100), server)) == heard
+    assert printed(observe(program(name, 100), server)) == count
 
 
 @pytest.mark.parametrize("name", sampled(["calls", "bare_calls"], keep=1))

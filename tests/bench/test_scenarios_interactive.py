@@ -22,14 +22,14 @@ def test_the_first_key_is_seen_after_the_first_frame(server: MockProcess, target
 
 
 def test_a_plain_answer_is_reported_with_every_byte_that_was_written(server: MockProcess) -> None:
-    asked = "".join(words(500))
-    written = len(f"\n{asked}↓\n".replace("\n", "\r\n").encode())  # the key is echoed, too
+    prompt = "".join(words(500))
+    written = len(f"\n{prompt}↓\n".replace("\n", "\r\n").encode())  # the key is echoed, too
 
     seen = observe(program("answering", "plain", "500").words, server)
 
     assert printed(seen) > 0
     assert printed(seen, 1) == round(written / 1e3, 2)
-    assert printed(seen, 2) == round(written / len(asked), 3)
+    assert printed(seen, 2) == round(written / len(prompt), 3)
 
 
 @pytest.mark.slow

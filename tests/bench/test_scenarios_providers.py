@@ -32,7 +32,7 @@ def test_every_program_of_a_row_exists(scenario: Scenario) -> None:
 @every_wire
 @pytest.mark.parametrize("program", sampled([OURS, BARE_WIRE], keep=1))
 def test_our_programs_read_every_answer(server: MockProcess, wire: Wire, program: str) -> None:
-    seen = observe(wire.asked(program, "echo-3", "echo-2"), server)
+    seen = observe(wire.command(program, "echo-3", "echo-2"), server)
 
     lengths = [line.split()[0] for line in seen.run.output.decode().splitlines()]
     assert lengths == [str(len("The quick brown")), str(len("The quick"))]
@@ -48,8 +48,8 @@ def test_the_sdk_reads_the_same_answer_and_both_report_when_it_began(
     if not is_installed(wire.package):
         pytest.skip(f"{wire.package} is not installed; not tested: that {wire.sdk} measures it")
 
-    ours = observe(wire.asked(OURS, "echo-3"), server)
-    theirs = observe(wire.asked(wire.sdk, "echo-3"), server)
+    ours = observe(wire.command(OURS, "echo-3"), server)
+    theirs = observe(wire.command(wire.sdk, "echo-3"), server)
 
     assert ours.run.output.split()[0] == theirs.run.output.split()[0] == b"15"
     for seen in (ours, theirs):

@@ -34,17 +34,17 @@ def test_any_other_model_id_is_unknown(model: str) -> None:
 
 
 def test_an_echo_has_as_many_deltas_as_asked_for() -> None:
-    said = answer(parse("echo-20000"), turn=1, results=0, offers=[])
+    result = answer(parse("echo-20000"), turn=1, results=0, offers=[])
 
-    assert len(said.deltas) == 20_000
+    assert len(result.deltas) == 20_000
 
 
 def test_bash_is_called_wherever_it_stands_among_the_tools() -> None:
     offers = [Offer(name="read", schema={}), Offer(name="bash", schema={})]
 
-    said = answer(parse("tools-1"), turn=1, results=0, offers=offers)
+    result = answer(parse("tools-1"), turn=1, results=0, offers=offers)
 
-    assert said == ToolCall(turn=1, name="bash", deltas=('{"comman', 'd":"echo', ' hi"}'))
+    assert result == ToolCall(turn=1, name="bash", deltas=('{"comman', 'd":"echo', ' hi"}'))
 
 
 def test_another_tool_is_called_with_what_its_schema_requires() -> None:
@@ -61,10 +61,10 @@ def test_another_tool_is_called_with_what_its_schema_requires() -> None:
         "required": ["path", "mode", "limit", "all", "parts", "more"],
     }
 
-    said = answer(parse("tools-1"), turn=1, results=0, offers=[Offer(name="read", schema=schema)])
+    result = answer(parse("tools-1"), turn=1, results=0, offers=[Offer(name="read", schema=schema)])
 
-    assert isinstance(said, ToolCall)
-    assert said.arguments == {
+    assert isinstance(result, ToolCall)
+    assert result.arguments == {
         "path": "echo hi",
         "mode": "fast",
         "limit": 1,
@@ -75,10 +75,10 @@ def test_another_tool_is_called_with_what_its_schema_requires() -> None:
 
 
 def test_without_a_tool_the_answer_is_a_text() -> None:
-    said = answer(parse("tools-1"), turn=1, results=0, offers=[])
+    result = answer(parse("tools-1"), turn=1, results=0, offers=[])
 
-    assert isinstance(said, Text)
-    assert said.whole == "No tool was offered."
+    assert isinstance(result, Text)
+    assert result.whole == "No tool was offered."
 
 
 def test_a_tool_without_a_name_is_no_offer() -> None:

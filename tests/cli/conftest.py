@@ -26,6 +26,6 @@ def server(mock: MockProcess) -> MockProcess:
 @pytest.fixture
 def cli(tmp_path: Path, server: MockProcess) -> Program:
     """``pi`` with a home, a folder and a model server of its own."""
-    made = Program.below(tmp_path, PI_OFFLINE="1")
-    made.use_server(server.port)
-    return made
+    program = Program.below(tmp_path, PI_OFFLINE="1")
+    program.use_server(server.port)
+    return program

@@ -92,18 +92,18 @@ class Program:
 
     def run(self, *words: str, piped: str | bytes = b"") -> Ended:
         """Run it to its end."""
-        given = piped if isinstance(piped, bytes) else piped.encode()
+        data = piped if isinstance(piped, bytes) else piped.encode()
         if self.is_forked:
-            return self._run_forked(words, given)
+            return self._run_forked(words, data)
         with self.start(*words) as child:
             try:
-                out, err = child.communicate(given, timeout=TIMEOUT_SECONDS)
+                out, err = child.communicate(data, timeout=TIMEOUT_SECONDS)
             except subprocess.TimeoutExpired:
                 child.kill()
                 raise
         return Ended(child.returncode, out.decode(), err.decode())
 
-    def _run_forked(self, words: Sequence[str], given: bytes) -> Ended:
+    def _run_forked(self, words: Sequence[str], data: bytes) -> Ended:
         pairs = [os.pipe() for _ in range(3)]
         (stdin, write_end), (out_end, stdout), (err_end, stderr) = pairs
         streams = (stdin, stdout, stderr)
@@ -111,7 +111,7 @@ class Program:
         for fd in streams:
             os.close(fd)
         with ThreadPoolExecutor(3) as pool:
-            pool.submit(_write_all, write_end, given)
+            pool.submit(_write_all, write_end, data)
             out, err = pool.map(_read_all, (out_end, err_end))
         return Ended(child.wait(), out.decode(), err.decode())
 

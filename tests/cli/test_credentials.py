@@ -11,8 +11,8 @@ from pi.coding.models.starting import UnknownModel
 
 
 def credentials(tmp_path: Path, reported: list[str] | None = None, **environ: str) -> Credentials:
-    heard: list[str] = [] if reported is None else reported
-    return Credentials.of({"HOME": str(tmp_path), **environ}, report=heard.append)
+    messages: list[str] = [] if reported is None else reported
+    return Credentials.of({"HOME": str(tmp_path), **environ}, report=messages.append)
 
 
 def test_a_target_is_a_provider_or_that_of_a_model(tmp_path: Path) -> None:

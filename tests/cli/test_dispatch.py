@@ -43,16 +43,16 @@ def test_models_are_listed_by_a_flag_as_by_the_command(tmp_path: Path) -> None:
     assert flag.out.splitlines()[1].split() == ["demo", "tour", "128K", "16.4K", "no", "no"]
 
 
-@pytest.mark.parametrize(("words", "asked"), [((), ["/v1/models"]), (("--offline",), [])])
+@pytest.mark.parametrize(("words", "paths"), [((), ["/v1/models"]), (("--offline",), [])])
 def test_offline_no_gateway_is_asked_for_the_models_that_are_listed(
-    tmp_path: Path, server: MockProcess, words: tuple[str, ...], asked: list[str]
+    tmp_path: Path, server: MockProcess, words: tuple[str, ...], paths: list[str]
 ) -> None:
     gateway = f"http://127.0.0.1:{server.port}"
     cli = Program.below(tmp_path, PI_RADIUS_GATEWAY=gateway, RADIUS_API_KEY="k")
 
     cli.run(*words, "--list-models")
 
-    assert [exchange.path for exchange in server.log()] == asked
+    assert [exchange.path for exchange in server.log()] == paths
 
 
 def test_no_matching_model_is_no_failure(tmp_path: Path) -> None:
@@ -125,17 +125,17 @@ def test_with_a_terminal_on_both_sides_there_is_a_screen(tmp_path: Path) -> None
 
 @needs_pty
 @pytest.mark.parametrize(
-    ("word", "meant"),
+    ("word", "suggestion"),
     sampled(
         [("modles", "models"), ("instal", "install"), ("help", "--help"), ("version", "--version")],
         keep=1,
     ),
 )
 def test_one_word_that_is_nearly_a_command_sends_nothing_on_a_terminal(
-    cli: Program, server: MockProcess, word: str, meant: str
+    cli: Program, server: MockProcess, word: str, suggestion: str
 ) -> None:
     with terminal_user(cli, word) as ada:
-        ada.sees(f"did you mean `pi {meant}`?")
+        ada.sees(f"did you mean `pi {suggestion}`?")
         assert ada.ends() == 1
     assert server.log() == []
 

@@ -16,7 +16,7 @@ from pi.cli.extension_options import (
 from pi.cli.options import Flag
 from pi.coding.extension_host.contributions.flags import ExtensionFlag
 from tests.cli.program import Program
-from tests.cli.requests import asked
+from tests.cli.requests import last_prompts
 from tests.coding.files.unprivileged import locked_folder
 from tests.sampling import sampled
 
@@ -188,7 +188,7 @@ def test_the_program_gives_extensions_what_they_declare(cli: Program, server: Mo
     ended = cli.run("--budget", "15m", "-p", "--model", "mock/echo-3", "hello")
 
     assert (ended.code, ended.err) == (0, "")
-    assert asked(server) == ["hello within 15m"]
+    assert last_prompts(server) == ["hello within 15m"]
     assert "  --budget <value>" in cli.run("--help").out
 
 
@@ -199,7 +199,7 @@ def test_the_program_finds_out_what_extensions_have(cli: Program, server: MockPr
 
     ended = cli.run(*words, "--sketch", "hello")
     assert (ended.code, ended.err) == (0, "")
-    assert asked(server) == ["hello: True, None"]
+    assert last_prompts(server) == ["hello: True, None"]
 
     ended = cli.run(*words, "hello", "--budget")
     assert ended == (1, "", 'Error: Extension flag "--budget" requires a value\n')
@@ -227,14 +227,14 @@ def extension(pi):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "prompts"),
     [
         (["join"], ("/join",)),
         (["join", "pi://x", "two words", "--quiet"], ("/join pi://x 'two words'",)),
     ],
 )
 def test_a_word_can_be_a_command_of_an_extension(
-    tmp_path: Path, words: list[str], said: tuple[str, ...]
+    tmp_path: Path, words: list[str], prompts: tuple[str, ...]
 ) -> None:
     environ = agent(tmp_path, joining=JOINING)
 
@@ -242,7 +242,7 @@ def test_a_word_can_be_a_command_of_an_extension(
 
     assert arguments is not None
     arguments = resolve_options_from_manifests(arguments, environ, tmp_path)
-    assert (arguments.prompts, arguments.options) == (said, {"print": True})
+    assert (arguments.prompts, arguments.options) == (prompts, {"print": True})
 
 
 def test_any_other_word_is_something_to_say(tmp_path: Path) -> None:
@@ -256,7 +256,7 @@ def test_the_program_runs_the_command_of_an_extension(cli: Program, server: Mock
     ended = cli.run("join", "pi://x", "--quiet", "--model", "mock/echo-3")
 
     assert (ended.code, ended.err) == (0, "")
-    assert asked(server) == ["joined pi://x, True"]
+    assert last_prompts(server) == ["joined pi://x, True"]
     assert "\n  join " in cli.run("--help").out
 
 
@@ -297,6 +297,6 @@ def test_no_handler_ends_the_program(cli: Program, server: MockProcess, act: str
 
     ended = cli.run("-p", "--model", "mock/echo-3", "-e", str(path), "hello")
 
-    assert (ended.code, asked(server)) == (0, ["hello"])
+    assert (ended.code, last_prompts(server)) == (0, ["hello"])
     assert ended.out != ""
     assert "Traceback" not in ended.err

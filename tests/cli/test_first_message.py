@@ -39,9 +39,9 @@ def test_what_is_piped_and_attached_comes_first_with_room_after_what_is_piped(
 ) -> None:
     (tmp_path / "a.txt").write_text("content\n")
 
-    said = prompts(tmp_path, "ask", "later", files=("a.txt",), piped="piped\n")
+    messages = prompts(tmp_path, "ask", "later", files=("a.txt",), piped="piped\n")
 
-    assert said == [
+    assert messages == [
         PromptInput(text=f'piped\n\n<file name="{tmp_path}/a.txt">\ncontent\n\n</file>\nask'),
         PromptInput(text="later"),
     ]
@@ -60,10 +60,10 @@ def test_a_picture_is_seen_and_a_large_one_comes_with_its_size(tmp_path: Path) -
     (tmp_path / "small.png").write_bytes(png(2, 2))
     (tmp_path / "large.png").write_bytes(png(4000, 10))
 
-    (said,) = prompts(tmp_path, "look", files=("small.png", "large.png"))
+    (message,) = prompts(tmp_path, "look", files=("small.png", "large.png"))
 
-    assert [image.mime_type for image in said.images] == ["image/png", "image/png"]
-    assert said.text == (
+    assert [image.mime_type for image in message.images] == ["image/png", "image/png"]
+    assert message.text == (
         f'<file name="{tmp_path}/small.png"></file>\n<file name="{tmp_path}/large.png"></file>'
         "\nlook\n\n[Image: original 4000x10, displayed at 2000x5."
         " Multiply coordinates by 2.00 to map to original image.]"

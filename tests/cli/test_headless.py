@@ -6,7 +6,7 @@ import pytest
 
 from bench.mock_process import MockProcess
 from tests.cli.program import Program
-from tests.cli.requests import asked, spoken
+from tests.cli.requests import last_prompts, prompts_in
 from tests.sampling import sampled
 
 
@@ -76,7 +76,7 @@ def test_what_is_piped_comes_before_the_words_and_keeps_the_mode(
 
     first, second = server.log()
     assert plain == (0, "The quick brown\n", "")
-    assert [spoken(first), spoken(second)] == [["piped\n\nask"], ["only this"]]
+    assert [prompts_in(first), prompts_in(second)] == [["piped\n\nask"], ["only this"]]
     assert events.out.startswith('{"type":"session"')
 
 
@@ -95,7 +95,7 @@ def test_further_messages_are_said_one_after_the_other(cli: Program, server: Moc
     cli.run("-p", "--model", "mock/echo-3", "one", "two")
 
     assert len(server.log()) == 2
-    assert asked(server) == ["one", "two"]
+    assert last_prompts(server) == ["one", "two"]
 
 
 @pytest.mark.full
@@ -106,7 +106,7 @@ def test_further_messages_are_said_one_after_the_other(cli: Program, server: Moc
 def test_a_prompt_may_begin_with_a_dash(cli: Program, server: MockProcess, prompt: str) -> None:
     assert cli.run("-p", "--model", "mock/echo-3", prompt).code == 0
 
-    assert asked(server) == [prompt]
+    assert last_prompts(server) == [prompt]
 
 
 @pytest.mark.full
@@ -114,7 +114,7 @@ def test_a_prompt_may_begin_with_a_dash(cli: Program, server: MockProcess, promp
 def test_behind_two_dashes_everything_is_a_prompt(cli: Program, server: MockProcess) -> None:
     assert cli.run("-p", "--model", "mock/echo-3", "--", "--help").code == 0
 
-    assert asked(server) == ["--help"]
+    assert last_prompts(server) == ["--help"]
 
 
 @pytest.mark.full

@@ -13,7 +13,7 @@ import pytest
 from bench.mock_process import MockProcess
 from tests.cli.forked import TIMEOUT_SECONDS
 from tests.cli.program import Program
-from tests.cli.requests import asked
+from tests.cli.requests import last_prompts
 from tests.sampling import sampled
 
 FULL = Path("/dev/full")
@@ -131,7 +131,7 @@ def test_a_closed_stream_is_no_trouble(cli: Program, server: MockProcess, closed
     )
 
     assert (finished.returncode, finished.stdout) == (0, b"The quick brown\n")
-    assert asked(server) == ["hello"]
+    assert last_prompts(server) == ["hello"]
 
 
 @posix

@@ -4,7 +4,7 @@ import pytest
 
 from bench.mock_process import MockProcess
 from tests.cli.program import Program
-from tests.cli.requests import asked
+from tests.cli.requests import last_prompts
 from tests.sampling import sampled
 
 
@@ -15,7 +15,7 @@ def test_sessions_are_continued_named_and_found_again(cli: Program, server: Mock
     found = cli.run("-p", "--session", id[:13], "three")
 
     assert found.code == 0
-    assert asked(server) == ["one", "two", "three"]
+    assert last_prompts(server) == ["one", "two", "three"]
     assert len(cli.sessions()) == 1
     assert any(line.get("name") == "mine" for line in cli.sessions()[0])
 
@@ -30,7 +30,7 @@ def test_resume_with_an_id_a_prefix_or_a_path_opens_that_session(
     codes = [cli.run("-p", "-r", value, "more").code for value in (id, id[:13], str(file))]
 
     assert codes == [0, 0, 0]
-    assert asked(server) == ["one", "more", "more", "more"]
+    assert last_prompts(server) == ["one", "more", "more", "more"]
     assert len(cli.sessions()) == 1
     assert cli.run("-p", "-r", id).err.startswith("Error: No prompt")
 

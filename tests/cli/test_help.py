@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.cli.dispatch import command_help, main_help, typed
+from pi.cli.dispatch import command_help, main_help, usage_of
 from pi.cli.options import COMMANDS, FLAGS, find_command, switch, value
 
 
@@ -54,10 +54,12 @@ def test_a_command_has_a_page_of_its_own() -> None:
 
 
 def test_an_option_is_shown_as_it_is_typed() -> None:
-    assert typed(switch("--print", "x", "-p")) == "-p, --print"
-    assert typed(value("--model", "pattern", "x")) == "--model <pattern>"
-    assert typed(value("--list-models", "search", "x", kind="optional")) == "--list-models [search]"
-    assert typed(value("--export", "in [out]", "x", kind="pair")) == "--export <in> [out]"
+    assert usage_of(switch("--print", "x", "-p")) == "-p, --print"
+    assert usage_of(value("--model", "pattern", "x")) == "--model <pattern>"
+    assert (
+        usage_of(value("--list-models", "search", "x", kind="optional")) == "--list-models [search]"
+    )
+    assert usage_of(value("--export", "in [out]", "x", kind="pair")) == "--export <in> [out]"
 
 
 def test_a_long_meaning_is_broken_between_words() -> None:

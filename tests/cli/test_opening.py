@@ -88,7 +88,7 @@ def test_resume_with_a_value_opens_the_session_that_it_names(tmp_path: Path) -> 
         ada.sees("(demo) tour")
         assert ada.leaves() == 0
     assert len(cli.sessions()) == 1
-    assert said_in(cli.sessions()[0]) == ["hello there"]
+    assert prompts_of(cli.sessions()[0]) == ["hello there"]
 
 
 def test_resume_with_other_words_sends_them_to_the_session_that_is_picked(tmp_path: Path) -> None:
@@ -99,12 +99,12 @@ def test_resume_with_other_words_sends_them_to_the_session_that_is_picked(tmp_pa
     with terminal_user(cli, *TOUR, "-r", "go on please") as ada:
         ada.sees("Resume")
         ada.until(lambda: "hello there" in ada.screen)
-        assert said_in(cli.sessions()[0]) == ["hello there"]
+        assert prompts_of(cli.sessions()[0]) == ["hello there"]
         ada.types("\r")
         ada.sees("go on please")
         ada.until(lambda: ada.tape.count("That was the tour") == 2)
         assert ada.leaves() == 0
-    assert [said_in(session) for session in cli.sessions()] == [["hello there", "go on please"]]
+    assert [prompts_of(session) for session in cli.sessions()] == [["hello there", "go on please"]]
 
 
 @pytest.mark.full
@@ -121,11 +121,11 @@ def test_resume_with_other_words_and_nothing_picked_leaves_them_in_the_editor(
         ada.sees("go on please")
         ada.types("\x03")
         assert ada.leaves() == 0
-    assert [said_in(session) for session in cli.sessions()] == [["hello there"]]
+    assert [prompts_of(session) for session in cli.sessions()] == [["hello there"]]
 
 
-def said_in(session: list[Any]) -> list[str]:
-    """What the user said, as the session file has it."""
+def prompts_of(session: list[Any]) -> list[str]:
+    """The prompts in a session file."""
     messages = [line["message"] for line in session if line["type"] == "message"]
     return [m["content"][0]["text"] for m in messages if m["role"] == "user"]
 

@@ -21,10 +21,10 @@ class Chosen:
         self, agent_dir: Path, words: str, *, yes: bool = False, can_pick: bool = False
     ) -> None:
         self.reported: list[str] = []
-        self.asked: list[str] = []
+        self.questions: list[str] = []
 
         def confirm(question: str) -> bool:
-            self.asked.append(question)
+            self.questions.append(question)
             return yes
 
         self.choice = SessionResolver(
@@ -79,7 +79,7 @@ def test_a_session_of_another_folder_is_forked_if_the_user_agrees(tmp_path: Path
     id, copy = agreed.on(location(tmp_path))
 
     assert id != "abc" and copy != file
-    assert agreed.asked == [
+    assert agreed.questions == [
         f"Session found in another project: {THERE}\n"
         "Fork this session into current directory? [y/N] "
     ]
@@ -142,7 +142,7 @@ def test_resume_of_a_session_of_another_folder_asks_before_it_is_forked(tmp_path
     forked = Chosen(tmp_path, "--resume abc", yes=True, can_pick=True)
 
     assert forked.on(location(tmp_path))[0] != "abc"
-    assert "Fork this session into current directory?" in forked.asked[0]
+    assert "Fork this session into current directory?" in forked.questions[0]
     with pytest.raises(OpenCancelled):
         Chosen(tmp_path, "--resume abc", can_pick=True).on(location(tmp_path))
 

@@ -59,7 +59,7 @@ def reported(ended: Ended) -> str:
 
 
 @pytest.mark.parametrize(
-    ("settings", "key", "meant"),
+    ("settings", "key", "advice"),
     [
         ({"compation": {"enabled": False}}, "compation", 'Did you mean "compaction"?'),
         ({"quietStratup": True}, "quietStratup", 'Did you mean "quietStartup"?'),
@@ -78,12 +78,12 @@ def reported(ended: Ended) -> str:
     ],
 )
 async def test_an_unknown_key_is_named_with_the_nearest_one(
-    tmp_path: Path, settings: Any, key: str, meant: str
+    tmp_path: Path, settings: Any, key: str, advice: str
 ) -> None:
     text, is_broken = await findings(tmp_path, settings)
 
     path = tmp_path / "home" / ".pi" / "agent" / "settings.json"
-    assert f'settings unknown key "{key}" in {path}\n→ {meant}' in text
+    assert f'settings unknown key "{key}" in {path}\n→ {advice}' in text
     assert not is_broken
 
 
@@ -242,14 +242,14 @@ def test_settings_of_bash_say_what_the_model_is_offered(
 async def test_unknown_names_of_the_status_lines_are_reported(tmp_path: Path) -> None:
     status = {"items": ["model", "git_brnch", "weather"], "provider": "comand"}
 
-    said, _ = await findings(tmp_path, {"tui": {"statusEngine": status}})
+    text, _ = await findings(tmp_path, {"tui": {"statusEngine": status}})
 
-    assert 'tui.statusEngine.items: unknown name "git_brnch"' in said
-    assert 'Did you mean "git_branch"?' in said or "git_branch" in said
-    assert 'tui.statusEngine.items: unknown name "weather"\n→ Known: model, effort, ' in said
-    assert 'tui.statusEngine.provider: unknown name "comand"' in said
-    assert "may add others" not in said
-    assert '"model"' not in said
+    assert 'tui.statusEngine.items: unknown name "git_brnch"' in text
+    assert 'Did you mean "git_branch"?' in text or "git_branch" in text
+    assert 'tui.statusEngine.items: unknown name "weather"\n→ Known: model, effort, ' in text
+    assert 'tui.statusEngine.provider: unknown name "comand"' in text
+    assert "may add others" not in text
+    assert '"model"' not in text
 
 
 def test_known_names_of_the_status_lines_are_those_of_the_status_engine() -> None:

@@ -42,14 +42,14 @@ def test_an_unknown_strategy_is_an_error_of_doctor_and_one_warning_at_start(
 
 
 def test_a_strategy_is_loaded_when_it_is_named(cli: Program) -> None:
-    asked = [
+    requests = [
         {"id": "1", "type": "prompt", "message": "hello"},
         {"id": "2", "type": "preview_compaction", "strategy": "handoff"},
         {"id": "3", "type": "preview_compaction", "strategy": "nope"},
     ]
     with mock_server() as server:
         cli.use_server(server.port)
-        piped = "".join(json.dumps(each) + "\n" for each in asked)
+        piped = "".join(json.dumps(each) + "\n" for each in requests)
         ended = cli.run("--mode", "rpc", "--model", "mock/echo-3", piped=piped)
 
     answers = {each["id"]: each for each in map(json.loads, ended.out.splitlines()) if "id" in each}

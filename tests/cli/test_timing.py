@@ -18,23 +18,23 @@ from tests.screens.terminal_user import needs_pty, terminal_user
 TOUR = ("-p", "--no-session", "--model", "demo/tour")
 
 
-def timings(said: list[str], *, every_module: bool = False) -> Timings:
+def timings(written: list[str], *, every_module: bool = False) -> Timings:
     """With a clock that is a second later whenever it is asked."""
-    return Timings(said.append, count().__next__, every_module=every_module)
+    return Timings(written.append, count().__next__, every_module=every_module)
 
 
 def test_a_marker_says_at_once_what_begins_and_ends() -> None:
-    said: list[str] = []
+    written: list[str] = []
 
-    with observe_phases(Markers(said.append)), phase("a"):
-        assert said == ["[startup] a:start\n"]
+    with observe_phases(Markers(written.append)), phase("a"):
+        assert written == ["[startup] a:start\n"]
 
-    assert said == ["[startup] a:start\n", "[startup] a:done\n"]
+    assert written == ["[startup] a:start\n", "[startup] a:done\n"]
 
 
 def test_phases_are_reported_once_as_a_tree_and_what_goes_on_lasts_until_now() -> None:
-    said: list[str] = []
-    watcher = timings(said)
+    written: list[str] = []
+    watcher = timings(written)
 
     with observe_phases(watcher), phase("outer"):
         with phase("inner"):
@@ -42,7 +42,7 @@ def test_phases_are_reported_once_as_a_tree_and_what_goes_on_lasts_until_now() -
         watcher.ready()
     watcher.ready()
 
-    assert said == [
+    assert written == [
         "Timing, in milliseconds:\n"
         "   4000.0  start\n"
         "   3000.0    outer\n"
@@ -59,15 +59,15 @@ def test_the_slowest_modules_are_reported_or_every_one(
     for name in names:
         (tmp_path / f"{name}.py").write_text("x = 1\n")
     monkeypatch.syspath_prepend(tmp_path)
-    said: list[str] = []
-    watcher = timings(said, every_module=every_module)
+    written: list[str] = []
+    watcher = timings(written, every_module=every_module)
     finders = list(sys.meta_path)
 
     with watcher.of_modules():
         assert [importlib.import_module(name).x for name in names] == [1] * len(names)
     watcher.ready()
 
-    rows = said[0].split("in turn:\n")[1].splitlines()
+    rows = written[0].split("in turn:\n")[1].splitlines()
     assert rows == [f"   1000.0  {name}" for name in names[:reported]]
     assert sys.meta_path == finders
     for name in names:

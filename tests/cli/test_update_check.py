@@ -50,12 +50,12 @@ async def test_a_newer_version_is_heard_of_once_and_remembered(tmp_path: Path) -
         await first.look()
         again = check(tmp_path, f"{index.url}/simple/pi-harness/", clock)
         await again.look()
-        asked_today = len(index.asked)
+        requests_today = len(index.asked)
         await clock.advance(EVERY_MS / 1000)
         await again.look()
 
         assert (first.newer(), again.newer()) == ("0.10.0", "0.10.0")
-        assert (asked_today, len(index.asked)) == (1, 2)
+        assert (requests_today, len(index.asked)) == (1, 2)
         assert "user-agent" not in index.asked[0][2]
 
 
@@ -94,7 +94,7 @@ async def test_it_never_delays_what_goes_on_beside_it(tmp_path: Path) -> None:
     reported: list[str] = []
     async with server:
         port = server.sockets[0].getsockname()[1]
-        async with check(tmp_path, f"http://127.0.0.1:{port}/").beside(reported.append):
+        async with check(tmp_path, f"http://127.0.0.1:{port}/").in_background(reported.append):
             await waiting.wait()
 
     assert reported == []
@@ -105,7 +105,7 @@ async def test_what_is_known_is_reported_at_the_end(tmp_path: Path) -> None:
     async with site({"/": b"0.10.0"}) as index:
         asking = check(tmp_path, f"{index.url}/")
         await asking.look()
-        async with asking.beside(reported.append):
+        async with asking.in_background(reported.append):
             pass
 
     assert reported == ["pi 0.10.0 is available; this is 0.9.0."]

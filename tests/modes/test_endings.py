@@ -12,7 +12,7 @@ GOOD = AssistantMessage(content=(Text(text="good"),))
 BAD = AssistantMessage(stop_reason="error", error_message="500: broken")
 
 
-def heard(*messages: object) -> RunResult:
+def result_of(*messages: object) -> RunResult:
     ending = RunResult()
     for message in messages:
         ending.handle_event(MessageStart(message=message))
@@ -24,8 +24,8 @@ def heard(*messages: object) -> RunResult:
 
 
 def test_the_last_answer_counts_and_nothing_else_that_was_said() -> None:
-    assert heard(UserMessage(content="a"), BAD, GOOD, UserMessage(content="b")).answer is GOOD
-    assert heard(UserMessage(content="a")).answer is None
+    assert result_of(UserMessage(content="a"), BAD, GOOD, UserMessage(content="b")).answer is GOOD
+    assert result_of(UserMessage(content="a")).answer is None
 
 
 @pytest.mark.parametrize(
@@ -40,16 +40,16 @@ def test_the_last_answer_counts_and_nothing_else_that_was_said() -> None:
 def test_an_answer_fails_by_an_error_or_an_abort(
     answer: AssistantMessage, failure: str | None
 ) -> None:
-    ending = heard(answer)
+    ending = result_of(answer)
 
     assert ending.failure == failure
     assert ending.exit_code(Next()) == (0 if failure is None else 1)
 
 
 def test_a_run_without_an_answer_is_none_that_failed() -> None:
-    assert heard().exit_code(None) == 0
+    assert result_of().exit_code(None) == 0
 
 
 def test_a_policy_that_stopped_the_run_has_the_last_word() -> None:
-    assert heard(GOOD).exit_code(Next(action="stop", exit_code=3)) == 3
-    assert heard(BAD).exit_code(Next(action="stop", exit_code=0)) == 0
+    assert result_of(GOOD).exit_code(Next(action="stop", exit_code=3)) == 3
+    assert result_of(BAD).exit_code(Next(action="stop", exit_code=0)) == 0

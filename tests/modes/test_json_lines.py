@@ -79,10 +79,10 @@ async def test_a_slow_reader_holds_the_agent_up_and_misses_nothing(tmp_path: Pat
         )
         await until(lambda: reader.output.is_behind)
         assert not run.done()
-        taken = b""
+        received = b""
         while not run.done():
-            taken += await reader.take()
-        lines = (taken + await reader.everything()).splitlines()
+            received += await reader.take()
+        lines = (received + await reader.everything()).splitlines()
 
     events = [json.loads(line).get("assistantMessageEvent", {}) for line in lines]
     assert "".join(event.get("delta", "") for event in events) == words

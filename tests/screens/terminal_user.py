@@ -133,8 +133,8 @@ def terminal_user(
     cli: Program, *words: str, columns: int = 100, rows: int = 30, typed: str = ""
 ) -> Iterator[TerminalUser]:
     """A user who has started ``pi`` with these words."""
-    made = TerminalUser(cli, *words, columns=columns, rows=rows, typed=typed)
+    user = TerminalUser(cli, *words, columns=columns, rows=rows, typed=typed)
     try:
-        yield made
+        yield user
     finally:
-        made.close()
+        user.close()

@@ -23,8 +23,8 @@ async def test_what_an_edit_was_going_to_replace_does_not_stay_when_it_failed(
     tmp_path: Path,
 ) -> None:
     edits = [{"oldText": "preview\n" * 9, "newText": "other"}]
-    asked = Reply(blocks=(call("edit", path="a.py", edits=edits), call("bash", command="true")))
-    app_fixture = low(tmp_path, asked)
+    answer = Reply(blocks=(call("edit", path="a.py", edits=edits), call("bash", command="true")))
+    app_fixture = low(tmp_path, answer)
     (app_fixture.fixture.cwd / "a.py").write_text("nothing\n")
     async with app_fixture.running():
         await app_fixture.asks("go", "Done.")

@@ -155,9 +155,13 @@ def test_variables_of_the_screen_reach_the_terminal(tmp_path: Path) -> None:
         "data": b64encode(make_picture("PNG", 90, 90)).decode(),
         "mimeType": "image/png",
     }
-    said = {"role": "user", "content": [{"type": "text", "text": "look"}, picture], "timestamp": 1}
+    message = {
+        "role": "user",
+        "content": [{"type": "text", "text": "look"}, picture],
+        "timestamp": 1,
+    }
     entry = {"type": "message", "id": "a", "parentId": None, "timestamp": header["timestamp"]}
-    lines = ({**header, "cwd": str(cli.cwd)}, {**entry, "message": said})
+    lines = ({**header, "cwd": str(cli.cwd)}, {**entry, "message": message})
     session = cli.cwd / "s.jsonl"
     session.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     with terminal_user(cli, *TOUR, "--session", str(session)) as ada:

@@ -149,19 +149,19 @@ class HostilePlay(FullApp):
 async def test_transcript_and_footer(tmp_path: Path, mode: str) -> None:
     tools = ("read", "write", "edit", "grep", "find", "ls", HOSTILE)
     usual = {"path": HOSTILE, "pattern": HOSTILE, "content": HOSTILE, HOSTILE: HOSTILE}
-    asked = [call(tool, **usual) for tool in tools]
-    asked.append(call("bash", command=f"printf '%s' {quote(HOSTILE)}; exit 1"))
+    calls = [call(tool, **usual) for tool in tools]
+    calls.append(call("bash", command=f"printf '%s' {quote(HOSTILE)}; exit 1"))
     hosted = HostilePlay(
         tmp_path,
-        Reply(blocks=(Thinking(thinking=HOSTILE), Text(text=WORDS), *asked)),
+        Reply(blocks=(Thinking(thinking=HOSTILE), Text(text=WORDS), *calls)),
         says(WORDS),
         Reply(blocks=(Text(text=WORDS),), error=HOSTILE),
         environ={"PI_HYPERLINKS": "1"},
     )
     hosted.write(hosted.fixture.agent_dir / "settings.json", json.dumps({"tuiMode": mode}))
     async with hosted.running():
-        for said in ("go on", PASTED, f"!printf '%s' {PASTED}", f"@{PASTED}"):
-            hosted.send(said)
+        for prompt in ("go on", PASTED, f"!printf '%s' {PASTED}", f"@{PASTED}"):
+            hosted.send(prompt)
             await hosted.rests()
         await hosted.press("\x0f", "\x14", "@", "e", ESCAPE, "/", "e", CTRL_C)
 

@@ -22,7 +22,7 @@ PLACEHOLDER = re.compile("\U0010eeee[\u0300-\u036f]*")
 
 
 async def test_searches_and_other_tools_look_like_this(tmp_path: Path) -> None:
-    asked = Reply(
+    answer = Reply(
         blocks=(
             Thinking(thinking="Where is it?"),
             call("grep", pattern="def ", path="."),
@@ -33,7 +33,7 @@ async def test_searches_and_other_tools_look_like_this(tmp_path: Path) -> None:
         )
     )
     tools = ToolFilter(only=("read", "grep", "find", "ls"))
-    app_fixture = AppFixture(tmp_path, asked, says("Not here."), rows=40, tools=tools)
+    app_fixture = AppFixture(tmp_path, answer, says("Not here."), rows=40, tools=tools)
     app_fixture.fixture.write("project/a.py", "def one():\n    pass\n\n\ndef two():\n    pass\n")
     app_fixture.fixture.write("project/b.py", "")
     async with app_fixture.running():

@@ -52,9 +52,9 @@ print(branches, choice.current)
 
 
 def theme(accent: str) -> str:
-    made = json.loads((BUILT_IN / "dark.json").read_text())
-    made["name"], made["colors"]["thinkingMedium"] = "mine", accent
-    return json.dumps(made)
+    data = json.loads((BUILT_IN / "dark.json").read_text())
+    data["name"], data["colors"]["thinkingMedium"] = "mine", accent
+    return json.dumps(data)
 
 
 @pytest.mark.behaviour("watchers-survive-errors")

@@ -9,10 +9,10 @@ import pytest
 from scripts.check import (
     Tally,
     check_behaviours,
+    copy_unsteady,
     count_results,
     judge,
     note_unsteady,
-    take_over_unsteady,
 )
 from tests.files import put
 
@@ -65,7 +65,7 @@ def test_names_that_a_copy_of_the_checkout_has_noted_are_kept(tmp_path: Path) ->
     names.write_text("# why\nold::test\n")
     copy.write_text("# why\nold::test\nnew::test\n")
 
-    take_over_unsteady(copy, names)
+    copy_unsteady(copy, names)
 
     assert names.read_text() == "# why\nold::test\nnew::test\n"
 

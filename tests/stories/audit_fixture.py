@@ -107,7 +107,7 @@ class AuditFixture:
         with child:
             assert child.stdin is not None
             assert child.stdout is not None
-            said = ""
+            output = ""
             if rpc_prompt is not None:
                 for request in (
                     {"type": "get_commands"},
@@ -116,10 +116,10 @@ class AuditFixture:
                     child.stdin.write(json.dumps(request) + "\n")
                 child.stdin.flush()
                 while (line := child.stdout.readline()) and '"agent_settled"' not in line:
-                    said += line
+                    output += line
             stdout, stderr = child.communicate(timeout=60)
         assert child.returncode == 0, stderr
-        return said + stdout, stderr
+        return output + stdout, stderr
 
     @property
     def loot(self) -> list[str]:

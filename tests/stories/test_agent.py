@@ -36,7 +36,7 @@ async def read_note(name: str) -> str:
     return NOTES[name]
 
 
-def said(agent: Agent) -> list[str]:
+def transcript(agent: Agent) -> list[str]:
     """The conversation, one line per message."""
     lines = []
     for message in agent.state.messages:
@@ -74,7 +74,7 @@ async def test_an_agent_works_until_nothing_is_left_to_do() -> None:
 
     await agent.prompt("What is to be done?")
 
-    assert said(agent) == [
+    assert transcript(agent) == [
         "User: What is to be done?",
         "toolUse: Let me look.",
         "ToolResult: write tests",
@@ -169,7 +169,7 @@ async def test_a_hook_blocks_a_call_and_the_model_gets_an_error_result() -> None
     assert opened == ["garden"]
     results = [m for m in agent.state.messages if isinstance(m, ToolResultMessage)]
     assert [result.is_error for result in results] == [True, False]
-    assert said(agent)[2:4] == ["ToolResult: The vault stays closed.", "ToolResult: open"]
+    assert transcript(agent)[2:4] == ["ToolResult: The vault stays closed.", "ToolResult: open"]
 
 
 # FR-06
@@ -185,7 +185,7 @@ async def test_a_person_steers_while_the_agent_works() -> None:
 
     await agent.prompt("Dig.")
 
-    assert said(agent) == [
+    assert transcript(agent) == [
         "User: Dig.",
         "toolUse: ",
         "ToolResult: a hole",
@@ -217,7 +217,7 @@ async def test_an_abort_reaches_the_stream() -> None:
     await asyncio.wait_for(agent.prompt("Talk."), 30)
 
     assert cancelled.is_set()
-    assert said(agent) == ["User: Talk.", "aborted: on and "]
+    assert transcript(agent) == ["User: Talk.", "aborted: on and "]
 
 
 # FR-07
@@ -243,7 +243,7 @@ async def test_an_abort_reaches_the_tools_that_run() -> None:
     await asyncio.wait_for(agent.prompt("Wait."), 30)
 
     assert cleaned_up == ["A", "B"]
-    assert said(agent)[2:4] == ["ToolResult: Operation aborted"] * 2
+    assert transcript(agent)[2:4] == ["ToolResult: Operation aborted"] * 2
 
 
 # NFR-01
@@ -256,7 +256,7 @@ async def test_a_second_prompt_does_not_get_in_between() -> None:
 
     assert not isinstance(first, BaseException)
     assert isinstance(second, AgentBusy)
-    assert said(agent) == ["User: first", "stop: one"]
+    assert transcript(agent) == ["User: first", "stop: one"]
 
 
 # NFR-02

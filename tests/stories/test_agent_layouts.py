@@ -276,7 +276,7 @@ def test_over_rpc_the_client_is_asked_beside_its_commands(kit: AuditFixture) -> 
         before = client.ask("get_commands")["commands"]
         question = client.question()
         client.answer(question, "Use them")
-        client.say("hello")
+        client.prompt("hello")
         after = client.ask("get_commands")["commands"]
 
     names = [[each["name"] for each in listed] for listed in (before, after)]
@@ -301,12 +301,12 @@ def test_shell_commands_in_a_command_run_after_consent_to_them(kit: AuditFixture
         (None, "State: from-a;b in\\n(exit code 1)\\n\\ntwo\\nFor 'a;b'"),
     ):
         with Client(kit) as client:
-            client.say(prompt, answer=answer)
+            client.prompt(prompt, answer=answer)
         assert expected in kit.model.requests[-1]
 
     put(path, "Changed: !`echo other`")
     with Client(kit) as client:
-        client.say(prompt, answer="Deny")
+        client.prompt(prompt, answer="Deny")
     assert "Changed: !`echo other`" in kit.model.requests[-1]
 
 

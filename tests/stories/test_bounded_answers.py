@@ -52,12 +52,12 @@ def endless_arguments() -> Iterator[bytes]:
 @contextmanager
 def hostile_server(body: Callable[[], Iterator[bytes]], coding: str = "") -> Iterator[list[str]]:
     """A server whose every answer is ``body``; yields its address and every path asked for."""
-    asked: list[str] = []
+    paths: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["content-length"]))
-            asked.append(self.path)
+            paths.append(self.path)
             self.send_response(200)
             self.send_header("content-type", "text/event-stream")
             if coding:
@@ -78,9 +78,9 @@ def hostile_server(body: Callable[[], Iterator[bytes]], coding: str = "") -> Ite
         server.daemon_threads = True
         thread = threading.Thread(target=server.serve_forever, args=(0.02,))
         thread.start()
-        asked.append(f"http://127.0.0.1:{server.server_port}/v1")
+        paths.append(f"http://127.0.0.1:{server.server_port}/v1")
         try:
-            yield asked
+            yield paths
         finally:
             server.shutdown()
             thread.join()
@@ -107,11 +107,11 @@ def prompted(tmp_path: Path, url: str) -> Report:
 def test_an_endless_answer_ends_with_one_message_and_is_not_asked_for_again(
     tmp_path: Path, body: Callable[[], Iterator[bytes]], coding: str, limit: str
 ) -> None:
-    with hostile_server(body, coding) as asked:
-        report = prompted(tmp_path, asked[0])
+    with hostile_server(body, coding) as paths:
+        report = prompted(tmp_path, paths[0])
 
     assert report.code == 1
     assert limit in report.stderr
     assert report.stderr.count("\n") == 1
-    assert len(asked) == 2  # the address, and one request
+    assert len(paths) == 2  # the address, and one request
     report.check()

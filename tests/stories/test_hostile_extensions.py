@@ -109,11 +109,11 @@ def test_a_client_of_rpc_is_served_in_the_middle_of_them(cli: Program) -> None:
     assert answers["1"]["data"]["commands"][0]["name"] == "leave"  # bundled ones come behind
     failed = {each["event"] for each in reported if each["type"] == "extension_error"}
     assert failed == {"command", "agent_start", "turn_end"}
-    said = complaints.decode()
+    report = complaints.decode()
     for name in HOSTILE:
-        assert f"{name}.py was not loaded" in said
+        assert f"{name}.py was not loaded" in report
     for noise in ("an import", "a factory", "a handler", "a file descriptor", "a child"):
-        assert f"noise of {noise}\n" in said
+        assert f"noise of {noise}\n" in report
 
 
 CANCELS = """\
@@ -237,7 +237,7 @@ def extension(pi):
     async def handle(event, ctx):
         {code}
 """
-GOES_ON = ("; pi goes on.", "Extension error (")
+CONTINUES = ("; pi goes on.", "Extension error (")
 
 
 @pytest.mark.parametrize("code", sampled(EXITS.values(), keep=2), ids=EXITS)
@@ -248,7 +248,7 @@ def test_an_extension_that_exits_in_the_loop_ends_nothing(cli: Program, code: st
 
     assert (ended.code, ended.out) == (0, "The quick brown\n"), ended.err
     (line,) = ended.err.splitlines()
-    assert any(part in line for part in GOES_ON), line
+    assert any(part in line for part in CONTINUES), line
 
 
 CLOSES = """\

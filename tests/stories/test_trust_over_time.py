@@ -90,7 +90,7 @@ class Client:
         assert answer["success"], answer
         return answer.get("data")
 
-    def say(self, text: str, *, answer: str | None = None) -> None:
+    def prompt(self, text: str, *, answer: str | None = None) -> None:
         """Prompt, answer a question of pi if there is to be one, and wait until the agent ends."""
         self._send({"type": "prompt", "message": text})
         if answer is not None:
@@ -157,10 +157,10 @@ def test_over_rpc_nothing_that_came_later_is_read_or_run(kit: AuditFixture, exte
     if extended:
         put(kit.agent_dir / "extensions/mine.py", OWN_EXTENSION)
     with Client(kit) as client:
-        client.say("hello")
+        client.prompt("hello")
         kit.project.arrive()
         replace_session_in_every_way(client, extended=extended)
-        client.say("/evil")
+        client.prompt("/evil")
     notices = [line for line in client.stderr.splitlines() if "Not trusted" in line]
 
     assert touched(kit) == set()
@@ -172,7 +172,7 @@ def test_over_rpc_nothing_that_came_later_is_read_or_run(kit: AuditFixture, exte
 def test_what_comes_still_later_is_named_as_well(kit: AuditFixture) -> None:
     put(kit.project.cwd / "AGENTS.md", INJECTION)
     with Client(kit) as client:
-        client.say("hello")
+        client.prompt("hello")
         extension = kit.project.cwd / ".pi/extensions/late.py"
         put(extension, "")
         client.ask("new_session")
@@ -189,7 +189,7 @@ def test_a_decision_that_there_was_holds_for_what_comes_later(kit: AuditFixture,
         trust = json.dumps({str(kit.project.cwd): True})
         (kit.agent_dir / "trust.json").write_text(trust)
     with Client(kit, *(["--approve"] if how == "flag" else [])) as client:
-        client.say("hello")
+        client.prompt("hello")
         put(kit.project.cwd / ".pi/extensions/late.py", f"open({str(kit.home / 'ran')!r}, 'w')")
         client.ask("new_session")
 
@@ -209,7 +209,7 @@ class Screen:
         self.terminal.send(keys)
         self.terminal.wait_for(until, within=TIMEOUT_SECONDS)
 
-    def is_asked(self, keys: bytes) -> None:
+    def sees_question(self, keys: bytes) -> None:
         """Have pi do something that needs the project: it must ask, and wait for the answer."""
         self.press(keys, until=rb"Do not trust \(this session only\)")
         assert touched(self._kit) == set()
@@ -231,12 +231,12 @@ def test_on_a_screen_the_user_is_asked_before_anything_is_read(kit: AuditFixture
         seen.wait_for(rb"/help for commands", within=TIMEOUT_SECONDS)
         screen.press(b"hello\r", until=rb"All is well\.")
         kit.project.arrive()
-        screen.is_asked(b"/new\r")
+        screen.sees_question(b"/new\r")
         screen.answer(ESCAPE, until=rb"New session started")
-        screen.is_asked(b"/reload\r")  # the question is still open
+        screen.sees_question(b"/reload\r")  # the question is still open
         screen.answer(ESCAPE, until=rb"[Rr]eloaded")
         screen.press(b"/resume\r", until=rb"hello")
-        screen.is_asked(b"\r")
+        screen.sees_question(b"\r")
         assert kit.loot == []
         screen.answer(b"\r", until=rb"All is well\.")  # trust, and the session is shown
         screen.press(b"/evil\r", until=rb"All is well\.")

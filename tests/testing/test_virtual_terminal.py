@@ -6,17 +6,17 @@ from pi.tui.terminal import Listener, Size
 
 def listening(terminal: VirtualTerminal) -> list[str]:
     """Input and events of the terminal."""
-    heard: list[str] = []
+    received: list[str] = []
     terminal.start(
         Listener(
-            on_input=lambda data: heard.append(data.decode()),
-            on_resize=lambda: heard.append("resized"),
-            on_resume=lambda: heard.append("resumed"),
-            on_disconnect=lambda: heard.append("gone"),
+            on_input=lambda data: received.append(data.decode()),
+            on_resize=lambda: received.append("resized"),
+            on_resume=lambda: received.append("resumed"),
+            on_disconnect=lambda: received.append("gone"),
         ),
         restore=lambda: "bye",
     )
-    return heard
+    return received
 
 
 def test_rows_that_scroll_out_are_history() -> None:
@@ -51,36 +51,36 @@ def test_the_cursor_the_title_the_modes_and_the_styles_are_seen() -> None:
 
 def test_queries_are_answered_as_a_real_terminal_does() -> None:
     terminal = VirtualTerminal()
-    heard = listening(terminal)
+    received = listening(terminal)
 
     terminal.write("\x1b[c\x1b[?2026$p")
 
-    assert heard == ["\x1b[?62;22c", "\x1b[?2026;2$y"]
+    assert received == ["\x1b[?62;22c", "\x1b[?2026;2$y"]
 
 
 def test_a_test_may_give_the_answers_itself() -> None:
     terminal = VirtualTerminal(replies=False)
-    heard = listening(terminal)
+    received = listening(terminal)
 
     terminal.write("\x1b[c")
     terminal.type("typed")
 
-    assert heard == ["typed"]
+    assert received == ["typed"]
 
 
 def test_the_window_can_be_resized_closed_and_left() -> None:
     terminal = VirtualTerminal(10, 2)
-    heard = listening(terminal)
+    received = listening(terminal)
 
     terminal.resize(20, 5)
     terminal.suspend()
     terminal.vanish()
     terminal.stop()
 
-    assert (heard, terminal.size) == (["resized", "resumed", "gone"], Size(columns=20, rows=5))
+    assert (received, terminal.size) == (["resized", "resumed", "gone"], Size(columns=20, rows=5))
     assert terminal.output == ["bye", "bye"]
     terminal.type("ignored")
-    assert len(heard) == 3
+    assert len(received) == 3
 
 
 def test_wide_characters_and_graphemes_are_measured_as_people_see_them() -> None:

@@ -37,8 +37,8 @@ def test_the_better_source_wins() -> None:
 
 
 def test_listeners_are_called_for_changes_only() -> None:
-    appearance, heard = ColourSchemeState({}), list[Scheme]()
-    stop = appearance.on_change(heard.append)
+    appearance, received = ColourSchemeState({}), list[Scheme]()
+    stop = appearance.on_change(received.append)
 
     appearance.handle_reply(NAVY)
     appearance.handle_reply(WHITE)
@@ -46,4 +46,4 @@ def test_listeners_are_called_for_changes_only() -> None:
     stop()
     appearance.handle_reply(NAVY)
 
-    assert heard == ["light"]
+    assert received == ["light"]

@@ -25,7 +25,7 @@ class Pane:
     def __init__(self) -> None:
         self.size = Size(columns=80, rows=1)
         self.timers = ManualTimers()
-        self.asked: list[Callable[[], None]] = []
+        self.requests: list[Callable[[], None]] = []
         self.looks: list[Callable[[PaneText | None], None]] = []
         self.ended = 0
         self.acted: list[PaneText | None] = []
@@ -34,7 +34,7 @@ class Pane:
             self.acted.append,
             seconds=SECONDS,
             pane_reader=PaneReader(
-                size=lambda: self.size, when_processed=self.asked.append, read=self.look
+                size=lambda: self.size, when_processed=self.requests.append, read=self.look
             ),
         )
 
@@ -48,7 +48,7 @@ class Pane:
     def settle(self) -> None:
         """Ends the resize and acknowledges everything that was written."""
         self.timers.advance(SECONDS)
-        self.asked[-1]()
+        self.requests[-1]()
 
 
 @pytest.fixture
@@ -74,9 +74,9 @@ def test_without_a_pane_the_resize_ends_when_the_size_is_stable() -> None:
 def test_a_pane_is_read_after_it_processed_all_output(pane: Pane) -> None:
     pane.resizing.restart()
     pane.timers.advance(SECONDS)
-    assert (len(pane.asked), pane.looks, pane.resizing.is_pending) == (1, [], True)
+    assert (len(pane.requests), pane.looks, pane.resizing.is_pending) == (1, [], True)
 
-    pane.asked[0]()
+    pane.requests[0]()
     assert (pane.acted, pane.resizing.is_pending) == ([], True)
 
     pane.looks[0](TAPE)
@@ -87,7 +87,7 @@ def test_another_resize_during_the_read_restarts_the_wait(pane: Pane) -> None:
     pane.resizing.restart()
     pane.settle()
     pane.resizing.restart()
-    pane.asked[0]()
+    pane.requests[0]()
     pane.looks[0](TAPE)
     assert (pane.acted, pane.ended, len(pane.looks)) == ([], 1, 1)
 
@@ -126,7 +126,7 @@ def test_an_unanswered_read_times_out(pane: Pane) -> None:
     pane.timers.advance(PANE_READ_SECONDS)
     assert pane.acted == [None]
 
-    pane.asked[0]()
+    pane.requests[0]()
     assert pane.looks == []
 
 

@@ -58,9 +58,9 @@ class FakeKernel:
     def WriteFile(
         self, handle: ctypes.c_void_p, data: bytes, size: int, written: Any, _: None
     ) -> bool:
-        taken = data[: min(size, 4)]
-        self.written += taken
-        written._obj.value = len(taken)
+        part = data[: min(size, 4)]
+        self.written += part
+        written._obj.value = len(part)
         return self.works
 
     def WaitForSingleObject(self, handle: ctypes.c_void_p, milliseconds: int) -> int:

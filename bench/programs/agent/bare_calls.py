@@ -21,14 +21,14 @@ async def main(calls: int) -> None:
     begun = time.process_time()
     has_calls = True
     while has_calls:
-        if stream.left == 1000:
+        if stream.remaining == 1000:
             begun = time.process_time()
         answer = stream(MODEL, Context(messages=tuple(messages)), StreamOptions())
         async for _ in answer:
             pass
-        said = await answer.result()
-        messages.append(said)
-        for call in said.tool_calls:
+        message = await answer.result()
+        messages.append(message)
+        for call in message.tool_calls:
             messages.append(
                 ToolResultMessage(
                     tool_call_id=call.id,
@@ -36,7 +36,7 @@ async def main(calls: int) -> None:
                     content=(Text(text=await nothing(**call.arguments)),),
                 )
             )
-        has_calls = bool(said.tool_calls)
+        has_calls = bool(message.tool_calls)
     print((time.process_time() - begun) * 1e3)
 
 

@@ -8,10 +8,10 @@ from bench.programs.agent.in_memory import streaming, talkative
 
 async def main(deltas: int) -> None:
     """Read the stream and print how many events came."""
-    heard = 0
+    count = 0
     async for _ in streaming(talkative(deltas)):
-        heard += 1
-    print(heard)
+        count += 1
+    print(count)
 
 
 asyncio.run(main(int(sys.argv[1])))

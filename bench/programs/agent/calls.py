@@ -26,7 +26,7 @@ async def main(calls: int) -> None:
 
     def listen(event: AgentEvent) -> None:
         nonlocal begun
-        if isinstance(event, ToolExecutionEnd) and stream.left == 1000:
+        if isinstance(event, ToolExecutionEnd) and stream.remaining == 1000:
             begun = time.process_time()
 
     agent = Agent(stream, model=MODEL, tools=(nothing,))

@@ -34,12 +34,12 @@ class Deciding(Policy):
 
 
 async def main(deltas: int) -> None:
-    """Hear the answer and print how many deltas came."""
-    heard = 0
+    """Read the answer and print the number of deltas."""
+    count = 0
 
     def listen(event: AgentEvent) -> None:
-        nonlocal heard
-        heard += isinstance(event, MessageUpdate)
+        nonlocal count
+        count += isinstance(event, MessageUpdate)
 
     agent = Agent(
         lambda model, context, options: streaming(talkative(deltas), model),
@@ -48,7 +48,7 @@ async def main(deltas: int) -> None:
     )
     agent.subscribe(listen)
     await agent.prompt("Talk.")
-    print(heard)
+    print(count)
 
 
 asyncio.run(main(int(sys.argv[1])))

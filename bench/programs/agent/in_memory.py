@@ -39,7 +39,7 @@ class Calling:
     """A ``StreamFn`` that asks for ``tool`` so many times, once per answer, and then stops."""
 
     def __init__(self, tool: str, times: int) -> None:
-        self.left = times
+        self.remaining = times
         self._tool = tool
 
     def __call__(self, model: Model, context: Context, options: StreamOptions) -> EventStream:
@@ -48,10 +48,10 @@ class Calling:
 
     async def _answer(self, builder: MessageBuilder, flush: Flush) -> None:
         builder.start()
-        if self.left:
-            builder.tool_call(0, f"call-{self.left}", self._tool)
+        if self.remaining:
+            builder.tool_call(0, f"call-{self.remaining}", self._tool)
             builder.arguments(0, '{"number": 1}')
-            self.left -= 1
+            self.remaining -= 1
             builder.finish("toolUse")
         else:
             builder.text(0, "done")

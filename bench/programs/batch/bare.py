@@ -16,14 +16,14 @@ from pi.sdk import SessionManager, create_agent_session
 async def prompt(folder: Path) -> None:
     """Run one session in a folder of its own."""
     folder.mkdir()
-    made = await create_agent_session(
+    created = await create_agent_session(
         cwd=folder,
         model="faux/faux",
         extensions=[extension],
         session_manager=SessionManager.create(folder, folder.parent / "sessions"),
         trust=False,
     )
-    async with made.session as session:
+    async with created.session as session:
         await session.prompt("say a word")
 
 

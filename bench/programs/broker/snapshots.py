@@ -28,7 +28,7 @@ async def renew(provider: str, credential: OAuthCredential) -> OAuthCredential:
     raise AssertionError
 
 
-async def asked(port: int, count: int) -> float:
+async def request_time(port: int, count: int) -> float:
     """The time of one request, over one connection."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     for round in range(2):
@@ -38,9 +38,9 @@ async def asked(port: int, count: int) -> float:
             head = await reader.readuntil(b"\r\n\r\n")
             length = head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]
             await reader.readexactly(int(length))
-        taken = time.perf_counter() - begin
+        elapsed = time.perf_counter() - begin
     writer.close()
-    return taken / count * 1000
+    return elapsed / count * 1000
 
 
 async def broker(count: int) -> float:
@@ -53,7 +53,7 @@ async def broker(count: int) -> float:
         guard = ServerGuard(token="t", host="127.0.0.1")
         server = BrokerServer(store, refresher, guard, clock, print)
         async with server.serving("127.0.0.1", 0) as port:
-            return await asked(port, count)
+            return await request_time(port, count)
 
 
 async def bare(count: int) -> float:
@@ -68,7 +68,7 @@ async def bare(count: int) -> float:
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     try:
-        return await asked(runner.addresses[0][1], count)
+        return await request_time(runner.addresses[0][1], count)
     finally:
         await runner.cleanup()
 

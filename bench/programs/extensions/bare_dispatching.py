@@ -10,11 +10,11 @@ import time
 EVENTS = 1000
 
 
-def heard(event: object, ctx: object) -> None:
+def handle(event: object, ctx: object) -> None:
     """A sync handler."""
 
 
-async def awaited(event: object, ctx: object) -> None:
+async def handle_async(event: object, ctx: object) -> None:
     """An async handler."""
 
 
@@ -25,9 +25,9 @@ async def main(handlers: int, kind: str) -> None:
     for _ in range(EVENTS):
         for _ in range(handlers):
             if kind == "sync":
-                heard(event, None)
+                handle(event, None)
             else:
-                await awaited(event, None)
+                await handle_async(event, None)
     print((time.process_time() - before) * 1e3 / EVENTS)
 
 

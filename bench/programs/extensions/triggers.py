@@ -147,8 +147,8 @@ def main(kind: str, port: str, rounds: int = ROUNDS) -> None:
         )
         none.warm_up()
         measured.warm_up()
-        taken = [(none(), measured()) for _ in range(rounds)]
-    print(min(each for _, each in taken) - min(each for each, _ in taken))
+        times = [(none(), measured()) for _ in range(rounds)]
+    print(min(each for _, each in times) - min(each for each, _ in times))
 
 
 if __name__ == "__main__":

@@ -23,23 +23,23 @@ def percent(screen: Terminal) -> float:
     return (screen.cpu() - before) / (time.monotonic() - began) * 100
 
 
-def at_work(port: int, *, is_asked: bool) -> float:
+def at_work(port: int, *, with_prompt: bool) -> float:
     """What ``pi`` uses."""
     with sitting(port, "echo-20") as screen:
         screen.wait_for(READY)
-        if is_asked:
+        if with_prompt:
             screen.send(b"hello\r")
             screen.wait_for(rb"to interrupt")
         return percent(screen)
 
 
-def measured(what: str) -> float:
+def measured(name: str) -> float:
     """The figure by its name."""
-    if what == "cat":
+    if name == "cat":
         with terminal(["cat"]) as screen:
             return percent(screen)
     with socket.create_server(("127.0.0.1", 0)) as silent:  # takes a request and says nothing
-        return at_work(silent.getsockname()[1], is_asked=what == "spinner")
+        return at_work(silent.getsockname()[1], with_prompt=name == "spinner")
 
 
 sys.stdout.write(f"{measured(sys.argv[1]):.3f}")

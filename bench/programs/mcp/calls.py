@@ -39,10 +39,10 @@ async def bare(calls: int) -> float:
         for _ in range(calls if round else 10):
             child.stdin.write(line)
             json.loads(await child.stdout.readline())
-        taken = time.perf_counter() - begin
+        elapsed = time.perf_counter() - begin
     child.stdin.close()
     await child.wait()
-    return taken / calls * 1000
+    return elapsed / calls * 1000
 
 
 async def client(calls: int, tools: int) -> tuple[float, float]:
@@ -69,8 +69,8 @@ async def client(calls: int, tools: int) -> tuple[float, float]:
                 begin = time.perf_counter()
                 for _ in range(calls if round else 10):
                     await tool.run({}, ToolContext("1", lambda result: None))
-                taken = time.perf_counter() - begin
-    return taken / calls * 1000, size / 4
+                elapsed = time.perf_counter() - begin
+    return elapsed / calls * 1000, size / 4
 
 
 def main(kind: str, calls: int) -> None:
@@ -78,9 +78,9 @@ def main(kind: str, calls: int) -> None:
     if kind == "bare":
         print(asyncio.run(bare(calls)), 0)
     else:
-        taken, _ = asyncio.run(client(calls, 1))
+        elapsed, _ = asyncio.run(client(calls, 1))
         _, tokens = asyncio.run(client(10, 200))
-        print(taken, tokens)
+        print(elapsed, tokens)
 
 
 if __name__ == "__main__":

@@ -57,9 +57,9 @@ def arrival(
 def read_request(connection: socket.socket) -> float:
     """When the last byte of a request was there."""
     head, _, body = connection.recv(1 << 16).partition(b"\r\n\r\n")
-    left = int(head.lower().partition(b"content-length:")[2].split()[0]) - len(body)
-    while left > 0:
-        left -= len(connection.recv(1 << 16))
+    remaining = int(head.lower().partition(b"content-length:")[2].split()[0]) - len(body)
+    while remaining > 0:
+        remaining -= len(connection.recv(1 << 16))
     return time.perf_counter()
 
 

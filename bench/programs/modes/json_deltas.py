@@ -53,9 +53,9 @@ async def main(deltas: int) -> None:
             cwd=home,
             folder=home,
         )
-        # A text with as many words: the provider says one after another.
-        said = " ".join(str(number) for number in range(deltas))
-        models.register(ScriptedProvider(Reply(blocks=(Text(text=said),))))
+        # A text with as many words: the provider streams one after another.
+        text = " ".join(str(number) for number in range(deltas))
+        models.register(ScriptedProvider(Reply(blocks=(Text(text=text),))))
         parts = SessionOverrides(registry=ModelRegistry(models), persistent=False)
         built = await assemble(home, host, SessionOptions(model="faux/faux"), parts)
         nowhere = os.open(os.devnull, os.O_WRONLY)

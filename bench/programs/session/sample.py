@@ -29,24 +29,24 @@ def messages() -> Iterator[SessionMessage]:
     def words(count: int) -> Text:
         return Text(text=" ".join(chance.choices(WORDS, k=count)))
 
-    def said(*content: Text | ToolCall) -> AssistantMessage:
+    def assistant(*content: Text | ToolCall) -> AssistantMessage:
         return AssistantMessage(
             content=content, api="openai-completions", provider="mock", model="m", usage=USAGE
         )
 
     while True:
         yield UserMessage(content=(words(130),))
-        yield said(words(70), ToolCall(id="call_1", name="read", arguments={"path": "a.py"}))
+        yield assistant(words(70), ToolCall(id="call_1", name="read", arguments={"path": "a.py"}))
         yield ToolResultMessage(tool_call_id="call_1", tool_name="read", content=(words(120),))
-        yield said(words(80))
+        yield assistant(words(80))
 
 
 def make_session(folder: Path, entries: int) -> Path:
     """A file with that many entries."""
     memory = new_session(SessionLocation(None, "/somewhere", print))
-    made = messages()
+    source = messages()
     for _ in range(entries):
-        memory.append(MessageEntry(message=next(made)))
+        memory.append(MessageEntry(message=next(source)))
     lines = [memory.line(place) for place in range(entries)]
     log = new_session(SessionLocation(folder, "/somewhere", print), lines=lines)
     log.close()

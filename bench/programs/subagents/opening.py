@@ -57,13 +57,13 @@ def resident() -> int:
 
 async def measure(kind: str, count: int) -> tuple[float, float, float]:
     """Open ``count`` sessions after the first."""
-    openings, left = Openings(), iter(range(count + 1))
+    openings, remaining = Openings(), iter(range(count + 1))
     apis: list[ExtensionAPI] = []
 
     def answer(call: Any) -> Any:
         if "Another agent has given you one task" in str(call.messages[0]):
             return calls("yield", data="done")
-        return says("done") if next(left, None) is None else calls("task", task="x")
+        return says("done") if next(remaining, None) is None else calls("task", task="x")
 
     async def opened(pi: ExtensionAPI, spec: SubSession) -> SessionHandle:
         return await openings.open(pi, spec)
@@ -83,7 +83,7 @@ async def measure(kind: str, count: int) -> tuple[float, float, float]:
             if kind == "agents":
                 await session.prompt("go")
             else:
-                for _ in left:
+                for _ in remaining:
                     await apis[0].sub_session(SubSession(keep=True))
             return openings.figures()
 

@@ -26,9 +26,9 @@ ROUNDS = 20
 def locate(variant: str) -> Locate:
     """The front end of a variant, with its arguments."""
     old, new = LINES[AT], "    changed = True"
-    around = [f" {line}" for line in LINES[AT - 3 : AT]]
+    before = [f" {line}" for line in LINES[AT - 3 : AT]]
     after = [f" {line}" for line in LINES[AT + 1 : AT + 4]]
-    hunk = [*around, f"-{old}", f"+{new}", *after]
+    hunk = [*before, f"-{old}", f"+{new}", *after]
     match variant:
         case "replace":
             edits = [Edit(old_text=old, new_text=new)]

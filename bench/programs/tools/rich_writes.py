@@ -24,9 +24,9 @@ MEMBERS = 200
 def sample_zip() -> bytes:
     """An archive of 200 members."""
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as made:
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for number in range(MEMBERS):
-            made.writestr(f"d/{number}.txt", f"line {number}\n" * 200)
+            archive.writestr(f"d/{number}.txt", f"line {number}\n" * 200)
     return out.getvalue()
 
 
@@ -47,8 +47,8 @@ def bare_members(folder: Path) -> Callable[[int], None]:
     file.write_bytes(sample_zip())
 
     def write(number: int) -> None:
-        with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as made:
-            made.writestr(f"n/{number}.txt", "new\n")
+        with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(f"n/{number}.txt", "new\n")
 
     return write
 

@@ -153,7 +153,7 @@ class _Parser:
         elif self._only_messages or not word.startswith("-"):
             self._messages.append(word)
         elif (flag := self._flags.get(word.partition("=")[0])) is not None:
-            self._take(flag, word)
+            self._read_option(flag, word)
         elif word == "--":
             self._only_messages = True
         elif not re.fullmatch(_OPTION, word):
@@ -178,7 +178,7 @@ class _Parser:
         self._extension_options[option.name] = option
         return True
 
-    def _take(self, flag: Flag, word: str) -> None:
+    def _read_option(self, flag: Flag, word: str) -> None:
         name, equals, attached = word.partition("=")
         if equals and flag.kind == "switch":
             raise UsageError(
@@ -236,26 +236,26 @@ _FIXED = (
 
 def _problems(arguments: Arguments) -> Iterator[str]:
     """Checks the values and combinations of options."""
-    given = arguments.options
+    options = arguments.options
     for alone, others in ALONE.items():
         for other in others:
-            if alone in given and other in given:
-                yield f"{_spelled(alone)} cannot be combined with {_spelled(other)}"
-    for option, what, known in _FIXED:
+            if alone in options and other in options:
+                yield f"{_option_name(alone)} cannot be combined with {_option_name(other)}"
+    for option, label, known in _FIXED:
         value = arguments.text(option)
         if value is not None and value not in known:
-            yield f'Invalid {what} "{value}". Valid values: {", ".join(known)}'
+            yield f'Invalid {label} "{value}". Valid values: {", ".join(known)}'
     name = arguments.text("name")
     if name is not None and not name.strip():
         yield "--name requires a non-empty value"
-    if "api_key" in given and not given.keys() & {"model", "provider", "models"}:
+    if "api_key" in options and not options.keys() & {"model", "provider", "models"}:
         yield (
             "--api-key requires a model to be specified via"
             " --model, --provider/--model, or --models"
         )
 
 
-def _spelled(field: str) -> str:
+def _option_name(field: str) -> str:
     return f"--{field.replace('_', '-')}"
 
 

@@ -92,7 +92,7 @@ class Credentials(Record):
             keys={provider.id: provider.api_key for provider in own if provider.api_key},
         )
 
-    async def take_over_older(self) -> None:
+    async def import_older(self) -> None:
         """Imports credentials that older versions stored in other files."""
         settings = Settings.of(self.host.agent_dir, Path.cwd(), clock=self.host.clock)
         await migrate_credentials(self.host, settings, self.storage)
@@ -185,8 +185,8 @@ class Credentials(Record):
     def unknown(self, provider: str) -> str:
         """The error message for an unknown provider."""
         like = nearest(provider, self.rows())
-        meant = f" Did you mean {like}?" if like else ""
-        return f'Unknown provider "{provider}".{meant}'
+        suggestion = f" Did you mean {like}?" if like else ""
+        return f'Unknown provider "{provider}".{suggestion}'
 
 
 def _not_ready(provider: str, reason: Reason) -> Check:

@@ -44,7 +44,11 @@ def dispatch(words: Sequence[str], environ: Mapping[str, str]) -> int:
     if words and (command := find_command(words[0])) is not None:
         return _run_command(command, words[1:], environ)
     arguments = _arguments(words, environ)
-    if len(words) == 1 and arguments.messages == tuple(words) and _is_slip(words[0], environ):
+    if (
+        len(words) == 1
+        and arguments.messages == tuple(words)
+        and _is_mistyped_command(words[0], environ)
+    ):
         return 1
     if "version" in arguments.options:
         sys.stdout.write(f"{__version__}\n")
@@ -80,7 +84,7 @@ def _keep_secret_links(words: Sequence[str], arguments: Arguments) -> None:
         )
 
 
-def _is_slip(word: str, environ: Mapping[str, str]) -> bool:
+def _is_mistyped_command(word: str, environ: Mapping[str, str]) -> bool:
     """Prints a suggestion if the only word is close to a subcommand name and no text is piped in.
 
     As a prompt it would be sent to a model, or would download the embedded one.
@@ -92,12 +96,12 @@ def _is_slip(word: str, environ: Mapping[str, str]) -> bool:
 
     declared = read_manifest_options(Arguments(), environ, Path.cwd()).subcommands
     # A word that other programs have as a command, and pi as an option.
-    meant = f"--{word}" if word in ("help", "version") else None
-    meant = meant or nearest(word, [*(command.name for command in COMMANDS), *declared])
-    if meant is None or _is_text_piped():
+    suggestion = f"--{word}" if word in ("help", "version") else None
+    suggestion = suggestion or nearest(word, [*(command.name for command in COMMANDS), *declared])
+    if suggestion is None or _is_text_piped():
         return False
     sys.stderr.write(
-        f"Unknown command `pi {word}`: did you mean `pi {meant}`?"
+        f"Unknown command `pi {word}`: did you mean `pi {suggestion}`?"
         f" `pi -- {word}` sends it as a prompt.\n"
     )
     return True
@@ -265,7 +269,7 @@ def command_help(command: SubcommandRow, width: int) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def typed(flag: Flag) -> str:
+def usage_of(flag: Flag) -> str:
     """An option as typed: ``-n, --name <name>``."""
     names = ", ".join(name for name in (flag.short, flag.name) if name)
     if flag.kind == "switch":
@@ -279,7 +283,7 @@ def typed(flag: Flag) -> str:
 def _rows(flags: Iterable[Flag]) -> Iterator[tuple[str, str]]:
     for flag in flags:
         values = f": {', '.join(flag.values)}" if flag.values else ""
-        yield typed(flag), f"{flag.help}{values}"
+        yield usage_of(flag), f"{flag.help}{values}"
 
 
 def _section(title: str, rows: Iterable[tuple[str, str]], width: int) -> list[str]:

@@ -103,12 +103,12 @@ def _parsed_with_own(words: Sequence[str], found: Subcommand, others: Sequence[F
     own = checked_flags(found.flags).values()
     rows = [extension_flag(words[0], flag) for flag in own]
     arguments = parse_arguments(words[1:], [*others, *rows], own=rows)
-    given = {option.name: option for option in arguments.extension_options}
+    options = {option.name: option for option in arguments.extension_options}
     for flag in own:
-        if flag.name not in given and flag.default not in (None, False):
+        if flag.name not in options and flag.default not in (None, False):
             value = None if flag.default is True else str(flag.default)
-            given[flag.name] = ExtensionOption(name=flag.name, value=value)
-    return replace(arguments, extension_options=tuple(given.values()))
+            options[flag.name] = ExtensionOption(name=flag.name, value=value)
+    return replace(arguments, extension_options=tuple(options.values()))
 
 
 def subcommand_row(name: str, found: Subcommand) -> SubcommandRow:

@@ -83,7 +83,7 @@ async def _run(
     for warning in warnings(arguments):
         print_error(warning)
     needs_session = "without_session" not in arguments.options
-    build = await _reading(mode, cwd, host.home, piped=needs_session)
+    build = await _prompt_builder(mode, cwd, host.home, piped=needs_session)
     prompts = await build(arguments)
     if mode != "rpc" and not arguments.unresolved_words and "resume" not in arguments.options:
         _check_prompts(prompts)  # before a session is opened, where possible
@@ -129,7 +129,7 @@ async def _run(
     return code or int(built.session.entries.log.problem is not None)
 
 
-async def _reading(
+async def _prompt_builder(
     mode: Mode, cwd: Path, home: Path, *, piped: bool
 ) -> Callable[[Arguments], Awaitable[Sequence[PromptInput]]]:
     """Returns a function that builds the prompts with piped input; without prompts for RPC."""
@@ -216,7 +216,7 @@ def _looking_for_updates(host: Machine, mode: Mode) -> AbstractAsyncContextManag
         return nullcontext()
     from pi.cli.update_check import UpdateCheck  # lazy: print mode on a terminal only
 
-    return UpdateCheck(host).beside(print_error)
+    return UpdateCheck(host).in_background(print_error)
 
 
 def _introduce(built: AssembledSession, *, verbose: bool) -> None:

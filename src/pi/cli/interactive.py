@@ -50,7 +50,7 @@ def _start(
     when_ready: Callable[[], None],
     opened: list[OpenedSession],
 ) -> AppOptions:
-    async def open_behind_the_screen(opening: OpenContext) -> OpenedSession:
+    async def open_in_background(opening: OpenContext) -> OpenedSession:
         from pi.cli.opening import open_session  # deferred: see _load
 
         opened.append(await open_session(arguments, environ, opening, when_ready))
@@ -61,7 +61,7 @@ def _start(
     return AppOptions(
         load=phase("session:load")(_load),
         load_rest=phase("session:load-rest")(_load_rest),
-        open=open_behind_the_screen,
+        open=open_in_background,
         commands=_commands,
         ask_trust=_ask_trust,
         environ=environ,

@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os
         finally:
             sys.stdout, sys.stderr = streams  # they belong to the caller
     code = _main(sys.argv[1:], environ)
-    _list_what_goes_on()
+    _list_detached_processes()
     _leave_hanging_threads(code)
     return code
 
@@ -83,21 +83,21 @@ def _dispatch(words: list[str], environ: Mapping[str, str]) -> int:
 
 def _format_error(problem: Exception, environ: Mapping[str, str]) -> str:
     """Formats an error for the user: what happened, then the hint on a line of its own."""
-    if isinstance(problem, FileNotFoundError) and _is_nowhere():
+    if isinstance(problem, FileNotFoundError) and _is_cwd_missing():
         return (
             "Error: The current directory no longer exists.\nChange to another directory first.\n"
         )
     message = getattr(problem, "message", None)
     if message is None:
-        what = repr(problem)
+        reason = repr(problem)
         if isinstance(problem, OSError) and problem.filename:
-            what = f"{problem.strerror}: {problem.filename}"
-        return f"Error: {what}\n{_logged(problem, environ)}PI_DEBUG=1 shows the traceback.\n"
+            reason = f"{problem.strerror}: {problem.filename}"
+        return f"Error: {reason}\n{_log_problem(problem, environ)}PI_DEBUG=1 shows the traceback.\n"
     hint = getattr(problem, "hint", "")
     return f"Error: {message}\n" + (f"{hint}\n" if hint else "")
 
 
-def _is_nowhere() -> bool:
+def _is_cwd_missing() -> bool:
     try:
         os.getcwd()  # noqa: PTH109 - most command lines need no paths
     except FileNotFoundError:
@@ -105,7 +105,7 @@ def _is_nowhere() -> bool:
     return False
 
 
-def _logged(problem: Exception, environ: Mapping[str, str]) -> str:
+def _log_problem(problem: Exception, environ: Mapping[str, str]) -> str:
     from pi.cli.process import log_crash  # deferred: rarely needed and slow
 
     try:
@@ -135,7 +135,7 @@ def _sanitise_standard_streams() -> None:
     setattr(sys, "stderr", SanitisedStream(sys.stderr))  # noqa: B010
 
 
-def _list_what_goes_on() -> None:
+def _list_detached_processes() -> None:
     """Lists the programs that keep running because an extension detached them."""
     if "pi.base.processes.child" not in sys.modules:
         return  # no process was started
@@ -143,8 +143,8 @@ def _list_what_goes_on() -> None:
     from pi.base.processes.child import left_running
     from pi.base.terminal_text import one_line
 
-    if left := left_running():
-        text = one_line(", ".join(left))
+    if running := left_running():
+        text = one_line(", ".join(running))
         shown = text if len(text) <= _MAX_NAMED else f"{text[: _MAX_NAMED - 1]}…"
         sys.stderr.write(f"Still running, detached by extensions: {shown}\n")
 

@@ -65,9 +65,9 @@ async def open_session(
         opening.report(warning)
     prompts = await prompts_of(arguments)
     with phase("session:open"):
-        built, choice = await _chosen(arguments, host, cwd, opening)
+        built, choice = await _open_or_fork(arguments, host, cwd, opening)
     if arguments.unresolved_words:
-        arguments = await _decided(arguments, built)
+        arguments = await _resolve_flags(arguments, built)
         prompts = await prompts_of(arguments)
     if choice.must_pick and (value := arguments.text("resume")):
         # The value matches no session, so it is the first prompt of the one that is picked.
@@ -144,18 +144,20 @@ class CommandLineSession(OpenedSession):
         """Records the session for ``--continue`` and returns the hint how to resume it."""
         log = self._session.entries.log
         # The copy of a remote session is not what --continue should go on with.
-        kept = None if log.replica else log.file
-        self._choice.remember(kept, self._session.cwd, self.host.clock)
+        log_file = None if log.replica else log.file
+        self._choice.remember(log_file, self._session.cwd, self.host.clock)
         lines = [LOSS] if log.problem is not None else []
         if log.file is not None and log.is_saved:
             lines.append(HINT.format(id=log.header.id))
         return "\n".join(lines)
 
 
-async def _chosen(arguments: Arguments, host: Machine, cwd: Path, opening: OpenContext) -> Chosen:
+async def _open_or_fork(
+    arguments: Arguments, host: Machine, cwd: Path, opening: OpenContext
+) -> Chosen:
     """Opens the session; if another process has it open, offers a fork of it."""
     try:
-        return await _confirmed(arguments, host, cwd, opening)
+        return await _open_with_questions(arguments, host, cwd, opening)
     except SessionInUse as busy:
         from pi.modes.interactive.dialogs.opening import (
             ask_fork_busy_session,
@@ -167,24 +169,24 @@ async def _chosen(arguments: Arguments, host: Machine, cwd: Path, opening: OpenC
             name: value for name, value in arguments.options.items() if name not in OPENS_STORED
         }
         forking = replace(arguments, options={**others, "fork": str(busy.path)})
-        return await _assembled(forking, host, cwd, opening)
+        return await _open_with_answers(forking, host, cwd, opening)
 
 
-async def _confirmed(
+async def _open_with_questions(
     arguments: Arguments, host: Machine, cwd: Path, opening: OpenContext
 ) -> Chosen:
     """Opens the session; asks open questions on the screen, then starts again with the answers."""
     try:
-        return await _in_some_folder(arguments, host, cwd, opening)
+        return await _open_in_folder(arguments, host, cwd, opening)
     except _Unanswered as unanswered:
         from pi.modes.interactive.dialogs.questions import confirm  # deferred: rarely needed
 
         title, _, question = str(unanswered).partition("\n")
         answer = await confirm(opening.ui, title, question.removesuffix("[y/N] ").strip())
-        return await _in_some_folder(arguments, host, cwd, opening, answers=[answer])
+        return await _open_in_folder(arguments, host, cwd, opening, answers=[answer])
 
 
-async def _in_some_folder(
+async def _open_in_folder(
     arguments: Arguments,
     host: Machine,
     cwd: Path,
@@ -194,17 +196,19 @@ async def _in_some_folder(
 ) -> Chosen:
     """Opens the session; if its folder is missing, offers the current folder."""
     try:
-        return await _assembled(arguments, host, cwd, opening, answers=answers)
+        return await _open_with_answers(arguments, host, cwd, opening, answers=answers)
     except DirectoryGone as gone:
         # Lazy: rarely needed.
         from pi.modes.interactive.dialogs.opening import ask_use_current_folder
 
         if not await ask_use_current_folder(opening.ui, gone.stored, str(cwd)):
             raise OpenCancelled("") from gone
-        return await _assembled(arguments, host, cwd, opening, answers=answers, stays_if_gone=True)
+        return await _open_with_answers(
+            arguments, host, cwd, opening, answers=answers, stays_if_gone=True
+        )
 
 
-async def _assembled(
+async def _open_with_answers(
     arguments: Arguments,
     host: Machine,
     cwd: Path,
@@ -218,7 +222,7 @@ async def _assembled(
         arguments,
         host.environ,
         agent_dir=host.agent_dir,
-        confirm=_confirming(answers),
+        confirm=_confirm_from(answers),
         can_pick=True,
     )
     parts = SessionOverrides(
@@ -241,7 +245,7 @@ class _Unanswered(Exception):
     """A question has to be shown to the user first."""
 
 
-def _confirming(answers: Sequence[bool]) -> Callable[[str], bool]:
+def _confirm_from(answers: Sequence[bool]) -> Callable[[str], bool]:
     """Returns the known answers one after another; then raises the open question."""
     known = iter(answers)
 
@@ -253,7 +257,7 @@ def _confirming(answers: Sequence[bool]) -> Callable[[str], bool]:
     return confirm
 
 
-async def _decided(arguments: Arguments, built: AssembledSession) -> Arguments:
+async def _resolve_flags(arguments: Arguments, built: AssembledSession) -> Arguments:
     """Returns the arguments parsed with the flags of extensions."""
     from pi.cli.extension_options import (
         resolve_options,
@@ -275,12 +279,12 @@ def _lines(built: AssembledSession, home: Path, *, verbose: bool) -> list[str]:
         return list(verbose_report(built))
     resources = built.session.workspace.resources
     parts = [Path(file.path).name for file in resources.context.files]
-    for number, what in (
+    for number, noun in (
         (len(resources.skills), "skill"),
         (len(resources.prompts), "prompt template"),
     ):
         if number:
-            parts.append(f"{number} {what}{'s' * (number != 1)}")
+            parts.append(f"{number} {noun}{'s' * (number != 1)}")
     model = built.session.models.current
     named = full_name(model) if model is not None else "no model yet"
     folder = short_folder(built.session.cwd, home)
@@ -307,8 +311,8 @@ def session_themes(
     ``cwd`` is the folder of the command line, ``of_extensions`` are files and folders of
     extensions.
     """
-    given = [cwd / expand_home(path) for path in arguments.texts("theme") or ()]
-    named = list(_files(given))
+    paths = [cwd / expand_home(path) for path in arguments.texts("theme") or ()]
+    named = list(_files(paths))
     if "no_themes" in arguments.options:
         return named
     of_packages = [place.path for each in workspace.packages for place in each.places("themes")]

@@ -89,13 +89,13 @@ def run_main(work: Coroutine[Any, Any, T]) -> T:
     try:
         return run_guarded(until_signal(_closing_shared(work)))
     except asyncio.CancelledError:
-        what = "cancelled its main task"
+        cause = "cancelled its main task"
     except TasksClosed:
-        what = "closed its coroutines"
+        cause = "closed its coroutines"
     except SystemExit:
-        what = "raised SystemExit in its main task"
+        cause = "raised SystemExit in its main task"
     raise EndedByExtension(
-        f"pi was ended: code of an extension {what}.",
+        f"pi was ended: code of an extension {cause}.",
         hint="Use -ne to start without extensions.",
     )
 
@@ -170,7 +170,7 @@ def _signal_handlers(end: Callable[[int], None], grace_seconds: float) -> Iterat
     reminders: dict[int, threading.Timer] = {}
     was_raised = False
 
-    def take(number: int) -> None:
+    def deliver(number: int) -> None:
         reminders[number].cancel()
         end(number)
 
@@ -183,7 +183,7 @@ def _signal_handlers(end: Callable[[int], None], grace_seconds: float) -> Iterat
         if number in reminders:
             _die(number)
         reminders[number] = _remind(number, grace_seconds)
-        loop.call_soon_threadsafe(take, number)
+        loop.call_soon_threadsafe(deliver, number)
 
     numbers = [int(getattr(signal, name)) for name in ENDING if hasattr(signal, name)]
     before = {number: signal.signal(number, handle_signal) for number in numbers}

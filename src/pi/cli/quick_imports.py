@@ -39,11 +39,11 @@ def quick_imports(
     package: ModuleType = pi, *, library: str = _LIBRARY
 ) -> AbstractContextManager[None]:
     """Finds the modules of ``package`` and of the standard library in one step inside the block."""
-    return asked_first(_QuickFinder(package, library))
+    return finder_first(_QuickFinder(package, library))
 
 
 @contextmanager
-def asked_first(finder: MetaPathFinderProtocol) -> Iterator[None]:
+def finder_first(finder: MetaPathFinderProtocol) -> Iterator[None]:
     """Puts ``finder`` before the other finders inside the block."""
     sys.meta_path.insert(0, finder)
     try:

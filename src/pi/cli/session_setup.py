@@ -41,39 +41,39 @@ if TYPE_CHECKING:
 
 def session_options(arguments: Arguments) -> SessionOptions:
     """Returns the options of a session; invalid ones are left out, see ``warnings``."""
-    given = arguments.options
-    level = given.get("thinking")
+    options = arguments.options
+    level = options.get("thinking")
     return SessionOptions(
-        model=given.get("model"),
-        provider=given.get("provider"),
-        api_key=given.get("api_key"),
+        model=options.get("model"),
+        provider=options.get("provider"),
+        api_key=options.get("api_key"),
         thinking=cast("ThinkingLevel | None", level if level in LEVELS else None),
-        models=given.get("models"),
+        models=options.get("models"),
         tools=ToolFilter(
-            only=given.get("tools"),
-            without=given.get("exclude_tools", ()),
-            built_in="no_builtin_tools" not in given,
-            any="no_tools" not in given,
+            only=options.get("tools"),
+            without=options.get("exclude_tools", ()),
+            built_in="no_builtin_tools" not in options,
+            any="no_tools" not in options,
         ),
         resources=ResourceOptions(
-            context_files="no_context_files" not in given,
-            skills="no_skills" not in given,
-            skill_paths=given.get("skill", ()),
-            prompts="no_prompt_templates" not in given,
-            prompt_paths=given.get("prompt_template", ()),
-            system_prompt=given.get("system_prompt"),
-            append_system_prompt=given.get("append_system_prompt", ()),
+            context_files="no_context_files" not in options,
+            skills="no_skills" not in options,
+            skill_paths=options.get("skill", ()),
+            prompts="no_prompt_templates" not in options,
+            prompt_paths=options.get("prompt_template", ()),
+            system_prompt=options.get("system_prompt"),
+            append_system_prompt=options.get("append_system_prompt", ()),
         ),
         extensions=ExtensionOptions(
-            discover="no_extensions" not in given,
-            paths=given.get("extension", ()),
-            flags={option.name: _given(option) for option in arguments.extension_options},
+            discover="no_extensions" not in options,
+            paths=options.get("extension", ()),
+            flags={option.name: _flag_value(option) for option in arguments.extension_options},
         ),
         approve=approval(arguments),
-        config_files=given.get("config", ()),
-        name=given.get("name"),
-        offline="offline" in given,
-        settings={"batteries": given["batteries"]} if "batteries" in given else {},
+        config_files=options.get("config", ()),
+        name=options.get("name"),
+        offline="offline" in options,
+        settings={"batteries": options["batteries"]} if "batteries" in options else {},
     )
 
 
@@ -94,7 +94,7 @@ def approval(arguments: Arguments) -> bool | None:
     return True if "approve" in arguments.options else None
 
 
-def _given(option: ExtensionOption) -> bool | str:
+def _flag_value(option: ExtensionOption) -> bool | str:
     if option.value is None:
         return True
     return option.value if option.is_attached else FollowingWord(option.value)
@@ -132,9 +132,9 @@ class AttachedFiles:
         """
         for name in names:
             if name not in self._read:
-                path = self._cwd / _expanded(name, self._home)
+                path = self._cwd / _expand_path(name, self._home)
                 # A pipe can wait for ever, and a large picture takes long to decode.
-                self._read[name] = await in_daemon_thread(partial(_attached, path))
+                self._read[name] = await in_daemon_thread(partial(_read_attachment, path))
         return [self._read[name] for name in names]
 
 
@@ -155,7 +155,7 @@ def build_prompts(
     ]
 
 
-def _attached(path: Path) -> Attached:
+def _read_attachment(path: Path) -> Attached:
     # Deferred: few command lines attach files.
     from pi.coding.mentions import file_block
     from pi.coding.tools.images import ImageLimits, image_type, prepare_image
@@ -179,7 +179,7 @@ def _attached(path: Path) -> Attached:
     return Attached(text=file_block(path, None), images=images, notes=notes)
 
 
-def _expanded(name: str, home: Path) -> Path:
+def _expand_path(name: str, home: Path) -> Path:
     return home / name[2:] if name.startswith("~/") else Path(name)
 
 
@@ -220,7 +220,7 @@ class SessionResolver:
 
     def open(self, location: SessionLocation) -> SessionLog:
         """Opens the session; a new one, unless another is requested."""
-        return self._kept(location) if self.reads_stored else new_session(location)
+        return self._open_stored(location) if self.reads_stored else new_session(location)
 
     def remember(self, log_file: Path | None, cwd: Path, clock: Clock) -> None:
         """Records the session for ``--continue`` in this terminal."""
@@ -229,7 +229,7 @@ class SessionResolver:
             crumb = Breadcrumb(cwd=str(cwd), session=str(log_file))
             leave_breadcrumb(self._agent_dir, key, crumb, clock)
 
-    def _kept(self, location: SessionLocation) -> SessionLog:
+    def _open_stored(self, location: SessionLocation) -> SessionLog:
         # Deferred: few command lines search for a session.
         from pi.cli.saved_sessions import SavedSessions
         from pi.coding.session.lookup import check_persistent
@@ -238,22 +238,22 @@ class SessionResolver:
         for name in ("session", "session_id", "continue", "resume"):
             if name in arguments.options:
                 check_persistent(location.directory, f"--{name.replace('_', '-')}")
-        kept = SavedSessions(self._agent_dir, location)
+        sessions = SavedSessions(self._agent_dir, location)
         if (query := arguments.text("resume")) is not None:
-            if found := self._resumed(kept, query):
+            if found := self._find_resumed(sessions, query):
                 return found
             self.must_pick = True
         if (query := arguments.text("fork")) is not None:
-            return kept.forked(query, id=arguments.text("session_id"))
+            return sessions.forked(query, id=arguments.text("session_id"))
         if (query := arguments.text("session")) is not None:
-            return self._named(kept, query)
+            return self._find_named(sessions, query)
         if (id := arguments.text("session_id")) is not None:
-            return kept.by_id(id, location.report)
+            return sessions.by_id(id, location.report)
         if "continue" not in arguments.options:
             return new_session(location)  # shown until another one is picked
-        return kept.last(self._breadcrumb())
+        return sessions.last(self._breadcrumb())
 
-    def _resumed(self, kept: SavedSessions, query: str) -> SessionLog | None:
+    def _find_resumed(self, sessions: SavedSessions, query: str) -> SessionLog | None:
         """Returns the session that the value of ``--resume`` names.
 
         ``None`` if one is to be picked.
@@ -261,7 +261,7 @@ class SessionResolver:
         if not query:
             return None
         try:
-            return self._named(kept, query, must_exist=True)
+            return self._find_named(sessions, query, must_exist=True)
         except NoMatchingSession:
             if self._can_pick:
                 return None
@@ -271,8 +271,10 @@ class SessionResolver:
                 " or --session <id>; `pi sessions` lists them.",
             ) from None
 
-    def _named(self, kept: SavedSessions, query: str, *, must_exist: bool = False) -> SessionLog:
-        found = kept.named(query, self._confirm, must_exist=must_exist)
+    def _find_named(
+        self, sessions: SavedSessions, query: str, *, must_exist: bool = False
+    ) -> SessionLog:
+        found = sessions.named(query, self._confirm, must_exist=must_exist)
         if found is None:
             raise OpenCancelled("")
         return found

@@ -182,8 +182,8 @@ class SettingsCheck:
     def _names(self, setting: Setting) -> list[str]:
         """Returns the strings of a setting; values of another type are reported elsewhere."""
         value = value_at(self._settings.raw, setting.name.split("."))
-        given = value if isinstance(value, list) else [value]
-        return [each for each in given if isinstance(each, str) and each]
+        values = value if isinstance(value, list) else [value]
+        return [each for each in values if isinstance(each, str) and each]
 
     def _themes(self) -> list[str]:
         files = theme_paths(
@@ -226,16 +226,18 @@ class SettingsCheck:
 
 
 def _unknown(
-    setting: str, names: Sequence[str], what: str, known: Sequence[str], *, others: bool = True
+    setting: str, names: Sequence[str], kind: str, known: Sequence[str], *, others: bool = True
 ) -> Iterator[Problem]:
     """Yields the names that are not known; with ``others``, extensions may add more."""
     for name in names:
         if name not in known:
-            meant = did_you_mean(name, known) or f"Known: {', '.join(dict.fromkeys(known))}."
+            suggestion = did_you_mean(name, known) or f"Known: {', '.join(dict.fromkeys(known))}."
             yield Problem(
                 severity="missing",
-                text=f'{setting}: unknown {what} "{name}"',
-                advice=f"{meant} An extension or a package may add others." if others else meant,
+                text=f'{setting}: unknown {kind} "{name}"',
+                advice=f"{suggestion} An extension or a package may add others."
+                if others
+                else suggestion,
             )
 
 
@@ -292,7 +294,7 @@ def _unknown_keys(raw: Json, path: Path, below: str = "") -> Iterator[Problem]:
             if isinstance(value, dict):
                 yield from _unknown_keys(value, path, f"{name}.")
         elif name not in (*_ROWS, *WITHOUT_EFFECT, *WRITTEN_BY_PI, KEYS):
-            like = _meant(key, below, holds_more=isinstance(value, dict))
+            like = _nearest_name(key, below, holds_more=isinstance(value, dict))
             yield Problem(
                 severity="missing" if like else "note",
                 text=f'unknown key "{name}" in {path}',
@@ -302,7 +304,7 @@ def _unknown_keys(raw: Json, path: Path, below: str = "") -> Iterator[Problem]:
             )
 
 
-def _meant(key: str, below: str, *, holds_more: bool) -> str | None:
+def _nearest_name(key: str, below: str, *, holds_more: bool) -> str | None:
     """Returns the known name that is most similar to a key: in its place, or in another one."""
     structured = [name for name, row in _ROWS.items() if row.kind == "json"]
     known = [*_OBJECTS, *structured] if holds_more else [*_ROWS]

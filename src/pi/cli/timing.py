@@ -10,7 +10,7 @@ from importlib.machinery import ExtensionFileLoader, ModuleSpec, SourceFileLoade
 from types import ModuleType
 from typing import TypeAlias
 
-from pi.cli.quick_imports import asked_first
+from pi.cli.quick_imports import finder_first
 from pi.modes.phases import observe_phases
 
 MARKERS = "PI_DEBUG_STARTUP"
@@ -19,7 +19,7 @@ EVERY_MODULE = "full"
 """Value of ``PI_TIMING`` that lists all modules."""
 SLOWEST = 10
 
-Say: TypeAlias = Callable[[str], None]
+Write: TypeAlias = Callable[[str], None]
 Clock: TypeAlias = Callable[[], float]
 
 
@@ -39,7 +39,7 @@ def run_with_timing(run: Callable[[], int], environ: Mapping[str, str]) -> int:
 class Markers:
     """Prints the start and end of each phase at once: the last line names the one that hangs."""
 
-    def __init__(self, write: Say) -> None:
+    def __init__(self, write: Write) -> None:
         self._write = write
 
     def began(self, name: str) -> None:
@@ -60,7 +60,7 @@ class Timings:
     Only the slowest modules are listed, unless all are requested.
     """
 
-    def __init__(self, write: Say, clock: Clock, *, every_module: bool) -> None:
+    def __init__(self, write: Write, clock: Clock, *, every_module: bool) -> None:
         self._write = write
         self._clock = clock
         self._most_modules = None if every_module else SLOWEST
@@ -96,7 +96,7 @@ class Timings:
 
     def of_modules(self) -> AbstractContextManager[None]:
         """Measures the import time of modules inside the block."""
-        return asked_first(_TimedFinder(self._clock, self._modules))
+        return finder_first(_TimedFinder(self._clock, self._modules))
 
 
 class _Span:

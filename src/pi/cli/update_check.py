@@ -43,7 +43,7 @@ class CachedVersion(Record):
     """The cached result."""
 
     latest: str = ""
-    asked_ms: int = 0
+    checked_ms: int = msgspec.field(default=0, name="askedMs")
     next_ms: int = 0
     """When to check again."""
 
@@ -85,17 +85,17 @@ class UpdateCheck:
                 latest = await self._ask(url)
         except (PiError, TimeoutError) as error:
             log.info("update check failed: %s", error)
-        self._keep(latest, now)
+        self._store(latest, now)
 
     @asynccontextmanager
-    async def beside(self, notify: Callable[[str], None]) -> AsyncIterator[None]:
+    async def in_background(self, notify: Callable[[str], None]) -> AsyncIterator[None]:
         """Checks in the background of a block, and reports what is known at its end."""
-        looking = asyncio.ensure_future(self.look())
+        check = asyncio.ensure_future(self.look())
         try:
             yield
         finally:
-            looking.cancel()
-            await asyncio.wait({looking})
+            check.cancel()
+            await asyncio.wait({check})
             if notice := self.notice():
                 notify(notice)
 
@@ -118,14 +118,16 @@ class UpdateCheck:
         except (PiError, *UNREADABLE):
             return CachedVersion()  # can be requested again
 
-    def _keep(self, latest: str, asked_ms: int) -> None:
+    def _store(self, latest: str, checked_ms: int) -> None:
         known = self._known()
-        if known.asked_ms > asked_ms:
+        if known.checked_ms > checked_ms:
             return  # another process checked later
         if latest:
-            known = CachedVersion(latest=latest, asked_ms=asked_ms, next_ms=asked_ms + EVERY_MS)
+            known = CachedVersion(
+                latest=latest, checked_ms=checked_ms, next_ms=checked_ms + EVERY_MS
+            )
         else:
-            known = replace(known, asked_ms=asked_ms, next_ms=asked_ms + AGAIN_MS)
+            known = replace(known, checked_ms=checked_ms, next_ms=checked_ms + AGAIN_MS)
         try:
             private_directory(self._path.parent)
             replace_file(self._path, msgspec.json.encode(known))

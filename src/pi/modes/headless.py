@@ -48,21 +48,21 @@ class RunResult:
             return None
         return answer.error_message or f"Request {answer.stop_reason}"
 
-    def stopped(self, ended: Next | None) -> str | None:
+    def stopped(self, decision: Next | None) -> str | None:
         """Why a policy ended the run before its final answer; ``None`` if none did.
 
         A policy that stops a run between tool calls leaves an answer that looks complete, so the
         reason is not part of any message.
         """
-        if ended is None or ended.action != "stop" or not ended.reason:
+        if decision is None or decision.action != "stop" or not decision.reason:
             return None
         unfinished = self.answer is None or self.answer.stop_reason == "toolUse"
-        return ended.reason if unfinished or ended.exit_code else None
+        return decision.reason if unfinished or decision.exit_code else None
 
-    def exit_code(self, ended: Next | None) -> int:
+    def exit_code(self, decision: Next | None) -> int:
         """0 if the last answer did not fail; a policy that stopped the run can set another code."""
-        if ended is not None and ended.exit_code is not None:
-            return ended.exit_code
+        if decision is not None and decision.exit_code is not None:
+            return decision.exit_code
         return 0 if self.failure is None else 1
 
 
@@ -96,44 +96,44 @@ async def send_prompts(port: SessionPort, prompts: Sequence[PromptInput]) -> Nex
 
     A command that requests the exit of the program is the last.
     """
-    ended: Next | None = None
+    decision: Next | None = None
     for number, prompt in enumerate(prompts):
         if port.extensions.exit_code is not None:
             break
         with phase("print:prompt:next" if number else "print:prompt:initial"):
-            ended = await port.prompts.prompt(prompt.text, prompt.images)
-    return ended
+            decision = await port.prompts.prompt(prompt.text, prompt.images)
+    return decision
 
 
 async def run_json(
     port: SessionPort,
     prompts: Sequence[PromptInput],
     output: Output,
-    complain: Callable[[str], None],
+    report: Callable[[str], None],
 ) -> int:
     """Sends every prompt, one after another; returns the exit code.
 
     Errors of the model are in the events. The reason of a policy that ended the run is not, so it
-    is passed to ``complain``.
+    is passed to ``report``.
     """
     output.write_json(encode_line(port.entries.log.header))
-    ending = RunResult()
+    result = RunResult()
 
     def write_event(event: Any) -> Awaitable[None] | None:
-        ending.handle_event(event)
+        result.handle_event(event)
         output.write_json(event_line(event, port.since_session_ms()))
         return output.drained() if output.is_behind else None
 
     end = port.subscribe(write_event)
     try:
-        ended = await send_prompts(port, prompts)
+        decision = await send_prompts(port, prompts)
     finally:
         output.stop_waiting()
         end()
-    if (reason := ending.stopped(ended)) is not None:
-        complain(reason)
+    if (reason := result.stopped(decision)) is not None:
+        report(reason)
     requested = port.extensions.exit_code
-    return ending.exit_code(ended) if requested is None else requested
+    return result.exit_code(decision) if requested is None else requested
 
 
 class PrintUI(ExtensionUI):
@@ -148,7 +148,7 @@ class PrintUI(ExtensionUI):
         self._output.write(shown.encode("utf-8", "replace"))
 
 
-def report_failures(complain: Callable[[str], None]) -> Callable[[Any], None]:
+def report_failures(report: Callable[[str], None]) -> Callable[[Any], None]:
     """Returns a subscriber that reports failures of extensions, each once.
 
     Not those of commands: ``run_print`` reports them and fails.
@@ -159,7 +159,7 @@ def report_failures(complain: Callable[[str], None]) -> Callable[[Any], None]:
         line = f"Extension error ({event.extension_path}): {event.error}"
         if event.event != "command" and line not in reported:
             reported.add(line)  # a handler may fail at every event
-            complain(line)
+            report(line)
 
     return handle_event
 
@@ -171,39 +171,39 @@ async def run_print(
     port: SessionPort,
     prompts: Sequence[PromptInput],
     output: Output,
-    complain: Callable[[str], None],
+    report: Callable[[str], None],
 ) -> int:
     """Sends all prompts in order and prints the last answer; returns the exit code.
 
     An answer cut off by the output limit is printed too, with a warning.
     """
-    ending = RunResult()
+    result = RunResult()
     failed: list[str] = []
 
     def handle_event(event: Any) -> None:
-        ending.handle_event(event)
+        result.handle_event(event)
         if isinstance(event, ExtensionFailed) and event.event == "command":
             failed.append(event.error)
-            complain(f"Error: {event.explain()}")
+            report(f"Error: {event.explain()}")
 
     end = port.subscribe(handle_event, kinds=(TurnEnd, ExtensionFailed))
     try:
-        ended = await send_prompts(port, prompts)
+        decision = await send_prompts(port, prompts)
     finally:
         end()
     if (code := port.extensions.exit_code) is not None:
         return code
-    if (problem := ending.failure) is not None:
+    if (problem := result.failure) is not None:
         from pi.ai.failures.classify import hint_for  # deferred: most runs do not fail
 
-        complain(f"{problem}\n{hint}" if (hint := hint_for(problem)) else problem)
-    elif (reason := ending.stopped(ended)) is not None:
-        complain(reason)
-    elif ending.answer is not None:
-        if text := ending.answer.text:
+        report(f"{problem}\n{hint}" if (hint := hint_for(problem)) else problem)
+    elif (reason := result.stopped(decision)) is not None:
+        report(reason)
+    elif result.answer is not None:
+        if text := result.answer.text:
             # A file or a program gets every byte; a terminal would execute control sequences.
             shown = sanitise(text) if output.is_terminal else text
             output.write(f"{shown}\n".encode("utf-8", "replace"))
-        if ending.answer.stop_reason == "length":
-            complain(INCOMPLETE)
-    return ending.exit_code(ended) or int(bool(failed))
+        if result.answer.stop_reason == "length":
+            report(INCOMPLETE)
+    return result.exit_code(decision) or int(bool(failed))

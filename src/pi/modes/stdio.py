@@ -190,18 +190,18 @@ class Output:
     def _send_all(self) -> None:
         broken = False
         while (data := self._queue.get()) is not None:
-            size, left = len(data), memoryview(data)
-            while left and not broken:
+            size, remaining = len(data), memoryview(data)
+            while remaining and not broken:
                 try:
                     # In pieces: a blocking write reports no progress.
-                    written = os.write(self._fd, left[:_PIECE])
+                    written = os.write(self._fd, remaining[:_PIECE])
                 except BlockingIOError:  # another process made the shared pipe non-blocking
                     _wait_for(self._fd, select.POLLOUT)
                 except OSError as error:
                     broken = True
                     self.failure = None if error.errno in CLOSED_PIPE_ERRORS else error
                 else:
-                    left = left[written:]
+                    remaining = remaining[written:]
                     self._moved += written
             self._loop.call_soon_threadsafe(self._written, size, broken)
 

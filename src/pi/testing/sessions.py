@@ -62,7 +62,7 @@ async def make_session(
     )
     models.register(FauxProvider(*steps))
     parts = SessionOverrides(registry=ModelRegistry(models), persistent=persistent)
-    if isinstance(given := options.get("extensions"), Sequence):
-        options["extensions"] = ExtensionOptions(discover=False, inline=tuple(given))
+    if isinstance(extensions := options.get("extensions"), Sequence):
+        options["extensions"] = ExtensionOptions(discover=False, inline=tuple(extensions))
     session_options = SessionOptions(**{"model": "faux/faux", **options})
     return (await assemble(cwd, host, session_options, parts)).session

@@ -10,10 +10,10 @@ from pi.tui.component import Area, Component
 
 
 class CachedWidget(ABC):
-    """A component that is drawn again only if it, the width or its circumstances changed.
+    """A component that is drawn again only if it, the width or its cache key changed.
 
     A subclass implements ``_draw`` and calls ``invalidate`` when its state changes.
-    ``_circumstances`` returns what the rows depend on beside that. A base class, because every
+    ``_cache_key`` returns everything else that the rows depend on. A base class, because every
     widget needs the same ``render`` and ``invalidate``.
     """
 
@@ -26,13 +26,13 @@ class CachedWidget(ABC):
 
     def render(self, width: int) -> list[str]:
         """Returns the rows: the same list as before if nothing changed, which the screen skips."""
-        key = (width, self._circumstances())
+        key = (width, self._cache_key())
         if key != self._drawn_for:
             self._drawn_rows = self._draw(width)
             self._drawn_for = key
         return self._drawn_rows
 
-    def _circumstances(self) -> object:
+    def _cache_key(self) -> object:
         return None
 
     @abstractmethod

@@ -351,9 +351,9 @@ class PlainDisplay:
         out = self._above(lines) if lines else ""
         if typed is None:
             return out
-        before, _, behind = typed.partition(CURSOR_MARKER)
+        before, _, after = typed.partition(CURSOR_MARKER)
         head = strip_sequences(before)
-        text = (head + strip_sequences(behind)).rstrip()
+        text = (head + strip_sequences(after)).rstrip()
         text = text.ljust(len(head))
         if not self._has_prompt:
             self._has_prompt, self._typed, self._caret = True, "", 0

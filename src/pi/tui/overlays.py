@@ -106,9 +106,9 @@ class OverlayArea:
         """Returns the position of an overlay with ``height`` rows."""
         options, margin, width = self._options, self._margin, self.width
         down, across = _share(options.anchor, _DOWN), _share(options.anchor, _ACROSS)
-        below, beside = self._rows - height, self._columns - width
-        row = _start(options.row, down, options.offset_y, first=margin.top, free=below)
-        column = _start(options.col, across, options.offset_x, first=margin.left, free=beside)
+        free_rows, free_columns = self._rows - height, self._columns - width
+        row = _start(options.row, down, options.offset_y, first=margin.top, free=free_rows)
+        column = _start(options.col, across, options.offset_x, first=margin.left, free=free_columns)
         return Bounds(
             # Margins may exceed the screen.
             row=_clamped(row, 0, self._size.rows - height),
@@ -287,8 +287,8 @@ class Overlays:
 
     def update_focus(self) -> None:
         """Updates the focus."""
-        wanting = [handle for handle in self._stack if self._takes_keys(handle)]
-        self.focus.set(wanting[-1].component if wanting else self._below)
+        focusable = [handle for handle in self._stack if self._takes_keys(handle)]
+        self.focus.set(focusable[-1].component if focusable else self._below)
 
     def layers(self) -> list[Layer]:
         """Draws and places the visible overlays. Returns them with the lowest first."""

@@ -46,18 +46,18 @@ def share(length: int, entries: Sequence[Flex], natural: Sequence[int]) -> list[
         flex.clamped(need if flex.basis is None else flex.basis)
         for flex, need in zip(entries, natural, strict=True)
     ]
-    while (left := length - sum(sizes)) != 0:
-        step = 1 if left > 0 else -1
+    while (remaining := length - sum(sizes)) != 0:
+        step = 1 if remaining > 0 else -1
         weights = [_weight(flex, size, step) for flex, size in zip(entries, sizes, strict=True)]
         total = sum(weights)
         if not total:
             break
         before = list(sizes)
         for index, weight in enumerate(weights):
-            part = abs(left) * weight // total
+            part = abs(remaining) * weight // total
             sizes[index] = entries[index].clamped(sizes[index] + step * part)
         if sizes == before:  # less than one cell each: distribute single cells, in order
-            for index in [at for at, weight in enumerate(weights) if weight][: abs(left)]:
+            for index in [at for at, weight in enumerate(weights) if weight][: abs(remaining)]:
                 sizes[index] += step
     return sizes
 
@@ -169,13 +169,13 @@ class HStack(_Stack):
 
     def render(self, width: int) -> list[str]:
         """Returns as many rows as the highest child needs."""
-        return self._beside(width, None)
+        return self._render_columns(width, None)
 
     def render_in(self, width: int, height: int) -> list[str]:
         """Returns exactly ``height`` rows, which every child may fill."""
-        return self._beside(width, height)
+        return self._render_columns(width, height)
 
-    def _beside(self, width: int, height: int | None) -> list[str]:
+    def _render_columns(self, width: int, height: int | None) -> list[str]:
         entries = self._visible()
         natural = [
             0 if flex.basis is not None else max(map(visible_width, child.render(width)), default=0)

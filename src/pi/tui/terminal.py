@@ -235,8 +235,8 @@ def _colours(env: Environment, brand: Brand, *, multiplexer: bool) -> ColourDept
         return ColourDepth.TRUE if forced else ColourDepth.PALETTE
     # These two show true colours incorrectly, whatever COLORTERM is.
     is_limited = brand == "apple-terminal" or (term.startswith("screen") and not env.get("TMUX"))
-    is_said = env.get("COLORTERM", "").lower() in ("truecolor", "24bit")
-    if not is_limited and (is_said or (brand in _TRUE_COLOUR and not multiplexer)):
+    declares_true_colour = env.get("COLORTERM", "").lower() in ("truecolor", "24bit")
+    if not is_limited and (declares_true_colour or (brand in _TRUE_COLOUR and not multiplexer)):
         return ColourDepth.TRUE
     has_few = term in _OLD_TERMS or term.endswith(_FEW_COLOURS)
     return ColourDepth.BASIC if has_few else ColourDepth.PALETTE

@@ -192,7 +192,7 @@ class TUI:
             on_input=pump.feed,
             on_resize=self._resizing,
             on_resume=self._resumed,
-            on_disconnect=self._gone,
+            on_disconnect=self._disconnected,
         )
         self.terminal.start(listener, restore=self._restoring)
         self._open()
@@ -275,7 +275,7 @@ class TUI:
         self._repaint = self.display.resume(self._size)
         self._open()
 
-    def _gone(self) -> None:
+    def _disconnected(self) -> None:
         if self._running is not None:
             self._running.stop()
             self._running = None

@@ -23,7 +23,7 @@ from tests.sampling import sampled
 from tests.screens.terminal_user import needs_pty, terminal_user
 
 Captured = pytest.CaptureFixture[str]
-Say = Callable[..., tuple[int, str, str]]
+Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
@@ -50,19 +50,19 @@ def npm(tmp_path: Path, agent: Path) -> FakeNpm:
 
 
 @pytest.fixture
-def pi(tmp_path: Path, site: Path, capsys: Captured) -> Say:
+def pi(tmp_path: Path, site: Path, capsys: Captured) -> Run:
     """What ``pi`` answers: its exit code, output and errors."""
 
-    def say(*words: str, **environ: str) -> tuple[int, str, str]:
+    def run(*words: str, **environ: str) -> tuple[int, str, str]:
         home = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
         code = main(words, home | NOWHERE | environ)
-        said = capsys.readouterr()
-        return code, said.out, said.err
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
 
-    return say
+    return run
 
 
-def test_there_are_no_packages(pi: Say, tmp_path: Path) -> None:
+def test_there_are_no_packages(pi: Run, tmp_path: Path) -> None:
     for command in ("list", "config"):
         assert pi(command) == (0, "No packages installed.\n", "")
     assert pi("update", "--extensions") == (0, "No packages installed.\n", "")
@@ -70,7 +70,7 @@ def test_there_are_no_packages(pi: Say, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [["install"], ["remove"], ["uninstall"], ["install", "a", "b"]])
-def test_a_source_is_needed(words: list[str], pi: Say) -> None:
+def test_a_source_is_needed(words: list[str], pi: Run) -> None:
     code, out, err = pi(*words)
 
     assert (code, out) == (1, "")
@@ -78,7 +78,7 @@ def test_a_source_is_needed(words: list[str], pi: Say) -> None:
 
 
 def test_a_folder_is_installed_listed_and_removed(
-    pi: Say, site: Path, agent: Path, tmp_path: Path
+    pi: Run, site: Path, agent: Path, tmp_path: Path
 ) -> None:
     make_package(tmp_path / "pk" / "x", "skills/a/SKILL.md")
 
@@ -93,7 +93,7 @@ def test_a_folder_is_installed_listed_and_removed(
     assert pi("uninstall", "../pk/x") == (1, "", "No matching package found for ../pk/x\n")
 
 
-def test_what_cannot_be_installed_is_reported_in_two_lines(pi: Say, agent: Path) -> None:
+def test_what_cannot_be_installed_is_reported_in_two_lines(pi: Run, agent: Path) -> None:
     code, out, err = pi("install", "./nowhere")
 
     assert (code, out) == (1, "Installing ./nowhere...\n")
@@ -103,7 +103,7 @@ def test_what_cannot_be_installed_is_reported_in_two_lines(pi: Say, agent: Path)
 
 @pytest.mark.behaviour("trust-uses-canonical-paths")
 def test_a_projects_packages_are_read_only_when_it_is_trusted(
-    pi: Say, site: Path, agent: Path, tmp_path: Path
+    pi: Run, site: Path, agent: Path, tmp_path: Path
 ) -> None:
     make_package(tmp_path / "pk", "skills/a/SKILL.md")
 
@@ -126,7 +126,7 @@ def test_a_projects_packages_are_read_only_when_it_is_trusted(
 
 @pytest.mark.full
 @pytest.mark.slow
-def test_a_wheelhouse_is_named_from_where_we_are(pi: Say, site: Path) -> None:
+def test_a_wheelhouse_is_named_from_where_we_are(pi: Run, site: Path) -> None:
     make_wheel(site / "dist", "pi-tips", "1.0", "pi_tips/skills/x/SKILL.md")
 
     code, _, err = pi("install", "pypi:pi-tips", PIP_NO_INDEX="1", PIP_FIND_LINKS="./dist")
@@ -134,7 +134,7 @@ def test_a_wheelhouse_is_named_from_where_we_are(pi: Say, site: Path) -> None:
     assert (code, err) == (0, "")
 
 
-def test_a_package_in_which_there_is_nothing_for_pi_is_warned_of(pi: Say, tmp_path: Path) -> None:
+def test_a_package_in_which_there_is_nothing_for_pi_is_warned_of(pi: Run, tmp_path: Path) -> None:
     make_package(tmp_path / "pk", "src/code.py")
 
     code, out, err = pi("install", "../pk")
@@ -143,14 +143,14 @@ def test_a_package_in_which_there_is_nothing_for_pi_is_warned_of(pi: Say, tmp_pa
     assert err == ("Warning: it has no extensions, skills, prompts or themes\n")
 
 
-def test_the_first_package_of_a_project_says_that_trust_is_needed(pi: Say, tmp_path: Path) -> None:
+def test_the_first_package_of_a_project_says_that_trust_is_needed(pi: Run, tmp_path: Path) -> None:
     make_package(tmp_path / "pk", "skills/a/SKILL.md")
 
     assert pi("install", "-l", "../pk")[2].startswith("The project is not trusted: ")
     assert pi("install", "-l", "../pk", "-a")[2] == ""
 
 
-def test_packages_are_updated_despite_a_failure(pi: Say, npm: FakeNpm, tmp_path: Path) -> None:
+def test_packages_are_updated_despite_a_failure(pi: Run, npm: FakeNpm, tmp_path: Path) -> None:
     npm.publish("tips", "1.0.0")
     npm.publish("fixed", "1.0.0")
     repository = Repository(tmp_path / "repo")
@@ -175,7 +175,7 @@ def test_packages_are_updated_despite_a_failure(pi: Say, npm: FakeNpm, tmp_path:
 
 
 @pytest.mark.parametrize("words", sampled([["npm:tips"], ["--extension", "npm:tips"]], keep=1))
-def test_one_package_is_updated(words: list[str], pi: Say, npm: FakeNpm) -> None:
+def test_one_package_is_updated(words: list[str], pi: Run, npm: FakeNpm) -> None:
     npm.publish("tips", "1.0.0")
     pi("install", "npm:tips")
 
@@ -185,7 +185,7 @@ def test_one_package_is_updated(words: list[str], pi: Say, npm: FakeNpm) -> None
 
 
 @pytest.mark.parametrize("words", [[], ["self"], ["pi"], ["--self"]])
-def test_how_pi_itself_is_updated_is_said(words: list[str], pi: Say) -> None:
+def test_how_pi_itself_is_updated_is_said(words: list[str], pi: Run) -> None:
     code, out, err = pi("update", *words)
 
     assert (code, err) == (0, "")
@@ -193,7 +193,7 @@ def test_how_pi_itself_is_updated_is_said(words: list[str], pi: Say) -> None:
     assert "To update it, run: " in out
 
 
-def test_offline_no_request_is_sent(pi: Say) -> None:
+def test_offline_no_request_is_sent(pi: Run) -> None:
     assert pi("update", "--models", PI_OFFLINE="1") == (
         1,
         "",
@@ -204,14 +204,14 @@ def test_offline_no_request_is_sent(pi: Say) -> None:
     assert err.startswith("Error: https://h.dev/o/r has to be fetched, and pi is offline.\n")
 
 
-def test_models_are_asked_for(pi: Say) -> None:
+def test_models_are_asked_for(pi: Run) -> None:
     code, out, err = pi("update", "--models", GROQ_API_KEY="k")
 
     assert (code, err) == (0, "")
     assert out.endswith(" models are available; `pi models` lists them.\n")
 
 
-def test_everything_can_be_updated_at_once(pi: Say, npm: FakeNpm) -> None:
+def test_everything_can_be_updated_at_once(pi: Run, npm: FakeNpm) -> None:
     npm.publish("tips", "1.0.0")
     pi("install", "npm:tips")
 
@@ -222,7 +222,7 @@ def test_everything_can_be_updated_at_once(pi: Say, npm: FakeNpm) -> None:
     assert "models are available" in out
 
 
-def test_resources_are_shown_and_switched(pi: Say, agent: Path, tmp_path: Path) -> None:
+def test_resources_are_shown_and_switched(pi: Run, agent: Path, tmp_path: Path) -> None:
     make_package(tmp_path / "pk", "skills/a/SKILL.md prompts/p.md prompts/q.md")
     pi("install", "../pk")
 
@@ -249,7 +249,7 @@ def test_resources_are_shown_and_switched(pi: Say, agent: Path, tmp_path: Path) 
 
 
 def test_a_project_may_use_less_of_the_persons_packages(
-    pi: Say, site: Path, tmp_path: Path
+    pi: Run, site: Path, tmp_path: Path
 ) -> None:
     make_package(tmp_path / "pk", "skills/a/SKILL.md skills/b/SKILL.md")
     pi("install", "../pk")
@@ -265,14 +265,14 @@ def test_a_project_may_use_less_of_the_persons_packages(
 
 
 @pytest.mark.parametrize("words", [["on"], ["on", "../pk"], ["list"], ["maybe", "../pk", "x"]])
-def test_a_choice_has_to_be_whole(words: list[str], pi: Say) -> None:
+def test_a_choice_has_to_be_whole(words: list[str], pi: Run) -> None:
     code, _, err = pi("config", *words)
 
     assert code == 1
     assert err.startswith("Error: Usage: `pi config`, or ")
 
 
-def test_what_a_package_does_not_have_cannot_be_switched(pi: Say, tmp_path: Path) -> None:
+def test_what_a_package_does_not_have_cannot_be_switched(pi: Run, tmp_path: Path) -> None:
     make_package(tmp_path / "pk", "skills/a/SKILL.md")
     pi("install", "../pk")
 
@@ -281,7 +281,7 @@ def test_what_a_package_does_not_have_cannot_be_switched(pi: Say, tmp_path: Path
     assert (code, err.splitlines()[0]) == (1, "Error: The package has no skills/z.")
 
 
-def test_broken_settings_are_warned_of_and_left(pi: Say, agent: Path, tmp_path: Path) -> None:
+def test_broken_settings_are_warned_of_and_left(pi: Run, agent: Path, tmp_path: Path) -> None:
     make_package(tmp_path / "pk", "skills/a/SKILL.md")
     agent.mkdir(parents=True)
     (agent / "settings.json").write_text("{oops")
@@ -310,16 +310,16 @@ def test_a_signal_ends_an_installation_and_leaves_what_was_there(
     with cli.start("install", "npm:tips") as program:
         hangs.read_text()
         program.send_signal(number)
-        said = program.communicate(timeout=TIMEOUT_SECONDS)
+        output = program.communicate(timeout=TIMEOUT_SECONDS)
 
-    assert (program.returncode, said) == (code, (b"Installing npm:tips...\n", b""))
+    assert (program.returncode, output) == (code, (b"Installing npm:tips...\n", b""))
     assert snapshot(cli.agent_dir) == before | {".packages.lock": ""}
 
 
 @pytest.mark.full
 @pytest.mark.slow
 def test_every_distribution_is_named_with_its_version_before_it_is_installed(
-    pi: Say, site: Path
+    pi: Run, site: Path
 ) -> None:
     wheels = site / "dist"
     make_wheel(wheels, "pi-tips", "1.0", "pi_tips/skills/x/SKILL.md", requires=("pi-inner",))
@@ -341,7 +341,7 @@ def test_every_distribution_is_named_with_its_version_before_it_is_installed(
 
 
 def test_a_dependency_that_is_no_name_is_refused_in_one_line(
-    pi: Say, agent: Path, tmp_path: Path
+    pi: Run, agent: Path, tmp_path: Path
 ) -> None:
     folder = make_package(tmp_path / "pk", "skills/a/SKILL.md")
     (folder / "pyproject.toml").write_text("[project]\nname='x'\ndependencies=['../evil']\n")
@@ -357,7 +357,7 @@ def test_a_dependency_that_is_no_name_is_refused_in_one_line(
 
 
 def test_a_package_that_start_would_warn_of_is_refused(
-    pi: Say, agent: Path, tmp_path: Path
+    pi: Run, agent: Path, tmp_path: Path
 ) -> None:
     folder = make_package(tmp_path / "pk", manifest={"skills": ["/etc"]})
 

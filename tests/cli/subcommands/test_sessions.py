@@ -76,10 +76,10 @@ def test_words_find_sessions_by_title_or_by_what_was_said(
     environ: dict[str, str], capsys: Captured
 ) -> None:
     (title,) = out(capsys, environ, "docs")
-    (said,) = out(capsys, environ, "--texts", "sharks")
+    (match,) = out(capsys, environ, "--texts", "sharks")
 
     assert title.endswith("write docs")
-    assert said.endswith("about sharks")
+    assert match.endswith("about sharks")
 
 
 def test_no_session_is_said_and_is_no_failure(environ: dict[str, str], capsys: Captured) -> None:
@@ -138,10 +138,10 @@ def test_a_deleted_session_goes_to_the_trash(environ: dict[str, str], capsys: Ca
 
 
 def test_a_session_of_any_folder_is_exported(environ: dict[str, str], capsys: Captured) -> None:
-    made = Path(environ["HOME"]) / "talk.txt"
+    target = Path(environ["HOME"]) / "talk.txt"
 
-    assert out(capsys, environ, "export", "c-4", "talk.txt") == [f"Exported to: {made}"]
-    assert "other things" in made.read_text()
+    assert out(capsys, environ, "export", "c-4", "talk.txt") == [f"Exported to: {target}"]
+    assert "other things" in target.read_text()
 
 
 def test_the_wrong_session_is_never_changed(environ: dict[str, str], capsys: Captured) -> None:
@@ -164,9 +164,9 @@ def test_the_wrong_session_is_never_changed(environ: dict[str, str], capsys: Cap
 def test_what_is_missing_is_said(
     environ: dict[str, str], capsys: Captured, words: list[str], missing: str
 ) -> None:
-    said = f"Error: `pi sessions {words[0]}` needs {missing}\nSee `pi sessions -h`.\n"
+    message = f"Error: `pi sessions {words[0]}` needs {missing}\nSee `pi sessions -h`.\n"
 
-    assert err(capsys, environ, *words) == said
+    assert err(capsys, environ, *words) == message
 
 
 def test_a_blank_name_is_refused(environ: dict[str, str], capsys: Captured) -> None:

@@ -39,13 +39,13 @@ class Editor:
         self.requests: list[Json] = []
         self.notifications: list[str] = []
         self.answers: dict[Any, Json] = {}
-        self._asked: dict[Any, str] = {}
+        self._methods: dict[Any, str] = {}
         self._unread: deque[Json] = deque()
 
     async def start(self, method: str, **params: Any) -> int:
         """Send a request; returns its id."""
-        id = len(self._asked) + 1
-        self._asked[id] = method
+        id = len(self._methods) + 1
+        self._methods[id] = method
         await self.peer.send({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
         return id
 
@@ -93,7 +93,7 @@ class Editor:
         if message.get("method") == "$/cancel_request":
             self.notifications.append(message["method"])
             return
-        check(message, self._asked)
+        check(message, self._methods)
         if message.get("method") == "session/update":
             self.updates.append(message["params"]["update"])
         elif "method" in message:

@@ -38,7 +38,7 @@ def by_method(part: str) -> dict[str, str]:
     }
 
 
-def check(message: Json, asked: dict[Any, str]) -> None:
+def check(message: Json, methods: dict[Any, str]) -> None:
     """Fails if a message of the agent is not valid; ``asked`` has the methods of our requests."""
     assert message["jsonrpc"] == "2.0"
     if "method" in message:
@@ -48,7 +48,7 @@ def check(message: Json, asked: dict[Any, str]) -> None:
     elif "error" in message:
         name, value = "Error", message["error"]
     else:
-        name, value = by_method("Response")[asked[message["id"]]], message["result"]
+        name, value = by_method("Response")[methods[message["id"]]], message["result"]
     problems = list(problems_of(value, {"$ref": f"#/$defs/{name}"}, name))
     assert not problems, (problems, message)
 

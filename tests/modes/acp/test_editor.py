@@ -171,10 +171,10 @@ async def test_an_editor_without_a_terminal_for_it_leaves_the_command_to_the_age
 async def test_permissions_are_asked_of_the_user(tmp_path: Path, allowed: bool) -> None:
     answers = (calls("write", path="new.txt", content="new"), says("ok"))
     async with editing(tmp_path, *answers) as editor:
-        asked: list[Json] = []
+        requests: list[Json] = []
 
         def permit(params: Json) -> Json:
-            asked.append(params)
+            requests.append(params)
             kind = "allow_once" if allowed else "reject_once"
             option = next(each for each in params["options"] if each["kind"] == kind)
             return {"outcome": {"outcome": "selected", "optionId": option["optionId"]}}
@@ -185,10 +185,10 @@ async def test_permissions_are_asked_of_the_user(tmp_path: Path, allowed: bool) 
         await editor.prompt(session, "Write")
 
         ended = [each for each in editor.updates if each.get("toolCallId") == "call_write"][-1]
-        assert asked[0]["toolCall"]["toolCallId"] == "call_write"
-        assert "Allow write?" in asked[0]["toolCall"]["content"][-1]["content"]["text"]
+        assert requests[0]["toolCall"]["toolCallId"] == "call_write"
+        assert "Allow write?" in requests[0]["toolCall"]["content"][-1]["content"]["text"]
         assert {"allow_once", "allow_always", "reject_once"} == {
-            each["kind"] for each in asked[0]["options"]
+            each["kind"] for each in requests[0]["options"]
         }
         assert ended["status"] == ("completed" if allowed else "failed")
         assert (editor.project / "new.txt").exists() == allowed
@@ -234,12 +234,12 @@ async def test_dialogs_of_extensions(tmp_path: Path, forms: bool) -> None:
     file = tmp_path / "dialogs.py"
     file.write_text(DIALOGS)
     async with editing(tmp_path, arguments=("-e", str(file))) as editor:
-        given = iter(["two", ["b"], "Ada", "begin more"])
+        answers = iter(["two", ["b"], "Ada", "begin more"])
 
         def fill(params: Json) -> Json | None:
             if params["message"] == "Late?":
                 return None
-            return {"action": "accept", "content": {"answer": next(given)}}
+            return {"action": "accept", "content": {"answer": next(answers)}}
 
         def permit(params: Json) -> Json | None:
             if "Late?" in str(params):

@@ -102,8 +102,8 @@ def _answer(answer: RecordedAnswer) -> Answer:
     if failure:
         body = json.dumps({"error": json.loads(failure[2])}).encode()
         return Answer(pieces=(Piece(place=answer.place, data=body),), status=int(failure[1]))
-    spoken = _WIRES[answer.message["api"]](answer)
-    return Answer(pieces=tuple(spoken), hangs=answer.message["stopReason"] == "aborted")
+    pieces = _WIRES[answer.message["api"]](answer)
+    return Answer(pieces=tuple(pieces), hangs=answer.message["stopReason"] == "aborted")
 
 
 # Summaries, which are asked for beside the conversation -------------------------------------------

@@ -19,7 +19,7 @@ class ModelServer:
 
     def __init__(self, answers: Sequence[Answer]) -> None:
         self.url = ""
-        self._said = deque(answer for answer in answers if not answer.summary)
+        self._answers = deque(answer for answer in answers if not answer.summary)
         self._summaries = deque(answer for answer in answers if answer.summary)
         self._place = 0
         self._moved = asyncio.Condition()
@@ -28,7 +28,7 @@ class ModelServer:
     @property
     def unasked(self) -> tuple[int, int]:
         """How many answers, and how many summaries, no one has asked for."""
-        return len(self._said), len(self._summaries)
+        return len(self._answers), len(self._summaries)
 
     async def allow(self, place: int) -> None:
         """Send whatever belongs to ``place`` or before it."""
@@ -52,8 +52,8 @@ class ModelServer:
         try:
             if (request := await RequestReader(reader).next()) is not None:
                 # Only the conversation offers tools.
-                asked = self._said if b'"tools":' in request.body else self._summaries
-                await self._answer(asked.popleft(), writer)
+                queue = self._answers if b'"tools":' in request.body else self._summaries
+                await self._answer(queue.popleft(), writer)
         except ConnectionError:
             pass  # the client hung up: an answer was aborted
         finally:

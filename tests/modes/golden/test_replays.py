@@ -50,12 +50,12 @@ MAX_DIFFERENT = 0.05
 
 
 class Outcome(Record):
-    """What came of one replay."""
+    """The result of one replay."""
 
     equal: int
     differing: dict[int, frozenset[str]]
-    said: dict[int, list[str]]
-    """The same in words, for who reads a failure."""
+    differences: dict[int, list[str]]
+    """The differences as text, for the report of a failure."""
 
     def check(self, recording: str, capsys: pytest.CaptureFixture[str]) -> None:
         """Everything that differs is listed, and everything that is listed differs."""
@@ -65,7 +65,7 @@ class Outcome(Record):
                 f" {len(self.differing)} differ as listed\n"
             )
         unlisted = {
-            place: self.said.get(place)
+            place: self.differences.get(place)
             for place, paths in self.differing.items()
             if of(recording).get(place) != paths
         }
@@ -73,13 +73,15 @@ class Outcome(Record):
         assert of(recording).keys() - self.differing.keys() == set()
 
 
-def outcome(equal: int, said: dict[int, list[str]], absent: list[int]) -> Outcome:
+def outcome(equal: int, differences: dict[int, list[str]], absent: list[int]) -> Outcome:
     paths = {
         place: frozenset(difference.partition(":")[0] for difference in found)
-        for place, found in said.items()
+        for place, found in differences.items()
     }
     return Outcome(
-        equal=equal, said=said, differing=paths | dict.fromkeys(absent, frozenset({ABSENT}))
+        equal=equal,
+        differences=differences,
+        differing=paths | dict.fromkeys(absent, frozenset({ABSENT})),
     )
 
 
@@ -175,12 +177,12 @@ async def test_a_reader_of_json_mode_sees_what_it_is_used_to(
         Pair(place, _record(steps[place]), record)
         for place, record in zip(expected, reported, strict=True)
     ]
-    said = {
+    differences = {
         pair.place: found
         for pair in in_one_order(pairs)
         if (found := comparison.differences(pair.recorded, pair.ours))
     }
-    outcome(len(expected) - len(said), said, absent).check(recording, capsys)
+    outcome(len(expected) - len(differences), differences, absent).check(recording, capsys)
 
 
 def _record(step: Any) -> Json:

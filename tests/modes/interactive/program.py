@@ -49,16 +49,16 @@ def greet(name: str) -> str:
 
 
 class Script:
-    """Gives the next reply each time it is asked; begins anew when it is over."""
+    """Returns the next reply for each request; starts again after the last one."""
 
     def __init__(self, replies: Sequence[Reply]) -> None:
         self._replies = replies
-        self._asked = 0
+        self._calls = 0
 
-    def __call__(self, asked: Call) -> Reply:
+    def __call__(self, call: Call) -> Reply:
         """The reply."""
-        self._asked += 1
-        return self._replies[(self._asked - 1) % len(self._replies)]
+        self._calls += 1
+        return self._replies[(self._calls - 1) % len(self._replies)]
 
 
 REPLIES = [

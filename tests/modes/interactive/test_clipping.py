@@ -95,9 +95,9 @@ async def test_a_picture_that_is_dropped_goes_with_the_message(tmp_path: Path) -
         app_fixture.type("\r")
         await app_fixture.sees("I see.")
         [request] = app_fixture.fixture.provider.requests
-        asked = request.messages[-1]
-        assert isinstance(asked, UserMessage)
-        text, image = blocks(asked.content)
+        message = request.messages[-1]
+        assert isinstance(message, UserMessage)
+        text, image = blocks(message.content)
         assert (text, type(image)) == (Text(text="look: [image #1]"), Image)
 
 
@@ -113,9 +113,9 @@ async def test_enter_right_behind_a_dropped_picture_sends_it_too(tmp_path: Path)
         await app_fixture.sees("I see.")
         await app_fixture.sees("▌ [image #1] and [image #2] differ how?")
         [request] = app_fixture.fixture.provider.requests
-        asked = request.messages[-1]
-        assert isinstance(asked, UserMessage)
-        text, *images = blocks(asked.content)
+        message = request.messages[-1]
+        assert isinstance(message, UserMessage)
+        text, *images = blocks(message.content)
         assert text == Text(text="[image #1] and [image #2] differ how?")
         assert len(images) == 2
 
@@ -184,8 +184,8 @@ async def test_a_picture_stays_large_if_the_user_wants_that(tmp_path: Path) -> N
         app_fixture.type("\r")
         await app_fixture.sees("I see.")
         [request] = app_fixture.fixture.provider.requests
-        asked = request.messages[-1]
-        assert isinstance(asked, UserMessage)
-        image = blocks(asked.content)[-1]
+        message = request.messages[-1]
+        assert isinstance(message, UserMessage)
+        image = blocks(message.content)[-1]
         assert isinstance(image, Image)
         assert base64.b64decode(image.data) == path.read_bytes()

@@ -15,8 +15,8 @@ def test_a_draft_that_was_left_behind_is_found_once(tmp_path: Path) -> None:
     gone.close(keep=True)
 
     found = drafts(tmp_path, "b")
-    assert found.left_behind() == "half a thought"
-    assert drafts(tmp_path, "c").left_behind() is None
+    assert found.recover() == "half a thought"
+    assert drafts(tmp_path, "c").recover() is None
     found.close()
 
 
@@ -24,7 +24,7 @@ def test_a_draft_of_a_program_that_lives_is_left_alone(tmp_path: Path) -> None:
     living = drafts(tmp_path, "a")
     living.save("mine")
 
-    assert drafts(tmp_path, "b").left_behind() is None
+    assert drafts(tmp_path, "b").recover() is None
     living.close()
 
 
@@ -33,7 +33,7 @@ def test_drafts_of_other_folders_are_left_alone(tmp_path: Path) -> None:
     in_another_place.save("theirs")
     in_another_place.close(keep=True)
 
-    assert drafts(tmp_path, "b").left_behind() is None
+    assert drafts(tmp_path, "b").recover() is None
 
 
 def test_nothing_is_left_when_it_was_sent(tmp_path: Path) -> None:
@@ -59,5 +59,5 @@ def test_a_disk_that_cannot_be_written_is_no_trouble(tmp_path: Path) -> None:
     own = drafts(tmp_path, "a")
 
     own.save("text")
-    assert own.left_behind() is None
+    assert own.recover() is None
     own.close()

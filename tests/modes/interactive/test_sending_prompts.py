@@ -40,9 +40,9 @@ async def test_a_model_without_a_key_is_named_with_the_command_that_stores_one(
         )
         app_fixture.send("hello")
         await app_fixture.sees("✗ No API key found for deepseek/deepseek-chat.")
-        said = " ".join(app_fixture.screen.split())
-        assert "set DEEPSEEK_API_KEY or run `/login deepseek`." in said
-        assert "pi auth" not in said
+        screen = " ".join(app_fixture.screen.split())
+        assert "set DEEPSEEK_API_KEY or run `/login deepseek`." in screen
+        assert "pi auth" not in screen
 
 
 async def test_commands_of_the_application_never_reach_the_model(tmp_path: Path) -> None:
@@ -121,9 +121,9 @@ async def test_a_command_that_stands_for_a_prompt_is_sent_as_that(tmp_path: Path
         app_fixture.send("/review the last commit")
         await app_fixture.sees("Fine.")
         (request,) = app_fixture.fixture.provider.requests
-        said = str(request.messages)
-        assert "Review the changes in this working copy" in said
-        assert "the last commit" in said
+        sent = str(request.messages)
+        assert "Review the changes in this working copy" in sent
+        assert "the last commit" in sent
 
 
 async def test_the_users_template_comes_before_a_command_that_yields(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ def test_the_last_guest_is_shown_and_has_the_keys() -> None:
     slot.remove(two)
 
     assert slot.render(10) == ["resident"]
-    assert not slot.is_taken
+    assert not slot.has_dialog
     assert focused == [one, two, two, typist]
 
 
@@ -35,4 +35,4 @@ def test_the_rows_that_a_guest_has_more_than_the_resident_pass() -> None:
     smaller = slot.transient_rows
     slot.clear()
 
-    assert (taken, smaller, slot.transient_rows, slot.is_taken) == (3, 0, 0, False)
+    assert (taken, smaller, slot.transient_rows, slot.has_dialog) == (3, 0, 0, False)

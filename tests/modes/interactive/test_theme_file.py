@@ -73,7 +73,7 @@ def test_the_same_file_is_the_same_palette() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"{", "mine.json is not JSON"),
         (b'{"name": "\xff"}', "mine.json is not JSON"),
@@ -90,11 +90,11 @@ def test_the_same_file_is_the_same_palette() -> None:
         ),
     ],
 )
-def test_what_is_wrong_with_a_theme_is_reported(content: bytes, said: str) -> None:
+def test_what_is_wrong_with_a_theme_is_reported(content: bytes, message: str) -> None:
     with pytest.raises(InvalidTheme) as raised:
         read_theme(content, "mine.json")
 
-    assert said in raised.value.message
+    assert message in raised.value.message
 
 
 def test_the_name_of_an_invalid_theme_can_be_read() -> None:

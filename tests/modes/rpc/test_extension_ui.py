@@ -19,7 +19,7 @@ class Wire:
         self.sent: list[dict[str, Any]] = []
         self.ui = RpcUI(self.sent.append, lambda: f"id{next(numbers)}")
 
-    async def asked(self, question: Any, **answer: Any) -> Any:
+    async def answer_to(self, question: Any, **answer: Any) -> Any:
         """What a dialog gives when the client answers so."""
         waiting = asyncio.ensure_future(question)
         await asyncio.sleep(0)
@@ -31,10 +31,10 @@ async def test_questions_are_sent_and_answered() -> None:
     wire = Wire()
     ui = wire.ui
 
-    assert await wire.asked(ui.select("S", ("A", "B")), value="B") == "B"
-    assert await wire.asked(ui.confirm("C", "m"), confirmed=True) is True
-    assert await wire.asked(ui.input("I", "ph"), value="text") == "text"
-    assert await wire.asked(ui.editor("E", "pre"), value="text") == "text"
+    assert await wire.answer_to(ui.select("S", ("A", "B")), value="B") == "B"
+    assert await wire.answer_to(ui.confirm("C", "m"), confirmed=True) is True
+    assert await wire.answer_to(ui.input("I", "ph"), value="text") == "text"
+    assert await wire.answer_to(ui.editor("E", "pre"), value="text") == "text"
 
     def request(number: int, method: str, **fields: Any) -> dict[str, Any]:
         return {"type": "extension_ui_request", "id": f"id{number}", "method": method, **fields}
@@ -50,9 +50,9 @@ async def test_questions_are_sent_and_answered() -> None:
 async def test_a_question_that_is_left_has_no_answer() -> None:
     wire = Wire()
 
-    assert await wire.asked(wire.ui.select("S", ["A"]), cancelled=True) is None
-    assert await wire.asked(wire.ui.confirm("C", "m"), cancelled=True) is False
-    assert await wire.asked(wire.ui.input("I"), value=3) is None
+    assert await wire.answer_to(wire.ui.select("S", ["A"]), cancelled=True) is None
+    assert await wire.answer_to(wire.ui.confirm("C", "m"), cancelled=True) is False
+    assert await wire.answer_to(wire.ui.input("I"), value=3) is None
 
 
 @pytest.mark.behaviour("rpc-dialogs")
@@ -73,7 +73,7 @@ async def test_options_keep_their_descriptions() -> None:
     wire = Wire()
     options: list[str | Option] = [Option(label="A", description="the first"), "B"]
 
-    assert await wire.asked(wire.ui.select("S", options), value="B") == "B"
+    assert await wire.answer_to(wire.ui.select("S", options), value="B") == "B"
 
     assert wire.sent == [
         {
@@ -152,20 +152,23 @@ async def test_several_options_are_one_optional_field_more() -> None:
     wire = Wire()
     names = ("A", "B", "C")
 
-    assert await wire.asked(wire.ui.select("S", names, multi=True), values=["A", "C"]) == ["A", "C"]
+    assert await wire.answer_to(wire.ui.select("S", names, multi=True), values=["A", "C"]) == [
+        "A",
+        "C",
+    ]
     initial = wire.ui.select("S", names, multi=True, initial=["B"])
-    assert await wire.asked(initial, value="C") == ["C"]  # a client that knows only ``value``
-    assert await wire.asked(wire.ui.select("S", names, initial="B"), value="B") == "B"
-    assert await wire.asked(wire.ui.select("S", names, multi=True), cancelled=True) is None
+    assert await wire.answer_to(initial, value="C") == ["C"]  # a client that knows only ``value``
+    assert await wire.answer_to(wire.ui.select("S", names, initial="B"), value="B") == "B"
+    assert await wire.answer_to(wire.ui.select("S", names, multi=True), cancelled=True) is None
 
-    asked = {"type": "extension_ui_request", "method": "select", "title": "S"}
-    assert wire.sent[1] == asked | {
+    request = {"type": "extension_ui_request", "method": "select", "title": "S"}
+    assert wire.sent[1] == request | {
         "id": "id2",
         "options": ["A", "B", "C"],
         "multi": True,
         "initial": ["B"],
     }
-    assert wire.sent[2] == asked | {"id": "id3", "options": ["A", "B", "C"], "initial": "B"}
+    assert wire.sent[2] == request | {"id": "id3", "options": ["A", "B", "C"], "initial": "B"}
 
 
 async def test_over_rpc_a_timeout_is_distinct_from_a_cancel() -> None:
@@ -177,14 +180,14 @@ async def test_over_rpc_a_timeout_is_distinct_from_a_cancel() -> None:
     assert await ui.input("I", timeout=0.01, on_timeout="late") == "late"
     assert await ui.editor("E", timeout=0.01, on_timeout="late") == "late"
     declined = ui.select("S", ["A"], timeout=60, on_timeout="late")
-    assert await wire.asked(declined, cancelled=True) is None
+    assert await wire.answer_to(declined, cancelled=True) is None
 
 
 async def test_the_style_of_an_editor_is_sent_if_it_is_not_the_usual_one() -> None:
     wire = Wire()
 
-    assert await wire.asked(wire.ui.editor("E", style="hook"), value="x") == "x"
-    assert await wire.asked(wire.ui.editor("E"), value="x") == "x"
+    assert await wire.answer_to(wire.ui.editor("E", style="hook"), value="x") == "x"
+    assert await wire.answer_to(wire.ui.editor("E"), value="x") == "x"
     assert [request.get("style") for request in wire.sent] == ["hook", None]
 
 

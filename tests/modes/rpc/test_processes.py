@@ -311,13 +311,13 @@ async def test_a_file_of_another_program_is_resumed_counted_and_listed_as_a_whol
     async with talking(tmp_path, arguments=("--session", str(file))) as peer:
         state = (await peer.answer(STATE))["data"]
         stats = (await peer.answer({"id": 1, "type": "get_session_stats"}))["data"]
-        said = (await peer.answer({"id": 2, "type": "get_fork_messages"}))["data"]["messages"]
+        messages = (await peer.answer({"id": 2, "type": "get_fork_messages"}))["data"]["messages"]
         shown = (await peer.answer({"id": 3, "type": "get_messages"}))["data"]["messages"]
 
         assert (state["model"]["id"], state["thinkingLevel"]) == ("mock-r", "medium")
         names = ("userMessages", "assistantMessages", "toolResults", "totalMessages")
         assert [stats[name] for name in names] == [3, 1, 0, 5]
-        assert [(each["entryId"], each["text"]) for each in said] == [
+        assert [(each["entryId"], each["text"]) for each in messages] == [
             ("a", "first"),
             ("c", "left"),
             ("d", ""),

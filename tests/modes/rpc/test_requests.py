@@ -20,7 +20,7 @@ JSON = st.recursive(
 UNKNOWN = {"type": "response", "success": False, "error": "Unknown command: undefined"}
 
 
-def asked(line: bytes) -> Request:
+def decoded(line: bytes) -> Request:
     request = parse_request(line)
     assert isinstance(request, Request)
     return request
@@ -34,7 +34,7 @@ def refused(line: bytes | BadLine) -> Any:
 
 @given(JSON)
 def test_an_id_of_any_kind_comes_back_as_it_was(id: Any) -> None:
-    request = asked(json.dumps({"type": "x", "id": id}).encode())
+    request = decoded(json.dumps({"type": "x", "id": id}).encode())
 
     answer = json.loads(answer_line(request.id, request.command, data=1))
     assert list(answer.items()) == [
@@ -47,7 +47,7 @@ def test_an_id_of_any_kind_comes_back_as_it_was(id: Any) -> None:
 
 
 def test_a_command_without_an_id_is_answered_without_one() -> None:
-    request = asked(b'{"type":"x"}\r')
+    request = decoded(b'{"type":"x"}\r')
 
     assert request == Request(command="x", fields={"type": "x"})
     assert answer_line(UNSET, "x") == b'{"type":"response","command":"x","success":true}\n'

@@ -108,12 +108,12 @@ async def test_sessions_are_replaced_one_after_another_although_a_run_has_to_end
 async def test_an_unanswered_dialog_does_not_prevent_the_end(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     session = await fixture.open()
-    asked = asyncio.Event()
+    requested = asyncio.Event()
     async with piped() as reader:
         server = RpcServer(session, reader.output)
 
         async def may_leave(_: object) -> Cancel:
-            asked.set()
+            requested.set()
             first = await server._ui.confirm("Leave?", "now")
             second = await server._ui.confirm("Really?", "now")
             return Cancel(cancel=not (first and second))
@@ -122,7 +122,7 @@ async def test_an_unanswered_dialog_does_not_prevent_the_end(tmp_path: Path) -> 
         talk = Conversation()
         running = asyncio.create_task(server.run(talk.chunks()))
         talk.send({"id": 1, "type": "new_session"})
-        await asyncio.wait_for(asked.wait(), 30)
+        await asyncio.wait_for(requested.wait(), 30)
         talk.input.put_nowait(b"")
         await asyncio.wait_for(running, 30)
         records = await reader.records()
@@ -172,8 +172,8 @@ async def test_a_prompt_handled_by_an_extension_starts_no_run(
     fixture = SessionFixture(tmp_path)
     sources: list[str] = []
 
-    def handle(given: InputEvent) -> InputAnswer:
-        sources.append(given.source)
+    def handle(event: InputEvent) -> InputAnswer:
+        sources.append(event.source)
         return InputAnswer(action="handled")
 
     fixture.bus.subscribe(InputEvent, handle)
@@ -219,12 +219,12 @@ async def test_an_abort_and_a_prompt_come_in_one_command(tmp_path: Path) -> None
 @pytest.mark.behaviour("rpc-uses-the-same-hooks")
 async def test_queued_messages_pass_the_same_hooks_as_prompts(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
-    heard: list[tuple[str, str | None]] = []
+    received: list[tuple[str, str | None]] = []
 
-    def change(given: InputEvent) -> InputAnswer:
-        heard.append((given.source, given.streaming_behavior))
-        action: Literal["handled", "transform"] = "handled" if given.text == "b" else "transform"
-        return InputAnswer(action=action, text=given.text.upper())
+    def change(event: InputEvent) -> InputAnswer:
+        received.append((event.source, event.streaming_behavior))
+        action: Literal["handled", "transform"] = "handled" if event.text == "b" else "transform"
+        return InputAnswer(action=action, text=event.text.upper())
 
     fixture.bus.subscribe(InputEvent, change)
     session = await fixture.open()
@@ -236,7 +236,7 @@ async def test_queued_messages_pass_the_same_hooks_as_prompts(tmp_path: Path) ->
             {"type": "clear_queue"},
         )
 
-    assert heard == [("rpc", "steer"), ("rpc", "steer"), ("rpc", "followUp")]
+    assert received == [("rpc", "steer"), ("rpc", "steer"), ("rpc", "followUp")]
     assert talk.records[-1]["data"] == {"steering": ["A"], "followUp": ["C"]}
     await session.close()
 
@@ -246,8 +246,8 @@ async def test_a_command_of_the_shell_passes_the_guards_and_is_reported_as_it_ru
     tmp_path: Path,
 ) -> None:
     fixture = SessionFixture(tmp_path)
-    asked: list[str] = []
-    fixture.bus.subscribe(UserBashEvent, lambda requested: asked.append(requested.command))
+    commands: list[str] = []
+    fixture.bus.subscribe(UserBashEvent, lambda requested: commands.append(requested.command))
     session = await fixture.open()
     async with conversation(session) as talk:
         talk.send(
@@ -257,7 +257,7 @@ async def test_a_command_of_the_shell_passes_the_guards_and_is_reported_as_it_ru
 
     updates = [record for record in talk.records if record["type"] != "response"]
     assert [(update["id"], update["delta"]) for update in updates] == [(1, "a\n")]
-    assert asked == ["echo a", "true"]
+    assert commands == ["echo a", "true"]
     await session.close()
 
 

@@ -107,12 +107,12 @@ def test_a_picture_that_is_scrolled_away_is_taken_off() -> None:
     program.tui.request_render()
     program.shown()
 
-    assert protocols.take_off(7) in program.terminal.output[-1]
+    assert protocols.hide(7) in program.terminal.output[-1]
     program.terminal.output.clear()
     program.scroll.scroll_to(3)
     program.tui.request_render()
     program.shown()
-    assert protocols.take_off(7) not in "".join(program.terminal.output)
+    assert protocols.hide(7) not in "".join(program.terminal.output)
 
 
 @pytest.mark.behaviour("inline-images")
@@ -177,8 +177,8 @@ def test_the_screen_shows_the_components_rows(
         content.rows = [slice_columns(row, 0, 20) for row in rows]
         program.tui.request_render()
         shown = program.shown()
-        said = (strip_sequences(row).rstrip() for row in view.render_in(20, 6))
-        assert shown == list(said)
+        expected = (strip_sequences(row).rstrip() for row in view.render_in(20, 6))
+        assert shown == list(expected)
 
 
 def test_a_resize_paints_all_of_it() -> None:

@@ -37,7 +37,7 @@ def test_a_picture_that_reaches_too_far_down_is_left_out_of_its_row() -> None:
 
     assert [protocols.clipped(row, rows_left) for rows_left in (3, 2, 1)] == [row, row, "ab"]
     assert (protocols.placed([row, "c"]), protocols.placed(["ab"])) == ({7}, set())
-    assert protocols.take_off(7) == "\x1b_Ga=d,d=i,i=7,p=1,q=2\x1b\\"
+    assert protocols.hide(7) == "\x1b_Ga=d,d=i,i=7,p=1,q=2\x1b\\"
 
 
 @pytest.mark.behaviour("inline-images")

@@ -16,7 +16,7 @@ def after(committed: int) -> Checkpoint:
     )
 
 
-def asked(*committed: int) -> Checkpoints:
+def recorded(*committed: int) -> Checkpoints:
     checkpoints = Checkpoints()
     for number in committed:
         checkpoints.record(after(number))
@@ -24,7 +24,7 @@ def asked(*committed: int) -> Checkpoints:
 
 
 def test_a_terminal_that_never_answers_is_trusted() -> None:
-    checkpoints = asked(1, 2)
+    checkpoints = recorded(1, 2)
     assert checkpoints.last_good() is None
 
     checkpoints.begin(after(2))
@@ -34,7 +34,7 @@ def test_a_terminal_that_never_answers_is_trusted() -> None:
 
 
 def test_a_terminal_that_always_reports_another_size_is_trusted() -> None:
-    checkpoints = asked(1, 2)
+    checkpoints = recorded(1, 2)
     checkpoints.begin(after(2))
     checkpoints.record(after(3))
 
@@ -44,7 +44,7 @@ def test_a_terminal_that_always_reports_another_size_is_trusted() -> None:
 
 
 def test_frames_taken_at_their_size_are_good() -> None:
-    checkpoints = asked(1, 2)
+    checkpoints = recorded(1, 2)
 
     for _ in range(3):  # one more than the number of queries
         checkpoints.acknowledge(fits=True)
@@ -53,7 +53,7 @@ def test_frames_taken_at_their_size_are_good() -> None:
 
 
 def test_the_last_good_frame_precedes_the_first_misplaced_one() -> None:
-    checkpoints = asked(1, 2, 3, 4)
+    checkpoints = recorded(1, 2, 3, 4)
 
     for fits in (True, True, False, True):
         checkpoints.acknowledge(fits=fits)
@@ -62,7 +62,7 @@ def test_the_last_good_frame_precedes_the_first_misplaced_one() -> None:
 
 
 def test_a_frame_without_a_reply_may_be_misplaced() -> None:
-    checkpoints = asked(1, 2)
+    checkpoints = recorded(1, 2)
 
     checkpoints.acknowledge(fits=True)
 
@@ -70,7 +70,7 @@ def test_a_frame_without_a_reply_may_be_misplaced() -> None:
 
 
 def test_discarded_history_has_no_checkpoint() -> None:
-    checkpoints = asked(5, 6, 7)
+    checkpoints = recorded(5, 6, 7)
     checkpoints.acknowledge(fits=True)
 
     checkpoints.cut(3)
@@ -83,7 +83,7 @@ def test_discarded_history_has_no_checkpoint() -> None:
 
 
 def test_begin_drops_all_checkpoints() -> None:
-    checkpoints = asked(1, 2)
+    checkpoints = recorded(1, 2)
     checkpoints.acknowledge(fits=True)
     checkpoints.acknowledge(fits=False)
 

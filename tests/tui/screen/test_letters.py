@@ -48,9 +48,9 @@ def test_the_nearest_of_places_that_look_alike_is_found() -> None:
 
 
 def test_the_order_of_letters_may_not_matter() -> None:
-    said = UnwrappedText(["onetwo", "two", "one", "onetwp"])
+    text = UnwrappedText(["onetwo", "two", "one", "onetwp"])
 
-    assert said.weight(0, 6) == said.weight(6, 12) != said.weight(12, 18)
+    assert text.weight(0, 6) == text.weight(6, 12) != text.weight(12, 18)
 
 
 def test_what_follows_the_last_letter_is_its_tail() -> None:

@@ -128,15 +128,15 @@ class Stream:
         self.tui.add_child(transcript)
         self.tui.add_child(Below())
         self.text = tall_blocks(self.random) if is_tall else answer(self.random, 25)
-        self._said = 0
+        self._streamed = 0
         self.tui.start(self.timers)
 
     def go_on(self, frames: int) -> None:
         """Streams more of the answer and paints it."""
         for _ in range(frames):
-            end = self._said + self.random.randrange(5, 60)
-            self.answer.markdown.append(self.text[self._said : end])
-            self._said = end
+            end = self._streamed + self.random.randrange(5, 60)
+            self.answer.markdown.append(self.text[self._streamed : end])
+            self._streamed = end
             self.tui.request_render()
             self.timers.advance(FRAME)
 
@@ -160,7 +160,7 @@ class Stream:
         self._end()
 
     def _end(self) -> None:
-        while self._said < len(self.text):
+        while self._streamed < len(self.text):
             self.go_on(1)
         self.answer.finish()
         self.tui.request_render()
@@ -169,9 +169,9 @@ class Stream:
 
     def wrong(self) -> Counter[str]:
         """Returns missing words, and with a negative count duplicated ones."""
-        said = Counter(WORD.findall("\n".join(self.pane.joined)))
-        said.subtract(WORD.findall(self.text))
-        return Counter({word: -count for word, count in said.items() if count})
+        counts = Counter(WORD.findall("\n".join(self.pane.joined)))
+        counts.subtract(WORD.findall(self.text))
+        return Counter({word: -count for word, count in counts.items() if count})
 
     def lost(self) -> list[str]:
         """Returns words that are missing and not merely torn by a misplaced frame."""

@@ -109,7 +109,7 @@ def test_in_tmux_every_row_is_there_once_and_in_order(
     shadow.draw(drawn(app, COLUMNS, steps=0), columns=COLUMNS, wipe=False)
     wait_for(tmux, shadow.tape(), "the first frame")
 
-    for taken, step in enumerate(operations(seed), 1):
+    for count, step in enumerate(operations(seed), 1):
         if step.name in CHANGES:
             CHANGES[step.name][0](app, step.amount)
         else:
@@ -117,7 +117,7 @@ def test_in_tmux_every_row_is_there_once_and_in_order(
             tmux.resize(height)
             shadow.lower(height)
         tmux.run("send-keys", "n")
-        shadow.draw(drawn(app, COLUMNS, steps=taken), columns=COLUMNS, wipe=False)
+        shadow.draw(drawn(app, COLUMNS, steps=count), columns=COLUMNS, wipe=False)
         wait_for(tmux, shadow.tape(), step)
 
 

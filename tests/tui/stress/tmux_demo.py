@@ -32,12 +32,12 @@ def operations(seed: int) -> list[Operation]:
     ]
 
 
-def steps_row(taken: int) -> str:
+def steps_row(count: int) -> str:
     """Returns a row with the number of applied operations.
 
     Most operations have no other visible effect, and the test must wait until they are painted.
     """
-    return f"step {taken}"
+    return f"step {count}"
 
 
 class Driver:
@@ -46,13 +46,13 @@ class Driver:
     def __init__(self, app: SimulatedApp, tui: TUI, seed: int) -> None:
         self.focused = False
         self.ended = asyncio.Event()
-        self._taken = 0
+        self._steps = 0
         self._app = app
         self._tui = tui
         self._operations = iter(operations(seed))
 
     def render(self, width: int) -> list[str]:
-        return [steps_row(self._taken)]
+        return [steps_row(self._steps)]
 
     def invalidate(self) -> None:
         pass
@@ -62,7 +62,7 @@ class Driver:
             self.ended.set()
             return
         operation = next(self._operations)
-        self._taken += 1
+        self._steps += 1
         if operation.name in CHANGES:
             CHANGES[operation.name][0](self._app, operation.amount)
         self._tui.request_render()

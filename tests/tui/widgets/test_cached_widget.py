@@ -10,7 +10,7 @@ class Label(CachedWidget):
         self.focused = False
         self.drawn: list[int] = []
 
-    def _circumstances(self) -> object:
+    def _cache_key(self) -> object:
         return self.focused
 
     def _draw(self, width: int) -> list[str]:

@@ -80,12 +80,12 @@ def test_what_becomes_shorter_is_shown_from_its_start() -> None:
 
 
 def test_enter_submits_and_escape_cancels() -> None:
-    said = list[str]()
-    field = Input(on_submit=said.append, on_cancel=lambda: said.append("cancelled"))
+    calls = list[str]()
+    field = Input(on_submit=calls.append, on_cancel=lambda: calls.append("cancelled"))
 
     pressed(field, "a", "\r", "\x1b", "\x03")
 
-    assert said == ["a", "cancelled", "cancelled"]
+    assert calls == ["a", "cancelled", "cancelled"]
 
 
 def test_on_change_is_called_for_changes_but_not_for_moves() -> None:

@@ -11,9 +11,9 @@ UP, DOWN, PAGE_UP, PAGE_DOWN = "\x1b[A", "\x1b[B", "\x1b[5~", "\x1b[6~"
 
 
 def selection(count: int, max_visible: int = 3) -> ListSelection:
-    made = ListSelection(max_visible, Keymap())
-    made.resize(count)
-    return made
+    rows = ListSelection(max_visible, Keymap())
+    rows.resize(count)
+    return rows
 
 
 @pytest.mark.parametrize(
@@ -28,10 +28,10 @@ def selection(count: int, max_visible: int = 3) -> ListSelection:
     ],
 )
 def test_keys_move_the_selection(keys: list[str], index: int) -> None:
-    made = selection(10)
+    rows = selection(10)
 
-    assert all(made.handle_input(key) for key in keys)
-    assert made.index == index
+    assert all(rows.handle_input(key) for key in keys)
+    assert rows.index == index
 
 
 def test_other_keys_are_not_handled() -> None:
@@ -52,13 +52,13 @@ def test_the_position_is_shown_when_rows_are_hidden() -> None:
 def test_the_selected_row_is_there_and_visible(
     keys: list[str], count: int, later: int, max_visible: int
 ) -> None:
-    made = selection(count, max_visible)
+    rows = selection(count, max_visible)
     for key in keys:
-        made.handle_input(key)
-    made.resize(later)
+        rows.handle_input(key)
+    rows.resize(later)
 
-    assert len(made.visible) == min(later, max_visible)
-    assert made.index in made.visible or (later, made.index) == (0, 0)
+    assert len(rows.visible) == min(later, max_visible)
+    assert rows.index in rows.visible or (later, rows.index) == (0, 0)
 
 
 def test_as_many_rows_are_visible_as_there_is_room_for_now() -> None:

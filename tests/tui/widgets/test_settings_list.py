@@ -30,12 +30,12 @@ ITEMS = [
 
 class Changes:
     def __init__(self, *, is_searchable: bool = False, max_visible: int = 10) -> None:
-        self.made: list[tuple[str, str]] = []
+        self.changed: list[tuple[str, str]] = []
         self.cancelled = 0
         self.list = SettingsList(
             ITEMS,
             max_visible,
-            on_change=lambda id, value: self.made.append((id, value)),
+            on_change=lambda id, value: self.changed.append((id, value)),
             on_cancel=self.cancel,
             is_searchable=is_searchable,
         )
@@ -66,14 +66,14 @@ def test_values_are_gone_through_in_a_circle(key: str) -> None:
 
     changes.type(key, key)
 
-    assert changes.made == [("sound", "off"), ("sound", "on")]
+    assert changes.changed == [("sound", "off"), ("sound", "on")]
 
 
 def test_a_setting_without_choices_stays() -> None:
     changes = Changes()
     changes.type("\x1b[A", "\r")
 
-    assert changes.made == []
+    assert changes.changed == []
 
 
 def test_a_submenu_takes_over_and_returns_a_value() -> None:
@@ -83,7 +83,7 @@ def test_a_submenu_takes_over_and_returns_a_value() -> None:
 
     changes.type("\x1b[B", "\r")
 
-    assert changes.made == [("theme", "dark")]
+    assert changes.changed == [("theme", "dark")]
     assert changes.list.render(20)[1] == "→ Theme      dark"
 
 
@@ -91,7 +91,7 @@ def test_a_submenu_takes_over_and_returns_a_value() -> None:
 def test_cancelling_a_submenu_changes_nothing_and_cancelling_again_closes() -> None:
     changes = Changes()
     changes.type("\x1b[B", "\r", "\x1b")
-    assert (changes.made, changes.cancelled) == ([], 0)
+    assert (changes.changed, changes.cancelled) == ([], 0)
 
     changes.type("\x03")
 
@@ -119,7 +119,7 @@ def test_a_search_without_a_match_has_nothing_to_change() -> None:
     changes = Changes(is_searchable=True)
     changes.type("x", "x", "\x1b[A", "\r")
 
-    assert changes.made == []
+    assert changes.changed == []
     assert changes.list.render(40) == ["> xx", "", "  No matching settings", "", HINT]
 
 
@@ -136,7 +136,7 @@ def test_values_from_outside_are_shown_sanitised_and_not_reported() -> None:
     changes.list.set_value("size", "1\x1b[2J3")
 
     assert changes.list.render(60)[2] == "  Font size  13"
-    assert changes.made == []
+    assert changes.changed == []
 
 
 @pytest.mark.parametrize("width", [1, 2, 10, 20])
@@ -164,27 +164,29 @@ def test_a_search_is_edited_like_any_text() -> None:
 
 
 def test_the_focus_is_the_submenus_while_it_is_open() -> None:
-    made: list[Input] = []
+    fields: list[Input] = []
 
     def ask(current: str, done: Done) -> Component:
-        made.append(Input())
-        return made[0]
+        fields.append(Input())
+        return fields[0]
 
     setting = SettingItem(id="name", label="Name", current_value="", submenu=ask)
     settings = SettingsList([setting], on_change=lambda *_: None, on_cancel=lambda: None)
     settings.focused = True
     settings.handle_input("\r")
-    assert made[0].focused
+    assert fields[0].focused
     settings.focused = False
-    assert not made[0].focused
+    assert not fields[0].focused
 
 
 def test_where_there_is_little_room_labels_are_cut_rather_than_values() -> None:
     item = SettingItem(id="x", label="A rather long label of it", current_value="(not set)")
-    made = SettingsList([item], on_change=lambda id, value: None, on_cancel=lambda: None, hint="")
+    settings = SettingsList(
+        [item], on_change=lambda id, value: None, on_cancel=lambda: None, hint=""
+    )
 
-    assert made.render(30) == ["→ A rather long l…  (not set)"]
-    assert made.render(50) == ["→ A rather long label of it  (not set)"]
+    assert settings.render(30) == ["→ A rather long l…  (not set)"]
+    assert settings.render(50) == ["→ A rather long label of it  (not set)"]
 
 
 def test_is_asking_reports_an_open_submenu() -> None:

@@ -71,12 +71,13 @@ class AcpSessions:
 
     async def open(self, request: OpenRequest) -> ReadySession:
         """Open a new or stored session."""
-        given = self._options
+        base_options = self._options
         options = replace(
-            given,
-            settings={**given.settings, **request.settings},
+            base_options,
+            settings={**base_options.settings, **request.settings},
             extensions=replace(
-                given.extensions, inline=(*given.extensions.inline, *request.extensions)
+                base_options.extensions,
+                inline=(*base_options.extensions.inline, *request.extensions),
             ),
         )
         overrides = SessionOverrides(

@@ -35,7 +35,7 @@ async def _with_credentials(
     do: Action, arguments: Arguments, named: str | None, environ: Mapping[str, str]
 ) -> int:
     credentials = Credentials.of(environ, report=print_error)
-    await credentials.take_over_older()
+    await credentials.import_older()
     try:
         return await do(arguments, named, credentials)
     finally:
@@ -80,13 +80,13 @@ async def _print_secret(
     expiry = seconds(arguments.text("min_expiry") or "0s")
     access = (await credentials.resolved(provider, min_expiry=expiry)).access
     if access.kind != kind or not access.api_key:
-        what, other = (
+        expected, other = (
             ("an API key", "print-bearer-token")
             if kind == "api_key"
             else ("a bearer token", "print-api-key")
         )
         raise WrongCredentialKind(
-            f"The credentials of {provider} are not {what}.",
+            f"The credentials of {provider} are not {expected}.",
             hint=f"Try `pi auth {other}`." if access.api_key else "",
         )
     sys.stdout.write(f"{access.api_key}\n")

@@ -59,37 +59,41 @@ def _run(file: Path, output: Path, arguments: Arguments) -> int:
     found = read_tasks(file)
     for line in found.unreadable:
         print_error(f"{file}:{line.line}: not run: {line.reason}")
-    return _start(found.tasks, output, _given(arguments), arguments, unreadable=found.unreadable)
+    return _start(
+        found.tasks, output, _manifest_options(arguments), arguments, unreadable=found.unreadable
+    )
 
 
 def _resume(output: Path, arguments: Arguments) -> int:
     folder = BatchFolder(output.absolute())
     before = folder.read_manifest().options
-    return _start(folder.read_tasks(), output, {**before, **_given(arguments)}, arguments)
+    return _start(
+        folder.read_tasks(), output, {**before, **_manifest_options(arguments)}, arguments
+    )
 
 
-def _given(arguments: Arguments) -> dict[str, Any]:
+def _manifest_options(arguments: Arguments) -> dict[str, Any]:
     """Return the options that a resumed batch uses again."""
     once = {"help", "output", "dry_run", "redo", "filter", "slice", "shuffle", "predictions"}
-    given: dict[str, Any] = {
+    options: dict[str, Any] = {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in arguments.options.items()
         if name not in once
     }
-    if "extension" in given:  # it may be resumed from elsewhere
-        given["extension"] = [str(Path(path).absolute()) for path in given["extension"]]
-    return given
+    if "extension" in options:  # it may be resumed from elsewhere
+        options["extension"] = [str(Path(path).absolute()) for path in options["extension"]]
+    return options
 
 
 def _start(
     tasks: Sequence[BatchTask],
     output: Path,
-    given: dict[str, Any],
+    manifest_options: dict[str, Any],
     arguments: Arguments,
     *,
     unreadable: Sequence[UnreadableTask] = (),
 ) -> int:
-    batch = _batch_options(given, arguments)
+    batch = _batch_options(manifest_options, arguments)
     shuffle = arguments.text("shuffle")
     chosen = select_tasks(
         tasks,
@@ -100,7 +104,7 @@ def _start(
     if tasks and not chosen:
         raise UsageError("No task is selected.", hint="Check --filter and --slice.")
     folder = BatchFolder(output.absolute())
-    options = _session_options(given)
+    options = _session_options(manifest_options)
     names = file_names(task.id for task in tasks)
     work = folder.path / "work"
     if "dry_run" in arguments.options:
@@ -111,19 +115,21 @@ def _start(
         return 0
     with folder:
         started = datetime.now(UTC).isoformat(timespec="seconds")
-        folder.write_request(BatchManifest(pi=__version__, options=given, started=started), tasks)
+        folder.write_request(
+            BatchManifest(pi=__version__, options=manifest_options, started=started), tasks
+        )
         planned = BatchRun(chosen, folder, batch, options, work=work, names=names)
         try:
-            code = run_until_signal(_watched(planned))
+            code = run_until_signal(_run_with_progress(planned))
         finally:
             rows = latest(folder.results())
             if (file := arguments.text("predictions")) is not None:
-                name = str(given.get("model") or "pi")
+                name = str(manifest_options.get("model") or "pi")
                 replace_file(Path(file), predictions(rows, folder.path, name), mode=None)
     return code or _summary(chosen, rows, planned, output, unreadable=len(unreadable))
 
 
-async def _watched(planned: BatchRun) -> int:
+async def _run_with_progress(planned: BatchRun) -> int:
     """Run the tasks and show their progress."""
     progress = _Progress(len(planned.tasks), live=sys.stderr.isatty())
     if planned.skipped:
@@ -238,20 +244,20 @@ def _view(id: str, output: Path, environ: Mapping[str, str]) -> int:
     return run_on_screen(words, environ)
 
 
-def _batch_options(given: Mapping[str, Any], arguments: Arguments) -> BatchOptions:
+def _batch_options(raw: Mapping[str, Any], arguments: Arguments) -> BatchOptions:
     def number(name: str) -> int | None:
-        text = given.get(name)
+        text = raw.get(name)
         return None if text is None else _whole(text, f"--{name.replace('_', '-')}")
 
     def dollars(name: str) -> float | None:
-        text = given.get(name)
+        text = raw.get(name)
         return None if text is None else _dollars(text, f"--{name.replace('_', '-')}")
 
-    timeout = given.get("task_timeout")
+    timeout = raw.get("task_timeout")
     retries, per_worker = number("retries"), number("per_worker")
     if per_worker == 0:
         raise UsageError("--per-worker must be at least 1.")
-    isolation = _one_of(given.get("isolation", "auto"), get_args(Isolation), "--isolation")
+    isolation = _one_of(raw.get("isolation", "auto"), get_args(Isolation), "--isolation")
     redo = arguments.text("redo")
     return BatchOptions(
         workers=number("workers"),
@@ -265,29 +271,29 @@ def _batch_options(given: Mapping[str, Any], arguments: Arguments) -> BatchOptio
         budget=dollars("budget"),
         isolation=cast(Isolation, isolation),
         redo=None if redo is None else cast(Redo, _one_of(redo, get_args(Redo), "--redo")),
-        ray=given.get("ray"),
+        ray=raw.get("ray"),
     )
 
 
-def _session_options(given: Mapping[str, Any]) -> AgentSessionOptions:
+def _session_options(raw: Mapping[str, Any]) -> AgentSessionOptions:
     options = AgentSessionOptions(report=print_error)
-    if (level := given.get("thinking")) in LEVELS:
+    if (level := raw.get("thinking")) in LEVELS:
         options["thinking_level"] = cast(ThinkingLevel, level)
-    if "model" in given:
-        options["model"] = given["model"]
-    if "tools" in given:
-        options["tools"] = given["tools"]
-    if "system_prompt" in given:
-        options["system_prompt"] = given["system_prompt"]
-    if "append_system_prompt" in given:
-        options["append_system_prompt"] = "\n\n".join(given["append_system_prompt"])
-    if "no_context_files" in given:
+    if "model" in raw:
+        options["model"] = raw["model"]
+    if "tools" in raw:
+        options["tools"] = raw["tools"]
+    if "system_prompt" in raw:
+        options["system_prompt"] = raw["system_prompt"]
+    if "append_system_prompt" in raw:
+        options["append_system_prompt"] = "\n\n".join(raw["append_system_prompt"])
+    if "no_context_files" in raw:
         options["context_files"] = []
-    if "extension" in given:
-        options["additional_extension_paths"] = given["extension"]
-    if "no_extensions" in given:
+    if "extension" in raw:
+        options["additional_extension_paths"] = raw["extension"]
+    if "no_extensions" in raw:
         options["disable_extension_discovery"] = True
-    options["trust"] = approval(Arguments(options=dict(given)))
+    options["trust"] = approval(Arguments(options=dict(raw)))
     return options
 
 

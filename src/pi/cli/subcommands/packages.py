@@ -328,10 +328,10 @@ async def _choose_on_screen(
 async def _switch(
     desk: PackageContext, arguments: Arguments, package: Package, name: str, *, on: bool
 ) -> None:
-    meant = [(kind, path) for kind, path in package.resources if matches(name, path)]
-    if not meant:
+    matching = [(kind, path) for kind, path in package.resources if matches(name, path)]
+    if not matching:
         raise PackageProblem(f"The package has no {name}.", hint="`pi config` lists what it has.")
-    for kind, path in meant:
+    for kind, path in matching:
         await _toggle(desk, arguments, package, kind, path, on=on)
         _print_lines([f"[{'x' if on else ' '}] {kind:10} {path}"])
 

@@ -58,7 +58,7 @@ def _announce(address: str) -> None:
 def _limits(arguments: Arguments) -> Limits:
     from pi.relay.limits import Limits
 
-    given: dict[str, int] = {}
+    limits: dict[str, int] = {}
     for option, field in (
         ("max_rooms", "rooms"),
         ("max_guests", "guests_per_room"),
@@ -67,8 +67,8 @@ def _limits(arguments: Arguments) -> Limits:
         if (text := arguments.text(option)) is not None:
             if not text.isdecimal() or int(text) < 1:
                 raise UsageError(f"--{option.replace('_', '-')} needs a positive number")
-            given[field] = int(text)
-    if "connections_per_address" in given:
-        given["joins_per_minute"] = max(240, given["connections_per_address"])
-        given["rooms_per_address"] = max(64, given["connections_per_address"])
-    return Limits(**given)
+            limits[field] = int(text)
+    if "connections_per_address" in limits:
+        limits["joins_per_minute"] = max(240, limits["connections_per_address"])
+        limits["rooms_per_address"] = max(64, limits["connections_per_address"])
+    return Limits(**limits)

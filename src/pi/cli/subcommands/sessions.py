@@ -50,8 +50,10 @@ def write_export(source: Path, target: Path | None, host: Machine) -> None:
     write = partial(export_file, source, target, cwd=cwd, secrets=secrets, blobs=blobs)
     project = folders[0] if folders and folders[0].is_dir() else cwd
     redacting = _redacting_batteries(host, project)
-    made = asyncio.run(_with_redactors(write, redacting, host, project)) if redacting else write()
-    sys.stdout.write(f"Exported to: {made}\n")
+    exported = (
+        asyncio.run(_with_redactors(write, redacting, host, project)) if redacting else write()
+    )
+    sys.stdout.write(f"Exported to: {exported}\n")
 
 
 def _redacting_batteries(host: Machine, project: Path) -> tuple[Candidate, ...]:
@@ -163,7 +165,7 @@ def _list(search: str, arguments: Arguments, catalog: SessionCatalog, cwd: Path)
         sessions = search_sessions(search, sessions)
     if "json" in arguments.options:
         for session in sessions:
-            print_json(_shown(session, excerpts.get(session.path)))
+            print_json(_session_json(session, excerpts.get(session.path)))
     elif sessions:
         sys.stdout.writelines(_lines(sessions, excerpts, everywhere=everywhere))
     else:
@@ -230,7 +232,7 @@ def _title(session: ListedSession) -> str:
     return text if len(text) <= SHOWN_TITLE else f"{text[: SHOWN_TITLE - 1]}…"
 
 
-def _shown(session: ListedSession, excerpt: str | None) -> SessionJson:
+def _session_json(session: ListedSession, excerpt: str | None) -> SessionJson:
     facts = session.summary
     return SessionJson(
         id=facts.id,

@@ -51,13 +51,13 @@ class Connection:
         self,
         output: Output,
         handle: Callable[[str, Json], Awaitable[Any]],
-        notified: Callable[[str, Json], None],
+        on_notification: Callable[[str, Json], None],
     ) -> None:
         self._output = output
         self._handle = handle
-        self._notified = notified
+        self._on_notification = on_notification
         self._ids = count(1)
-        self._asked: dict[int, asyncio.Future[Any]] = {}
+        self._pending: dict[int, asyncio.Future[Any]] = {}
         """Requests to the client that it has not answered."""
         self._running: dict[str | int, tuple[str, asyncio.Task[None]]] = {}
         """Requests of the client that are not answered: method and task, by id."""
@@ -85,12 +85,12 @@ class Connection:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def close(self) -> None:
-        """The client has gone: what waits for an answer of it fails now."""
+        """The client has disconnected: pending requests to it fail now."""
         self._closed = True
         self._output.stop_waiting()
-        for waiting in self._asked.values():
-            if not waiting.done():
-                waiting.set_exception(_gone())
+        for future in self._pending.values():
+            if not future.done():
+                future.set_exception(_disconnected())
 
     # To the client --------------------------------------------------------------------------------
 
@@ -100,18 +100,18 @@ class Connection:
         If the caller is cancelled, so is the request.
         """
         if self._closed:
-            raise _gone()
+            raise _disconnected()
         id = next(self._ids)
-        waiting: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._asked[id] = waiting
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._pending[id] = future
         self._send({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
         try:
-            result = await waiting
+            result = await future
         except asyncio.CancelledError:
             self.notify(CANCEL, {"requestId": id})
             raise
         finally:
-            del self._asked[id]
+            del self._pending[id]
         return result if isinstance(result, dict) else {}
 
     def notify(self, method: str, params: Json) -> None:
@@ -152,16 +152,16 @@ class Connection:
                 self._fail(None, INVALID_REQUEST, "The message is not a JSON-RPC request")
 
     def _settle(self, id: int, message: Json) -> None:
-        waiting = self._asked.get(id)
-        if waiting is None or waiting.done():
+        future = self._pending.get(id)
+        if future is None or future.done():
             return  # cancelled meanwhile
         match message.get("error"):
             case None:
-                waiting.set_result(message.get("result"))
+                future.set_result(message.get("result"))
             case {"code": int(code), "message": str(text)}:
-                waiting.set_exception(RequestFailed(code, text))
+                future.set_exception(RequestFailed(code, text))
             case _:
-                waiting.set_exception(RequestFailed(INTERNAL_ERROR, "The client reports an error."))
+                future.set_exception(RequestFailed(INTERNAL_ERROR, "The client reports an error."))
 
     def _notify(self, method: str, params: Json) -> None:
         if method == CANCEL:
@@ -170,7 +170,7 @@ class Connection:
                 found[1].cancel()
             return
         try:
-            self._notified(method, params)
+            self._on_notification(method, params)
         except PiError as error:
             log.warning("the notification %s failed: %s", method, error)
 
@@ -201,7 +201,7 @@ def _params(message: Json) -> Json:
     return params if isinstance(params, dict) else {}
 
 
-def _gone() -> RequestFailed:
+def _disconnected() -> RequestFailed:
     return RequestFailed(INTERNAL_ERROR, "The client has disconnected.")
 
 

@@ -121,8 +121,8 @@ class AcpUI(ExtensionUI):
         self, title: str, message: str, *, timeout: float | None = None, on_timeout: Any = False
     ) -> Any:
         """Asks a yes-or-no question."""
-        asked = self._permission(f"{title}\n{message}", as_options((YES, NO)))
-        answer = await self._within(timeout, on_timeout, asked)
+        request = self._permission(f"{title}\n{message}", as_options((YES, NO)))
+        answer = await self._within(timeout, on_timeout, request)
         return answer == YES if isinstance(answer, str) or answer is None else answer
 
     async def input(
@@ -172,10 +172,10 @@ class AcpUI(ExtensionUI):
 
     # ----------------------------------------------------------------------------------------------
 
-    async def _within(self, timeout: float | None, on_timeout: Any, asked: Any) -> Any:
+    async def _within(self, timeout: float | None, on_timeout: Any, request: Any) -> Any:
         try:
             async with asyncio.timeout(timeout):
-                return await asked
+                return await request
         except TimeoutError:
             return on_timeout
         except RequestFailed:  # refused by the client, or it has gone

@@ -127,10 +127,10 @@ class EditorBridge:
         try:
             ended = await self._wait(terminal, timeout, output)
         except asyncio.CancelledError:
-            await _finished(self._stop(terminal, output))
+            await _finish(self._stop(terminal, output))
             raise ToolFailed(output_with_reason(output.written(), "Command aborted")) from None
         finally:
-            await _finished(self._ask("terminal/release", {"terminalId": terminal}))
+            await _finish(self._ask("terminal/release", {"terminalId": terminal}))
         return command_result(ended, output.written(), timeout=timeout)
 
     async def _terminal_request(self, pi: ExtensionAPI, command: str) -> Json:
@@ -180,7 +180,7 @@ class EditorBridge:
         return await self._connection.request(method, {"sessionId": self._session[0], **params})
 
 
-async def _finished(work: Any) -> None:
+async def _finish(work: Any) -> None:
     """Wait for a last request even if the caller is cancelled; a client that has gone is fine."""
     task = asyncio.ensure_future(work)
     try:

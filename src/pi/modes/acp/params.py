@@ -31,16 +31,16 @@ class Client(Record):
     @classmethod
     def of(cls, params: Json) -> Client:
         """Return the capabilities in an ``initialize`` request."""
-        given = _object(params.get("clientCapabilities"))
-        files, session = _object(given.get("fs")), _object(given.get("session"))
+        capabilities = _object(params.get("clientCapabilities"))
+        files, session = _object(capabilities.get("fs")), _object(capabilities.get("session"))
         return cls(
             reads_files=files.get("readTextFile") is True,
             writes_files=files.get("writeTextFile") is True,
-            terminals=given.get("terminal") is True,
+            terminals=capabilities.get("terminal") is True,
             notices=isinstance(session.get("notices"), dict),
             compaction=isinstance(session.get("compaction"), dict),
-            forms=isinstance(_object(given.get("elicitation")).get("form"), dict),
-            terminal_login=_object(given.get("auth")).get("terminal") is True,
+            forms=isinstance(_object(capabilities.get("elicitation")).get("form"), dict),
+            terminal_login=_object(capabilities.get("auth")).get("terminal") is True,
         )
 
     @property
@@ -154,8 +154,8 @@ def mcp_settings(params: Json) -> Json:
     return {"mcp": {"enabled": True, "servers": servers}} if servers else {}
 
 
-def _servers(given: object) -> Iterator[tuple[str, Json]]:
-    for server in given if isinstance(given, list) else ():
+def _servers(raw: object) -> Iterator[tuple[str, Json]]:
+    for server in raw if isinstance(raw, list) else ():
         match server:
             case {"type": ("http" | "sse") as kind, "name": str(name), "url": str(url)}:
                 yield name, {"type": kind, "url": url, "headers": _pairs(server.get("headers"))}
@@ -169,8 +169,8 @@ def _servers(given: object) -> Iterator[tuple[str, Json]]:
                 )
 
 
-def _pairs(given: object) -> dict[str, str]:
-    rows = given if isinstance(given, list) else ()
+def _pairs(raw: object) -> dict[str, str]:
+    rows = raw if isinstance(raw, list) else ()
     return {
         str(row["name"]): str(row["value"])
         for row in rows

@@ -93,7 +93,7 @@ class AcpServer:
 
     def __init__(self, source: SessionSource, output: Output) -> None:
         self._source = source
-        self._connection = Connection(output, self._handle, self._notified)
+        self._connection = Connection(output, self._handle, self._handle_notification)
         self._client: Client | None = None
         self._sessions: dict[str, AcpSession] = {}
         self._scope = TaskScope(report=_report)
@@ -129,7 +129,7 @@ class AcpServer:
             raise RequestFailed(INVALID_REQUEST, "The first request must be initialize")
         return await work(params)
 
-    def _notified(self, method: str, params: Json) -> None:
+    def _handle_notification(self, method: str, params: Json) -> None:
         if method == "session/cancel":
             session = self._session(params)
             self._scope.start(session.cancel(), name="acp session/cancel")
@@ -241,7 +241,7 @@ class AcpServer:
         where = Path(cwd) if isinstance(cwd, str) else None
         first = int(cursor) if isinstance(cursor, str) and cursor.isdecimal() else 0
         listed = await self._source.listed(where)
-        answer: Json = {"sessions": [_listed(each) for each in listed[first : first + PAGE]]}
+        answer: Json = {"sessions": [_session_json(each) for each in listed[first : first + PAGE]]}
         if len(listed) > first + PAGE:
             answer["nextCursor"] = str(first + PAGE)
         return answer
@@ -280,7 +280,7 @@ class AcpServer:
         return session
 
 
-def _listed(session: ListedSession) -> Json:
+def _session_json(session: ListedSession) -> Json:
     summary = session.summary
     updated = datetime.fromtimestamp(summary.active_ms / 1000, UTC)
     return {

@@ -149,7 +149,7 @@ class AcpSession:
 
     # Requests -------------------------------------------------------------------------------------
 
-    async def prompt(self, given: PromptInput) -> Json:
+    async def prompt(self, prompt: PromptInput) -> Json:
         """Carry out a prompt; returns why it ended. Raises ``RequestFailed``."""
         if self._prompting:
             raise RequestFailed(
@@ -161,21 +161,21 @@ class AcpSession:
         try:
             await self._started.wait()
             if not self._cancelled:
-                await self._run(given)
+                await self._run(prompt)
         except NoModel as error:
             raise RequestFailed(AUTH_REQUIRED, error.message, hint=error.hint) from error
         finally:
             self._prompting = False
         return {"stopReason": self._stop_reason()}
 
-    async def _run(self, given: PromptInput) -> None:
-        command, _, rest = given.text.partition(" ")
-        if command == "/compact" and not given.images:
+    async def _run(self, prompt: PromptInput) -> None:
+        command, _, rest = prompt.text.partition(" ")
+        if command == "/compact" and not prompt.images:
             result = await self.port.compaction.compact(rest.strip())
             self._write(f"Compacted {result.tokens_before:,} tokens.\n")
             return
         try:
-            await self.port.prompts.prompt(given.text, given.images, source="rpc")
+            await self.port.prompts.prompt(prompt.text, prompt.images, source="rpc")
         except asyncio.CancelledError:
             await self.port.abort()
             raise
@@ -321,19 +321,19 @@ class AcpSession:
         id, result = event.tool_call_id, event.result
         self._calls.end(id)
         details = None if isinstance(result.details, UnsetType) else result.details
-        ended = updates.ended_call(id, result.content, details, failed=event.is_error)
+        update = updates.ended_call(id, result.content, details, failed=event.is_error)
         if (terminal := self._terminals.pop(id, None)) is not None:
-            ended["content"] = [{"type": "terminal", "terminalId": terminal}]
+            update["content"] = [{"type": "terminal", "terminalId": terminal}]
         changed = self._before.pop(id, None)
         if changed is not None and not event.is_error:
             path, before = changed
             if (after := await self._text(path)) is not None and after != before:
-                ended["content"] = [updates.file_change(path, before, after)]
+                update["content"] = [updates.file_change(path, before, after)]
                 place: Json = {"path": str(path)}
                 line = details.get("firstChangedLine") if isinstance(details, dict) else None
-                ended["locations"] = [place | ({"line": line} if isinstance(line, int) else {})]
+                update["locations"] = [place | ({"line": line} if isinstance(line, int) else {})]
         self._shown.discard(id)
-        self.update(ended)
+        self.update(update)
         if event.tool_name == "todo" and (entries := updates.plan_entries(details)) is not None:
             self.update({"sessionUpdate": "plan", "entries": entries})
         self.choices.publish()  # a tool may leave plan mode

@@ -48,7 +48,7 @@ class App:
         self._frame = AppLayout(
             start, terminal, tasks=self._tasks, on_disconnect=self._ended.set, strict=strict
         )
-        self._leaving = QuitKeys(self._frame, self._tasks, clock=start.clock, quit=self.quit)
+        self._quit_keys = QuitKeys(self._frame, self._tasks, clock=start.clock, quit=self.quit)
         self._view: SessionLifecycle | None = None
         self._early: list[str] = []
         """Prompts sent before the session was open."""
@@ -64,7 +64,7 @@ class App:
         """
         composer = self._frame.composer
         composer.on_submit = self._submit_early
-        composer.on_action(self._leaving.act)
+        composer.on_action(self._quit_keys.act)
         composer.on_change = self._draft_changed
         self._frame.tui.start()
         try:
@@ -113,10 +113,10 @@ class App:
         from pi.modes.interactive.session_lifecycle import Drafts, SessionLifecycle
 
         self._view = SessionLifecycle(
-            self._start, self._frame, self._tasks, self._leaving, quit=self.quit
+            self._start, self._frame, self._tasks, self._quit_keys, quit=self.quit
         )
         self._drafts = Drafts(self._start.agent_dir, self._start.cwd, name=os.urandom(4).hex())
-        if text := self._drafts.left_behind():
+        if text := self._drafts.recover():
             self._restore(self._view, text)
         early, self._early = self._early, []
         await self._view.open(early)

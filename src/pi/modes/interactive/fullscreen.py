@@ -61,12 +61,12 @@ class Fullscreen:
     def _listen(self, data: str) -> InputDecision | None:
         if self._search is not None or not self._is_typing():
             return None
-        decision = self._copied(data) or self._keys(data)
+        decision = self._copy_selection(data) or self._keys(data)
         if decision is not None:
             self._tui.request_render()
         return decision
 
-    def _copied(self, data: str) -> InputDecision | None:
+    def _copy_selection(self, data: str) -> InputDecision | None:
         text = self.view.selected
         if not text or not self._keymap.matches(data, "tui.input.copy"):
             return None
@@ -99,8 +99,8 @@ class _Prompts:
 
     @property
     def anchors(self) -> list[int]:
-        spoken = [strip_sequences(row).startswith(_PROMPT) for row in self._rows]
-        pairs = zip([False, *spoken], spoken, strict=False)
+        is_prompt = [strip_sequences(row).startswith(_PROMPT) for row in self._rows]
+        pairs = zip([False, *is_prompt], is_prompt, strict=False)
         return [number for number, (before, now) in enumerate(pairs) if now and not before]
 
     def areas_at(self, row: int) -> list[Area]:

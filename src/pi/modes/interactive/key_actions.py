@@ -38,8 +38,8 @@ class KeyActions:
         composer: Composer,
         transcript: TranscriptView,
         activity: Activity,
-        speaking: PromptSender,
-        leaving: QuitKeys,
+        prompt_sender: PromptSender,
+        quit_keys: QuitKeys,
         *,
         clock: Clock,
         suspend: Callable[[], None],
@@ -50,9 +50,9 @@ class KeyActions:
         self._composer = composer
         self._transcript = transcript
         self._activity = activity
-        self._speaking = speaking
-        self._leaving = leaving
-        leaving.interrupt = self._interrupt_run
+        self._prompt_sender = prompt_sender
+        self._quit_keys = quit_keys
+        quit_keys.interrupt = self._interrupt_run
         self._escapes = DoublePressDetector(clock)
         self._suspend_program = suspend
         self._paste_image = paste_image
@@ -83,9 +83,9 @@ class KeyActions:
     def act(self, action: str) -> bool:
         """Runs an action; returns whether it was handled."""
         if (command := _COMMANDS.get(action)) is not None:
-            return self._speaking.run_command(command)
+            return self._prompt_sender.run_command(command)
         act = self._acts.get(action)
-        return act() if act is not None else self._leaving.act(action)
+        return act() if act is not None else self._quit_keys.act(action)
 
     # Stopping -------------------------------------------------------------------------------------
 
@@ -96,7 +96,7 @@ class KeyActions:
         if self._composer.text.startswith("!"):
             self._composer.take()  # Up restores it
         elif not self._composer.text and self._escapes.is_second():
-            self._twice(port)
+            self._handle_double_escape(port)
         return True
 
     def _interrupt_run(self) -> bool:
@@ -104,7 +104,7 @@ class KeyActions:
         port = self._port
         if port is None:
             return False
-        if self._speaking.is_shell_running:
+        if self._prompt_sender.is_shell_running:
             port.shell.stop()
         elif self._activity.is_retrying:
             self._start(self._stop(partial(_give_up, port)))
@@ -116,16 +116,16 @@ class KeyActions:
 
     async def _stop(self, abort: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Stops the agent; queued messages return to the editor."""
-        await self._speaking.take_back()
+        await self._prompt_sender.restore_queued()
         if self._composer.text:
-            self._leaving.end_hint()
+            self._quit_keys.end_hint()
         await abort()
 
-    def _twice(self, port: SessionPort) -> None:
+    def _handle_double_escape(self, port: SessionPort) -> None:
         command = port.settings.values.double_escape_action
         # ``rewind`` is a command of a bundled extension, the others are built in.
-        if command != "none" and not self._speaking.run_command(command):
-            self._speaking.submit(f"/{command}")
+        if command != "none" and not self._prompt_sender.run_command(command):
+            self._prompt_sender.submit(f"/{command}")
 
     def _suspend(self) -> bool:
         self._suspend_program()
@@ -152,8 +152,8 @@ class KeyActions:
         from pi.modes.interactive.commands.session import session_catalog  # deferred
         from pi.modes.interactive.dialogs.prompt_aids import search_history
 
-        said = [point.text for point in port.info.fork_points()]
-        prompts = [*said, *self._composer.usual.history]
+        sent = [point.text for point in port.info.fork_points()]
+        prompts = [*sent, *self._composer.usual.history]
         query = self._composer.text.strip()
         catalog = session_catalog(self._screen)
         found = await search_history(self._screen, prompts, catalog, query)
@@ -175,11 +175,11 @@ class KeyActions:
             return False
         text, images = self._composer.take()
         self._screen.notify("")  # like Enter, it dismisses transient notices
-        self._speaking.follow_up(text, images)
+        self._prompt_sender.follow_up(text, images)
         return True
 
     async def _dequeue(self) -> None:
-        if not await self._speaking.take_back():
+        if not await self._prompt_sender.restore_queued():
             self._screen.notify("No queued messages.")
 
     # Choosing and showing -------------------------------------------------------------------------
@@ -187,11 +187,11 @@ class KeyActions:
     async def _cycle_model(self, step: int) -> None:
         if self._port is None:
             return
-        cycled = await self._port.models.cycle(step)
-        if cycled is None:
+        choice = await self._port.models.cycle(step)
+        if choice is None:
             self._screen.notify("Only one model is available.")
         else:
-            self._screen.notify(f"Model: {cycled.model.name or cycled.model.id}")
+            self._screen.notify(f"Model: {choice.model.name or choice.model.id}")
         self._status_changed()
 
     async def _cycle_thinking(self) -> None:

@@ -54,7 +54,7 @@ class DialogSlot:
         """How many rows disappear when the dialogs close, or of the resident itself."""
 
     @property
-    def is_taken(self) -> bool:
+    def has_dialog(self) -> bool:
         """Whether a dialog is open."""
         return bool(self._guests)
 
@@ -73,7 +73,7 @@ class DialogSlot:
         (shown,) = self.children
         rows = shown.render(width)
         self._width, self._rows = width, len(rows)
-        if self.is_taken:
+        if self.has_dialog:
             self.transient_rows = max(self._rows - self._resting_rows, 0)
         else:
             self.transient_rows = getattr(self._resident, "transient_rows", 0)
@@ -160,7 +160,7 @@ class AppLayout:
         self.slot = DialogSlot(self.composer.component, self.composer.prompt, self.tui.set_focus)
         self.fullscreen: Fullscreen | None = None
         """Only in fullscreen mode."""
-        self._put_together(values)
+        self._assemble(values)
         self.tui.set_focus(self.composer.prompt)
 
     def _new_themes(self, start: AppOptions, values: EarlySettings) -> ThemeSelector:
@@ -196,7 +196,7 @@ class AppLayout:
         composer.show_level(values.default_thinking_level)
         return composer
 
-    def _put_together(self, values: EarlySettings) -> None:
+    def _assemble(self, values: EarlySettings) -> None:
         """Adds all parts to the screen, from top to bottom."""
         for part in (
             self._top(values),
@@ -221,7 +221,7 @@ class AppLayout:
             self.keymap,
             self.above,
             values,
-            is_typing=lambda: not self.slot.is_taken,
+            is_typing=lambda: not self.slot.has_dialog,
         )
         return self.fullscreen.view
 

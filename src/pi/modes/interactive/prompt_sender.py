@@ -107,9 +107,9 @@ class PromptSender:
         if any(self._queued) and not port.info.state().pending_message_count:
             steering, follow_up = self._queued
             self.queue_changed((), ())
-            self._composer.take_back([*steering, *follow_up])
+            self._composer.restore([*steering, *follow_up])
 
-    async def take_back(self) -> bool:
+    async def restore_queued(self) -> bool:
         """Puts undelivered prompts back into the editor; returns whether there were any."""
         texts: list[str] = []
         if self._port is not None and any(self._queued):
@@ -119,7 +119,7 @@ class PromptSender:
         self._waiting.clear()
         self._show_queued()
         if texts:
-            self._composer.take_back(texts)
+            self._composer.restore(texts)
         return bool(texts)
 
     @property
@@ -152,7 +152,7 @@ class PromptSender:
         elif text.startswith("!"):
             self._run_shell(text)
         elif self._port.extensions.input_mode(text) is not None:
-            self._tasks.start(self._take(self._port, text), name="input mode")
+            self._tasks.start(self._send_to_extension(self._port, text), name="input mode")
         elif text.startswith("/") and self.run_command(*split_command(text)):
             return
         elif self._must_wait:
@@ -161,7 +161,7 @@ class PromptSender:
             work = self._prompt(self._port, text, images, streaming)
             self._tasks.start(work, name="prompt")
 
-    def _meaning(self, text: str) -> str:
+    def _command_prompt(self, text: str) -> str:
         """Returns the prompt of a built-in command; other text unchanged."""
         if self._commands is None or not text.startswith("/"):
             return text
@@ -196,18 +196,18 @@ class PromptSender:
         try:
             attached = await self._attach(text)
             await port.prompts.prompt(
-                "".join(each.text for each in attached) + self._meaning(text),
+                "".join(each.text for each in attached) + self._command_prompt(text),
                 (*images, *(image for each in attached for image in each.images)),
                 streaming=streaming,
                 accepted=release,
                 fill=self._fill,
-                check=lambda text: self._must_be_known(port, text),
+                check=lambda text: self._check_command(port, text),
             )
         except PiError as error:
             shown = error.on_screen if isinstance(error, NoModel) else error.explain()
             self._ui.notify(shown, "error")
             if not accepted.is_set():
-                self._composer.take_back([text])
+                self._composer.restore([text])
         finally:
             release()
 
@@ -229,7 +229,7 @@ class PromptSender:
 
         return await ask_values(self._ui, missing)
 
-    def _must_be_known(self, port: SessionPort, text: str) -> None:
+    def _check_command(self, port: SessionPort, text: str) -> None:
         """Raises ``UnknownCommand`` for a typo: sent to the model, it would cost money.
 
         An existing path is not a command.
@@ -242,7 +242,7 @@ class PromptSender:
             hint = f"Did you mean /{like}?" if like else "/help lists all commands."
             raise UnknownCommand(f"Unknown command /{name}", hint=hint)
 
-    async def _take(self, port: SessionPort, text: str) -> None:
+    async def _send_to_extension(self, port: SessionPort, text: str) -> None:
         """Passes a text to the extension whose prefix it has."""
         await port.extensions.handle_input(text)
         self._ui.request_render()

@@ -20,7 +20,7 @@ from pi.tui.tui import TUI
 from pi.tui.widgets.settings_list import SettingItem, SettingsList
 
 TITLE = "Package resources"
-_AROUND_THE_LIST = 9
+_OTHER_ROWS = 9
 """Rows of the screen beside the list."""
 
 
@@ -60,7 +60,7 @@ async def choose_resources(
     changes: asyncio.Queue[tuple[int, bool] | None] = asyncio.Queue()
     tui = TUI(terminal, env=environ, on_disconnect=lambda: changes.put_nowait(None))
     theme = Theme(built_in(tui.appearance.scheme), tui.capabilities.colours)
-    shown = _listed(resources, theme, changes, rows=terminal.size.rows, agent_dir=agent_dir)
+    shown = _resource_list(resources, theme, changes, rows=terminal.size.rows, agent_dir=agent_dir)
     notice = TransientNotice(theme)
     panel = Panel(theme, TITLE, shown)
     tui.add_child(panel)
@@ -78,7 +78,7 @@ async def choose_resources(
         tui.clear()  # the closed list is not left on the screen
 
 
-def _listed(
+def _resource_list(
     resources: Sequence[PackageResource],
     theme: Theme,
     changes: asyncio.Queue[tuple[int, bool] | None],
@@ -105,7 +105,7 @@ def _listed(
 
     return SettingsList(
         items,
-        max(MIN_ROWS, rows - _AROUND_THE_LIST),
+        max(MIN_ROWS, rows - _OTHER_ROWS),
         theme.settings,
         on_change=change,
         on_cancel=lambda: changes.put_nowait(None),

@@ -80,7 +80,7 @@ def _miss_notice(usage: Usage, cached: int) -> str:
 class SessionController:
     """Created after the first frame; ``cwd`` is the folder of the session, or of the start.
 
-    ``screen`` is the ``Ui`` of dialogs; ``speaking`` takes what is submitted.
+    ``screen`` is the ``Ui`` of dialogs; ``prompt_sender`` sends what is submitted.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class SessionController:
         start: AppOptions,
         frame: AppLayout,
         tasks: TaskScope,
-        leaving: QuitKeys,
+        quit_keys: QuitKeys,
         *,
         cwd: Callable[[], Path],
         quit: Callable[[], None],
@@ -101,7 +101,7 @@ class SessionController:
         self._session_id = ""
         """The session that is shown."""
         tui = frame.tui
-        activity = Activity(start.clock, interrupt_key=_shown(frame.keymap, "app.interrupt"))
+        activity = Activity(start.clock, interrupt_key=_key_label(frame.keymap, "app.interrupt"))
         window = WindowTitle(
             tui.terminal.write,
             tui.capabilities,
@@ -129,20 +129,20 @@ class SessionController:
             window,
             reloaded=self._reloaded,
         )
-        self.speaking = PromptSender(
+        self.prompt_sender = PromptSender(
             self.screen,
             frame.composer,
             self.transcript,
             tasks,
             after_command=self.choices_changed,
         )
-        self._gestures = self._connected(activity, leaving)
+        self._key_actions = self._connect_keys(activity, quit_keys)
         chips = AttachmentChips(frame.theme)
         frame.composer.show_above(chips)
         watcher = AttachmentWatcher(
             chips,
-            is_on=lambda: self.speaking.attaches_files,
-            look=self.speaking.attachments,
+            is_on=lambda: self.prompt_sender.attaches_files,
+            look=self.prompt_sender.attachments,
             clock=start.clock,
             tasks=tasks,
             request_render=tui.request_render,
@@ -151,9 +151,9 @@ class SessionController:
 
     def open(self, opened: OpenedSession) -> None:
         """Called when the session is open: shows the conversation and follows its events."""
-        opened.port.subscribe(self._hear)
+        opened.port.subscribe(self._handle_event)
         self.screen.open(opened.port, opened.host)
-        self._gestures.open(opened.port)
+        self._key_actions.open(opened.port)
         self.extensions.open(opened.port)
         self._frame.themes.files = opened.themes
         self._show_session()
@@ -165,14 +165,14 @@ class SessionController:
 
     # What happens ---------------------------------------------------------------------------------
 
-    def _hear(self, event: object) -> None:
+    def _handle_event(self, event: object) -> None:
         self.transcript.feed.handle_event(event)
         self.status.handle_event(event)
         if type(event) is not MessageUpdate:
             self._watch_cache(event)
         match event:
             case QueueUpdate(steering=steering, follow_up=follow_up):
-                self.speaking.queue_changed(steering, follow_up)
+                self.prompt_sender.queue_changed(steering, follow_up)
             case MessageStart(message=AssistantMessage()) | AgentEnd():
                 self._frame.passing.end_progress()
             case ThinkingLevelChanged(level=level):
@@ -190,21 +190,22 @@ class SessionController:
                         f"{TOO_SMALL}." if is_too_small else problem,
                         "info" if is_too_small else "error",
                     )
-                self.speaking.deliver_waiting()
+                self.prompt_sender.deliver_waiting()
         self._frame.tui.request_render()
 
     def _watch_cache(self, event: object) -> None:
-        missed = self._cache.handle_event(event)
-        if missed and self.screen.port.settings.values.show_cache_miss_notices:
-            self.screen.notify(missed, "warning")
+        notice = self._cache.handle_event(event)
+        if notice and self.screen.port.settings.values.show_cache_miss_notices:
+            self.screen.notify(notice, "warning")
 
     def _submitted(self, text: str, images: tuple[Image, ...]) -> None:
         self._frame.passing.show("")
-        if self.speaking.is_open:
-            self._frame.composer.typing.turned()  # handlers of the event may show a dialog at once
+        if self.prompt_sender.is_open:
+            # Handlers of the event may show a dialog at once.
+            self._frame.composer.typing.end_pause()
         if self._frame.fullscreen is not None:
             self._frame.fullscreen.follow()  # scroll to the new message
-        self.speaking.submit(text, images)
+        self.prompt_sender.submit(text, images)
 
     # What is shown --------------------------------------------------------------------------------
 
@@ -227,7 +228,7 @@ class SessionController:
         """Shows another session, or another branch of this one."""
         facts, before = self.screen.port.info, self._session_id
         self.transcript.clear()
-        self.speaking.moved(self.screen.port)
+        self.prompt_sender.moved(self.screen.port)
         self._show_session()
         if self._session_id == before:
             page = self.screen.page("Another branch", is_other_text=True)
@@ -271,8 +272,8 @@ class SessionController:
             cwd=self._cwd,
             home=self._start.home,
             monotonic=self._start.clock.monotonic,
-            expand_key=_shown(frame.keymap, "app.tools.expand"),
-            thinking_key=_shown(frame.keymap, "app.thinking.toggle"),
+            expand_key=_key_label(frame.keymap, "app.tools.expand"),
+            thinking_key=_key_label(frame.keymap, "app.thinking.toggle"),
             has_hyperlinks=frame.tui.capabilities.hyperlinks,
             # Terminals with hyperlinks know this, or ignore it; tmux jumps by it since 3.4.
             marks_prompts=frame.fullscreen is None
@@ -295,45 +296,45 @@ class SessionController:
 
     def _why_unseen(self) -> str:
         """Returns why the model would not see an image; empty if it would or is unknown."""
-        return image_unsupported_reason(self.screen.port) if self.speaking.is_open else ""
+        return image_unsupported_reason(self.screen.port) if self.prompt_sender.is_open else ""
 
-    def _connected(self, activity: Activity, leaving: QuitKeys) -> KeyActions:
+    def _connect_keys(self, activity: Activity, quit_keys: QuitKeys) -> KeyActions:
         """Connects the keys and the submit handler of the screen."""
         frame = self._frame
-        clipping = PasteHandler(
+        paste_handler = PasteHandler(
             self._start,
             self.screen,
             frame.composer,
             limits=self.follower.image_limits,
             why_unseen=self._why_unseen,
         )
-        gestures = KeyActions(
+        key_actions = KeyActions(
             self.screen,
             frame.composer,
             self.transcript,
             activity,
-            self.speaking,
-            leaving,
+            self.prompt_sender,
+            quit_keys,
             clock=self._start.clock,
             suspend=frame.tui.suspend,
-            paste_image=clipping.paste,
+            paste_image=paste_handler.paste,
             status_changed=self.choices_changed,
         )
         if frame.fullscreen is not None:
-            frame.fullscreen.on_select = clipping.copy_selected
-            frame.fullscreen.on_copy = clipping.copy
+            frame.fullscreen.on_select = paste_handler.copy_selected
+            frame.fullscreen.on_copy = paste_handler.copy
 
-        def pasted(text: str) -> bool:
+        def handle_paste(text: str) -> bool:
             self.transcript.look.add_paste(text)
-            return clipping.drop(text)
+            return paste_handler.drop(text)
 
-        frame.composer.prompt.on_paste = pasted
+        frame.composer.prompt.on_paste = handle_paste
         frame.composer.on_submit = self._submitted
-        frame.composer.on_action(gestures.act)
-        return gestures
+        frame.composer.on_action(key_actions.act)
+        return key_actions
 
 
-def _shown(keymap: Keymap, action: str) -> Callable[[], str]:
+def _key_label(keymap: Keymap, action: str) -> Callable[[], str]:
     """Returns the first key of an action; empty if it has none."""
 
     def first() -> str:

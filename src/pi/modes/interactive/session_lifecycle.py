@@ -45,8 +45,8 @@ def type_ahead_to_composer(tui: TUI, keymap: Keymap, composer: Composer) -> Iter
     """
 
     def route_key(data: str) -> InputDecision | None:
-        is_meant = composer.typing.left or _is_text(data, keymap)
-        if not is_meant or is_key_release(data):
+        is_for_editor = composer.typing.remaining or _is_text(data, keymap)
+        if not is_for_editor or is_key_release(data):
             return None
         composer.prompt.handle_input(data)
         return InputDecision(consume=True)
@@ -80,7 +80,7 @@ class SessionLifecycle:
         start: AppOptions,
         frame: AppLayout,
         tasks: TaskScope,
-        leaving: QuitKeys,
+        quit_keys: QuitKeys,
         *,
         quit: Callable[[], None],
     ) -> None:
@@ -91,7 +91,7 @@ class SessionLifecycle:
         self._end_log: Callable[[], None] = lambda: None
         self._secrets: tuple[str, ...] = ()
         self._redactor = Redactor()
-        self._regions = SessionController(start, frame, tasks, leaving, cwd=self._cwd, quit=quit)
+        self._regions = SessionController(start, frame, tasks, quit_keys, cwd=self._cwd, quit=quit)
         self.screen = self._regions.screen
         """The ``Ui`` of dialogs."""
 
@@ -114,9 +114,9 @@ class SessionLifecycle:
         )
         for problem in self._frame.problems:
             self.screen.notify(problem, "warning")
-        speaking = self._regions.speaking
+        prompt_sender = self._regions.prompt_sender
         for text in early:
-            speaking.submit(text)
+            prompt_sender.submit(text)
         opening = OpenContext(
             ask_trust=self._ask_trust,
             report=self._report,
@@ -127,7 +127,7 @@ class SessionLifecycle:
         try:
             opened = self._opened = await self._start.open(opening)
         except Exception:
-            await speaking.take_back()  # it is kept with the draft
+            await prompt_sender.restore_queued()  # it is kept with the draft
             raise
         self._introduce(opened)
         self._regions.open(opened)
@@ -201,10 +201,10 @@ class SessionLifecycle:
             await opened.welcome(self.screen)
         regions.choices_changed()
         is_chosen = not opened.command or await self._choose_session(opened, commands)
-        regions.speaking.open(opened.port, commands)
+        regions.prompt_sender.open(opened.port, commands)
         for text, images in opened.messages:
             if is_chosen:
-                regions.speaking.submit(text, images)
+                regions.prompt_sender.submit(text, images)
             else:
                 self._write_back(text, images)
 
@@ -286,8 +286,8 @@ class Drafts:
             else:
                 self._path.unlink(missing_ok=True)
 
-    def left_behind(self) -> str | None:
-        """Returns the newest abandoned draft of this folder and takes it over."""
+    def recover(self) -> str | None:
+        """Returns the newest abandoned draft of this folder, and saves it as the own draft."""
         with suppress(OSError, PiError):
             for path in self._abandoned():
                 text = read_regular(path).decode("utf-8", "replace")

@@ -65,14 +65,16 @@ class Theme:
         self.depth = depth
         self.code_indent = "  "
         """Prefix of every line of code in a text."""
-        self._given: dict[tuple[str, Style], Paint] = {}
-        self._made: dict[tuple[str, Style], Paint] = {}
+        self._paints: dict[tuple[str, Style], Paint] = {}
+        """The paints that callers hold. They follow a change of the theme."""
+        self._painters: dict[tuple[str, Style], Paint] = {}
+        """The paints of the current theme, which the others call."""
 
     def use(self, palette: Palette, depth: ColourDepth | None = None) -> None:
         """Sets the theme."""
         self.palette = palette
         self.depth = self.depth if depth is None else depth
-        self._made.clear()
+        self._painters.clear()
 
     def paint(
         self,
@@ -90,9 +92,9 @@ class Theme:
             bold=bold, italic=italic, dim=dim, underline=underline, inverse=inverse, strike=strike
         )
         key = (token, style)
-        if key not in self._given:
-            self._given[key] = lambda text: self._current(key)(text)
-        return self._given[key]
+        if key not in self._paints:
+            self._paints[key] = lambda text: self._current(key)(text)
+        return self._paints[key]
 
     @property
     def has_backgrounds(self) -> bool:
@@ -148,12 +150,12 @@ class Theme:
         """Style of scroll bars."""
         from pi.tui.fullscreen.scroll_view import ScrollTheme
 
-        behind, text = self.paint("searchMatchBg"), self.paint("searchMatchText")
+        background, text = self.paint("searchMatchBg"), self.paint("searchMatchText")
         return ScrollTheme(
             track=self.paint("scrollbarTrack"),
             thumb=self.paint("scrollbarThumb"),
             selection=self.paint("selectedBg"),
-            match=lambda found: behind(text(found)),
+            match=lambda found: background(text(found)),
         )
 
     @cached_property
@@ -211,16 +213,16 @@ class Theme:
         return f"`{painted}`" if self.depth == ColourDepth.NONE else painted
 
     def _current(self, key: tuple[str, Style]) -> Paint:
-        if key not in self._made:
+        if key not in self._painters:
             token, attributes = key
-            self._made[key] = painter(_joined(self._style(token), attributes), self.depth)
-        return self._made[key]
+            self._painters[key] = painter(_join_styles(self._style(token), attributes), self.depth)
+        return self._painters[key]
 
     @property
     def _is_dark(self) -> bool:
         """Whether the theme is made for dark terminals, by the background of user messages."""
-        behind = self.palette.colours.get("userMessageBg")
-        return not isinstance(behind, str) or sum(bytes.fromhex(behind[1:])) < 3 * 128
+        background = self.palette.colours.get("userMessageBg")
+        return not isinstance(background, str) or sum(bytes.fromhex(background[1:])) < 3 * 128
 
     def _style(self, token: str) -> Style:
         colour = self.palette.colours.get(token)
@@ -247,7 +249,7 @@ def _of_sixteen(token: str, colour: Colour | None, *, on_dark: bool) -> Colour |
     return (_ON_DARK if on_dark else _ON_LIGHT).get(chosen, chosen)
 
 
-def _joined(base: Style, more: Style) -> Style:
+def _join_styles(base: Style, more: Style) -> Style:
     return Style(
         colour=base.colour,
         background=base.background,

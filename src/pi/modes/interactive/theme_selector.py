@@ -89,7 +89,7 @@ class ThemeSelector:
         if self._shown is None:
             return
         path, written = self._shown
-        file = _opened(path)
+        file = _open_theme_file(path)
         if file is not None and file.written != written:
             with suppress(InvalidTheme):  # it is being written: the next check reads the whole file
                 self._show(file)
@@ -123,7 +123,7 @@ class ThemeSelector:
 
     def _files(self) -> Iterator[_ThemeFile]:
         for path in (*self.files(), *themes_in(BUILT_IN)):
-            file = _opened(path)
+            file = _open_theme_file(path)
             if file is not None:
                 yield file
 
@@ -147,7 +147,7 @@ class _ThemeFile(Record, kw_only=False):
         return read_theme(self.content, str(self.path))
 
 
-def _opened(path: Path) -> _ThemeFile | None:
+def _open_theme_file(path: Path) -> _ThemeFile | None:
     try:
         return _ThemeFile(path, path.stat().st_mtime_ns, read_regular(path))
     except OSError:

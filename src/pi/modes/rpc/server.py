@@ -78,15 +78,15 @@ class RpcServer:
         starting = asyncio.ensure_future(self._start(start))
         try:
             async with TaskScope(report=_report) as long, asyncio.TaskGroup() as short:
-                leaving = short.create_task(self._port.extensions.shutdown_requested.wait())
+                shutdown = short.create_task(self._port.extensions.shutdown_requested.wait())
                 reading = short.create_task(self._read(chunks, long, short))
-                await asyncio.wait({reading, leaving}, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait({reading, shutdown}, return_when=asyncio.FIRST_COMPLETED)
                 self._ui.close()  # commands that wait for the client would never end
-                await asyncio.wait({starting, leaving}, return_when=asyncio.FIRST_COMPLETED)
-                if not leaving.done():
-                    await self._complete_unanswered(leaving)
+                await asyncio.wait({starting, shutdown}, return_when=asyncio.FIRST_COMPLETED)
+                if not shutdown.done():
+                    await self._complete_unanswered(shutdown)
                 reading.cancel()
-                leaving.cancel()
+                shutdown.cancel()
         finally:
             starting.cancel()
             self._output.stop_waiting()
@@ -111,11 +111,11 @@ class RpcServer:
         self._is_input_at_end = True
         await asyncio.sleep(0)  # the last command has also started or was rejected
 
-    async def _complete_unanswered(self, leaving: asyncio.Task[Any]) -> None:
+    async def _complete_unanswered(self, shutdown: asyncio.Task[Any]) -> None:
         """Waits for the prompts whose answer has not started, unless the program is to end."""
         prompts = asyncio.gather(*self._unanswered, return_exceptions=True)
         # A shell command is not waited for: it is aborted when the prompts are done.
-        waiting: set[asyncio.Future[Any]] = {prompts, leaving}
+        waiting: set[asyncio.Future[Any]] = {prompts, shutdown}
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
 
     def _begin(self, line: bytes | BadLine, long: TaskScope, short: asyncio.TaskGroup) -> None:
@@ -249,21 +249,21 @@ class RpcUI(ExtensionUI):
     def __init__(self, send: Callable[[Json], object], new_id: Callable[[], str]) -> None:
         self._send = send
         self._new_id = new_id
-        self._asked: dict[str, asyncio.Future[Json]] = {}
+        self._pending: dict[str, asyncio.Future[Json]] = {}
         self._closed = False
 
     def handle_response(self, response: Json) -> None:
         """Handles a response of the client; ignored if the dialog was cancelled."""
-        waiting = self._asked.get(str(response.get("id")))
-        if waiting is not None and not waiting.done():
-            waiting.set_result(response)
+        future = self._pending.get(str(response.get("id")))
+        if future is not None and not future.done():
+            future.set_result(response)
 
     def close(self) -> None:
         """The client disconnected: open and later dialogs are cancelled."""
         self._closed = True
-        for waiting in self._asked.values():
-            if not waiting.done():
-                waiting.set_result({"cancelled": True})
+        for future in self._pending.values():
+            if not future.done():
+                future.set_result({"cancelled": True})
 
     # Dialogs --------------------------------------------------------------------------------------
 
@@ -389,16 +389,16 @@ class RpcUI(ExtensionUI):
             return {"cancelled": True}
         if timeout is not None:
             fields = fields | {"timeout": round(timeout * 1000)}
-        waiting: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
         id = self._request(method, fields)
-        self._asked[id] = waiting
+        self._pending[id] = future
         try:
             async with asyncio.timeout(timeout):
-                return await waiting
+                return await future
         except TimeoutError:
             return None
         finally:
-            del self._asked[id]
+            del self._pending[id]
 
 
 def _value(answer: Json) -> str | None:

@@ -78,12 +78,12 @@ class MouseRouter:
             self._pressed = self._clicked = None
         answer, owner = MouseResult(), None
         for kind in kinds:
-            given, handler = self._deliver(kind, report, targets)
+            result, handler = self._deliver(kind, report, targets)
             if handler is not None:
                 answer = MouseResult(
                     handled=True,
-                    focus=answer.focus or given.focus,
-                    render=answer.render or given.render,
+                    focus=answer.focus or result.focus,
+                    render=answer.render or result.render,
                 )
                 owner = handler
         if report.action == "release":
@@ -169,8 +169,8 @@ class FullscreenDisplay:
         is_over = leave == "for good"
         rows = self.exit_rows(self._size.columns) if self.exit_rows and is_over else []
         printer = RowPrinter(self._size.columns)
-        kept = "".join(f"{printer.whole(without_markers(row))}\r\n" for row in rows)
-        return f"{mouse}{WRAP_ON}{_ALTERNATE_OFF}{kept}"
+        final = "".join(f"{printer.whole(without_markers(row))}\r\n" for row in rows)
+        return f"{mouse}{WRAP_ON}{_ALTERNATE_OFF}{final}"
 
     def draw(self, changed: Collection[Component] | None) -> None:
         """Draws the rows that fit the screen."""
@@ -249,7 +249,7 @@ class FullscreenDisplay:
     def _removed_images(self, rows: Sequence[str]) -> str:
         """Returns what removes images that are no longer on any row. Text does not cover them."""
         before, self._images = self._images, protocols.placed(rows)
-        return "".join(map(protocols.take_off, sorted(before - self._images)))
+        return "".join(map(protocols.hide, sorted(before - self._images)))
 
     def _cursor(self, caret: Caret | None, *, moved: bool) -> str:
         if caret == self._caret and not moved:

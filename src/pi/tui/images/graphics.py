@@ -150,16 +150,16 @@ class Graphics:
             return None
 
     def _admit(self, image_id: int, shown: ImageData) -> None:
-        sending = ""
+        transmission = ""
         if self.protocol == "kitty":
             png = base64.b64encode(as_png(shown).data).decode()
-            sending = protocols.transmit(image_id, png)
+            transmission = protocols.transmit(image_id, png)
         for old in self._budget.admit(image_id):
             if self.protocol == "kitty":
                 self._write(protocols.delete(old))
             self._placed.pop(old, None)
-        if self._budget.is_live(image_id) and sending:
-            self._write(sending)
+        if self._budget.is_live(image_id) and transmission:
+            self._write(transmission)
 
     def _kitty_rows(self, image_id: int, cells: CellExtent) -> list[str]:
         if not self._has_placeholders or cells.rows > protocols.MAX_ROWS:

@@ -86,7 +86,7 @@ def clipped(row: str, rows_left: int) -> str:
     return re.sub(_PLACED, lambda found: found[0] if int(found[2]) <= rows_left else "", row)
 
 
-def take_off(image_id: int) -> str:
+def hide(image_id: int) -> str:
     """Returns the sequence that hides an image. The terminal keeps its data."""
     return f"\x1b_Ga=d,d=i,i={image_id},p=1,q=2\x1b\\"
 

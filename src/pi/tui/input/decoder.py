@@ -107,7 +107,7 @@ class Decoder:
         rest, self._held = self._held + text, ""
         while rest:
             rest = (
-                self._paste_goes_on(rest, events)
+                self._continue_paste(rest, events)
                 if self._paste is not None
                 else self._keys(rest, events)
             )
@@ -176,7 +176,7 @@ class Decoder:
             keys = [_CTRL_BACKSPACE if key == "\x08" else key for key in keys]
         return keys
 
-    def _paste_goes_on(self, text: str, events: list[InputEvent]) -> str:
+    def _continue_paste(self, text: str, events: list[InputEvent]) -> str:
         """Continues a paste. Returns what follows its end, or an empty string."""
         assert self._paste is not None
         end = text.find(PASTE_END)

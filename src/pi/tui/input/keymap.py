@@ -64,7 +64,7 @@ class Keymap:
                     keys[action.id] = tuple(
                         key
                         for key in defaults
-                        if not any(_meet(action, other) for other in claims.get(key, ()))
+                        if not any(_share_place(action, other) for other in claims.get(key, ()))
                     )
             for key in keys[action.id]:
                 by_key.setdefault(key, []).append(action.id)
@@ -115,7 +115,7 @@ def _canonical(keys: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([key for name in keys if (key := canonical(name))]))
 
 
-def _meet(action: Action, other: Action) -> bool:
+def _share_place(action: Action, other: Action) -> bool:
     if "vim" in (action.place, other.place):
         # Letters of vim are free elsewhere: the mode decides before other actions are looked at.
         return action.place == other.place
@@ -126,7 +126,7 @@ def _conflicts(claims: Mapping[str, Sequence[Action]]) -> list[Conflict]:
     return [
         Conflict(key=key, actions=tuple(action.id for action in claimants))
         for key, claimants in claims.items()
-        if any(_meet(one, two) for one in claimants for two in claimants if one is not two)
+        if any(_share_place(one, two) for one in claimants for two in claimants if one is not two)
     ]
 
 

@@ -21,7 +21,7 @@ ERASE_NEXT_ROWS = "\x1b7\x1b[B\r\x1b[J\x1b8"
 """Erases all rows below the cursor. ``RowWriter.erase_from`` explains why not from its row."""
 
 _JOIN_NEXT_ROW = "\x1b[999G\u3000\x1b[2D\x1b[2X"
-"""Makes the current, empty row a line that goes on in the next one, and moves there.
+"""Makes the current, empty row a line that continues in the next one, and moves there.
 
 A wide character does not fit the last column, so the terminal wraps before it. It is erased at
 once, but the row before it keeps the mark of a wrapped line.
@@ -193,8 +193,8 @@ def _rewrite(writer: RowWriter, rows: Sequence[str], *, leaving: int) -> None:
     """
     painted = len(writer.painted)
     more = len(rows) - painted
-    kept = _same_end(writer.painted, rows) if more > 0 and not writer.feeds else 0
-    place = painted - kept if leaving <= painted - kept else painted
+    unchanged = _same_end(writer.painted, rows) if more > 0 and not writer.feeds else 0
+    place = painted - unchanged if leaving <= painted - unchanged else painted
     for number, row in enumerate(rows[:place]):
         writer.change(number, row)
     if place < painted:

@@ -74,8 +74,8 @@ def disturbed(window: Window, *, before: int, height: int) -> Window:
     as the screen has grown, and as many as a screen that shrinks and grows again drops at its end,
     below the cursor.
     """
-    kept = len(window.rows) - 1 - window.cursor.row + max(0, height - before)
-    return found_at(min(kept, height - 1), height=height)
+    untouched = len(window.rows) - 1 - window.cursor.row + max(0, height - before)
+    return found_at(min(untouched, height - 1), height=height)
 
 
 ASK_SIZE = "\x1b[18t"
@@ -139,8 +139,8 @@ class Checkpoints:
 
     def last_good(self) -> Checkpoint | None:
         """Returns the frame to return to; None if no frame was reported as misplaced."""
-        may_be_astray = self._is_misplaced or bool(self._open)
-        return self._good if self._is_answered and may_be_astray else None
+        may_be_misplaced = self._is_misplaced or bool(self._open)
+        return self._good if self._is_answered and may_be_misplaced else None
 
     def begin(self, checkpoint: Checkpoint | None = None) -> None:
         """Drops all frames; ``checkpoint`` is what the terminal shows now, if known."""

@@ -107,8 +107,8 @@ def _found(pane: PaneText, theirs: UnwrappedText, end: Place, *, shift: int) -> 
     row, damaged = theirs.row(Place(there, blanks))
     if damaged and row >= pane.above:
         return HistoryMatch(Place(end.letters - damaged), row - pane.above)
-    kept = max(row, pane.above)  # also rows of the screen that belong to history
-    last = tail(pane.rows[kept - 1]) if kept else ""
+    history_rows = max(row, pane.above)  # also rows of the screen that belong to history
+    last = tail(pane.rows[history_rows - 1]) if history_rows else ""
     return HistoryMatch(Place(end.letters, blanks, tail=last), max(0, row - pane.above))
 
 
@@ -138,7 +138,7 @@ def _find_by_context(
         return start, at
     for count, back in product(_CONTEXTS, _STEPS_BACK):
         start = ours.starts[max(0, committed - back)]
-        at = theirs.find(ours.around(start, count)[0], "", near=near)
+        at = theirs.find(ours.context(start, count)[0], "", near=near)
         if at is not None:
             return start, at
     return None
@@ -156,7 +156,7 @@ def _find_above_screen(
     furthest = -1
     for row in range(max(0, sure - highest), max(0, sure - 2 * highest) - 1, -1):
         start = ours.starts[row]
-        before, after = ours.around(start, _CONTEXTS[1])
+        before, after = ours.context(start, _CONTEXTS[1])
         at = theirs.find(before, "" if before else after, near=len(theirs.text))
         if at is None:
             continue
@@ -179,8 +179,8 @@ def _find_by_following_text(
     """
 
     def similarity(at: int) -> tuple[int, int, int, int]:
-        before, after = ours.around(start, _CONTEXTS[0])
-        there_before, there_after = theirs.around(at, _CONTEXTS[0])
+        before, after = ours.context(start, _CONTEXTS[0])
+        there_before, there_after = theirs.context(at, _CONTEXTS[0])
         return (
             _common(after, there_after),
             at if is_copied else 0,
@@ -189,7 +189,7 @@ def _find_by_following_text(
         )
 
     for count in _CONTEXTS:
-        if places := theirs.places(ours.around(start, count)[1]):
+        if places := theirs.places(ours.context(start, count)[1]):
             return max(places, key=similarity)
     return None
 

@@ -72,7 +72,7 @@ class UnwrappedText:
         """Returns the number of letters before the end of the row that reaches ``letters``."""
         return self.starts[min(bisect_left(self.starts, letters), len(self._rows))]
 
-    def around(self, at: int, count: int) -> tuple[str, str]:
+    def context(self, at: int, count: int) -> tuple[str, str]:
         """Returns at most ``count`` letters on each side of a position."""
         return self.text[max(0, at - count) : at], self.text[at : at + count]
 
@@ -188,7 +188,7 @@ def _find_by_context(
     ours: UnwrappedText, at: int, theirs: UnwrappedText, *, shift: int
 ) -> int | None:
     """Finds the position in ``theirs`` between the same letters as ``at`` in ours."""
-    before, after = ours.around(at, _CONTEXT)
+    before, after = ours.context(at, _CONTEXT)
     for left, right in ((before, after), ("", after), (before, "")):
         found = theirs.find(left, right, near=at + shift)
         if found is not None:
@@ -208,7 +208,7 @@ def _next_equal_row(
     above: tuple[int, int] | None = None
     for start in range(row, -1, -1):
         at = ours.starts[start]
-        before, _ = ours.around(at, _CONTEXT)
+        before, _ = ours.context(at, _CONTEXT)
         found = 0 if is_whole and not start else theirs.find(before, "", near=at + shift)
         if found is None:
             continue
@@ -288,8 +288,8 @@ def reflow(
     """
     rows = [*painted, *[""] * below]
     too_many = max(0, len(rows) - height)
-    kept = max(cursor.row + 1, len(rows) - too_many)
-    heights = [len(lines_of(row, width)) for row in rows[:kept]]
+    remaining = max(cursor.row + 1, len(rows) - too_many)
+    heights = [len(lines_of(row, width)) for row in rows[:remaining]]
     above = sum(heights[: cursor.row]) + _piece_of(cursor.column, rows[cursor.row], width)
     lost, pushed = max(0, sum(heights) - height), 0
     while pushed < cursor.row and lost > 0:

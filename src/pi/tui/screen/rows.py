@@ -200,13 +200,13 @@ class RowPrinter:
         return slice_columns(row, 0, self._width), self._width
 
     def _permitted(self, row: str) -> str:
-        kept = permitted(row)
-        if kept is not row and kept != row:
+        clean = permitted(row)
+        if clean is not row and clean != row:
             message = f"a row contains a forbidden control sequence: {row!r}"
             if self._strict:
                 raise ForeignSequence(message)
             log.warning("removed: %s", message)
-        return kept
+        return clean
 
 
 def has_certain_width(row: str) -> bool:
@@ -222,10 +222,10 @@ def lines_of(row: str, width: int) -> list[int]:
         return [columns]
     lines = [0]
     for grapheme in graphemes(strip_sequences(row)):
-        taken = grapheme_width(grapheme)
-        if lines[-1] + taken > width:
+        cells = grapheme_width(grapheme)
+        if lines[-1] + cells > width:
             lines.append(0)
-        lines[-1] += taken
+        lines[-1] += cells
     return lines
 
 

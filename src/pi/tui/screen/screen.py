@@ -258,7 +258,7 @@ class Screen:
         rest = after.rest
         # If a row has left the screen only in part, its other part may be disturbed.
         pushed = after.pushed - (1 if good is not None and rest else 0)
-        if self._take_pushed(pushed) == after.pushed:
+        if self._count_pushed(pushed) == after.pushed:
             rest = 0  # it stays and follows the beginning of its row
         if good is not None and len(window.rows) == self._height:
             self._window = disturbed(window, before=self._height, height=height)
@@ -367,7 +367,7 @@ class Screen:
             del self._history[rows:]
             self._checkpoints.cut(rows)
 
-    def _take_pushed(self, pushed: int) -> int:
+    def _count_pushed(self, pushed: int) -> int:
         """Counts rows that left the screen at the top as history. Returns how many could be."""
         ledger = self.ledger
         if not pushed or self._window.is_covered or ledger.top != ledger.committed:

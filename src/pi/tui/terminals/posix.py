@@ -120,15 +120,15 @@ class ProcessTerminal:
         if self._held is not None and data:
             self._held.output.write(data)
 
-    def read_aside(self, take: Callable[[bytes], bytes]) -> None:
+    def read_aside(self, consume: Callable[[bytes], bytes]) -> None:
         """Reads input in another thread while the event loop is blocked.
 
-        The bytes that ``take`` returns are handled when the loop continues.
+        The bytes that ``consume`` returns are handled when the loop continues.
         """
         if self._held is None or not is_ready(self._input_fd, select.POLLIN, 0):
             return
         try:
-            data = take(os.read(self._input_fd, READ_SIZE))
+            data = consume(os.read(self._input_fd, READ_SIZE))
         except OSError:  # the event loop handles the error itself
             return
         if data:
@@ -175,10 +175,10 @@ class ProcessTerminal:
         The reply to the last query ends the wait.
         """
         seen, deadline = b"", now() + seconds
-        while (left := deadline - now()) > 0:
+        while (remaining := deadline - now()) > 0:
             if self._answers and re.search(_DA1_ANSWER, seen):
                 return
-            if not is_ready(self._input_fd, select.POLLIN, left):
+            if not is_ready(self._input_fd, select.POLLIN, remaining):
                 return
             try:
                 chunk = os.read(self._input_fd, READ_SIZE)

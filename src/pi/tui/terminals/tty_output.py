@@ -68,8 +68,8 @@ class TtyOutput:
         """Sends the rest, for at most ``seconds``."""
         self._stop_waiting()
         deadline = now() + seconds
-        while self._waiting and (left := deadline - now()) > 0:
-            if is_ready(self._fd, select.POLLOUT, left):
+        while self._waiting and (remaining := deadline - now()) > 0:
+            if is_ready(self._fd, select.POLLOUT, remaining):
                 self._send_some()
 
     def close(self) -> None:
@@ -128,13 +128,13 @@ class OutputCapture:
     """
 
     def __init__(self) -> None:
-        self._kept = _scratch_file()
+        self._captured = _scratch_file()
         self._originals: dict[int, int] = {}
         _flush_standard_streams()
         for fd in (1, 2):
             if os.isatty(fd):
                 self._originals[fd] = os.dup(fd)
-                os.dup2(self._kept.fileno(), fd)
+                os.dup2(self._captured.fileno(), fd)
 
     def release(self) -> str:
         """Restores the descriptors. Returns the captured text without control sequences."""
@@ -143,9 +143,9 @@ class OutputCapture:
             os.dup2(original, fd)
             os.close(original)
         self._originals.clear()
-        self._kept.seek(0)
-        text = self._kept.read(MAX_STRAY).decode("utf-8", "replace")
-        self._kept.close()
+        self._captured.seek(0)
+        text = self._captured.read(MAX_STRAY).decode("utf-8", "replace")
+        self._captured.close()
         return sanitise(text)
 
 

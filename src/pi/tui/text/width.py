@@ -36,14 +36,14 @@ _SIMPLE = re.compile(
 )
 """Letters, punctuation and line-drawing characters that are one column wide and never combine."""
 
-_LONGEST_KEPT = 1024
+_LONGEST_CACHED = 1024
 
 
 def visible_width(text: str) -> int:
     """Returns the columns of a text. Escape sequences and line feeds take none."""
     if text.isascii() and text.isprintable():
         return len(text)
-    return _measured(text) if len(text) > _LONGEST_KEPT else _remembered(text)
+    return _measure(text) if len(text) > _LONGEST_CACHED else _cached_width(text)
 
 
 def graphemes(text: str) -> Iterator[str]:
@@ -79,7 +79,7 @@ def expand_tabs(text: str) -> str:
     return text.replace("\t", _TAB)
 
 
-def _measured(text: str) -> int:
+def _measure(text: str) -> int:
     shown = strip_sequences(text)
     if "\t" in shown or "\n" in shown:
         shown = expand_tabs(shown).replace("\n", "")
@@ -89,7 +89,7 @@ def _measured(text: str) -> int:
     return width
 
 
-_remembered = lru_cache(maxsize=8192)(_measured)
+_cached_width = lru_cache(maxsize=8192)(_measure)
 """Most lines of a frame are also in the frame before."""
 
 

@@ -45,7 +45,7 @@ class Input(CachedWidget):
         self._on_cancel = on_cancel
         self._on_change = on_change
         self._document = Document(private=masked, single_line=True)
-        self._left = 0
+        self._first_column = 0
         """The number of columns scrolled out at the left."""
         self.focused = False
         """Whether the cursor is shown."""
@@ -75,7 +75,7 @@ class Input(CachedWidget):
         if self._document.version != before:
             self._on_change(self.get_value())
 
-    def _circumstances(self) -> object:
+    def _cache_key(self) -> object:
         return self.focused
 
     def _draw(self, width: int) -> list[str]:
@@ -88,12 +88,12 @@ class Input(CachedWidget):
             first = next(graphemes(hint), " ")
             hint = inverse(first) + hint.removeprefix(first)
             return [f"{prompt}{CURSOR_MARKER}{self._placeholder_paint(hint)}"]
-        before, at, behind = self._parts()
+        before, at, after = self._parts()
         start, size = visible_width(before), max(visible_width(at), 1)
-        furthest = max(start + visible_width(at + behind) + 1 - room, 0)
-        self._left = max(min(self._left, start, furthest), start + size - room, 0)
-        head = slice_columns(before, self._left, start - self._left)
-        tail = slice_columns(behind, 0, max(self._left + room - start - size, 0))
+        furthest = max(start + visible_width(at + after) + 1 - room, 0)
+        self._first_column = max(min(self._first_column, start, furthest), start + size - room, 0)
+        head = slice_columns(before, self._first_column, start - self._first_column)
+        tail = slice_columns(after, 0, max(self._first_column + room - start - size, 0))
         if not self.focused:
             return [prompt + truncate_to_width(f"{head}{at}{tail}", room, "")]
         shown = at if size <= room else ""
@@ -106,6 +106,6 @@ class Input(CachedWidget):
         end = units.after(line, col)
         parts = line[:col], line[col:end], line[end:]
         if self._masked:
-            before, at, behind = (_MASK * len(units.split(part)) for part in parts)
-            return before, at, behind
+            before, at, after = (_MASK * len(units.split(part)) for part in parts)
+            return before, at, after
         return parts

@@ -188,7 +188,7 @@ class SelectList(CachedWidget):
         elif self._keymap.matches(data, "tui.select.cancel"):
             self._on_cancel()
 
-    def _circumstances(self) -> object:
+    def _cache_key(self) -> object:
         return self._selection.room
 
     def _moved_from(self, before: SelectItem | None) -> None:

@@ -141,7 +141,7 @@ class SettingsList(CachedWidget):
             return self._submenu.render(width)
         return super().render(width)
 
-    def _circumstances(self) -> object:
+    def _cache_key(self) -> object:
         return self._selection.room, self._describes()
 
     def _new_search(self) -> Input:

@@ -25,7 +25,7 @@ MODEL = {
 }
 
 
-def said(message: Any) -> str:
+def text_of(message: Any) -> str:
     return "".join(block.text for block in message.content if isinstance(block, Text))
 
 
@@ -86,13 +86,13 @@ def extension(pi: ExtensionAPI) -> None:  # noqa: C901 - all that a recording sh
     @pi.on("message_end")
     def reword(event: Any, ctx: ExtensionContext) -> Any:
         message = event.message
-        if not isinstance(message, AssistantMessage) or said(message) != "replace me":
+        if not isinstance(message, AssistantMessage) or text_of(message) != "replace me":
             return None
         return {"message": replace(message, content=(Text(text="REPLACED"),))}
 
     @pi.on("turn_end")
     def boundary(event: Any, ctx: ExtensionContext) -> Any:
-        if said(event.message) != "tend":
+        if text_of(event.message) != "tend":
             return None
         entries = [
             {
@@ -110,7 +110,7 @@ def extension(pi: ExtensionAPI) -> None:  # noqa: C901 - all that a recording sh
     @pi.on("agent_before_settle")
     def settle(event: Any, ctx: ExtensionContext) -> Any:
         last = event.context.context_messages[-1]
-        if said(last) != "p" or once:
+        if text_of(last) != "p" or once:
             return None
         once.append(True)
         entry = {

@@ -49,12 +49,12 @@ def extension(pi: ExtensionAPI) -> None:  # noqa: C901 - all that a recording sh
 
     @pi.command("entturn", description="msg with turn")
     async def entturn(args: str, ctx: CommandContext) -> None:
-        said = {
+        message = {
             "custom_type": "my-msg",
             "content": [Text(text="custom turn")],
             "display": False,
         }
-        await pi.send_message(said, trigger_turn=True)
+        await pi.send_message(message, trigger_turn=True)
 
     @pi.command("lbl", description="label leaf")
     async def lbl(args: str, ctx: CommandContext) -> None:

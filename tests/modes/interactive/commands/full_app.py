@@ -21,10 +21,10 @@ class FullApp(AppFixture):
 
 
 @asynccontextmanager
-async def asked(
+async def answered_app(
     tmp_path: Path, answer: str = "an answer", *, columns: int = 80, rows: int = 24
 ) -> AsyncIterator[FullApp]:
-    """A play in which a question has been asked and answered."""
+    """The application after one prompt and its answer."""
     hosted = FullApp(tmp_path, says(answer), columns=columns, rows=rows)
     async with hosted.running():
         hosted.send("a question")

@@ -13,7 +13,7 @@ from pi.coding.session.entries import ContextEdit, MessageEntry
 from pi.coding.session.opening import open_session
 from pi.testing import says
 from tests.coding.session.sessions import make_location
-from tests.modes.interactive.commands.full_app import FullApp, asked
+from tests.modes.interactive.commands.full_app import FullApp, answered_app
 from tests.sampling import sampled
 
 DIALOGS = {
@@ -32,7 +32,7 @@ DIALOGS = {
 async def test_every_dialog_is_seen_whole_and_goes_without_a_trace(
     tmp_path: Path, columns: int, rows: int
 ) -> None:
-    async with asked(tmp_path, columns=columns, rows=rows) as hosted:
+    async with answered_app(tmp_path, columns=columns, rows=rows) as hosted:
         for command, title in DIALOGS.items():
             hosted.send(command)
             await hosted.sees(f"\n {title}")
@@ -43,7 +43,7 @@ async def test_every_dialog_is_seen_whole_and_goes_without_a_trace(
 
 async def test_what_a_dialog_or_a_menu_has_pushed_away_comes_back(tmp_path: Path) -> None:
     answer = "\n\n".join(f"line {number}" for number in range(20))
-    async with asked(tmp_path, answer) as hosted:
+    async with answered_app(tmp_path, answer) as hosted:
         before = hosted.screen
         hosted.send("/model")
         await hosted.sees("[All]")
@@ -66,7 +66,7 @@ async def test_what_a_dialog_or_a_menu_has_pushed_away_comes_back(tmp_path: Path
 async def test_a_draft_survives_a_dialog_and_a_question_comes_back_for_another_try(
     tmp_path: Path,
 ) -> None:
-    async with asked(tmp_path) as hosted:
+    async with answered_app(tmp_path) as hosted:
         hosted.type("my draft")
         await hosted.sees("my draft")
         hosted.type("\x0c")  # Ctrl+L: the model
@@ -86,7 +86,7 @@ async def test_a_draft_survives_a_dialog_and_a_question_comes_back_for_another_t
 
 
 async def test_debug_writes_what_is_shown(tmp_path: Path) -> None:
-    async with asked(tmp_path) as hosted:
+    async with answered_app(tmp_path) as hosted:
         hosted.send("/debug")
         await hosted.sees("Written to")
         text = (hosted.fixture.agent_dir / "pi-debug.log").read_text()
@@ -133,7 +133,7 @@ async def test_the_session_is_reported_without_charts(tmp_path: Path) -> None:
 
 
 async def test_a_compaction_that_fails_is_reported_once(tmp_path: Path) -> None:
-    async with asked(tmp_path) as hosted:
+    async with answered_app(tmp_path) as hosted:
         hosted.send("/compact")
         await hosted.sees("Nothing to compact")
         await hosted.quiet()
@@ -145,7 +145,7 @@ async def test_a_compaction_that_fails_is_reported_once(tmp_path: Path) -> None:
 async def test_all_of_the_settings_dialog_fits_on_the_screen(
     tmp_path: Path, columns: int, rows: int
 ) -> None:
-    async with asked(tmp_path, columns=columns, rows=rows) as hosted:
+    async with answered_app(tmp_path, columns=columns, rows=rows) as hosted:
         hosted.send("/settings")
         await hosted.sees("Default provider")
         await hosted.sees("\n Settings\n")
@@ -156,7 +156,7 @@ async def test_all_of_the_settings_dialog_fits_on_the_screen(
 async def test_what_is_selected_is_still_seen_when_the_screen_has_become_small(
     tmp_path: Path, command: str
 ) -> None:
-    async with asked(tmp_path, columns=120, rows=40) as hosted:
+    async with answered_app(tmp_path, columns=120, rows=40) as hosted:
         hosted.send(command)
         await hosted.sees("→ ")
         hosted.terminal.resize(40, 12)
@@ -164,18 +164,18 @@ async def test_what_is_selected_is_still_seen_when_the_screen_has_become_small(
         await hosted.sees("→ ")
 
 
-SPOKEN = [
+CONVERSATION = [
     *("▌ Always write tests. First question", " first answer", "▌ second question"),
     *(" ✓ $ echo hello from the shell", "   hello from the shell", " second answer"),
     *("▌ third question", " third answer", "── Compacted", "▌ fourth question", " fourth answer"),
 ]
 
 
-def spoken(hosted: FullApp) -> list[str]:
+def conversation(hosted: FullApp) -> list[str]:
     """What of the conversation is on the tape, in order."""
     rows = hosted.tape.split("\n")
-    found = [each for row in rows for each in SPOKEN if row.startswith(each)]
-    return found[-len(SPOKEN) :]
+    found = [each for row in rows for each in CONVERSATION if row.startswith(each)]
+    return found[-len(CONVERSATION) :]
 
 
 async def compacted(tmp_path: Path) -> Path:
@@ -198,7 +198,7 @@ async def compacted(tmp_path: Path) -> Path:
         hosted.send("/compact")
         await hosted.sees("── Compacted")
         await hosted.asks("fourth question", " fourth answer")
-        assert spoken(hosted) == SPOKEN
+        assert conversation(hosted) == CONVERSATION
         file = hosted.session.entries.log.file
     assert file is not None
     log = open_session(file, make_location(file.parent))
@@ -218,7 +218,7 @@ async def test_what_was_compacted_or_pruned_stays_on_the_screen_when_a_session_i
     )
     async with resumed.running():
         await resumed.sees("fourth answer")
-        assert spoken(resumed) == SPOKEN
+        assert conversation(resumed) == CONVERSATION
         assert "truncated" not in resumed.tape
         resumed.type("\x0f")  # Ctrl+O
         await resumed.sees("Carried over")
@@ -230,7 +230,7 @@ async def test_what_was_compacted_or_pruned_stays_on_the_screen_when_a_session_i
         resumed.type("\r")
         await resumed.loses("fourth answer")
         await resumed.sees("fourth question")
-        assert spoken(resumed)[-9:] == SPOKEN[:9]
+        assert conversation(resumed)[-9:] == CONVERSATION[:9]
 
 
 async def test_what_was_compacted_stays_on_the_screen_after_a_move_in_the_tree(
@@ -249,7 +249,7 @@ async def test_what_was_compacted_stays_on_the_screen_after_a_move_in_the_tree(
         resumed.type("\r")
         await resumed.loses("fourth answer")
         await resumed.quiet()
-        assert spoken(resumed)[-9:] == SPOKEN[:9]
+        assert conversation(resumed)[-9:] == CONVERSATION[:9]
 
 
 async def test_a_request_that_cannot_be_met_now_is_no_error(tmp_path: Path) -> None:

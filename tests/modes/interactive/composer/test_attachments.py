@@ -11,8 +11,8 @@ def test_pictures_go_with_the_text_that_names_them_in_its_order() -> None:
     first, second = attachments.add(ONE), attachments.add(TWO)
 
     assert (first, second) == ("[image #1]", "[image #2]")
-    assert attachments.taken_from(f"see {second} and {first} and {second}") == (TWO, ONE)
-    assert attachments.taken_from("nothing, or [image #9]") == ()
+    assert attachments.images_in(f"see {second} and {first} and {second}") == (TWO, ONE)
+    assert attachments.images_in("nothing, or [image #9]") == ()
 
 
 def test_a_text_that_is_kept_without_its_pictures_reports_it() -> None:

@@ -19,12 +19,12 @@ def picture(form: str) -> bytes:
     return output.getvalue()
 
 
-def answering(answers: dict[str, bytes], asked: list[Sequence[str]] | None = None) -> Ask:
+def answering(answers: dict[str, bytes], commands: list[Sequence[str]] | None = None) -> Ask:
     """Knows what programs say, by a word of their command."""
 
     async def ask(command: Sequence[str]) -> bytes:
-        if asked is not None:
-            asked.append(command)
+        if commands is not None:
+            commands.append(command)
         return next((data for word, data in answers.items() if word in command), b"")
 
     return ask

@@ -56,7 +56,7 @@ def test_what_is_taken_back_stands_before_what_is_written() -> None:
     made = composer()
     made.set_text("draft")
 
-    made.take_back(["one", "two"])
+    made.restore(["one", "two"])
 
     assert made.text == "one\n\ntwo\n\ndraft"
 

@@ -8,23 +8,23 @@ from pi.modes.interactive.composer.completion import FRESH_SECONDS, ProjectFiles
 
 
 async def test_files_are_listed_again_when_the_list_is_old_or_the_folder_another() -> None:
-    asked: list[Path] = []
+    roots: list[Path] = []
     now, cwd = [0.0], [Path("/a")]
 
     async def below(root: Path) -> Sequence[str]:
-        asked.append(root)
+        roots.append(root)
         return [f"{root.name}.txt"]
 
     files = ProjectFiles(below, lambda: cwd[0], lambda: now[0])
 
     assert await files("x") == ["a.txt"]
     assert await files("xy") == ["a.txt"]
-    assert asked == [Path("/a")]
+    assert roots == [Path("/a")]
     now[0] = FRESH_SECONDS + 1
     await files("x")
     cwd[0] = Path("/b")
     assert await files("x") == ["b.txt"]
-    assert asked == [Path("/a"), Path("/a"), Path("/b")]
+    assert roots == [Path("/a"), Path("/a"), Path("/b")]
 
 
 async def test_a_folder_that_cannot_be_listed_offers_nothing() -> None:

@@ -84,10 +84,10 @@ def test_only_keys_of_the_editor_count_as_writing() -> None:
     made = PromptEditor(Editor(), Keymap(), typing)
     made.on_action = lambda action: True
     made.on_key = lambda data: data == "x"
-    left = []
+    remaining = []
 
     for key in ("a", "x", "a", "\x0f"):
         made.handle_input(key)
-        left.append(typing.left)
+        remaining.append(typing.remaining)
 
-    assert left == [PAUSE_SECONDS, 0.0, PAUSE_SECONDS, 0.0]
+    assert remaining == [PAUSE_SECONDS, 0.0, PAUSE_SECONDS, 0.0]

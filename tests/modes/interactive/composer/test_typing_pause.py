@@ -38,6 +38,6 @@ async def test_a_command_ends_the_wait_for_a_pause() -> None:
     typing = TypingDetector(FakeClock())
     typing.typed()
 
-    typing.turned()
+    typing.end_pause()
 
     await typing.wait()

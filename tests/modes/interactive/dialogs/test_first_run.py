@@ -31,7 +31,7 @@ async def newcomer(
         await fixture.registry.models.close()
 
 
-async def asked_for_a_way(screen: FakeScreen, *theme: str) -> None:
+async def choose_login_way(screen: FakeScreen, *theme: str) -> None:
     """Answer the question about the theme, and wait for the next one."""
     await screen.press(*theme)
     await screen.until(lambda text: "How do you want to start?" in text)
@@ -40,7 +40,7 @@ async def asked_for_a_way(screen: FakeScreen, *theme: str) -> None:
 async def test_the_tour_is_chosen_and_can_begin(tmp_path: Path) -> None:
     async with newcomer(tmp_path) as (screen, session):
         task = asyncio.create_task(set_up(screen))
-        await asked_for_a_way(screen, "down", "enter")
+        await choose_login_way(screen, "down", "enter")
         await screen.press("down", "enter")
         await task
         assert session.settings.values.theme == "dark"
@@ -51,7 +51,7 @@ async def test_the_tour_is_chosen_and_can_begin(tmp_path: Path) -> None:
 async def test_a_key_is_stored_and_a_model_of_it_becomes_the_default(tmp_path: Path) -> None:
     async with newcomer(tmp_path) as (screen, session):
         task = asyncio.create_task(set_up(screen))
-        await asked_for_a_way(screen, "escape")
+        await choose_login_way(screen, "escape")
         await screen.press("enter", *"deepseek", "enter", *"sk-test", "enter")
         await screen.until(lambda text: "[All]" in text)
         await screen.press(*"deepseek", "enter")
@@ -70,7 +70,7 @@ async def test_the_embedded_model_is_fetched_used_and_kept(tmp_path: Path) -> No
 
     async with newcomer(tmp_path) as (screen, session):
         task = asyncio.create_task(set_up(screen, fetch=fetch))
-        await asked_for_a_way(screen, "escape")
+        await choose_login_way(screen, "escape")
         await screen.press("down", "down", "enter")
         await screen.until(lambda text: "10 of 93 MB" in text)
         ready.set()
@@ -90,7 +90,7 @@ async def test_who_leaves_a_way_chooses_again_and_may_leave_everything_for_later
 
     async with newcomer(tmp_path) as (screen, session):
         task = asyncio.create_task(set_up(screen, fetch=fetch))
-        await asked_for_a_way(screen, "escape")
+        await choose_login_way(screen, "escape")
         await screen.press("down", "down", "enter")
         await screen.until(lambda text: "Downloading" in text)
         await screen.press("escape")
@@ -117,7 +117,7 @@ async def test_a_model_server_on_this_machine_is_offered_with_its_owner_and_kept
         newcomer(tmp_path, OLLAMA_HOST=server.url) as (screen, session),
     ):
         task = asyncio.create_task(set_up(screen))
-        await asked_for_a_way(screen, "escape")
+        await choose_login_way(screen, "escape")
         assert session.models.current is None
         assert f"ollama on {server.url.removeprefix('http://')}" in screen.text()
         assert "found on this machine; owner: " in screen.text(70)

@@ -9,13 +9,13 @@ from pi.coding.port.results import ForkPoint
 from pi.modes.interactive.dialogs.prompt_aids import pick_fork_point
 from tests.modes.interactive.fake_screen import FakeScreen
 
-SAID = ("first\nline", "", '<file name="/p/a.py">\nx = 1\n</file>\nexplain', "x")
-POINTS = [ForkPoint(entry_id=str(n), text=text) for n, text in enumerate(SAID)]
+MESSAGES = ("first\nline", "", '<file name="/p/a.py">\nx = 1\n</file>\nexplain', "x")
+POINTS = [ForkPoint(entry_id=str(n), text=text) for n, text in enumerate(MESSAGES)]
 
 
 async def test_the_last_message_is_selected_and_any_can_be_chosen(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
-    asked = asyncio.create_task(pick_fork_point(screen, POINTS))
+    dialog = asyncio.create_task(pick_fork_point(screen, POINTS))
     await screen.shown()
     assert [line for line in screen.lines() if line.startswith(("   ", " →"))] == [
         "   first line",
@@ -24,13 +24,13 @@ async def test_the_last_message_is_selected_and_any_can_be_chosen(tmp_path: Path
         " → x",
     ]
     await screen.press("down", "enter")
-    assert await asked == POINTS[0]
+    assert await dialog == POINTS[0]
 
 
 async def test_nothing_said_is_nothing_to_choose(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
-    asked = asyncio.create_task(pick_fork_point(screen, []))
+    dialog = asyncio.create_task(pick_fork_point(screen, []))
     await screen.press("enter")
     assert "No messages yet" in screen.text()
     await screen.press("escape")
-    assert await asked is None
+    assert await dialog is None

@@ -18,17 +18,17 @@ class Watched:
 
     def __init__(self, *words: str, rows: int = 3, **more: Any) -> None:
         self.words = list(words)
-        self.heard: list[tuple[str, str | None]] = []
+        self.calls: list[tuple[str, str | None]] = []
         self.picker: Picker[str] = Picker(
             plain_theme(),
             Keymap(),
             find=lambda query: rank(query, self.words),
             draw=lambda word, width, *, selected: word.upper() if selected else word,
             rows=rows,
-            on_pick=lambda word: self.heard.append(("pick", word)),
-            on_cancel=lambda: self.heard.append(("cancel", None)),
-            on_move=lambda word: self.heard.append(("move", word)),
-            keys={"app.models.save": lambda word: self.heard.append(("save", word))},
+            on_pick=lambda word: self.calls.append(("pick", word)),
+            on_cancel=lambda: self.calls.append(("cancel", None)),
+            on_move=lambda word: self.calls.append(("move", word)),
+            keys={"app.models.save": lambda word: self.calls.append(("save", word))},
             **more,
         )
 
@@ -57,7 +57,7 @@ def test_the_selected_word_has_an_arrow_and_the_place_is_reported() -> None:
 def test_moving_choosing_and_own_keys_are_reported() -> None:
     watched = Watched("one", "two")
     watched.press("down", "ctrl+s", "enter", "escape")
-    assert watched.heard == [("move", "two"), ("save", "two"), ("pick", "two"), ("cancel", None)]
+    assert watched.calls == [("move", "two"), ("save", "two"), ("pick", "two"), ("cancel", None)]
 
 
 @pytest.mark.behaviour("selectors")
@@ -67,7 +67,7 @@ def test_typing_selects_the_best_and_an_empty_list_takes_every_key() -> None:
     assert watched.picker.selected == "beta"
     watched.press(*"zz", "up", "down", "enter", "ctrl+s")
     assert watched.rows()[-1] == "   No matching items"
-    assert watched.heard[-1] == ("save", None)
+    assert watched.calls[-1] == ("save", None)
     assert watched.picker.selected is None
 
 

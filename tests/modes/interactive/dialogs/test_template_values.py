@@ -14,19 +14,19 @@ MISSING = MissingValues("fix", ("file", "goal"))
 
 async def test_one_value_is_asked_for_after_the_other(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
-    asked = asyncio.create_task(ask_values(screen, MISSING))
+    dialog = asyncio.create_task(ask_values(screen, MISSING))
     await screen.until(lambda text: "/fix: file (1 of 2)" in text)
     await screen.type("a b")
     await screen.press("enter")
     await screen.until(lambda text: "/fix: goal (2 of 2)" in text)
     await screen.press("enter")
 
-    assert await asked == {"file": "a b", "goal": ""}
+    assert await dialog == {"file": "a b", "goal": ""}
 
 
 async def test_giving_up_gives_no_values(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
-    asked = asyncio.create_task(ask_values(screen, MISSING))
+    dialog = asyncio.create_task(ask_values(screen, MISSING))
     await screen.press("escape")
 
-    assert await asked is None
+    assert await dialog is None

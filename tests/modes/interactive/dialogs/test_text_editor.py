@@ -10,20 +10,20 @@ from tests.modes.interactive.fake_screen import FakeScreen, sequence, settle
 
 
 async def test_the_text_is_given_back_or_given_up(tmp_path: Path) -> None:
-    heard: list[str | None] = []
+    results: list[str | None] = []
     async with TaskScope() as tasks:
-        editor = TextEditor(FakeScreen(tmp_path), "a", tasks, on_done=heard.append)
+        editor = TextEditor(FakeScreen(tmp_path), "a", tasks, on_done=results.append)
         editor.focused = True
         for key in ("b", "ctrl+j", "c", "enter", "escape"):
             editor.handle_input(sequence(key))
-    assert heard == ["ab\nc", None]
+    assert results == ["ab\nc", None]
 
 
 async def test_what_the_other_editor_could_not_do_changes_nothing(tmp_path: Path) -> None:
-    heard: list[str | None] = []
+    results: list[str | None] = []
     async with TaskScope() as tasks:
-        editor = TextEditor(FakeScreen(tmp_path), "mine", tasks, on_done=heard.append)
+        editor = TextEditor(FakeScreen(tmp_path), "mine", tasks, on_done=results.append)
         editor.handle_input(sequence("ctrl+g"))
         await settle()
         editor.handle_input(sequence("enter"))
-    assert heard == ["mine"]
+    assert results == ["mine"]

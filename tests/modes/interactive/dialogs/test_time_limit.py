@@ -8,12 +8,12 @@ from pi.testing import FakeClock
 from tests.modes.interactive.fake_screen import FakeScreen, settle
 
 
-async def asked_within(screen: FakeScreen, seconds: float | None) -> asyncio.Task[bool | None]:
+async def start_with_limit(screen: FakeScreen, seconds: float | None) -> asyncio.Task[bool | None]:
     limit = TimeLimit(screen, seconds)
-    asked = asyncio.create_task(limit.keep(confirm(screen, "Sure?", aside=limit.shown)))
+    dialog = asyncio.create_task(limit.wait_for(confirm(screen, "Sure?", aside=limit.shown)))
     await screen.shown()
     await settle()
-    return asked
+    return dialog
 
 
 def clock_of(screen: FakeScreen) -> FakeClock:
@@ -23,7 +23,7 @@ def clock_of(screen: FakeScreen) -> FakeClock:
 
 async def test_the_title_counts_down_and_the_question_goes(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
-    asked = await asked_within(screen, 2.5)
+    dialog = await start_with_limit(screen, 2.5)
     titles = [screen.text().splitlines()[0]]
     for seconds in (0.5, 1, 0.9):
         await clock_of(screen).advance(seconds)
@@ -31,30 +31,30 @@ async def test_the_title_counts_down_and_the_question_goes(tmp_path: Path) -> No
     assert titles == [" Sure? (3s)", " Sure? (2s)", " Sure? (1s)", " Sure? (1s)"]
 
     await clock_of(screen).advance(0.1)
-    assert await asked is None
+    assert await dialog is None
     assert not screen.is_open
 
 
 async def test_an_answer_in_time_counts(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
-    asked = await asked_within(screen, 5)
+    dialog = await start_with_limit(screen, 5)
     await screen.press("enter")
-    assert await asked is True
+    assert await dialog is True
 
 
 async def test_without_a_limit_nothing_is_counted(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
-    asked = await asked_within(screen, None)
+    dialog = await start_with_limit(screen, None)
     assert screen.text().startswith(" Sure?\n")
     await clock_of(screen).advance(10_000)
     await screen.press("enter")
-    assert await asked is True
+    assert await dialog is True
 
 
 async def test_a_question_may_come_before_there_is_a_session(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
     del screen.host
     for seconds in (None, 2.5):
-        asked = await asked_within(screen, seconds)
+        dialog = await start_with_limit(screen, seconds)
         await screen.press("enter")
-        assert await asked is True
+        assert await dialog is True

@@ -14,7 +14,7 @@ FOLDER = Path("/srv/site")
 
 async def test_the_options_come_in_their_order(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
-    asked = asyncio.create_task(ask_trust(screen, FOLDER, ()))
+    dialog = asyncio.create_task(ask_trust(screen, FOLDER, ()))
     await screen.shown()
     lines = screen.lines(70)
     assert lines[:2] == [" Trust project folder?", " /srv/site"]
@@ -27,23 +27,23 @@ async def test_the_options_come_in_their_order(tmp_path: Path) -> None:
         "   Do not trust (this session only)",
     ]
     await screen.press("down", "enter")
-    assert await asked == TrustChoice(trusted=True, directory=Path("/srv"), remember=True)
+    assert await dialog == TrustChoice(trusted=True, directory=Path("/srv"), remember=True)
 
 
 async def test_no_answer_is_no_choice(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
-    asked = asyncio.create_task(ask_trust(screen, FOLDER, ()))
+    dialog = asyncio.create_task(ask_trust(screen, FOLDER, ()))
     await screen.press("escape")
-    assert await asked is None
+    assert await dialog is None
 
 
 async def test_later_only_lasting_answers_are_offered(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
-    asked = asyncio.create_task(ask_lasting_trust(screen, FOLDER))
+    dialog = asyncio.create_task(ask_lasting_trust(screen, FOLDER))
     await screen.shown()
     assert "this session only" not in screen.text()
     await screen.press("up", "enter")
-    assert await asked == TrustChoice(trusted=False, directory=FOLDER, remember=True)
+    assert await dialog == TrustChoice(trusted=False, directory=FOLDER, remember=True)
 
 
 async def test_the_question_names_what_is_really_there(tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ async def test_the_question_names_what_is_really_there(tmp_path: Path) -> None:
     gated = gated_in(folder, home=tmp_path, gates=[".mcp.json"])
     screen = FakeScreen(tmp_path)
     screen.rows = 40
-    asked = asyncio.create_task(ask_trust(screen, folder, gated))
+    dialog = asyncio.create_task(ask_trust(screen, folder, gated))
     await screen.shown()
     text = screen.text(100)
     assert " • .pi/settings.json  settings, which can name programs to run" in text
@@ -67,4 +67,4 @@ async def test_the_question_names_what_is_really_there(tmp_path: Path) -> None:
     assert "skill" not in text
     assert "prompt" not in text
     await screen.press("escape")
-    assert await asked is None
+    assert await dialog is None

@@ -52,13 +52,13 @@ async def test_giving_up_cancels_the_work(tmp_path: Path) -> None:
 
 
 async def test_work_that_ends_by_itself_is_only_asked_to(tmp_path: Path) -> None:
-    screen, asked = FakeScreen(tmp_path), asyncio.Event()
+    screen, requested = FakeScreen(tmp_path), asyncio.Event()
 
     async def work() -> str:
-        await asked.wait()
+        await requested.wait()
         return "stopped in order"
 
-    task = asyncio.create_task(wait_for(screen, "Working…", work(), on_cancel=asked.set))
+    task = asyncio.create_task(wait_for(screen, "Working…", work(), on_cancel=requested.set))
     await screen.press("ctrl+c")
     assert await task == "stopped in order"
 

@@ -56,16 +56,16 @@ async def test_an_editor_that_fails_is_given_up_after_the_frame(tmp_path: Path) 
 
 async def test_listeners_see_keys_before_all_others(tmp_path: Path) -> None:
     _, made, _ = editing(tmp_path)
-    heard: list[str] = []
+    received: list[str] = []
     end = made.listen(lambda data: {"consume": True} if data == "x" else {"data": f"{data}!"})
-    made.listen(heard.append)
+    made.listen(received.append)
 
-    assert [made._hear(data) for data in ("x", "y")] == [
+    assert [made._filter_key(data) for data in ("x", "y")] == [
         InputDecision(consume=True),
         InputDecision(data="y!"),
     ]
     end()
-    assert (made._hear("x"), heard) == (InputDecision(data="x"), ["y!", "x"])
+    assert (made._filter_key("x"), received) == (InputDecision(data="x"), ["y!", "x"])
 
 
 @pytest.mark.parametrize(

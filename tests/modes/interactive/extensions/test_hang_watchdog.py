@@ -23,10 +23,10 @@ class HangingTerminal(VirtualTerminal):
         """What the program gets when it goes on."""
         self._keys = list(keys)
 
-    def read_aside(self, take: Callable[[bytes], bytes]) -> None:
+    def read_aside(self, consume: Callable[[bytes], bytes]) -> None:
         """One key at a time."""
         if self._keys:
-            self.kept.append(take(self._keys.pop(0)))
+            self.kept.append(consume(self._keys.pop(0)))
 
 
 def hanging(end: Callable[[threading.Event], None]) -> Stalled:

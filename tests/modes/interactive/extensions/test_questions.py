@@ -24,10 +24,10 @@ class Asking:
 
     async def answered(self, question: Coroutine[Any, Any, Any], *keys: str) -> Any:
         """What comes of a question when these keys are pressed."""
-        asked = asyncio.ensure_future(question)
+        dialog = asyncio.ensure_future(question)
         await self.screen.shown()
         await self.screen.press(*keys)
-        return await asked
+        return await dialog
 
 
 async def test_every_question_has_its_answer(tmp_path: Path) -> None:
@@ -119,14 +119,14 @@ async def test_several_options_are_checked_with_space(tmp_path: Path) -> None:
     on = Asking(tmp_path)
     names = ["tests", "docs", "types"]
 
-    asked = asyncio.ensure_future(
+    dialog = asyncio.ensure_future(
         on.questions.select("Run?", names, multi=True, initial=["docs", "types"])
     )
     await on.screen.shown()
     assert "[x] docs" in on.screen.text()
     assert "Space switch" in on.screen.text()
     await on.screen.press("space", "down", "space", "enter")
-    assert await asked == ["tests", "types"]
+    assert await dialog == ["tests", "types"]
 
     nothing = on.questions.select("Run?", names, multi=True, initial=["docs"])
     assert await on.answered(nothing, "down", "space", "enter") == []
@@ -164,15 +164,15 @@ async def test_a_timeout_is_distinct_from_a_cancel(tmp_path: Path) -> None:
 async def test_enter_inserts_a_line_in_an_editor_for_hooks(tmp_path: Path) -> None:
     on = Asking(tmp_path)
 
-    asked = asyncio.ensure_future(on.questions.editor("E", "one", style="hook"))
+    dialog = asyncio.ensure_future(on.questions.editor("E", "one", style="hook"))
     await on.screen.shown()
     assert "Alt+Enter accept" in on.screen.text()
     assert "Enter new line" in on.screen.text()
     await on.screen.press("enter", "t", "w", "o", "alt+enter")
-    assert await asked == "one\ntwo"
+    assert await dialog == "one\ntwo"
 
-    asked = asyncio.ensure_future(on.questions.editor("E", "one", style="prompt"))
+    dialog = asyncio.ensure_future(on.questions.editor("E", "one", style="prompt"))
     await on.screen.shown()
     assert "Enter accept" in on.screen.text()
     await on.screen.press("enter")
-    assert await asked == "one"
+    assert await dialog == "one"

@@ -29,7 +29,7 @@ def shortcuts(*keys: str, **purposes: str) -> tuple[Shortcuts, list[str]]:
 def test_a_free_key_is_pressed_however_it_is_spelled() -> None:
     made, pressed = shortcuts("F5", "ctrl+s")
 
-    taken = [made.take(data) for data in (F5, CTRL_S, SHIFT_F5, "x")]
+    taken = [made.handle_key(data) for data in (F5, CTRL_S, SHIFT_F5, "x")]
 
     assert (taken, pressed) == ([True, True, False, False], ["F5", "ctrl+s"])
 
@@ -37,7 +37,7 @@ def test_a_free_key_is_pressed_however_it_is_spelled() -> None:
 def test_a_key_that_means_something_in_the_editor_is_not_taken() -> None:
     made, pressed = shortcuts("ctrl+p", "up")
 
-    assert [made.take(data) for data in ("\x10", "\x1b[A")] == [False, False]
+    assert [made.handle_key(data) for data in ("\x10", "\x1b[A")] == [False, False]
     assert pressed == []
 
 

@@ -36,7 +36,7 @@ async def test_each_thing_is_drawn_by_the_view_of_its_name(tmp_path: Path) -> No
         )
 
     call = ToolCallState("1", "dice", now=0.0)
-    call.asked({"sides": 6})
+    call.set_arguments({"sides": 6})
     async with extension_session(tmp_path, extension) as hosted:
         views = views_of(hosted)
         note, other = (CustomMessage(custom_type=name, content="ab") for name in ("note", "x"))
@@ -60,7 +60,7 @@ async def test_what_a_view_repeats_cannot_command_the_terminal(tmp_path: Path) -
         pi.add_view("tool", "dice", lambda call, options, theme: [call.arguments["sides"]])
 
     call = ToolCallState("1", "dice", now=0.0)
-    call.asked({"sides": "\x1b]52;c;b3duZWQ=\x07\x1b[1msix\x1b[0m\x1b[2J"})
+    call.set_arguments({"sides": "\x1b]52;c;b3duZWQ=\x07\x1b[1msix\x1b[0m\x1b[2J"})
     async with extension_session(tmp_path, extension) as hosted:
         assert views_of(hosted).tool(call, 20, expanded=False) == ["\x1b[1msix\x1b[0m"]
 

@@ -11,9 +11,9 @@ PICTURE = Image(data="AA", mime_type="image/png")
 def test_arguments_are_read_as_far_as_they_go() -> None:
     call = ToolCallState("1", "write", now=0.0)
 
-    call.ask('{"path": "a.py", "content": "pri')
+    call.append_arguments('{"path": "a.py", "content": "pri')
     assert call.arguments == {"path": "a.py", "content": "pri"}
-    call.ask('nt(1)"}')
+    call.append_arguments('nt(1)"}')
     assert call.argument("content") == "print(1)"
 
 
@@ -65,10 +65,10 @@ def test_what_never_ended_was_interrupted() -> None:
 def test_arguments_without_an_end_are_read_up_to_a_limit_until_they_are_complete() -> None:
     call = ToolCallState("1", "write", now=0.0)
 
-    call.ask('{"path": "a.py", "content": "')
+    call.append_arguments('{"path": "a.py", "content": "')
     for _ in range(20):
-        call.ask("a" * 100_000)
+        call.append_arguments("a" * 100_000)
     assert MAX_UNFINISHED - 200_000 < len(call.arguments["content"]) <= MAX_UNFINISHED
 
-    call.asked({"path": "a.py", "content": "whole"})
+    call.set_arguments({"path": "a.py", "content": "whole"})
     assert call.argument("content") == "whole"

@@ -116,8 +116,8 @@ def test_a_late_update_never_replaces_the_end() -> None:
 
 
 def test_a_message_of_a_guest_has_a_badge() -> None:
-    said = UserMessage(content="hello", meta={"author": "Ada"})
-    hosted = Play().handle_event(MessageStart(message=said), MessageEnd(message=said))
+    message = UserMessage(content="hello", meta={"author": "Ada"})
+    hosted = Play().handle_event(MessageStart(message=message), MessageEnd(message=message))
 
     assert hosted.rows == ["▌ Ada", "▌ hello"]
 
@@ -357,14 +357,14 @@ def test_every_kind_of_message_of_before_has_its_block() -> None:
 @given(st.text(alphabet="ab\n\r\t\x07\x1b\x9b]0;[2J<>`*|", min_size=1, max_size=30))
 def test_a_session_of_another_user_cannot_command_the_terminal(text: str) -> None:
     hosted = Play()
-    said = Text(text=text)
+    block = Text(text=text)
     hosted.feed.load(
         [
             CompactionSummaryMessage(summary=text, tokens_before=1),
             BranchSummaryMessage(summary=text, from_id=text),
-            UserMessage(content=(said, Image(data=text, mime_type=text))),
+            UserMessage(content=(block, Image(data=text, mime_type=text))),
             AssistantMessage(
-                content=(Thinking(thinking=text), said, ToolCall(id="1", name=text, arguments={})),
+                content=(Thinking(thinking=text), block, ToolCall(id="1", name=text, arguments={})),
                 stop_reason="error",
                 error_message=text,
             ),

@@ -35,13 +35,13 @@ def test_a_divider_says_how_many_messages_are_not_drawn() -> None:
 
 
 def test_unfolding_shows_more_of_a_long_conversation_above_what_was_loaded() -> None:
-    view, asked = TranscriptView(look()), list[int | None]()
+    view, places = TranscriptView(look()), list[int | None]()
     first = DisplayTranscript(items=(UserMessage(content="first"),))
     middle = DisplayTranscript(items=(UserMessage(content="second"),), earlier=1, end=7)
     end = DisplayTranscript(items=(UserMessage(content="third"),), earlier=2, end=8)
 
     def earlier(place: int | None) -> DisplayTranscript:
-        asked.append(place)
+        places.append(place)
         return middle if place == 8 else first
 
     def rows() -> list[str]:
@@ -53,12 +53,12 @@ def test_unfolding_shows_more_of_a_long_conversation_above_what_was_loaded() -> 
     view.toggle_expanded()
     assert rows()[:3] == ["── 1 earlier message (ctrl+o for more)", "▌ second", "▌ third"]
     view.toggle_expanded()
-    assert asked == [8]
+    assert places == [8]
     view.toggle_expanded()
     assert rows() == ["▌ first", "▌ second", "▌ third", " since then"]
     view.toggle_expanded()
     view.toggle_expanded()
-    assert asked == [8, 7]
+    assert places == [8, 7]
 
 
 def test_another_conversation_takes_the_place_of_this_one() -> None:

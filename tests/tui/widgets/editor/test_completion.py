@@ -19,14 +19,14 @@ class Slow:
     trigger_characters = "/@"
 
     def __init__(self) -> None:
-        self.asked: list[tuple[str, bool]] = []
+        self.requests: list[tuple[str, bool]] = []
         self.cancelled = 0
         self.go = asyncio.Event()
 
     async def get_suggestions(
         self, lines: Sequence[str], row: int, col: int, *, force: bool
     ) -> Suggestions | None:
-        self.asked.append((lines[row][:col], force))
+        self.requests.append((lines[row][:col], force))
         try:
             await self.go.wait()
         except asyncio.CancelledError:
@@ -72,11 +72,11 @@ async def test_typing_is_debounced(tasks: TaskScope) -> None:
     for typed in ("@", "@a", "@ab"):
         completion.request([typed], Position(0, len(typed)), lambda found: None)
         await settled()
-    assert (waits, slow.asked) == ([DEBOUNCE] * 3, [])
+    assert (waits, slow.requests) == ([DEBOUNCE] * 3, [])
     pause.set()
     await settled()
 
-    assert slow.asked == [("@ab", False)]
+    assert slow.requests == [("@ab", False)]
 
 
 @pytest.mark.behaviour("completion-is-debounced")
@@ -104,7 +104,7 @@ async def test_cancelling_delivers_no_result(tasks: TaskScope) -> None:
     slow.go.set()
     await settled()
 
-    assert (slow.asked, answers) == ([("@", True)], [])
+    assert (slow.requests, answers) == ([("@", True)], [])
 
 
 @pytest.mark.parametrize(

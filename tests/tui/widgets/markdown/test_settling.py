@@ -155,10 +155,10 @@ cells = st.lists(words, max_size=6).map(" ".join)
 rows = st.lists(cells, min_size=2, max_size=2).map(lambda row: f"| {' | '.join(row)} |")
 blocks = st.one_of(
     st.lists(lines, min_size=1, max_size=8).map("\n".join),
-    st.lists(lines, min_size=1, max_size=8).map(lambda said: "> " + "\n> ".join(said)),
-    st.lists(lines, min_size=1, max_size=8).map(lambda said: "- " + "\n  ".join(said)),
+    st.lists(lines, min_size=1, max_size=8).map(lambda parts: "> " + "\n> ".join(parts)),
+    st.lists(lines, min_size=1, max_size=8).map(lambda parts: "- " + "\n  ".join(parts)),
     st.lists(lines, min_size=1, max_size=8).map(
-        lambda said: "- x\n  ```py\n  " + "\n  ".join(said)
+        lambda parts: "- x\n  ```py\n  " + "\n  ".join(parts)
     ),
     st.lists(rows, min_size=1, max_size=20).map(lambda all: "\n".join(("|a|b|", "|-|-|", *all))),
 )

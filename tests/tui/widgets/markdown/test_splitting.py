@@ -51,7 +51,7 @@ def test_items_are_final_one_by_one_and_the_list_goes_on() -> None:
                 Item(children=(paragraph("c"),), marker="1.", apart=(False,)),
             ),
             first_number=2,
-            goes_on=True,
+            is_continuation=True,
         )
     ]
 

@@ -224,8 +224,8 @@ def counted() -> Iterator[Iterator[int]]:
 
     def since_last_time() -> Iterator[int]:
         while True:
-            made, calls[0] = calls[0], 0
-            yield made
+            latest, calls[0] = calls[0], 0
+            yield latest
 
     before = sys.getprofile()
     sys.setprofile(count)

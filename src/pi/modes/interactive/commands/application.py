@@ -301,14 +301,14 @@ async def _report(ui: Ui, words: str, *, with_session: bool) -> Path:
     content = BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
         redactor = _redactor(ui)
-        archive.writestr("report.md", _described(ui, redactor.text(words), now, redactor))
+        archive.writestr("report.md", _report_text(ui, redactor.text(words), now, redactor))
         if with_session:
             archive.writestr("session.jsonl", await _session(ui))
     replace_file(path, content.getvalue())
     return path
 
 
-def _described(ui: Ui, words: str, now: str, redactor: Redactor) -> str:
+def _report_text(ui: Ui, words: str, now: str, redactor: Redactor) -> str:
     model = ui.port.models.current
     facts = {
         "Time": now,

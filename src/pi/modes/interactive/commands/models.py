@@ -17,21 +17,23 @@ from pi.modes.interactive.ui import Ui
 async def model(ui: Ui, arguments: str) -> None:
     """Selects the model: as typed, or from a list."""
     if arguments:
-        named = await _picked(ui, arguments)
+        named = await _find_model(ui, arguments)
         if named is None:
             return
         ui.notify(f"Model: {full_name(named)}")
         if named not in ui.port.models.registry.get_offered():
-            who = named.provider
-            ui.notify(f"{who} has no credentials yet; /login {who} stores some.", "warning")
+            provider = named.provider
+            ui.notify(
+                f"{provider} has no credentials yet; /login {provider} stores some.", "warning"
+            )
         return
     picked = await pick_model(ui)
     if picked is None or not await _may_use(ui, picked.model):
         return
     chosen = await ui.port.models.select_id(picked.model.provider, picked.model.id, anew=True)
-    if picked.keep:
+    if picked.as_default:
         ui.port.settings.set({"defaultProvider": chosen.provider, "defaultModel": chosen.id})
-    ui.notify(f"Model: {full_name(chosen)}{', also in new sessions' if picked.keep else ''}")
+    ui.notify(f"Model: {full_name(chosen)}{', also in new sessions' if picked.as_default else ''}")
 
 
 async def thinking(ui: Ui, arguments: str) -> None:
@@ -50,9 +52,9 @@ async def thinking(ui: Ui, arguments: str) -> None:
     if picked is None:
         return
     await models.set_thinking_level(picked.level)
-    if picked.keep:
+    if picked.as_default:
         ui.port.settings.set({"defaultThinkingLevel": picked.level})
-    ui.notify(f"Thinking: {picked.level}{', also in new sessions' if picked.keep else ''}")
+    ui.notify(f"Thinking: {picked.level}{', also in new sessions' if picked.as_default else ''}")
 
 
 async def scoped_models(ui: Ui, arguments: str) -> None:
@@ -61,11 +63,11 @@ async def scoped_models(ui: Ui, arguments: str) -> None:
     if picked is None:
         return
     ui.port.models.set_scope(picked.names)
-    if picked.keep:
+    if picked.as_default:
         ui.port.settings.set({"enabledModels": list(picked.names) or None})
     number = len(picked.names)
     count = f"{number} model{'s' * (number != 1)}" if number else "all models"
-    ui.notify(f"Cycling through {count}{', also in new sessions' if picked.keep else ''}")
+    ui.notify(f"Cycling through {count}{', also in new sessions' if picked.as_default else ''}")
 
 
 async def login(ui: Ui, arguments: str) -> None:
@@ -80,7 +82,7 @@ async def logout(ui: Ui, arguments: str) -> None:
         ui.notify(f"Logged out of {name}.")
 
 
-async def _picked(ui: Ui, pattern: str) -> Model | None:
+async def _find_model(ui: Ui, pattern: str) -> Model | None:
     """Returns the model that matches a pattern.
 
     ``None`` if the user rejects the owner of its server.

@@ -66,12 +66,12 @@ async def branch(ui: Ui, arguments: str) -> None:
 async def clone(ui: Ui, arguments: str) -> None:
     """Clones the branch into a new session."""
     require_idle(ui)
-    _replaced(ui, await ui.port.sessions.clone(), "Cloned to a new session")
+    _notify_replaced(ui, await ui.port.sessions.clone(), "Cloned to a new session")
 
 
 async def new(ui: Ui, arguments: str) -> None:
     """Starts a new session."""
-    _replaced(ui, await ui.port.sessions.new(), "New session started")
+    _notify_replaced(ui, await ui.port.sessions.new(), "New session started")
 
 
 async def resume(ui: Ui, arguments: str) -> None:
@@ -88,10 +88,10 @@ async def resume(ui: Ui, arguments: str) -> None:
     if path is None or not await confirm_missing_folder(ui, path, str(facts.cwd)):
         return
     try:
-        _replaced(ui, await ui.port.sessions.switch(path), "Resumed session")
+        _notify_replaced(ui, await ui.port.sessions.switch(path), "Resumed session")
     except SessionInUse as busy:
         if await ask_fork_busy_session(ui, busy, no="Cancel"):
-            _replaced(ui, await ui.port.sessions.fork_file(path), "Forked to a new session")
+            _notify_replaced(ui, await ui.port.sessions.fork_file(path), "Forked to a new session")
 
 
 async def import_session(ui: Ui, arguments: str) -> None:
@@ -105,7 +105,7 @@ async def import_session(ui: Ui, arguments: str) -> None:
     if agent in ("claude", "codex") and not (ui.port.info.cwd / path).exists():
         await _import_histories(ui, agent, options)
     else:
-        _replaced(ui, await ui.port.sessions.import_file(path), f"Imported {path.name}")
+        _notify_replaced(ui, await ui.port.sessions.import_file(path), f"Imported {path.name}")
 
 
 async def _import_histories(ui: Ui, agent: str, options: list[str]) -> None:
@@ -171,10 +171,10 @@ async def context(ui: Ui, arguments: str) -> None:
 
 async def compact(ui: Ui, arguments: str) -> None:
     """Compacts the conversation now; a running turn is interrupted."""
-    given = CompactArguments.parse(arguments)
-    how = {"strategy": given.strategy}
-    if given.preview:
-        plan = await ui.port.compaction.preview(given.instructions, **how)
+    options = CompactArguments.parse(arguments)
+    how = {"strategy": options.strategy}
+    if options.preview:
+        plan = await ui.port.compaction.preview(options.instructions, **how)
         ui.add_output(SectionsView(ui.theme, [preview_section(plan)]))
         if plan.carried and not plan.problem:
             carried = f"Repeated word for word:\n\n{readable_summary(plan.carried)}"
@@ -182,7 +182,7 @@ async def compact(ui: Ui, arguments: str) -> None:
         if plan.problem or not await confirm(ui, "Compact now?"):
             return
     try:
-        await ui.port.compaction.compact(given.instructions, **how)
+        await ui.port.compaction.compact(options.instructions, **how)
     except CompactionFailed as error:
         if error.code == "aborted":  # other errors are reported by the session itself
             ui.notify(error.message, "warning")
@@ -221,13 +221,14 @@ def _named_point(points: list[ForkPoint], id: str) -> ForkPoint:
     ]
     if len(found) == 1:
         return found[0]
-    what = (
+    problem = (
         f"{len(found)} messages have an id that begins with" if found else "No message has the id"
     )
-    raise PiError(f"{what} {id}", hint="/fork alone lists your messages; Tab completes their ids.")
+    hint = "/fork alone lists your messages; Tab completes their ids."
+    raise PiError(f"{problem} {id}", hint=hint)
 
 
-def _replaced(ui: Ui, result: Replaced, text: str) -> None:
+def _notify_replaced(ui: Ui, result: Replaced, text: str) -> None:
     if result.cancelled:
         ui.notify("Cancelled by an extension.", "warning")
     else:
@@ -287,10 +288,10 @@ async def dump(ui: Ui, arguments: str) -> None:
     await copy_text(ui, text, "the session")
 
 
-async def copy_text(ui: Ui, text: str, what: str) -> None:
-    """Copies a text and reports it; ``what`` names it."""
+async def copy_text(ui: Ui, text: str, label: str) -> None:
+    """Copies a text and reports it; ``label`` names it."""
     copied = await ui.clipboard.copy(text)
     if copied.confirmed:
-        ui.notify(f"Copied {what}.", "success")
+        ui.notify(f"Copied {label}.", "success")
     else:
-        ui.notify(f"Sent {what} to the terminal's clipboard; terminals do not confirm it.")
+        ui.notify(f"Sent {label} to the terminal's clipboard; terminals do not confirm it.")

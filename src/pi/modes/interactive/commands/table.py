@@ -150,7 +150,7 @@ def _row(
         name=name,
         hint=hint,
         description=description,
-        run=_loaded(handler) if handler else None,
+        run=_deferred(handler) if handler else None,
         complete=complete,
         listed=listed,
         prompt=prompt,
@@ -159,7 +159,7 @@ def _row(
     )
 
 
-def _loaded(handler: str) -> Handler:
+def _deferred(handler: str) -> Handler:
     """Returns a function that imports ``module.function`` of this package on first use.
 
     Most sessions open few of the many dialogs.
@@ -235,13 +235,13 @@ class BuiltInCommands:
 
     def listed(self) -> list[Command]:
         """Returns the menu; a command that yields is listed under its longer name."""
-        taken = self._taken()
+        session_names = self._session_names()
         return [
             Command(
-                name=f"{OWN}{row.name}" if row.yields and row.name in taken else row.name,
+                name=f"{OWN}{row.name}" if row.yields and row.name in session_names else row.name,
                 description=row.description,
                 hint=row.hint,
-                complete=self._completing(row),
+                complete=self._argument_completer(row),
             )
             for row in self._rows.values()
             if row.is_offered(self._ui)
@@ -265,16 +265,16 @@ class BuiltInCommands:
         if name.startswith(OWN):
             return self._rows.get(name.removeprefix(OWN))
         row = self._rows.get(name)
-        return None if row is not None and row.yields and name in self._taken() else row
+        return None if row is not None and row.yields and name in self._session_names() else row
 
-    def _taken(self) -> set[str]:
+    def _session_names(self) -> set[str]:
         """Names of the commands of the session."""
         return {command.name for command in self._ui.port.info.commands()}
 
     async def _run(self, handler: Handler, arguments: str) -> None:
         await handler(self._ui, arguments)
 
-    def _completing(self, row: CommandRow) -> CompleteArguments | None:
+    def _argument_completer(self, row: CommandRow) -> CompleteArguments | None:
         offered = row.complete
         if offered is None:
             return None
@@ -284,12 +284,12 @@ class BuiltInCommands:
                 word if isinstance(word, Suggestion) else Suggestion(value=word)
                 for word in offered(self._ui)
             )
-            return rank(typed, words, key=_searched)
+            return rank(typed, words, key=_search_text)
 
         return complete
 
 
-def _searched(suggestion: Suggestion) -> str:
+def _search_text(suggestion: Suggestion) -> str:
     return f"{suggestion.value} {suggestion.description}".rstrip()
 
 

@@ -142,14 +142,16 @@ def _commands(port: SessionPort, built_in: Commands) -> Sequence[Command]:
         Command(
             name=command.name,
             description=command.description or "",
-            complete=_completing(port, command.name) if command.source == "extension" else None,
+            complete=_argument_completer(port, command.name)
+            if command.source == "extension"
+            else None,
         )
         for command in port.info.commands()
         if command.name not in known and (with_skills or command.source != "skill")
     ]
 
 
-def _completing(port: SessionPort, command: str) -> CompleteArguments:
+def _argument_completer(port: SessionPort, command: str) -> CompleteArguments:
     """Asks an extension to complete the arguments of its command."""
 
     async def complete(typed: str) -> list[Suggestion]:

@@ -47,7 +47,7 @@ class Attachments:
         self._images[number] = image
         return f"[image #{number}]"
 
-    def taken_from(self, text: str) -> tuple[Image, ...]:
+    def images_in(self, text: str) -> tuple[Image, ...]:
         """Returns the images whose markers are in ``text``, in order; they stay stored."""
         numbers = dict.fromkeys(int(number) for number in _MARKER.findall(text))
         return tuple(self._images[number] for number in numbers if number in self._images)
@@ -177,7 +177,7 @@ class Composer:
         text = self.text.strip()
         self.remember(text)
         self._editor.set_text("")
-        return text, self._attachments.taken_from(text)
+        return text, self._attachments.images_in(text)
 
     def remember(self, text: str) -> None:
         """Adds a message to the history."""
@@ -240,7 +240,7 @@ class Composer:
         """
         return self._attachments.without_pictures(self._before_the_text(self._queued.texts))
 
-    def take_back(self, messages: Sequence[str]) -> None:
+    def restore(self, messages: Sequence[str]) -> None:
         """Inserts queued messages before the text."""
         self.set_text(self._before_the_text(messages))
 
@@ -252,13 +252,13 @@ class Composer:
         self._editor.on_change = self._changed
         self.prompt.editor = self._editor
 
-    def _configure(self, what: str, apply: Callable[[EditorProtocol], None]) -> None:
+    def _configure(self, name: str, apply: Callable[[EditorProtocol], None]) -> None:
         """Applies a setting to this editor and to every later one."""
-        self._prepare[what] = apply
+        self._prepare[name] = apply
         apply(self._editor)
 
     def _submitted(self, text: str) -> None:
-        images = self._attachments.taken_from(text)
+        images = self._attachments.images_in(text)
         if text:
             self.remember(text)
             self.on_submit(text, images)

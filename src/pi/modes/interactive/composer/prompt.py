@@ -119,12 +119,12 @@ class TypingDetector:
         """A key changed the text."""
         self._last = self._clock.monotonic()
 
-    def turned(self) -> None:
+    def end_pause(self) -> None:
         """Ends the pause at once: the next dialog was requested by the user."""
         self._last = None
 
     @property
-    def left(self) -> float:
+    def remaining(self) -> float:
         """Seconds until a pause, if no other key comes; 0 if the user is not typing."""
         if self._last is None:
             return 0.0
@@ -132,8 +132,8 @@ class TypingDetector:
 
     async def wait(self) -> None:
         """Waits until the user stops typing."""
-        while left := self.left:
-            await self._clock.sleep(left)
+        while remaining := self.remaining:
+            await self._clock.sleep(remaining)
 
 
 OnAction: TypeAlias = Callable[[str], bool]
@@ -193,7 +193,7 @@ class PromptEditor:
         if data.startswith(PASTE_START) and self.on_paste(_pasted(data)):
             return
         if self.on_key(data):
-            self._typing.turned()
+            self._typing.end_pause()
             return
         actions = self._keymap.actions(data)
         captures: Callable[[str], bool] | None = getattr(self.editor, "captures", None)
@@ -209,7 +209,7 @@ class PromptEditor:
                 return
             for action in actions:
                 if action.startswith("app.") and self.on_action(action):
-                    self._typing.turned()
+                    self._typing.end_pause()
                     return
         self._typing.typed()
         self.editor.handle_input(data)

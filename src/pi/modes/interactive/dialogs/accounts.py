@@ -65,11 +65,11 @@ class LoginConversation:
         """Returns the user's answer; can be cancelled."""
         answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
-        def take(text: str) -> None:
+        def submit(text: str) -> None:
             if not answer.done():
                 answer.set_result(text)
 
-        self._question, self._field = sanitise(prompt.message), self._field_for(prompt, take)
+        self._question, self._field = sanitise(prompt.message), self._field_for(prompt, submit)
         self.focused = self._focused
         self._request_render()
         try:
@@ -140,18 +140,21 @@ class LoginConversation:
             waiting = self._theme.paint("muted")("Waiting for the login in the browser…")
             rows += [f" {row}" for row in wrap_text(waiting, room)]
         if self._field is not None:
-            asked = [f" {row}" for row in wrap_text(self._question, room)]
+            question = [f" {row}" for row in wrap_text(self._question, room)]
             margin = " " * (LIST_INSET if isinstance(self._field, SelectList) else 0)
-            rows += [*asked, *(f"{margin}{row}" for row in self._field.render(width - len(margin)))]
+            rows += [
+                *question,
+                *(f"{margin}{row}" for row in self._field.render(width - len(margin))),
+            ]
         return rows
 
-    def _field_for(self, prompt: LoginPrompt, take: Callable[[str], None]) -> Input | SelectList:
+    def _field_for(self, prompt: LoginPrompt, submit: Callable[[str], None]) -> Input | SelectList:
         if prompt.kind == "select":
             return SelectList(
                 [SelectItem(value=each.id, label=each.label) for each in prompt.choices],
                 theme=self._theme.select,
                 keymap=self._keymap,
-                on_select=lambda item: take(item.value),
+                on_select=lambda item: submit(item.value),
             )
         return Input(
             prompt=" > ",
@@ -159,7 +162,7 @@ class LoginConversation:
             masked=prompt.kind == "secret",
             placeholder_paint=self._theme.paint("dim"),
             keymap=self._keymap,
-            on_submit=take,
+            on_submit=submit,
         )
 
 
@@ -170,7 +173,7 @@ async def log_in(ui: Ui, name: str = "") -> bool:
     """Logs in to a provider, asking for missing input; returns whether it succeeded."""
     accounts = await ui.port.accounts.all()
     offered = [each for each in accounts if each.provider.login or each.provider.needs_key]
-    account = _called(accounts, name) or await _meant(ui, "Log in to", offered, name)
+    account = _account_named(accounts, name) or await _match_or_pick(ui, "Log in to", offered, name)
     if account is None or (way := await _way(ui, account)) is None:
         return False
     return await _carry_out(ui, account, way)
@@ -183,7 +186,7 @@ async def log_out(ui: Ui, name: str = "") -> str | None:
         raise PiError(
             "No stored credentials.", hint="API keys in environment variables are not affected."
         )
-    account = _called(stored, name) or await _meant(ui, "Log out of", stored, name)
+    account = _account_named(stored, name) or await _match_or_pick(ui, "Log out of", stored, name)
     if account is None or not await ui.port.accounts.storage.remove(account.provider.id):
         return None
     return account.provider.name
@@ -200,22 +203,24 @@ def state_of(account: Account) -> str:
     return "from the environment" if account.usable else ""
 
 
-def _called(accounts: Sequence[Account], name: str) -> Account | None:
+def _account_named(accounts: Sequence[Account], name: str) -> Account | None:
     for account in accounts:
         if name.lower() in (account.provider.id.lower(), account.provider.name.lower()):
             return account
     return None
 
 
-async def _meant(ui: Ui, title: str, offered: Sequence[Account], name: str) -> Account | None:
+async def _match_or_pick(
+    ui: Ui, title: str, offered: Sequence[Account], name: str
+) -> Account | None:
     """Returns the only account that matches, or the user's choice from a list."""
     if name:
-        fitting = [account for account in offered if rank(name, _names(account))]
-        if len(fitting) == 1:
-            return fitting[0]
-        if not fitting:
+        matching = [account for account in offered if rank(name, _names(account))]
+        if len(matching) == 1:
+            return matching[0]
+        if not matching:
             raise PiError(f'Unknown provider "{name}".', hint="Omit the name to list all.")
-    return await _picked(ui, title, offered, name)
+    return await _pick(ui, title, offered, name)
 
 
 def _names(account: Account) -> tuple[str, str]:
@@ -254,7 +259,7 @@ def in_order(accounts: Sequence[Account]) -> list[Account]:
     return sorted(accounts, key=place)
 
 
-async def _picked(ui: Ui, title: str, offered: Sequence[Account], query: str) -> Account | None:
+async def _pick(ui: Ui, title: str, offered: Sequence[Account], query: str) -> Account | None:
     accounts = in_order(offered)
 
     def draw(account: Account, width: int, *, selected: bool) -> str:
@@ -298,13 +303,13 @@ async def _carry_out(ui: Ui, account: Account, way: Way) -> bool:
     async with TaskScope(report=ignore_task_error) as tasks:
 
         def give_up() -> None:
-            doing.cancel()
+            task.cancel()
 
         def open_page(url: str) -> None:
             tasks.start(open_in_browser(url, ui.host), name="browser")
 
         def copy(text: str) -> None:
-            tasks.start(_copied(ui, text), name="copy")
+            tasks.start(_copy(ui, text), name="copy")
 
         conversation = LoginConversation(
             ui.theme,
@@ -315,22 +320,22 @@ async def _carry_out(ui: Ui, account: Account, way: Way) -> bool:
             request_render=ui.request_render,
         )
         work = ui.port.accounts.log_in if way == "login" else ui.port.accounts.store_key
-        doing = tasks.start(work(provider.id, conversation), name=f"login to {provider.id}")
+        task = tasks.start(work(provider.id, conversation), name=f"login to {provider.id}")
 
         def build(done: Callable[[None], None]) -> Component:
-            doing.add_done_callback(lambda _: done(None))
+            task.add_done_callback(lambda _: done(None))
             title = f"{'Log in to' if way == 'login' else 'Key for'} {provider.name}"
             return framed(ui, title, conversation, lambda: conversation.keys)
 
         await ui.show(build)
-        if doing.cancelled():
+        if task.cancelled():
             return False
-        doing.result()
+        task.result()
     ui.notify(conversation.last_message, "success")
     return True
 
 
-async def _copied(ui: Ui, text: str) -> None:
+async def _copy(ui: Ui, text: str) -> None:
     with report_errors(ui):
         copied = await ui.clipboard.copy(text)
         ui.notify("Copied." if copied.confirmed else "Sent to the terminal's clipboard.")

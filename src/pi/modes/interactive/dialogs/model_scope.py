@@ -92,7 +92,7 @@ class PickedScope(Record):
     """The models to cycle through, empty for all, and whether to save them as default."""
 
     names: tuple[str, ...]
-    keep: bool = False
+    as_default: bool = False
 
 
 async def pick_scope(ui: Ui) -> PickedScope | None:
@@ -105,7 +105,7 @@ async def pick_scope(ui: Ui) -> PickedScope | None:
     def build(done: Callable[[PickedScope | None], None]) -> Component:
         scoped = tuple(full_name(choice.model) for choice in models.scope)
         choice = ScopeChoice(ui, Scope(all=names(), chosen=scoped or None), done)
-        discover(ui, then=lambda: choice.know(names()))
+        discover(ui, then=lambda: choice.set_names(names()))
         return framed(ui, "Scoped models", choice.picker, lambda: _KEYS)
 
     return await ui.show(build)
@@ -124,43 +124,43 @@ class ScopeChoice:
             find=lambda query: rank(query, self._scope.listed),
             draw=self._draw,
             rows=lambda: list_rows(ui, more=_MORE_HINTS),
-            on_pick=lambda name: self._become(self._scope.toggled(name), name),
+            on_pick=lambda name: self._set_scope(self._scope.toggled(name), name),
             on_cancel=self._close,
             keys={
-                "app.models.enableAll": lambda name: self._become(self._scope.with_all(), name),
-                "app.models.clearAll": lambda name: self._become(self._scope.with_none(), name),
+                "app.models.enableAll": lambda name: self._set_scope(self._scope.with_all(), name),
+                "app.models.clearAll": lambda name: self._set_scope(self._scope.with_none(), name),
                 "app.models.toggleProvider": self._toggle_provider,
                 "app.models.reorderUp": lambda name: self._move(name, -1),
                 "app.models.reorderDown": lambda name: self._move(name, 1),
-                "app.models.save": lambda name: done(self._picked(keep=True)),
+                "app.models.save": lambda name: done(self._result(as_default=True)),
             },
             head=self._head,
             empty="No model has credentials: /login gives access to some",
         )
 
-    def know(self, names: tuple[str, ...]) -> None:
+    def set_names(self, names: tuple[str, ...]) -> None:
         """Sets the list of models."""
         self._before = replace(self._before, all=names)
-        self._become(replace(self._scope, all=names), self.picker.selected)
+        self._set_scope(replace(self._scope, all=names), self.picker.selected)
 
-    def _become(self, scope: Scope, name: str | None) -> None:
+    def _set_scope(self, scope: Scope, name: str | None) -> None:
         self._scope = scope
         self.picker.refresh()
         self.picker.select(lambda each: each == name)
 
     def _toggle_provider(self, name: str | None) -> None:
         if name is not None:
-            self._become(self._scope.with_provider_toggled(name.partition("/")[0]), name)
+            self._set_scope(self._scope.with_provider_toggled(name.partition("/")[0]), name)
 
     def _move(self, name: str | None, step: int) -> None:
         if name is not None:
-            self._become(self._scope.moved(name, step), name)
+            self._set_scope(self._scope.moved(name, step), name)
 
     def _close(self) -> None:
-        self._done(None if self._scope == self._before else self._picked(keep=False))
+        self._done(None if self._scope == self._before else self._result(as_default=False))
 
-    def _picked(self, *, keep: bool) -> PickedScope:
-        return PickedScope(names=self._scope.chosen or (), keep=keep)
+    def _result(self, *, as_default: bool) -> PickedScope:
+        return PickedScope(names=self._scope.chosen or (), as_default=as_default)
 
     def _head(self, width: int) -> list[str]:
         chosen = self._scope.chosen

@@ -87,9 +87,9 @@ def _meaning(path: Path) -> str:
 
 async def ask_lasting_trust(ui: Ui, folder: Path) -> TrustChoice | None:
     """Asks for the next start: only decisions that are saved make a difference."""
-    lasting = [option for option in trust_options(folder) if option.value.remember]
+    options = [option for option in trust_options(folder) if option.value.remember]
     message = f"{folder}\n\nYour choice applies from the next start."
-    return await choose(ui, TITLE, lasting, message=message)
+    return await choose(ui, TITLE, options, message=message)
 
 
 def trust_options(folder: Path) -> list[Option[TrustChoice]]:

@@ -27,7 +27,7 @@ LIST_INSET = 1
 LOW = 16
 """Screen height below which hints are omitted."""
 MIN_ROWS = 3
-_AROUND_A_LIST = 9
+_OTHER_ROWS = 9
 """Rows of a dialog beside its list: borders, title, search, footer."""
 _GAP_AND_HINTS = 3
 _BETWEEN = " · "
@@ -106,12 +106,12 @@ class Panel:
         margin = " " * self._inset
         inside = self.inside.render(max(width - self._inset, 1))
         body = [*self._gap(), *(f"{margin}{row}" for row in inside)]
-        left = self._rows() - _BORDERS_AND_FOOTER - len(head) - len(body)
+        remaining = self._rows() - _BORDERS_AND_FOOTER - len(head) - len(body)
         message = _message_rows(self._message, self._theme, room) if self._message else []
         hints = self._hint_rows(room)
-        if len(message) + len(hints) <= left:
+        if len(message) + len(hints) <= remaining:
             body += hints
-        head += _cut(message, max(left, 1), room)
+        head += _cut(message, max(remaining, 1), room)
         top = [f" {truncate_to_width(row, room, '…')}" for row in head]
         return [truncate_to_width(row, width, "") for row in [border, *top, *body, border]]
 
@@ -171,8 +171,8 @@ def hints(ui: Ui, *actions: tuple[str, str]) -> str:
     """
     if ui.rows < LOW:
         return ""
-    found = ((ui.keymap.keys(action), what) for action, what in actions)
-    return _BETWEEN.join(f"{shown_key(keys[0])} {what}" for keys, what in found if keys)
+    found = ((ui.keymap.keys(action), label) for action, label in actions)
+    return _BETWEEN.join(f"{shown_key(keys[0])} {label}" for keys, label in found if keys)
 
 
 def _cut(rows: list[str], most: int, width: int) -> list[str]:
@@ -221,8 +221,8 @@ def list_rows(ui: Ui, *, more: int = 0) -> int:
 
     ``more`` are additional rows of the dialog.
     """
-    around = _AROUND_A_LIST + more + (_GAP_AND_HINTS if ui.rows >= LOW else 0)
-    return max(MIN_ROWS, min(ui.rows // 2, ui.rows - around))
+    other_rows = _OTHER_ROWS + more + (_GAP_AND_HINTS if ui.rows >= LOW else 0)
+    return max(MIN_ROWS, min(ui.rows // 2, ui.rows - other_rows))
 
 
 # Rows in columns. Pure.

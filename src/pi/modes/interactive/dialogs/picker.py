@@ -150,7 +150,7 @@ class Picker(CachedWidget, Generic[T]):
         super().invalidate()
         self._field.invalidate()
 
-    def _circumstances(self) -> object:
+    def _cache_key(self) -> object:
         return self._selection.room
 
     def _search(self, query: str) -> None:

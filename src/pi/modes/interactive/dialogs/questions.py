@@ -183,7 +183,7 @@ async def choose(
             describes_below=ui.rows >= LOW,
         )
         inside.select(next((i for i, each in enumerate(options) if each.value in initial), 0))
-        shown = _previewed(ui, inside, lambda: inside.selected, options)
+        shown = _with_preview(ui, inside, lambda: inside.selected, options)
         return framed(
             ui, title, shown, lambda: CHOOSING, message=message, aside=aside, inset=LIST_INSET
         )
@@ -191,7 +191,7 @@ async def choose(
     return await ui.show(build)
 
 
-def _previewed(
+def _with_preview(
     ui: Ui,
     inside: Component,
     selected: Callable[[], SelectItem | None],
@@ -265,7 +265,7 @@ async def choose_several(
 
     def build(done: Callable[[list[T] | None], None]) -> Component:
         inside = CheckList(ui, options, initial, done)
-        shown = _previewed(ui, inside, lambda: inside.list.selected, options)
+        shown = _with_preview(ui, inside, lambda: inside.list.selected, options)
         return framed(
             ui, title, shown, lambda: WRITING, aside=aside, inset=LIST_INSET, more=_TOGGLE_HINT
         )
@@ -355,25 +355,25 @@ class TimeLimit:
 
     def shown(self) -> str:
         """The remaining time, shown beside the title."""
-        return "" if self._end is None else f"({math.ceil(self._left(self._end))}s)"
+        return "" if self._end is None else f"({math.ceil(self._remaining(self._end))}s)"
 
-    async def keep(
+    async def wait_for(
         self, answer: Coroutine[Any, Any, T | None], on_timeout: T | None = None
     ) -> T | None:
         """Returns the answer, or ``on_timeout``; the dialog is then closed."""
         if self._end is None:
             return await answer
         async with TaskScope(report=ignore_task_error) as tasks:
-            asked = tasks.start(answer, name="dialog")
+            dialog = tasks.start(answer, name="dialog")
             over = tasks.start(self._count_down(self._end), name="time for the dialog")
-            await asyncio.wait((asked, over), return_when=asyncio.FIRST_COMPLETED)
-            return asked.result() if asked.done() else on_timeout
+            await asyncio.wait((dialog, over), return_when=asyncio.FIRST_COMPLETED)
+            return dialog.result() if dialog.done() else on_timeout
 
     async def _count_down(self, end: float) -> None:
-        while left := self._left(end):
+        while remaining := self._remaining(end):
             # Sleeps until the displayed number changes.
-            await self._clock.sleep(left % 1 or 1)
+            await self._clock.sleep(remaining % 1 or 1)
             self._ui.request_render()
 
-    def _left(self, end: float) -> float:
+    def _remaining(self, end: float) -> float:
         return max(end - self._clock.monotonic(), 0)

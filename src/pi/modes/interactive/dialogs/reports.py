@@ -67,17 +67,17 @@ class SectionsView:
         paint = self._theme.paint(section.paint)
         margin = " " * (column + _GAP)
         room = max(width - len(margin), 1)
-        rows = [(one_line(name), one_line(what)) for name, what in section.rows]
-        is_long = [room < _NARROW and visible_width(what) > room for _, what in rows]
+        rows = [(one_line(name), one_line(value)) for name, value in section.rows]
+        is_long = [room < _NARROW and visible_width(value) > room for _, value in rows]
         is_stacked = section.paint == _TYPED and any(is_long)
-        for (name, what), does_not_fit in zip(rows, is_long, strict=True):
+        for (name, value), does_not_fit in zip(rows, is_long, strict=True):
             if is_stacked or does_not_fit:
                 if name:
                     yield paint(name)
-                below = wrap_parts(what, _BETWEEN, max(width - _GAP, 1))
+                below = wrap_parts(value, _BETWEEN, max(width - _GAP, 1))
                 yield from (" " * _GAP + row for row in below)
                 continue
-            text = wrap_parts(what, _BETWEEN, room)
+            text = wrap_parts(value, _BETWEEN, room)
             if visible_width(name) > column or not text:
                 yield paint(name)
             else:
@@ -228,5 +228,5 @@ def _facts(
     yield "Cache warming", cache_warming
 
 
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'s' * (count != 1)}"
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' * (count != 1)}"

@@ -72,26 +72,26 @@ def listed(
             return threaded(candidates)
         return [SessionRow(session=session) for session in candidates]
     allowed = {session.path for session in candidates}
-    said = [
+    passage_rows = [
         SessionRow(session=passage.session, excerpt=passage.excerpt)
         for passage in passages
         if passage.session.path in allowed
     ]
     if list_filter.order == "relevance":
-        found = rank(list_filter.query, candidates, key=_shown)
-        return _once([*(SessionRow(session=session) for session in found), *said])
+        found = rank(list_filter.query, candidates, key=_search_text)
+        return _unique([*(SessionRow(session=session) for session in found), *passage_rows])
     words = list_filter.query.lower().split()
     found = search_sessions(list_filter.query, candidates)
-    exact = [s for s in found if all(word in _shown(s).lower() for word in words)]
+    exact = [s for s in found if all(word in _search_text(s).lower() for word in words)]
     rows = (SessionRow(session=session) for session in exact)
-    return _once([*rows, *said, *(SessionRow(session=session) for session in found)])
+    return _unique([*rows, *passage_rows, *(SessionRow(session=session) for session in found)])
 
 
-def _shown(session: ListedSession) -> str:
+def _search_text(session: ListedSession) -> str:
     return f"{session.summary.name or ''} {session.summary.first_message}"
 
 
-def _once(rows: Iterable[SessionRow]) -> list[SessionRow]:
+def _unique(rows: Iterable[SessionRow]) -> list[SessionRow]:
     """Returns every session once, at its first position."""
     first: dict[Path, SessionRow] = {}
     for row in rows:
@@ -112,9 +112,11 @@ def threaded(sessions: Sequence[ListedSession]) -> list[SessionRow]:
         place, depth = waiting.pop()
         rows.append(SessionRow(session=sessions[place], depth=depth))
         waiting += [(child, depth + 1) for child in reversed(below.get(place, []))]
-    met = {row.session.path for row in rows}
+    listed_paths = {row.session.path for row in rows}
     # Sessions that name each other as their origin have no root.
-    return rows + [SessionRow(session=session) for session in sessions if session.path not in met]
+    return rows + [
+        SessionRow(session=session) for session in sessions if session.path not in listed_paths
+    ]
 
 
 def next_order(order: Order) -> Order:
@@ -198,7 +200,7 @@ class SessionSelector:
         self._scope = ""
         self._name: Input | None = None
         """The field for a new name."""
-        self._doomed: Path | None = None
+        self._to_delete: Path | None = None
         """The session that the next Enter moves to the trash."""
         self._remark = ""
         """Why the last key did nothing, until the next one."""
@@ -246,7 +248,7 @@ class SessionSelector:
         """The actions available now, with their labels."""
         if self._name is not None:
             return WRITING
-        return _KEYS if self._doomed is None else ()
+        return _KEYS if self._to_delete is None else ()
 
     def offer(self, sessions: Sequence[ListedSession], scope: str) -> None:
         """Lists these sessions; ``scope`` is their label. Handles keys that waited."""
@@ -255,7 +257,7 @@ class SessionSelector:
         self.picker.refresh()
         early, self._early = self._early, []
         for data in early:
-            if self._doomed is None:  # a key must not confirm a question that was not visible
+            if self._to_delete is None:  # a key must not confirm a question that was not visible
                 self.handle_input(data)
 
     def found(self, passages: Sequence[Passage]) -> None:
@@ -268,7 +270,7 @@ class SessionSelector:
         self._remark = ""
         if self._name is not None:
             self._name.handle_input(data)
-        elif self._doomed is not None:
+        elif self._to_delete is not None:
             self._confirm(data)
         elif self._is_early(data):
             self._early.append(data)
@@ -287,7 +289,7 @@ class SessionSelector:
             rows = [row.replace(CURSOR_MARKER, "") for row in rows]
             self._name.focused = self._focused
             return [*rows, "", *self._name.render(width)]
-        below = self._remark if self._doomed is None else self._question
+        below = self._remark if self._to_delete is None else self._question
         return [*rows, "", *self._warning(below, width)] if below else rows
 
     # ----------------------------------------------------------------------------------------------
@@ -323,10 +325,10 @@ class SessionSelector:
         when = age(facts.active_ms, host.clock.now_ms())
         where = f"{short_path(facts.cwd, host.home)}  " if self._shows_paths else ""
         right = theme.paint("dim")(f"{current}{where}{_messages(facts.message_count)}  {when:>3}")
-        said = f"  {theme.paint('muted')('… ' + row.excerpt)}" if row.excerpt else ""
+        excerpt = f"  {theme.paint('muted')('… ' + row.excerpt)}" if row.excerpt else ""
         text = f"{fork}{one_line(title(row))}"
         left = theme.paint("accent")(text) if selected else text
-        return spread(left + said, right, width)
+        return spread(left + excerpt, right, width)
 
     def _toggle_paths(self) -> None:
         self._shows_paths = not self._shows_paths
@@ -342,12 +344,12 @@ class SessionSelector:
         def close() -> None:
             self._name = None
 
-        def keep(name: str) -> None:
+        def rename(name: str) -> None:
             close()
             self._acts.rename(row.session.path, one_line(name))
 
         keymap = self._ui.keymap
-        self._name = Input(prompt=" Name: ", keymap=keymap, on_submit=keep, on_cancel=close)
+        self._name = Input(prompt=" Name: ", keymap=keymap, on_submit=rename, on_cancel=close)
         self._name.set_value(row.session.summary.name or "")
 
     def _delete(self, row: SessionRow | None) -> None:
@@ -357,16 +359,16 @@ class SessionSelector:
             # Not in the transcript: the list covers it.
             self._remark = "The open session cannot be deleted."
         else:
-            self._doomed = row.session.path
+            self._to_delete = row.session.path
 
     def _delete_if_nothing_is_typed(self, row: SessionRow | None) -> None:
         if not self.picker.query:
             self._delete(row)
 
     def _confirm(self, data: str) -> None:
-        doomed, self._doomed = self._doomed, None
-        if doomed is not None and self._ui.keymap.matches(data, "tui.select.confirm"):
-            self._acts.delete(doomed)
+        to_delete, self._to_delete = self._to_delete, None
+        if to_delete is not None and self._ui.keymap.matches(data, "tui.select.confirm"):
+            self._acts.delete(to_delete)
 
 
 def _messages(count: int) -> str:

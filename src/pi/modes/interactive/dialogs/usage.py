@@ -38,22 +38,22 @@ def table(
     columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int, *, heading: Paint
 ) -> list[str]:
     """Returns the titles and the rows, aligned; the first column is cut, others are left out."""
-    kept = list(range(len(columns)))
+    visible = list(range(len(columns)))
     widths = [
         max(visible_width(cell) for cell in (column.title, *(row[place] for row in rows)))
         for place, column in enumerate(columns)
     ]
 
     def others() -> int:
-        return sum(widths[place] + _GAP for place in kept[1:])
+        return sum(widths[place] + _GAP for place in visible[1:])
 
-    while len(kept) > 2 and width - others() < min(widths[0], _MIN_FIRST):
-        kept.remove(max(kept[1:], key=lambda place: columns[place].rank))
+    while len(visible) > 2 and width - others() < min(widths[0], _MIN_FIRST):
+        visible.remove(max(visible[1:], key=lambda place: columns[place].rank))
     widths[0] = max(min(widths[0], width - others()), 1)
 
     def line(cells: Sequence[str]) -> str:
         return (" " * _GAP).join(
-            _cell(cells[place], widths[place], columns[place].align) for place in kept
+            _cell(cells[place], widths[place], columns[place].align) for place in visible
         )
 
     titles = heading(line([column.title for column in columns]))
@@ -79,7 +79,7 @@ def sparkline(values: Sequence[float], width: int) -> str:
     """One column per value; if there are too many, each column shows the maximum of its range."""
     if not values or width < 1:
         return ""
-    columns = _gathered(values, min(width, len(values)))
+    columns = _maxima(values, min(width, len(values)))
     most = max(columns)
     if most <= 0:
         return _STEPS[0] * len(columns)
@@ -98,7 +98,7 @@ def _step(fraction: float, most: int) -> int:
     return round(min(max(fraction, 0.0), 1.0) * most)
 
 
-def _gathered(values: Sequence[float], columns: int) -> list[float]:
+def _maxima(values: Sequence[float], columns: int) -> list[float]:
     edges = [len(values) * place // columns for place in range(columns + 1)]
     return [max(values[edges[at] : edges[at + 1]]) for at in range(columns)]
 

@@ -49,7 +49,7 @@ async def wait_for_steps(
     async with TaskScope(report=ignore_task_error) as tasks:
 
         def give_up() -> None:
-            (on_cancel or doing.cancel)()
+            (on_cancel or task.cancel)()
 
         def report_progress(text: str) -> None:
             loader.set_message(text)
@@ -62,15 +62,15 @@ async def wait_for_steps(
             paint_spinner=ui.theme.paint("accent"),
             paint_message=ui.theme.paint("muted"),
         )
-        doing = tasks.start(begin(report_progress), name=label)
+        task = tasks.start(begin(report_progress), name=label)
 
         def build(done: Callable[[None], None]) -> Component:
             tasks.start(_spin(ui, loader), name="spinner")
-            doing.add_done_callback(lambda _: done(None))
+            task.add_done_callback(lambda _: done(None))
             return framed(ui, "", loader, lambda: (("tui.select.cancel", "cancel"),))
 
         await ui.show(build)
-        return None if doing.cancelled() else doing.result()
+        return None if task.cancelled() else task.result()
 
 
 async def _spin(ui: Ui, loader: CancellableLoader) -> None:

@@ -120,13 +120,13 @@ class ExtensionViews(RendererHooks):
     def _rows(
         self, kind: ViewKind, name: str, thing: object, width: int, *, expanded: bool
     ) -> list[str] | None:
-        linked = self._has_hyperlinks()
-        options = ViewOptions(expanded=expanded, output_pad=self._pad(), hyperlinks=linked)
+        has_hyperlinks = self._has_hyperlinks()
+        options = ViewOptions(expanded=expanded, output_pad=self._pad(), hyperlinks=has_hyperlinks)
         rows = self._extensions.views.rows(kind, name, thing, options, self._colours, width)
         if rows is None:
             return None
         # A view may contain text of a model or a session file, including control sequences.
-        sanitise = sanitise_keeping_links if linked else sanitise_keeping_style
+        sanitise = sanitise_keeping_links if has_hyperlinks else sanitise_keeping_style
         safe = [sanitise(row) for row in rows]
         if kind == "code":  # wrapped lines of a drawing are unreadable: the source is shown instead
             return safe
@@ -151,7 +151,7 @@ class Shortcuts:
         self._press = press
         self._reported: set[str] = set()
 
-    def take(self, data: str) -> bool:
+    def handle_key(self, data: str) -> bool:
         """Runs the extension shortcut of an unbound key; returns whether there is one."""
         shortcuts = {canonical(key): key for key in self._extensions.shortcuts()}
         for name in key_names(data) if shortcuts else ():
@@ -221,7 +221,7 @@ class ExtensionConnection:
         )
         self.ui.regions.statuses.draw = views.status
         self._shortcuts = Shortcuts(extensions, self._frame.keymap, self._press)
-        self._frame.composer.prompt.on_key = self._shortcuts.take
+        self._frame.composer.prompt.on_key = self._shortcuts.handle_key
         self._frame.composer.mode_of = extensions.input_mode
         self._screen.tasks.start(self._leave(port), name="waiting for the end")
 
@@ -282,8 +282,8 @@ class HangNotice(Protocol):
         """Sends characters."""
         ...
 
-    def read_aside(self, take: Callable[[bytes], bytes]) -> None:
-        """Reads input; what ``take`` leaves is handled when the event loop continues."""
+    def read_aside(self, consume: Callable[[bytes], bytes]) -> None:
+        """Reads input. What ``consume`` returns is handled when the event loop continues."""
         ...
 
 
@@ -314,12 +314,12 @@ class HangWatchdog:
         """Returns how often Ctrl+C was pressed; other keys are kept for the event loop."""
         presses = 0
 
-        def take(data: bytes) -> bytes:
+        def count_presses(data: bytes) -> bytes:
             nonlocal presses
             rest, presses = find_key(data, "ctrl+c")
             return rest
 
-        self._terminal.read_aside(take)
+        self._terminal.read_aside(count_presses)
         return presses
 
     def _show(self, text: str) -> None:

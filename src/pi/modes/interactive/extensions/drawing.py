@@ -57,9 +57,9 @@ class SafeComponent:
 
     def handle_mouse(self, event: MouseEvent) -> MouseResult | None:
         """Passes a mouse event, if it handles them."""
-        take: Callable[[MouseEvent], MouseResult | None] | None
-        take = getattr(self._drawable, "handle_mouse", None)
-        return None if take is None else take(event)
+        handle: Callable[[MouseEvent], MouseResult | None] | None
+        handle = getattr(self._drawable, "handle_mouse", None)
+        return None if handle is None else handle(event)
 
 
 class SafeLines:
@@ -94,11 +94,11 @@ class SafeInteractive(SafeComponent):
 
     def handle_input(self, data: str) -> None:
         """Passes a key, if it handles them."""
-        take = getattr(self._component, "handle_input", None)
-        if take is None:
+        handle = getattr(self._component, "handle_input", None)
+        if handle is None:
             return
         try:
-            take(data)
+            handle(data)
         except Exception as error:
             self._failed(error)
 
@@ -183,7 +183,7 @@ class ExtensionTheme:
 # Rows below the footer: status texts and lines of extensions.
 
 
-AROUND = 6
+RESERVED_ROWS = 6
 """Minimum rows of the editor and the footer."""
 MIN_FREE = 2
 """Free rows below which lines of extensions are omitted."""
@@ -253,7 +253,7 @@ class FooterLines:
         """The lines, if there are any and they fit."""
         if not self._lines:
             return NO_ROWS
-        if self._screen_rows() - AROUND < MIN_FREE:
+        if self._screen_rows() - RESERVED_ROWS < MIN_FREE:
             return NO_ROWS
         return self._rows.render(width)
 
@@ -304,7 +304,7 @@ class ExtensionRegions:
 
     def __init__(self, frame: AppLayout, colours: ExtensionTheme) -> None:
         self._frame = frame
-        self._given = (frame.tui, colours)
+        self._factory_arguments = (frame.tui, colours)
         self._widgets: dict[str, tuple[Container, Component]] = {}
         self._usual_header: tuple[Component, ...] | None = None
         self.statuses = Statuses(frame.theme)
@@ -341,7 +341,7 @@ class ExtensionRegions:
         shown = (
             self._usual_header
             if make is None
-            else (SafeComponent(make_drawable(make, *self._given)),)
+            else (SafeComponent(make_drawable(make, *self._factory_arguments)),)
         )
         for component in shown:
             header.add_child(component)
@@ -356,14 +356,16 @@ class ExtensionRegions:
         data = FooterData(self._frame, self.statuses)
         shown: tuple[Component, ...] = (self._frame.footer, self.statuses)
         if make is not None:
-            shown = (SafeComponent(make_drawable(make, *self._given, data)),)
+            shown = (SafeComponent(make_drawable(make, *self._factory_arguments, data)),)
         for place, component in enumerate(shown):
             bottom.insert_child(place, component)
         self._repaint(None)
 
     def _widget(self, lines: Lines) -> Component:
         """Limits the widgets, so that the editor stays on the screen."""
-        drawable = make_drawable(lines, *self._given) if callable(lines) else SafeLines(lines)
+        drawable = (
+            make_drawable(lines, *self._factory_arguments) if callable(lines) else SafeLines(lines)
+        )
         return SafeComponent(
             drawable, lambda: max(self._frame.tui.terminal.size.rows // SHARE, MIN_ROWS)
         )

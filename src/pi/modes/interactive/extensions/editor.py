@@ -79,11 +79,11 @@ class ExtensionEditor:
 
     def get_text(self) -> str:
         """The text as displayed."""
-        return self._asked(self._any.get_text)
+        return self._read_text(self._any.get_text)
 
     def get_expanded_text(self) -> str:
         """The text as submitted."""
-        return self._asked(getattr(self._any, "get_expanded_text", self._any.get_text))
+        return self._read_text(getattr(self._any, "get_expanded_text", self._any.get_text))
 
     def set_text(self, text: str) -> None:
         """Replaces the text."""
@@ -131,7 +131,7 @@ class ExtensionEditor:
         rows = self._player.render(width)
         return [*fitting([self.label], width), *rows] if self.label else rows
 
-    def _asked(self, member: Callable[[], str]) -> str:
+    def _read_text(self, member: Callable[[], str]) -> str:
         """Returns the text of the component; the last known one after a failure."""
         if not self._has_failed:
             try:
@@ -259,17 +259,17 @@ def _suggestion(item: Any) -> Suggestion:
 class ExtensionEditing:
     """The text, the editor, and the key listeners.
 
-    ``given`` are the arguments of an editor factory, ``notify`` reports a failure in one line.
+    ``factory_arguments`` are passed to an editor factory. ``notify`` reports a failure in one line.
     """
 
     def __init__(
         self,
         frame: AppLayout,
-        given: tuple[object, ...],
+        factory_arguments: tuple[object, ...],
         notify: Callable[[str], None],
     ) -> None:
         self._frame = frame
-        self._given = given
+        self._factory_arguments = factory_arguments
         self._notify = notify
         self._editor: ExtensionEditor | None = None
         self.completing = ExtensionCompletion(
@@ -298,7 +298,7 @@ class ExtensionEditing:
         """Replaces the editor; ``None`` restores the built-in one. The text is kept."""
         editor = None
         if make is not None:
-            editor = ExtensionEditor(make_drawable(make, *self._given), self._broken)
+            editor = ExtensionEditor(make_drawable(make, *self._factory_arguments), self._broken)
         self._editor = editor
         self._frame.composer.use(editor)
         self._frame.tui.request_render()
@@ -307,12 +307,12 @@ class ExtensionEditing:
         """Calls ``listener`` first for every key; returns a function that removes it."""
         if not self._is_listening:  # few extensions listen, and every key would pass here
             self._is_listening = True
-            self._frame.tui.add_input_listener(self._hear, first=True)
+            self._frame.tui.add_input_listener(self._filter_key, first=True)
         return self._listeners.add(lambda data: as_decision(listener(data)))
 
-    def _hear(self, data: str) -> InputDecision:
-        left = self._listeners.filtered(data)
-        return InputDecision(consume=left is None, data=left)
+    def _filter_key(self, data: str) -> InputDecision:
+        remaining = self._listeners.filtered(data)
+        return InputDecision(consume=remaining is None, data=remaining)
 
     def _broken(self, problem: Exception) -> None:
         # Deferred: a frame with this editor may be about to be painted.

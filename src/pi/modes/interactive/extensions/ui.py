@@ -64,28 +64,28 @@ class DialogQueue:
             async with self._turn:
                 return await ask(limit.shown)
 
-        return await limit.keep(ask_in_turn(), on_timeout)
+        return await limit.wait_for(ask_in_turn(), on_timeout)
 
 
 async def show_component(
     ui: Ui,
     make: Make,
-    given: tuple[object, ...],
+    factory_arguments: tuple[object, ...],
     *,
     overlay: OverlayOptions | None,
     on_shown: OverlayShown | None,
 ) -> Any:
     """Shows a component of an extension and returns its result; raises what it raises.
 
-    ``given`` are the arguments of ``make``, before the function that closes the component. Not
-    queued: it may be open for long, and may show a dialog itself.
+    ``factory_arguments`` are passed to ``make``, before the function that closes the component.
+    Not queued: the component may be open for long, and may show a dialog itself.
     """
 
     def build(done: Callable[[Any], None]) -> Component:
         def failed(problem: Exception) -> None:
             done(_Broken(problem))
 
-        component = make_drawable(make, *given, done)
+        component = make_drawable(make, *factory_arguments, done)
         if hasattr(component, "handle_input"):
             return SafeInteractive(component, failed)
         return _Closable(component, failed, ui.keymap, lambda: done(None))
@@ -121,13 +121,13 @@ class _Broken:
         self.problem = problem
 
 
-def overlay_placement(given_options: Mapping[str, Any]) -> OverlayOptions:
+def overlay_placement(options: Mapping[str, Any]) -> OverlayOptions:
     """Parses the placement of an overlay, by the names of ``OverlayOptions``."""
-    options = dict(given_options)
-    margin = options.get("margin")
+    fields = dict(options)
+    margin = fields.get("margin")
     if isinstance(margin, Mapping):
-        options["margin"] = record_from_fields(Margin, margin, "The margin of an overlay")
-    return record_from_fields(OverlayOptions, options, "The place of an overlay")
+        fields["margin"] = record_from_fields(Margin, margin, "The margin of an overlay")
+    return record_from_fields(OverlayOptions, fields, "The place of an overlay")
 
 
 class ScreenUI(ExtensionUI):
@@ -150,11 +150,11 @@ class ScreenUI(ExtensionUI):
         self._composer = frame.composer
         self.colours = ExtensionTheme(frame.theme)
         self.regions = ExtensionRegions(frame, self.colours)
-        self._given = (frame.tui, self.colours, frame.keymap)
+        self._factory_arguments = (frame.tui, self.colours, frame.keymap)
         """The first arguments of a component factory."""
         self._dialogs = DialogQueue(screen)
         self._editing = ExtensionEditing(
-            frame, self._given, lambda text: screen.notify(text, "error")
+            frame, self._factory_arguments, lambda text: screen.notify(text, "error")
         )
         self.completing = self._editing.completing
         """The completion sources."""
@@ -202,7 +202,7 @@ class ScreenUI(ExtensionUI):
         from pi.modes.interactive.dialogs.model_picker import pick_model
 
         picked = await self._dialogs.ask(
-            None, lambda aside: pick_model(self._screen, title, can_keep=False, aside=aside)
+            None, lambda aside: pick_model(self._screen, title, can_be_default=False, aside=aside)
         )
         return None if picked is None else picked.model
 
@@ -264,7 +264,7 @@ class ScreenUI(ExtensionUI):
         """Shows a component of the extension and returns its result."""
         placement = overlay_placement(overlay_options or {}) if overlay else None
         return await show_component(
-            self._screen, make, self._given, overlay=placement, on_shown=on_handle
+            self._screen, make, self._factory_arguments, overlay=placement, on_shown=on_handle
         )
 
     # Notices --------------------------------------------------------------------------------------

@@ -72,7 +72,7 @@ class Activity:
         self._interrupt_key = interrupt_key
         self._began: float | None = None
         """Start of the current run."""
-        self._doing = _WORKING
+        self._phase = _WORKING
         self._tools: dict[str, str] = {}
         self._retry: tuple[float, str] | None = None
         """End of the retry wait, and the number of the attempt."""
@@ -101,12 +101,12 @@ class Activity:
         """Handles a session event."""
         match event:
             case MessageUpdate(assistant_message_event=change):
-                self._hear_change(change)
+                self._handle_change(change)
             case AgentStart():
                 self._began = self._clock.monotonic() if self._began is None else self._began
-                self._doing, self._retry = _WORKING, None
+                self._phase, self._retry = _WORKING, None
             case TurnStart() | MessageEnd():
-                self._doing = _WORKING
+                self._phase = _WORKING
             case ToolExecutionStart(tool_call_id=id, tool_name=name):
                 self._tools[id] = name
             case ToolExecutionEnd(tool_call_id=id):
@@ -115,18 +115,18 @@ class Activity:
                 self._began, self._retry = None, None
                 self._tools.clear()
             case _:
-                self._hear_waiting(event)
+                self._handle_waiting(event)
 
-    def _hear_change(self, change: object) -> None:
+    def _handle_change(self, change: object) -> None:
         match change:
             case TextDelta():
-                self._doing = "Writing"
+                self._phase = "Writing"
             case ThinkingDelta():
-                self._doing = "Thinking"
+                self._phase = "Thinking"
             case ToolCallStart(tool_name=name):
-                self._doing = f"Preparing {name}"
+                self._phase = f"Preparing {name}"
 
-    def _hear_waiting(self, event: object) -> None:
+    def _handle_waiting(self, event: object) -> None:
         match event:
             case AutoRetryStart() | SummarizationRetryScheduled():
                 until = self._clock.monotonic() + event.delay_ms / 1000
@@ -197,7 +197,7 @@ class Activity:
         if self._tools:
             names = list(dict.fromkeys(self._tools.values()))
             return f"Running {', '.join(names)}"
-        return self._doing
+        return self._phase
 
 
 def elapsed(seconds: int) -> str:

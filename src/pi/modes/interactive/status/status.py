@@ -60,8 +60,10 @@ def _hit_percent(port: SessionPort) -> float | None:
     for message in reversed(port.info.messages()):
         if isinstance(message, AssistantMessage) and message.usage.total_tokens:
             usage = message.usage
-            asked = usage.input + usage.cache_read + usage.cache_write
-            return usage.cache_read / asked * 100 if usage.cache_read and asked else None
+            input_tokens = usage.input + usage.cache_read + usage.cache_write
+            return (
+                usage.cache_read / input_tokens * 100 if usage.cache_read and input_tokens else None
+            )
     return None
 
 

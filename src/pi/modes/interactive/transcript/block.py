@@ -81,21 +81,21 @@ class ToolCallState:
         """Whether the call has ended."""
         return self.state not in ("asking", "running")
 
-    def ask(self, piece: str) -> None:
+    def append_arguments(self, piece: str) -> None:
         """Adds a part of the arguments, as JSON text."""
         self._size += len(piece)
         if self._size <= MAX_UNFINISHED:
             self._pieces.append(piece)
             self._is_stale = True
 
-    def asked(self, arguments: Json) -> None:
+    def set_arguments(self, arguments: Json) -> None:
         """The arguments are complete."""
         self._arguments, self._is_stale = arguments, False
         self._pieces.clear()
 
     def run(self, arguments: Json, *, now: float) -> None:
         """The call starts."""
-        self.asked(arguments)
+        self.set_arguments(arguments)
         self.state, self._began = "running", now
 
     def elapsed(self, now: float) -> float:
@@ -107,7 +107,7 @@ class ToolCallState:
     def show(self, content: Sequence[Text | Image], details: Any) -> None:
         """Updates the output; ignored once the call has ended."""
         if not self.has_ended:
-            self._take(content, details)
+            self._set_output(content, details)
 
     def end(
         self, content: Sequence[Text | Image], details: Any, *, failed: bool, now: float | None
@@ -115,7 +115,7 @@ class ToolCallState:
         """The call has ended; ``now`` is ``None`` for a stored call."""
         self.state = "failed" if failed else "done"
         self.seconds = None if now is None else max(now - self._began, 0.0)
-        self._take(content, details)
+        self._set_output(content, details)
         if failed and self.name == "bash" and self.text.endswith("Command aborted"):
             self.state = "interrupted"  # by the user: that is no error
 
@@ -124,7 +124,7 @@ class ToolCallState:
         if not self.has_ended:
             self.state = "interrupted"
 
-    def _take(self, content: Sequence[Text | Image], details: Any) -> None:
+    def _set_output(self, content: Sequence[Text | Image], details: Any) -> None:
         text = "\n".join(part.text for part in content if isinstance(part, Text))
         if self.name == "bash":
             text = _last_written(text)
@@ -262,10 +262,10 @@ class Block(CachedWidget, ABC):
         return ["", *rows] if rows else []
 
 
-def more_rows(count: int, look: TranscriptOptions, what: str = "more") -> str:
+def more_rows(count: int, look: TranscriptOptions, label: str = "more") -> str:
     """The row that replaces folded rows."""
     lines = "line" if count == 1 else "lines"
-    return look.theme.paint("dim")(f"… {count} {what} {lines} ({look.expand_key()} to expand)")
+    return look.theme.paint("dim")(f"… {count} {label} {lines} ({look.expand_key()} to expand)")
 
 
 def clipped(rows: list[str], width: int) -> list[str]:

@@ -109,16 +109,16 @@ class TranscriptBuilder:
             case MessageStart(message=message):
                 self._begin(message)
             case MessageEnd(message=AssistantMessage() as message):
-                self._answered(message)
+                self._end_answer(message)
             case ToolExecutionStart():
                 self._call(event.tool_call_id, event.tool_name).run(event.args, now=self._now())
-                self._changed(event.tool_call_id)
+                self._invalidate_call(event.tool_call_id)
             case ToolExecutionUpdate(tool_call_id=id, partial_result=output):
                 if id in self._calls:
                     self._calls[id][0].show(output.content, output.details)
-                    self._changed(id)
+                    self._invalidate_call(id)
             case ToolExecutionEnd(tool_call_id=id, result=output):
-                self._ended(
+                self._end_call(
                     id, output.content, output.details, failed=event.is_error, now=self._now()
                 )
             case AgentEnd() | AgentSettled():
@@ -126,9 +126,9 @@ class TranscriptBuilder:
                 if isinstance(event, AgentSettled):
                     self._settle_failure()
             case _:
-                self._hear_rest(event)
+                self._handle_other(event)
 
-    def _hear_rest(self, event: object) -> None:
+    def _handle_other(self, event: object) -> None:
         """Handles entries other than messages, and retries."""
         match event:
             case EntryAppended(entry={"type": "custom"} as entry):
@@ -136,7 +136,7 @@ class TranscriptBuilder:
             case CompactionEnd(handed_off=True):
                 pass  # the next session shows the document
             case CompactionEnd(result=result) if not isinstance(result, UnsetType):
-                self._compacted(result.tokens_before, result.summary, result.short_summary)
+                self._add_compaction(result.tokens_before, result.summary, result.short_summary)
             case AutoRetryStart():
                 self._waits_to_retry = True
                 if self._failure is not None:
@@ -144,7 +144,7 @@ class TranscriptBuilder:
             case AgentStart():
                 self._waits_to_retry = False
             case AutoRetryEnd(success=False):
-                self._given_up(event)
+                self._end_retries(event)
             case AutoRetryEnd() if self._failure is not None:
                 self._failure.recover()
                 self._failure = None
@@ -158,7 +158,7 @@ class TranscriptBuilder:
                 case ToolResultMessage():
                     content, failed = message.content, message.is_error
                     self._call(message.tool_call_id, message.tool_name)
-                    self._ended(
+                    self._end_call(
                         message.tool_call_id, content, message.details, failed=failed, now=None
                     )
                 case _:
@@ -174,7 +174,7 @@ class TranscriptBuilder:
             if call.state == "running"
         }
         for id in [id for id in seconds if seconds[id] != self._ticked.get(id, 0)]:
-            self._changed(id)
+            self._invalidate_call(id)
         is_changed, self._ticked = seconds != self._ticked, seconds
         return is_changed
 
@@ -226,7 +226,7 @@ class TranscriptBuilder:
             case CompactionSummaryMessage(
                 tokens_before=before, summary=summary, short_summary=short
             ):
-                self._compacted(before, summary, short)
+                self._add_compaction(before, summary, short)
             case BranchSummaryMessage(summary=summary):
                 text = readable_summary(summary)
                 self.add(DividerBlock(self._look, "Back from another branch", text))
@@ -236,9 +236,9 @@ class TranscriptBuilder:
     def _grow(self, change: BlockEvent) -> None:
         match change:
             case TextDelta(delta=text):
-                self._say("text", text)
+                self._add_text("text", text)
             case ThinkingDelta(delta=text):
-                self._say("thinking", text)
+                self._add_text("thinking", text)
             case TextStart():
                 self._open("text")
             case ThinkingStart():
@@ -249,13 +249,13 @@ class TranscriptBuilder:
             case ToolCallDelta(content_index=place, delta=piece):
                 id = self._streamed.get(place, "")
                 if id in self._calls:
-                    self._calls[id][0].ask(piece)
-                    self._changed(id)
+                    self._calls[id][0].append_arguments(piece)
+                    self._invalidate_call(id)
             case ToolCallEnd(tool_call=call):
-                self._call(call.id, call.name).asked(call.arguments)
-                self._changed(call.id)
+                self._call(call.id, call.name).set_arguments(call.arguments)
+                self._invalidate_call(call.id)
 
-    def _say(self, kind: Kind, text: str, *, is_stored: bool = False) -> None:
+    def _add_text(self, kind: Kind, text: str, *, is_stored: bool = False) -> None:
         if self._answer is None:
             self._open(kind, is_stored=is_stored)
         if self._answer is not None:
@@ -268,7 +268,7 @@ class TranscriptBuilder:
             self._answer = answer
         self._answer.open(kind)
 
-    def _answered(self, message: AssistantMessage) -> None:
+    def _end_answer(self, message: AssistantMessage) -> None:
         self._close_answer()
         if message.stop_reason in ("error", "aborted") or message.interrupt is not UNSET:
             # The calls of an answer that a policy cut are not in the message.
@@ -283,8 +283,8 @@ class TranscriptBuilder:
                 failure = FailureBlock(self._look, text)
                 self.add(failure)
                 self._failure = failure
-            case (_, text) if _says(self._last, text):
-                return  # a notice has said why
+            case (_, text) if _has_notice(self._last, text):
+                return  # a notice explains it already
             case (_, text):
                 self._settle_failure()
                 self.add(NoticeBlock(self._look, text, "warning"))
@@ -294,15 +294,15 @@ class TranscriptBuilder:
         for part in message.content:
             match part:
                 case Text(text=text) if text.strip():
-                    self._say("text", text, is_stored=True)
+                    self._add_text("text", text, is_stored=True)
                 case Thinking(thinking=text) if text.strip():
-                    self._say("thinking", text, is_stored=True)
+                    self._add_text("thinking", text, is_stored=True)
                 case ToolCall(id=id, name=name, arguments=arguments):
-                    self._call(id, name).asked(arguments)
-                    self._changed(id)
-        self._answered(message)
+                    self._call(id, name).set_arguments(arguments)
+                    self._invalidate_call(id)
+        self._end_answer(message)
 
-    def _given_up(self, end: AutoRetryEnd) -> None:
+    def _end_retries(self, end: AutoRetryEnd) -> None:
         """Reports why retrying stopped: cancelled or attempts exhausted."""
         failure, self._failure = self._failure, None
         if end.final_error != CANCELLED:
@@ -322,7 +322,7 @@ class TranscriptBuilder:
             self._failure.settle()
             self._failure = None
 
-    def _compacted(self, before: int, summary: str, short: str | UnsetType) -> None:
+    def _add_compaction(self, before: int, summary: str, short: str | UnsetType) -> None:
         title = f"Compacted from {tokens(before)} tokens"
         if short is not UNSET:
             title = f"{title} · {one_line(short)}"
@@ -366,10 +366,10 @@ class TranscriptBuilder:
             call.is_in_dialog = False
             block.invalidate()
 
-    def _changed(self, id: str) -> None:
+    def _invalidate_call(self, id: str) -> None:
         self._calls[id][1].invalidate()
 
-    def _ended(
+    def _end_call(
         self,
         id: str,
         content: Sequence[Text | Image],
@@ -383,7 +383,7 @@ class TranscriptBuilder:
             self._forget(id)
 
     def _forget(self, id: str) -> None:
-        self._changed(id)
+        self._invalidate_call(id)
         del self._calls[id]
 
     def _interrupt(self) -> None:
@@ -418,7 +418,7 @@ def _parts(content: str | tuple[Text | Image, ...]) -> tuple[str, tuple[Image, .
     return words, tuple(part for part in parts if isinstance(part, Image))
 
 
-def _says(block: Component | None, text: str) -> bool:
+def _has_notice(block: Component | None, text: str) -> bool:
     return isinstance(block, NoticeBlock) and text in block.text
 
 
@@ -433,7 +433,7 @@ def _ending(message: AssistantMessage) -> tuple[str, str] | None:
             return "error", reason or "The model gave no answer."
         case "aborted":  # a policy has stopped the run
             return "warning", reason
-        case "stop" if not any(map(_says_something, message.content)):
+        case "stop" if not any(map(_has_content, message.content)):
             return "warning", "The answer is empty."
         case "length":
             return "warning", "The answer was cut off: the model reached its output limit."
@@ -441,7 +441,7 @@ def _ending(message: AssistantMessage) -> tuple[str, str] | None:
             return None
 
 
-def _says_something(part: Text | Thinking | ToolCall) -> bool:
+def _has_content(part: Text | Thinking | ToolCall) -> bool:
     match part:
         case Thinking():  # hidden thinking alone would look unfinished
             return False

@@ -147,7 +147,7 @@ def _without_files(text: str) -> str:
 
     Unclosed file blocks are unchanged.
     """
-    kept, done, is_open = list[str](), 0, False
+    parts, done, is_open = list[str](), 0, False
     for start in _FILE.finditer(text):
         inside = start.end()
         if start.start() < done:
@@ -157,9 +157,9 @@ def _without_files(text: str) -> str:
             found = text.find(f"\n{_FILE_END}", inside + 1)
             is_open, end = found < 0, found + 1 if found >= 0 else -1
         if end >= 0:
-            kept += text[done : start.start()], f"@{start[1]}"
+            parts += text[done : start.start()], f"@{start[1]}"
             done = end + len(_FILE_END)
-    return "".join(kept) + text[done:]
+    return "".join(parts) + text[done:]
 
 
 class CustomBlock(Block):
@@ -265,7 +265,7 @@ class _Part:
         """The row of a hidden thought, and its width."""
         self._is_complete = False
         is_thought = kind == "thinking"
-        said: MarkdownKind = "assistant-thinking" if is_thought else "assistant"
+        markdown_kind: MarkdownKind = "assistant-thinking" if is_thought else "assistant"
         self._markdown = _new_markdown(
             "",
             look.pad,
@@ -275,7 +275,7 @@ class _Part:
             draws_formulas=True,
             code_views=_CodeViews(look),
             transform=lambda text: look.views.markdown(
-                text, said, is_streaming=not self._is_complete
+                text, markdown_kind, is_streaming=not self._is_complete
             ),
             is_streaming=True,
         )
@@ -301,7 +301,7 @@ class _Part:
         self._markdown.invalidate()
 
     def render(self, width: int) -> list[str]:
-        self._take()
+        self._flush()
         if not self._is_hidden:
             rows = self._markdown.render(width)
             if not self._is_folded or len(rows) <= THOUGHT_ROWS:
@@ -343,7 +343,7 @@ class _Part:
         look = self._look
         return self.kind == "thinking" and look.folds_thinking and not look.hides_thinking
 
-    def _take(self) -> None:
+    def _flush(self) -> None:
         if self._new:
             self._markdown.append("".join(self._new))
             self._new = []

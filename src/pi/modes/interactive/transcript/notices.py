@@ -63,7 +63,7 @@ def describe_provider_error(error: str) -> str:
 def _without_json(error: str) -> str:
     found = _REFUSAL.search(error)
     if found is None:
-        return _named(error)
+        return _with_meaning(error)
     status, body = found.groups()
     try:
         words = _words(msgspec.json.decode(body))
@@ -72,7 +72,7 @@ def _without_json(error: str) -> str:
     return f"{error[: found.start()]}{words} (HTTP {status})" if words else error
 
 
-def _named(error: str) -> str:
+def _with_meaning(error: str) -> str:
     found = _WITHOUT_WORDS.match(error)
     meaning = _MEANINGS.get(found[1]) if found else None
     if found is None or meaning is None:
@@ -196,8 +196,8 @@ class FailureBlock(Block):
             if visible_width(self._error) + visible_width(note) + 7 > width < _NARROW:
                 note = f"retry {attempt}/{most}"  # the cause needs the room
         room = max(width - visible_width(note) - 7, 8)
-        what = truncate_to_width(one_line(self._error), room, "…")
-        row = f" {self.look.theme.paint(token)(f'↻ {what} · {note}')}"
+        error = truncate_to_width(one_line(self._error), room, "…")
+        row = f" {self.look.theme.paint(token)(f'↻ {error} · {note}')}"
         return [truncate_to_width(row, width, "…")]
 
     def _end(self, ending: str) -> None:
@@ -220,8 +220,8 @@ class OutputBlock(Block):
     def draw(self, width: int) -> list[str]:
         """The rows from the first to the last with text."""
         rows = self._inside.render(width)
-        said = [number for number, row in enumerate(rows) if strip_sequences(row).strip()]
-        return rows[said[0] : said[-1] + 1] if said else []
+        with_text = [number for number, row in enumerate(rows) if strip_sequences(row).strip()]
+        return rows[with_text[0] : with_text[-1] + 1] if with_text else []
 
 
 class LinesBlock(Block):

@@ -168,13 +168,13 @@ def duration(seconds: float, *, is_whole: bool = False) -> str:
 
 
 def _call_rows(call: ToolCallState, name: str, look: TranscriptOptions, width: int) -> list[str]:
-    shown = _shown(call, look, max(width - 4, 1))
+    shown = _draw_call(call, look, max(width - 4, 1))
     head = f"{mark(call.state, look)} {look.theme.paint('toolTitle', bold=True)(name)} "
     note = _note(call, shown, look)
     if shown.wraps:
         rows = _wrapped_title(head, shown, note, look, width - 2)
     elif look.is_expanded:
-        rows = hanging(_noted(head + shown.title, note), width - 2)
+        rows = hanging(_with_note(head + shown.title, note), width - 2)
     else:
         by_path = call.name in _NAMED_BY_PATH
         rows = [_short_title(head, shown.title, note, width - 2, by_path=by_path)]
@@ -183,7 +183,7 @@ def _call_rows(call: ToolCallState, name: str, look: TranscriptOptions, width: i
     return [background(pad_to_width(f" {row}", width)) for row in rows]
 
 
-def _shown(call: ToolCallState, look: TranscriptOptions, width: int) -> DrawnCall:
+def _draw_call(call: ToolCallState, look: TranscriptOptions, width: int) -> DrawnCall:
     """Returns the view of an extension, or of the tool."""
     # Deferred: the footer is shown before the views of tools are loaded.
     from pi.modes.interactive.transcript.tool_views import view_of
@@ -213,7 +213,7 @@ def _short_title(head: str, title: str, note: str, width: int, *, by_path: bool)
         title = "…" + slice_columns(title, left_out + 1, room - 1)
     else:
         title = truncate_to_width(title, room, "…")
-    return truncate_to_width(_noted(head + title, note), width, "…")
+    return truncate_to_width(_with_note(head + title, note), width, "…")
 
 
 def _wrapped_title(
@@ -229,11 +229,11 @@ def _wrapped_title(
         # One more row takes no more place than the one that replaces it.
         rows = [*rows[: TITLE_ROWS - 1], indent + more_rows(hidden + 1, look)]
     if note and visible_width(rows[-1]) + visible_width(note) + 2 <= width:
-        rows[-1] = _noted(rows[-1], note)
+        rows[-1] = _with_note(rows[-1], note)
     elif note:
         rows.append(indent + note)
     return [truncate_to_width(row, width, "…") for row in rows]
 
 
-def _noted(title: str, note: str) -> str:
+def _with_note(title: str, note: str) -> str:
     return f"{title}  {note}" if note else title

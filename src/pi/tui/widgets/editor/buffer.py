@@ -281,7 +281,7 @@ def before_line(buffer: Buffer, units: TextUnits) -> Position:
     return line_start(buffer, units) if buffer.cursor.col else _end_of_line_before(buffer)
 
 
-def behind_line(buffer: Buffer, units: TextUnits) -> Position:
+def after_line(buffer: Buffer, units: TextUnits) -> Position:
     """To the end of the line; from there, to the next line."""
     at_end = buffer.cursor.col == len(buffer.line)
     return _start_of_line_after(buffer) if at_end else line_end(buffer, units)

@@ -285,7 +285,7 @@ EDITS: dict[str, Do] = {
     "tui.editor.deleteWordBackward": _kill(buffer.word_left),
     "tui.editor.deleteWordForward": _kill(buffer.word_right),
     "tui.editor.deleteToLineStart": _kill(buffer.before_line),
-    "tui.editor.deleteToLineEnd": _kill(buffer.behind_line),
+    "tui.editor.deleteToLineEnd": _kill(buffer.after_line),
     "tui.editor.yank": Document.yank,
     "tui.editor.yankPop": Document.yank_pop,
     "tui.editor.undo": Document.undo,

@@ -160,7 +160,7 @@ class Editor(CachedWidget):
 
     def handle_input(self, data: str) -> None:
         """Handles one key or one paste."""
-        self._change(lambda: self._take_input(data))
+        self._change(lambda: self._process_input(data))
 
     def handle_mouse(self, event: MouseEvent) -> MouseResult | None:
         """Moves the cursor to where the left button is pressed, and requests the focus."""
@@ -184,7 +184,7 @@ class Editor(CachedWidget):
         super().invalidate()
         self._popup.invalidate()
 
-    def _circumstances(self) -> object:
+    def _cache_key(self) -> object:
         self._height = self._screen_rows()
         return self.focused, self.label, self.border_color, self._height
 
@@ -265,7 +265,7 @@ class Editor(CachedWidget):
         self._change(do)
         self._request_render()
 
-    def _take_input(self, data: str) -> None:
+    def _process_input(self, data: str) -> None:
         if self._popup.is_entering:  # further typing cancels the pending Enter
             self._popup.close()
             self._submit()
@@ -274,8 +274,8 @@ class Editor(CachedWidget):
             self._document.paste(data.removeprefix(PASTE_START).removesuffix(PASTE_END))
             return
         if self._vim is not None and (key := self._key_after_escape(data)):
-            self._take_input("\x1b")
-            self._take_input(key)
+            self._process_input("\x1b")
+            self._process_input(key)
             return
         text = printable_text(data)
         jump, self._jump = self._jump, None

@@ -89,12 +89,12 @@ class Layout:
         """Returns the position nearest to a column of a row, never inside a unit."""
         row = self.row(number)
         text = self._lines[row.line]
-        goes_on = row.end < len(text)
+        is_wrapped = row.end < len(text)
         at, reached = row.start, 0
         for unit in self._units.split(text[row.start : row.end]):
             width = visible_width(unit)
             # The end of a wrapped row is the start of the next row, so it is not a target here.
-            if reached + width > column or (goes_on and at + len(unit) >= row.end):
+            if reached + width > column or (is_wrapped and at + len(unit) >= row.end):
                 break
             at += len(unit)
             reached += width
@@ -146,9 +146,9 @@ def _wrap_units(split: Sequence[str], width: int) -> list[Piece]:
         while used + columns > width and at > start:
             if unit == " ":
                 break
-            end, left = (break_at, used_since) if break_at > start else (at, 0)
+            end, carried = (break_at, used_since) if break_at > start else (at, 0)
             pieces.append((start, end))
-            start, used = end, left
+            start, used = end, carried
         at += len(unit)
         used += columns
         used_since += columns
@@ -278,16 +278,16 @@ def text_row(
 def _selected_row(
     text: str, cursor: int | None, units: TextUnits, width: int, selected: tuple[int, int]
 ) -> str:
-    drawn, left, at = "", width, 0
+    drawn, room, at = "", width, 0
     for unit in units.split(text):
-        if visible_width(unit) > left:
+        if visible_width(unit) > room:
             break
-        left -= visible_width(unit)
+        room -= visible_width(unit)
         is_cursor = cursor is not None and at <= cursor < at + len(unit)
         marker = CURSOR_MARKER if is_cursor else ""
         is_reversed = selected[0] <= at < selected[1] and not is_cursor
         drawn += f"{marker}{inverse(unit) if is_reversed else unit}"
         at += len(unit)
-    if cursor is not None and cursor >= at and left:
+    if cursor is not None and cursor >= at and room:
         drawn += f"{CURSOR_MARKER}{inverse(' ')}"
     return drawn

@@ -189,7 +189,7 @@ class SuggestionPopup:
             shown.rows.handle_input(data)
             return "handled"
         if "tui.input.tab" in actions and self._is_current(shown):
-            self._take(shown.selected, shown.found.prefix)
+            self._accept(shown.selected, shown.found.prefix)
             return "handled"
         return "ignored"
 
@@ -206,14 +206,14 @@ class SuggestionPopup:
             self.close()
             return "submit"
         is_command = prefix.startswith("/") and prefix == self._document.buffer.text
-        self._take(shown.selected, prefix)
+        self._accept(shown.selected, prefix)
         return "submit" if is_command else "handled"
 
     @property
     def _is_naming_command(self) -> bool:
         """Returns whether a command was typed before its suggestions arrived."""
-        is_asking = self._completion is not None and self._completion.is_pending
-        return is_asking and re.fullmatch(_COMMAND_NAME, self._document.buffer.text) is not None
+        is_waiting = self._completion is not None and self._completion.is_pending
+        return is_waiting and re.fullmatch(_COMMAND_NAME, self._document.buffer.text) is not None
 
     def _enter(self) -> Outcome:
         """Handles Enter as if the suggestions had already arrived."""
@@ -255,7 +255,7 @@ class SuggestionPopup:
 
     def _on_completed(self, found: Suggestions | None) -> None:
         if found and len(found.items) == 1:
-            self._deliver(lambda: self._take(found.items[0], found.prefix))
+            self._deliver(lambda: self._accept(found.items[0], found.prefix))
         else:
             self._on_result(found)
 
@@ -272,7 +272,7 @@ class SuggestionPopup:
         rows = SelectList(items, self.max_visible, self._theme, keymap=self._keymap)
         return _Shown(found, self._document.version, rows)
 
-    def _take(self, item: Suggestion, prefix: str) -> None:
+    def _accept(self, item: Suggestion, prefix: str) -> None:
         if self._completion is None:
             return
         self.close()

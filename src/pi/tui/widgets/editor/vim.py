@@ -125,14 +125,14 @@ class VimMode:
             self._keys = []
         self._keys.append(data)
         self._typed += text
-        self._take(names, text)
+        self._handle_command_key(names, text)
         if self._mode == "normal" and not self._typed:
             self._keys = None  # the command is complete
         return True
 
     # Keys of a command ----------------------------------------------------------------------------
 
-    def _take(self, names: Sequence[str], text: str) -> None:
+    def _handle_command_key(self, names: Sequence[str], text: str) -> None:
         has_object = bool(self._operator) or self._mode != "normal"
         awaited = _first(names, {"inner", "around"}) if has_object else ""
         if self._waiting:
@@ -143,8 +143,8 @@ class VimMode:
         elif awaited or (awaited := _first(names, _AWAITING)):
             self._waiting = awaited
         elif operator := _first(names, _OPERATORS):
-            self._take_operator(operator)
-        elif not self._take_motion(names):
+            self._handle_operator(operator)
+        elif not self._handle_motion(names):
             self._act(names)
 
     def _finish_waiting(self, waiting: str, names: Sequence[str], text: str) -> None:
@@ -157,11 +157,11 @@ class VimMode:
             self._found = (waiting, text)
             self._find(waiting, text)
         elif waiting in ("inner", "around"):
-            self._take_object(_first(names, OBJECTS.keys()), around=waiting == "around")
+            self._handle_object(_first(names, OBJECTS.keys()), around=waiting == "around")
         else:
             self._end_command()
 
-    def _take_operator(self, operator: str) -> None:
+    def _handle_operator(self, operator: str) -> None:
         selected = self._selected()
         if selected is not None:
             self._operate(operator, selected)
@@ -172,7 +172,7 @@ class VimMode:
         else:
             self._operator, self._operator_count, self._count = operator, self._count, ""
 
-    def _take_object(self, name: str, *, around: bool) -> None:
+    def _handle_object(self, name: str, *, around: bool) -> None:
         text = self._text
         found = (
             OBJECTS[name](text.lines, text.cursor, self._document.units, around) if name else None
@@ -202,7 +202,7 @@ class VimMode:
 
     # Motions --------------------------------------------------------------------------------------
 
-    def _take_motion(self, names: Sequence[str]) -> bool:
+    def _handle_motion(self, names: Sequence[str]) -> bool:
         """Runs a motion; returns whether the key was one."""
         if "repeatFind" in names or "repeatFindBack" in names:
             self._repeat_find(opposite="repeatFind" not in names)
@@ -384,7 +384,7 @@ class VimMode:
             case "lines":
                 return self._text.rows(start.row, end.row)
             case "visual":
-                return Span(start, self._text.behind(end))
+                return Span(start, self._text.after(end))
         return None
 
     def _to_normal(self) -> None:
@@ -408,7 +408,7 @@ def _first(names: Sequence[str], searched: Collection[str]) -> str:
 
 def _append(vim: VimMode) -> None:
     selected = vim._selected()
-    vim._insert(vim._text.behind(vim._text.cursor) if selected is None else selected.end)
+    vim._insert(vim._text.after(vim._text.cursor) if selected is None else selected.end)
 
 
 def _open_below(vim: VimMode) -> None:

@@ -48,7 +48,7 @@ class VimText:
         last = motions.last_column(line, self.document.units) if self.is_on_character else len(line)
         self.document.move_to(Position(row, max(min(at.col, last), 0)))
 
-    def behind(self, at: Position) -> Position:
+    def after(self, at: Position) -> Position:
         """Returns the position after the character at a position."""
         return Position(at.row, self.document.units.after(self.lines[at.row], at.col))
 
@@ -123,7 +123,7 @@ class VimText:
             at = self.line_end(at.row - 1)  # the line end stays
         start, end = min(here, at), max(here, at)
         if target.extent == "inclusive":
-            return Span(start, self.behind(end))
+            return Span(start, self.after(end))
         if end.row > start.row and not end.col:  # before a line: the line end before it stays
             end = self.line_end(end.row - 1)
             if start.col <= motions.first_non_blank(self.lines[start.row]):
@@ -186,7 +186,7 @@ class VimText:
             self._put_lines(text, row if before else row + 1)
         else:
             is_here = before or selected is not None
-            at = Position(row, col) if is_here else self.behind(Position(row, col))
+            at = Position(row, col) if is_here else self.after(Position(row, col))
             self.document.replace(at, at, text.removesuffix("\n") if is_lines else text)
             self.settle(self.before(after(at, text)))
         self.document.merge_undo(mark)

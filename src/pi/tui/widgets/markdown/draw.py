@@ -234,7 +234,7 @@ def needs_gap(block: Block) -> bool:
     match block:
         case CodeBlock(has_start=False):
             return False
-        case List(goes_on=True, items=(first, *_)):
+        case List(is_continuation=True, items=(first, *_)):
             return first.is_apart
         case _:
             return True

@@ -84,7 +84,7 @@ def _row(node: NodeRow) -> FormulaBox:
         parts += [FormulaBox((" " * gap,))] if gap else []
         parts.append(lay_out(item))
         before = item
-    return _beside(parts)
+    return _side_by_side(parts)
 
 
 def _is_operand(node: Node | None) -> bool:
@@ -141,7 +141,7 @@ def _text(node: Node) -> str:
     return node.text if isinstance(node, Symbol) else "x"
 
 
-def _beside(parts: Sequence[FormulaBox]) -> FormulaBox:
+def _side_by_side(parts: Sequence[FormulaBox]) -> FormulaBox:
     """Returns boxes side by side on one base."""
     if not parts:
         return FormulaBox(("",))
@@ -356,7 +356,7 @@ def _grid(node: Grid) -> FormulaBox:
                 gap = 1  # what follows begins with a relation
             aligned = tuple(_aligned(row, width, alignment) + " " * gap for row in box.rows)
             boxes.append(FormulaBox(aligned, box.base))
-        lines += _beside(boxes).rows
+        lines += _side_by_side(boxes).rows
     width = sum(widths) + sum(_column_gap(node, place) or 1 for place in range(len(widths) - 1))
     even = tuple(_aligned(line, max(width, visible_width(line)), "l") for line in lines)
     return FormulaBox(even, len(even) // 2 if len(even) % 2 else len(even) // 2 - 1)

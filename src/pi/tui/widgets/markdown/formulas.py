@@ -226,7 +226,7 @@ class _Parser:
         return solid[0] if len(solid) == 1 else NodeRow(tuple(solid))
 
     def _add_script(self, items: list[Node]) -> None:
-        sign = self._taken()
+        sign = self._next_token()
         while items and _is_blank(items[-1]):
             items.pop()
         base = items.pop() if items else EMPTY
@@ -242,7 +242,7 @@ class _Parser:
         if self._depth == _MAX_NESTING:
             raise NotUnderstood
         self._depth += 1
-        node = self._node(self._taken())
+        node = self._node(self._next_token())
         self._depth -= 1
         return node
 
@@ -349,13 +349,13 @@ class _Parser:
     def _raw_group(self) -> str:
         """Reads a group as text, or the next letter."""
         self._skip_blanks()
-        if (first := self._taken()) != "{":
+        if (first := self._next_token()) != "{":
             if first.startswith("\\") or first in "}^_&":
                 raise NotUnderstood
             return first
         text, depth = "", 1
         while depth:
-            token = self._taken()
+            token = self._next_token()
             depth += {"{": 1, "}": -1}.get(token, 0)
             name = token[1:] if token.startswith("\\") else ""
             if name and name not in (*"%$#&_{}", *SPACES):
@@ -365,7 +365,7 @@ class _Parser:
 
     def _delimiter(self) -> str:
         self._skip_blanks()
-        token = self._taken()
+        token = self._next_token()
         if token.startswith("\\"):
             name = token[1:]
             if name in ("{", "}"):
@@ -399,10 +399,10 @@ class _Parser:
         self._expect(token)
 
     def _expect(self, token: str) -> None:
-        if self._taken() != token:
+        if self._next_token() != token:
             raise NotUnderstood
 
-    def _taken(self) -> str:
+    def _next_token(self) -> str:
         if not self._tokens:
             raise NotUnderstood
         return self._tokens.pop()

@@ -118,7 +118,7 @@ class List(Record):
 
     items: tuple[Item, ...]
     first_number: int | None
-    goes_on: bool = False
+    is_continuation: bool = False
     """Whether the block before has items of the same list."""
 
 

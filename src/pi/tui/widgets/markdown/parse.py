@@ -305,8 +305,8 @@ class _Builder:
                 inside = children if self._is_in_link else link_bare_urls(children)
                 return StyledSpan(mark=_MARKS[frame.kind], children=inside)
             case "Link" | "Image":
-                made = Link if frame.kind == "Link" else ImageNode
-                return made(url=one_line(frame.detail["dest_url"]), children=children)
+                node_type = Link if frame.kind == "Link" else ImageNode
+                return node_type(url=one_line(frame.detail["dest_url"]), children=children)
             case "TableCell":
                 return link_bare_urls(children)
             case "TableHead" | "TableRow":

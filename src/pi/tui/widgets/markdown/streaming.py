@@ -187,7 +187,7 @@ class _OpenList(NamedTuple):
         """Returns the rest of it, which was parsed separately."""
         first, *others = block.items
         first = replace(first, is_apart=self.is_apart)
-        return List(items=(first, *others), first_number=self.number, goes_on=True)
+        return List(items=(first, *others), first_number=self.number, is_continuation=True)
 
 
 def in_pieces(block: Block) -> list[Block]:
@@ -201,7 +201,7 @@ def _single_items(block: List) -> list[List]:
         List(
             items=(item,),
             first_number=None if number is None else number + place,
-            goes_on=block.goes_on or place > 0,
+            is_continuation=block.is_continuation or place > 0,
         )
         for place, item in enumerate(block.items)
     ]

@@ -80,13 +80,13 @@ class Markdown:
         """Sets the text. If it extends the previous text, only the new part is parsed."""
         if text != self._source:
             self._source = text
-            self._show(goes_on=self._is_streaming)
+            self._show(may_extend=self._is_streaming)
 
     def finish(self, text: str = "") -> None:
         """Appends the last text and ends the stream: all rows are final."""
         was_streaming, self._is_streaming = self._is_streaming, False
         self._source += text
-        self._show(goes_on=was_streaming)
+        self._show(may_extend=was_streaming)
 
     def invalidate(self) -> None:
         """Discards cached rows."""
@@ -124,10 +124,10 @@ class Markdown:
         """Returns how many rows are sure; without text that stays, the margin may vanish, too."""
         return self._pad_y + rows if rows else 0
 
-    def _show(self, *, goes_on: bool) -> None:
-        """Applies the current source; ``goes_on`` if it extends the previous one."""
+    def _show(self, *, may_extend: bool) -> None:
+        """Applies the current source. With ``may_extend``, only new text is parsed if possible."""
         shown = self._transform(self._source)
-        if goes_on and shown.startswith(self._shown):
+        if may_extend and shown.startswith(self._shown):
             self._read(shown[len(self._shown) :])
         else:
             self._restart()

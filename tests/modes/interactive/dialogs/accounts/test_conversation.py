@@ -26,13 +26,13 @@ class Watched:
     """A conversation, and what it asked of the screen."""
 
     def __init__(self) -> None:
-        self.heard: list[tuple[Any, ...]] = []
+        self.calls: list[tuple[Any, ...]] = []
         self.conversation = LoginConversation(
             plain_theme(),
             Keymap(),
-            on_cancel=lambda: self.heard.append(("cancel",)),
-            on_page=lambda url: self.heard.append(("page", url)),
-            on_copy=lambda text: self.heard.append(("copy", text)),
+            on_cancel=lambda: self.calls.append(("cancel",)),
+            on_page=lambda url: self.calls.append(("page", url)),
+            on_copy=lambda text: self.calls.append(("copy", text)),
             request_render=lambda: None,
         )
         self.ui: LoginUI = self.conversation
@@ -50,9 +50,9 @@ class Watched:
 def test_a_page_is_to_be_opened_but_not_that_of_a_device_code() -> None:
     watched = Watched()
     watched.ui.notify(DeviceCode(user_code="A-B", url="https://d", expires_in=9))
-    assert watched.heard == []
+    assert watched.calls == []
     watched.ui.notify(AuthUrl(url="https://a", instructions="Agree."))
-    assert watched.heard == [("page", "https://a")]
+    assert watched.calls == [("page", "https://a")]
     assert watched.rows() == [
         " Open https://d",
         " and type the code A-B",
@@ -76,40 +76,40 @@ def test_what_is_reported_twice_in_a_row_takes_its_rows_once() -> None:
 async def test_questions_come_and_go_one_at_a_time() -> None:
     watched = Watched()
     watched.ui.notify(LoginProgress(message="Waiting…"))
-    asked = asyncio.create_task(watched.ui.ask(LoginPrompt(kind="text", message="Domain:")))
+    dialog = asyncio.create_task(watched.ui.ask(LoginPrompt(kind="text", message="Domain:")))
     await watched.press(*"a.b", "enter")
-    assert await asked == "a.b"
+    assert await dialog == "a.b"
     assert watched.rows() == [" Waiting…"]
     choices = (LoginChoice(id="1", label="One"), LoginChoice(id="2", label="Two"))
-    asked = asyncio.create_task(
+    dialog = asyncio.create_task(
         watched.ui.ask(LoginPrompt(kind="select", message="Which?", choices=choices))
     )
     await watched.press("down", "enter")
-    assert await asked == "2"
+    assert await dialog == "2"
 
 
 async def test_a_question_can_be_taken_back() -> None:
     watched = Watched()
-    asked = asyncio.create_task(watched.ui.ask(LoginPrompt(kind="manual_code", message="Code:")))
+    dialog = asyncio.create_task(watched.ui.ask(LoginPrompt(kind="manual_code", message="Code:")))
     await settle()
     assert "Code:" in watched.rows()[0]
-    asked.cancel()
+    dialog.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await asked
+        await dialog
     assert watched.rows() == []
     await watched.press("x", "escape")
-    assert watched.heard == [("cancel",)]
+    assert watched.calls == [("cancel",)]
 
 
 @pytest.mark.behaviour("masked-input-leaves-nothing")
 async def test_a_secret_is_shown_nowhere() -> None:
     watched = Watched()
-    asked = asyncio.create_task(watched.ui.ask(LoginPrompt(kind="secret", message="Key:")))
+    dialog = asyncio.create_task(watched.ui.ask(LoginPrompt(kind="secret", message="Key:")))
     await watched.press(*"hush")
     assert watched.rows() == [" Key:", " > ••••"]
     await watched.press("enter")
-    assert await asked == "hush"
-    assert "hush" not in str(watched.heard) + watched.conversation.last_message
+    assert await dialog == "hush"
+    assert "hush" not in str(watched.calls) + watched.conversation.last_message
 
 
 def test_what_vendors_say_cannot_command_the_terminal() -> None:
@@ -121,11 +121,11 @@ def test_what_vendors_say_cannot_command_the_terminal() -> None:
 async def test_only_keys_that_mean_something_now_are_named() -> None:
     watched = Watched()
     nothing = watched.conversation.keys
-    asked = asyncio.create_task(watched.ui.ask(LoginPrompt(kind="secret", message="Key:")))
+    dialog = asyncio.create_task(watched.ui.ask(LoginPrompt(kind="secret", message="Key:")))
     await settle()
     asking = watched.conversation.keys
     await watched.press("enter")
-    await asked
+    await dialog
     watched.ui.notify(DeviceCode(user_code="A-B", url="https://d", expires_in=9))
 
     give_up = ("tui.select.cancel", "cancel")
@@ -140,7 +140,7 @@ async def test_only_keys_that_mean_something_now_are_named() -> None:
 async def test_a_login_that_waits_has_its_line_above_the_field_for_the_address() -> None:
     watched = Watched()
     watched.ui.notify(AuthUrl(url="https://a", instructions="Agree."))
-    asked = asyncio.create_task(
+    dialog = asyncio.create_task(
         watched.ui.ask(LoginPrompt(kind="text", message="Address or code:"))
     )
     await settle()
@@ -150,4 +150,4 @@ async def test_a_login_that_waits_has_its_line_above_the_field_for_the_address()
         " >",
     ]
     await watched.press("x", "enter")
-    assert await asked == "x"
+    assert await dialog == "x"

@@ -28,7 +28,7 @@ from tests.modes.interactive.dialogs.models.samples import (
 
 async def test_the_current_model_is_first_and_rows_have_badges(tmp_path: Path) -> None:
     screen = screen_with(tmp_path)
-    asked = asyncio.create_task(pick_model(screen))
+    dialog = asyncio.create_task(pick_model(screen))
     await screen.shown()
     assert screen.lines(70)[2:8] == [
         " > Type to search",
@@ -39,22 +39,22 @@ async def test_the_current_model_is_first_and_rows_have_badges(tmp_path: Path) -
         "   anthropic/sonnet-4-6  Sonnet-4-6                      thinks     1M",
     ]
     await screen.press("escape")
-    assert await asked is None
+    assert await dialog is None
 
 
 @pytest.mark.behaviour("selectors")
 async def test_the_best_match_is_selected_while_typing(tmp_path: Path) -> None:
     screen = screen_with(tmp_path)
-    asked = asyncio.create_task(pick_model(screen))
+    dialog = asyncio.create_task(pick_model(screen))
     await screen.press("down", "down", *"son46")
     assert "→ anthropic/sonnet-4-6" in screen.text()
     await screen.press("enter")
-    assert await asked == PickedModel(model=SONNET)
+    assert await dialog == PickedModel(model=SONNET)
 
 
 async def test_tabs_show_one_provider_each_and_what_has_no_key(tmp_path: Path) -> None:
     screen = screen_with(tmp_path)
-    asked = asyncio.create_task(pick_model(screen))
+    dialog = asyncio.create_task(pick_model(screen))
     await screen.press("tab", "tab")
     assert "[openai]" in screen.text()
     assert "anthropic/" not in screen.text()
@@ -62,21 +62,21 @@ async def test_tabs_show_one_provider_each_and_what_has_no_key(tmp_path: Path) -
     assert "xai/grok-5" in screen.text()
     assert "no key" in screen.text()
     await screen.press("shift+tab", "ctrl+s")
-    assert await asked == PickedModel(model=GPT, keep=True)
+    assert await dialog == PickedModel(model=GPT, as_default=True)
 
 
 async def test_models_of_a_server_on_this_machine_are_added_once_it_has_answered(
     tmp_path: Path,
 ) -> None:
     screen = screen_with(tmp_path, served=(LLAMA,))
-    asked = asyncio.create_task(pick_model(screen))
+    dialog = asyncio.create_task(pick_model(screen))
     await screen.shown()
     await screen.tasks.settle(30)
 
     assert "[All]  anthropic  openai  ollama  Without key" in screen.text()
     assert "→ anthropic/haiku-4-5" in screen.text()  # still selected
     await screen.press(*"llama", "enter")
-    assert await asked == PickedModel(model=LLAMA)
+    assert await dialog == PickedModel(model=LLAMA)
 
 
 async def test_a_server_that_answers_late_does_not_move_the_selection(tmp_path: Path) -> None:
@@ -89,14 +89,14 @@ async def test_a_server_that_answers_late_does_not_move_the_selection(tmp_path: 
         await ask()
 
     screen.port.models.discover = late  # type: ignore[method-assign]
-    asked = asyncio.create_task(pick_model(screen))
+    dialog = asyncio.create_task(pick_model(screen))
     await screen.press("down")
     release.set()
     await screen.tasks.settle(30)
 
     assert "→ openai/gpt-6" in screen.text()
     await screen.press("up", "enter")
-    assert await asked == PickedModel(model=HAIKU)
+    assert await dialog == PickedModel(model=HAIKU)
 
 
 async def test_the_tab_of_a_server_that_has_ended_is_left(tmp_path: Path) -> None:
@@ -105,14 +105,14 @@ async def test_the_tab_of_a_server_that_has_ended_is_left(tmp_path: Path) -> Non
     for _ in range(2):
         choice.picker.handle_input("\t")
     assert choice.picker.selected == LLAMA
-    choice.know(known_models([HAIKU], [HAIKU], current=HAIKU))
+    choice.set_catalogue(known_models([HAIKU], [HAIKU], current=HAIKU))
     assert "[All]" in "".join(choice.picker.render(60))
     assert choice.picker.selected == HAIKU
 
 
 async def test_badges_that_matter_least_make_room_for_the_name(tmp_path: Path) -> None:
     screen = screen_with(tmp_path, scope=(SONNET,))
-    asked = asyncio.create_task(pick_model(screen))
+    dialog = asyncio.create_task(pick_model(screen))
     await screen.shown()
     rows = {width: screen.lines(width)[7] for width in (70, 42, 34, 30)}
     assert rows == {
@@ -122,7 +122,7 @@ async def test_badges_that_matter_least_make_room_for_the_name(tmp_path: Path) -
         30: "   anthropic/sonnet-4-6     1M",
     }
     await screen.press("escape")
-    await asked
+    await dialog
 
 
 def found(owner: Owner | None) -> Standing:
@@ -141,14 +141,14 @@ def found(owner: Owner | None) -> Standing:
 async def test_what_comes_with_pi_has_a_tab_of_its_own_beside_other_models(tmp_path: Path) -> None:
     tour = model("demo/tour")
     screen = screen_with(tmp_path, offered=(tour,))
-    asked = asyncio.create_task(pick_model(screen))
+    dialog = asyncio.create_task(pick_model(screen))
     await screen.shown()
     assert "[All]  anthropic  openai  Built in  Without key" in screen.text()
     assert "demo/tour" not in screen.text()
     await screen.press("tab", "tab", "tab")
     assert "→ demo/tour" in screen.text()
     await screen.press("enter")
-    assert await asked == PickedModel(model=tour)
+    assert await dialog == PickedModel(model=tour)
 
 
 @pytest.mark.parametrize(
@@ -162,12 +162,12 @@ async def test_a_server_that_was_only_found_is_listed_with_its_owner(
     tmp_path: Path, before: Owner | None, shown: str
 ) -> None:
     screen = screen_with(tmp_path, offered=(LLAMA,), found=(found(before),))
-    asked = asyncio.create_task(pick_model(screen))
+    dialog = asyncio.create_task(pick_model(screen))
     await screen.shown()
     assert "[All]  anthropic  openai  ollama  Without key" in screen.text()
     assert shown in next(line for line in screen.lines(90) if "ollama/llama" in line)
     await screen.press("escape")
-    await asked
+    await dialog
 
 
 @pytest.mark.parametrize(("keys", "allowed"), [(("enter",), True), (("down", "enter"), False)])
@@ -175,12 +175,12 @@ async def test_the_user_decides_whether_it_may_answer(
     tmp_path: Path, keys: tuple[str, ...], *, allowed: bool
 ) -> None:
     screen = screen_with(tmp_path, offered=(LLAMA,), found=(found(None),))
-    asked = asyncio.create_task(may_ask_server(screen, "ollama"))
+    dialog = asyncio.create_task(may_ask_server(screen, "ollama"))
     await screen.shown()
     assert "Use the server on 127.0.0.1:11434 as ollama?" in screen.text()
     assert "(owner: eve (uid 998), python3)" in " ".join(screen.text().split())
     await screen.press(*keys)
-    assert await asked is allowed
+    assert await dialog is allowed
     assert await may_ask_server(screen, "anthropic")
 
 
@@ -194,9 +194,11 @@ async def test_roles_are_badges_and_what_is_used_comes_first(tmp_path: Path) -> 
 
 async def test_a_model_for_something_else_cannot_become_the_default(tmp_path: Path) -> None:
     screen = screen_with(tmp_path)
-    asked = asyncio.create_task(pick_model(screen, "Model for the role smol", can_keep=False))
+    dialog = asyncio.create_task(
+        pick_model(screen, "Model for the role smol", can_be_default=False)
+    )
     await screen.shown()
     assert "Model for the role smol" in screen.text()
     assert "make default" not in screen.text()
     await screen.press("enter")
-    assert await asked == PickedModel(model=HAIKU)
+    assert await dialog == PickedModel(model=HAIKU)

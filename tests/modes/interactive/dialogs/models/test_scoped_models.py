@@ -11,7 +11,7 @@ from tests.modes.interactive.dialogs.models.samples import GPT, LLAMA, screen_wi
 
 async def test_a_scope_is_put_together_and_saved(tmp_path: Path) -> None:
     screen = screen_with(tmp_path)
-    asked = asyncio.create_task(pick_scope(screen))
+    dialog = asyncio.create_task(pick_scope(screen))
     await screen.press("enter", "down", "enter", "alt+up")
     assert screen.lines()[3:8] == [
         " 2 of 3 models",
@@ -22,22 +22,22 @@ async def test_a_scope_is_put_together_and_saved(tmp_path: Path) -> None:
     ]
     await screen.press("ctrl+s")
     names = ("anthropic/haiku-4-5", "anthropic/sonnet-4-6")
-    assert await asked == PickedScope(names=names, keep=True)
+    assert await dialog == PickedScope(names=names, as_default=True)
 
 
 async def test_a_scope_that_was_only_looked_at_stays(tmp_path: Path) -> None:
     screen = screen_with(tmp_path, scope=(GPT,))
-    asked = asyncio.create_task(pick_scope(screen))
+    dialog = asyncio.create_task(pick_scope(screen))
     await screen.press("ctrl+p", "ctrl+p", "escape")
-    assert await asked is None
+    assert await dialog is None
 
 
 async def test_models_of_a_server_on_this_machine_can_be_cycled_through(tmp_path: Path) -> None:
     screen = screen_with(tmp_path, scope=(GPT,), served=(LLAMA,))
-    asked = asyncio.create_task(pick_scope(screen))
+    dialog = asyncio.create_task(pick_scope(screen))
     await screen.shown()
     await screen.tasks.settle(30)
     assert " 1 of 4 models" in screen.lines()
     await screen.press(*"llama", "enter", "escape")
 
-    assert await asked == PickedScope(names=("openai/gpt-6", "ollama/llama"))
+    assert await dialog == PickedScope(names=("openai/gpt-6", "ollama/llama"))

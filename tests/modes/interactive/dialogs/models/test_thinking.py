@@ -12,11 +12,11 @@ from tests.modes.interactive.dialogs.models.samples import screen_with
 
 async def test_a_level_is_chosen_and_kept(tmp_path: Path) -> None:
     screen = screen_with(tmp_path)
-    asked = asyncio.create_task(pick_thinking(screen))
+    dialog = asyncio.create_task(pick_thinking(screen))
     await screen.shown()
     assert "→ low" in screen.text()
     await screen.press("down", "ctrl+s")
-    assert await asked == PickedLevel(level="high", keep=True)
+    assert await dialog == PickedLevel(level="high", as_default=True)
 
 
 def test_every_level_is_described() -> None:

@@ -54,9 +54,9 @@ def test_only_named_ones_on_demand() -> None:
 
 
 def test_a_search_lists_names_and_then_what_was_said() -> None:
-    said = Passage(session=C, entry_id="1", excerpt="… hello there")
+    passage = Passage(session=C, entry_id="1", excerpt="… hello there")
     again = Passage(session=A, entry_id="1", excerpt="hello")
-    assert listed([A, B, C], ListFilter(query="hello"), [said, again]) == [
+    assert listed([A, B, C], ListFilter(query="hello"), [passage, again]) == [
         SessionRow(session=A),
         SessionRow(session=C, excerpt="… hello there"),
     ]

@@ -29,10 +29,10 @@ async def test_a_folder_that_is_there_asks_nothing(tmp_path: Path) -> None:
 async def test_a_folder_that_is_gone_asks_where_to_go_on(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
     for keys, expected in ((["enter"], True), (["escape"], False)):
-        asked = asyncio.create_task(
+        dialog = asyncio.create_task(
             confirm_missing_folder(screen, kept(tmp_path, "/gone/away"), "/here")
         )
         await screen.shown()
         assert "/gone/away no longer exists. Continue in" in screen.text(80)
         await screen.press(*keys)
-        assert await asked is expected
+        assert await dialog is expected

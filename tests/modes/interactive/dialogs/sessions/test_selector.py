@@ -20,11 +20,11 @@ class Watched:
     """A selector, and what came of it."""
 
     def __init__(self, tmp_path: Path, *, offered: bool = True) -> None:
-        self.heard: list[tuple[Any, ...]] = []
+        self.calls: list[tuple[Any, ...]] = []
         self.screen = FakeScreen(tmp_path)
 
         def handle_event(name: str) -> Any:
-            return lambda *words: self.heard.append((name, *words))
+            return lambda *words: self.calls.append((name, *words))
 
         names = ("pick", "close", "rename", "delete", "change_scope", "search")
         acts = SessionActions(**{name: handle_event(name) for name in names})
@@ -45,7 +45,7 @@ class Watched:
 def test_what_is_searched_for_is_reported_once_for_every_change(tmp_path: Path) -> None:
     watched = Watched(tmp_path)
     watched.press("b", "e", "down", "backspace", "enter")
-    assert watched.heard == [
+    assert watched.calls == [
         ("search", "b"),
         ("search", "be"),
         ("search", "b"),
@@ -58,14 +58,14 @@ def test_there_is_one_cursor_while_a_name_is_written(tmp_path: Path) -> None:
     watched.press("ctrl+r", "x")
     assert sum(row.count(CURSOR_MARKER) for row in watched.selector.render(60)) == 1
     watched.press("escape", "ctrl+r", "y", "enter")
-    assert watched.heard == [("rename", SESSIONS[0].path, "y")]
+    assert watched.calls == [("rename", SESSIONS[0].path, "y")]
 
 
 def test_keys_without_a_session_do_nothing(tmp_path: Path) -> None:
     watched = Watched(tmp_path)
     watched.selector.offer([], "Here")
     watched.press("ctrl+r", "ctrl+d", "ctrl+backspace", "enter", "tab", "escape")
-    assert watched.heard == [("change_scope",), ("close",)]
+    assert watched.calls == [("change_scope",), ("close",)]
 
 
 def test_only_keys_that_mean_something_now_are_named(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_a_passage_that_is_found_later_does_not_change_what_is_selected(tmp_path
     watched.selector.found([Passage(session=session("c"), entry_id="1", excerpt="a word")])
     watched.selector.offer([session("c"), *SESSIONS], "Here")
     watched.press("enter")
-    assert watched.heard[-1] == ("pick", SESSIONS[1].path)
+    assert watched.calls[-1] == ("pick", SESSIONS[1].path)
 
 
 def test_keys_that_come_while_the_sessions_are_read_act_once_they_are_there(
@@ -96,23 +96,23 @@ def test_keys_that_come_while_the_sessions_are_read_act_once_they_are_there(
     watched.press("b")
     assert watched.rows()[0] == " > b"
     watched.press("backspace", "down", "enter")
-    assert watched.heard == [("search", "b")]
+    assert watched.calls == [("search", "b")]
     watched.selector.offer(SESSIONS, "Here")
-    assert watched.heard == [("search", "b"), ("search", ""), ("pick", SESSIONS[1].path)]
+    assert watched.calls == [("search", "b"), ("search", ""), ("pick", SESSIONS[1].path)]
 
 
 def test_nothing_is_deleted_that_was_not_seen(tmp_path: Path) -> None:
     watched = Watched(tmp_path, offered=False)
     watched.press("down", "ctrl+d", "enter")
     watched.selector.offer(SESSIONS, "Here")
-    assert watched.heard == []
+    assert watched.calls == []
     assert "Move this session to the trash?" in watched.rows(80)[-1]
 
 
 def test_a_list_that_is_being_read_can_be_closed(tmp_path: Path) -> None:
     watched = Watched(tmp_path, offered=False)
     watched.press("enter", "escape")
-    assert watched.heard == [("close",)]
+    assert watched.calls == [("close",)]
 
 
 def test_the_question_about_the_trash_is_read_on_any_screen_and_names_the_key(
@@ -127,7 +127,7 @@ def test_the_question_about_the_trash_is_read_on_any_screen_and_names_the_key(
         " any other key: no",
     ]
     watched.press("enter", "ctrl+d", "ctrl+y")
-    assert watched.heard == [("delete", SESSIONS[1].path)]
+    assert watched.calls == [("delete", SESSIONS[1].path)]
 
 
 def test_one_message_is_reported_as_one(tmp_path: Path) -> None:

@@ -10,14 +10,14 @@ from tests.modes.interactive.fake_screen import plain_theme, sequence
 
 
 def test_only_a_value_is_given_back() -> None:
-    heard: list[object] = []
+    values: list[object] = []
     field = ValueField(
         plain_theme(),
         Keymap(),
         number("n", "Number", "A number.", 1, most=9),
         4,
-        on_value=heard.append,
-        on_cancel=lambda: heard.append("cancelled"),
+        on_value=values.append,
+        on_cancel=lambda: values.append("cancelled"),
     )
 
     def press(*keys: str) -> list[str]:
@@ -30,7 +30,7 @@ def test_only_a_value_is_given_back() -> None:
     assert rows[-1] == "  Number must be a whole number of at least 0 and at most 9."
     assert press("backspace")[-1] == ""
     press("enter", "ctrl+u", "enter", "escape")
-    assert heard == [4, None, "cancelled"]
+    assert values == [4, None, "cancelled"]
 
 
 def test_an_empty_field_says_what_holds_without_it() -> None:

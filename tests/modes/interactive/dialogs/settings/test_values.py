@@ -10,42 +10,42 @@ from pi.coding.settings.setting import Setting
 from pi.coding.settings.table import SETTINGS
 from pi.modes.interactive.dialogs.settings.values import (
     InvalidValue,
-    chosen,
+    find_choice,
     for_editing,
-    shown,
-    typed,
-    worded,
+    format_scalar,
+    format_value,
+    parse_value,
 )
 
 ROWS = {setting.name: setting for setting in SETTINGS}
 
 
 def test_defaults_are_shown_where_nothing_is_set() -> None:
-    assert shown(ROWS["quietStartup"], None) == "off"
-    assert shown(ROWS["httpProxy"], None) == "(not set)"
-    assert shown(ROWS["skills"], ["a"]) == '["a"]'
-    assert shown(ROWS["outputPad"], 0) == "0"
+    assert format_value(ROWS["quietStartup"], None) == "off"
+    assert format_value(ROWS["httpProxy"], None) == "(not set)"
+    assert format_value(ROWS["skills"], ["a"]) == '["a"]'
+    assert format_value(ROWS["outputPad"], 0) == "0"
 
 
 def test_numbers_stay_in_their_range() -> None:
     row = ROWS["autocompleteMaxVisible"]
-    assert typed(row, " 7 ") == 7
+    assert parse_value(row, " 7 ") == 7
     for text in ("2", "21", "x", "-3", "1.5"):
         with pytest.raises(InvalidValue, match="at least 3 and at most 20"):
-            typed(row, text)
+            parse_value(row, text)
 
 
 def test_lists_are_json_or_words_between_commas() -> None:
     row = ROWS["enabledModels"]
-    assert typed(row, "anthropic/*, gpt") == ["anthropic/*", "gpt"]
-    assert typed(row, '["a,b"]') == ["a,b"]
+    assert parse_value(row, "anthropic/*, gpt") == ["anthropic/*", "gpt"]
+    assert parse_value(row, '["a,b"]') == ["a,b"]
     for text in ("[1]", "[x"):
         with pytest.raises(InvalidValue):
-            typed(row, text)
+            parse_value(row, text)
 
 
 def test_nothing_takes_a_setting_back() -> None:
-    assert [typed(row, "  ") for row in SETTINGS if not row.choices] == [None] * len(
+    assert [parse_value(row, "  ") for row in SETTINGS if not row.choices] == [None] * len(
         [row for row in SETTINGS if not row.choices]
     )
 
@@ -53,10 +53,10 @@ def test_nothing_takes_a_setting_back() -> None:
 @given(st.sampled_from([row for row in SETTINGS if row.choices]), st.data())
 def test_every_choice_is_known_by_its_words(row: Setting, data: st.DataObject) -> None:
     value = data.draw(st.sampled_from(row.choices))
-    assert chosen(row, worded(value)) == value
+    assert find_choice(row, format_scalar(value)) == value
 
 
 @given(st.dictionaries(st.text(), st.integers()))
 def test_what_is_shown_for_editing_means_the_same_when_typed(value: dict[str, int]) -> None:
     row = ROWS["modelThinkingLevels"]
-    assert typed(row, for_editing(row, value)) == value
+    assert parse_value(row, for_editing(row, value)) == value

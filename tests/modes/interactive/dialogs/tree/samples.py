@@ -12,9 +12,11 @@ KINDS: tuple[Kind, ...] = ("user", "assistant", "tool", "tools only", "other", "
 
 
 def node(name: str, parent: int, kind: Kind = "user", **more: Any) -> Node:
-    """A node that says its name."""
-    said = Description(kind=kind, role=kind, text=name, words=name)
-    return Node(id=name, parent=parent, said=said, timestamp=more.pop("timestamp", ""), **more)
+    """A node whose text is its name."""
+    description = Description(kind=kind, role=kind, text=name, words=name)
+    return Node(
+        id=name, parent=parent, description=description, timestamp=more.pop("timestamp", ""), **more
+    )
 
 
 def tree(*rows: tuple[str, int], leaf: int = ROOT) -> Tree:

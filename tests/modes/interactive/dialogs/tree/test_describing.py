@@ -35,20 +35,20 @@ from pi.modes.interactive.dialogs.tree.nodes import describe
 CALL = ToolCall(id="1", name="bash", arguments={"command": "ls\n-l", "timeout": 5})
 
 
-def said(message: Any) -> Entry:
+def message_entry(message: Any) -> Entry:
     return MessageEntry(message=message)
 
 
 def answer(*content: Any, **more: Any) -> Entry:
-    return said(AssistantMessage(content=content, **more))
+    return message_entry(AssistantMessage(content=content, **more))
 
 
 @pytest.mark.parametrize(
     ("entry", "expected"),
     [
-        (said(UserMessage(content="hello\nthere")), ("user", "user", "hello there")),
+        (message_entry(UserMessage(content="hello\nthere")), ("user", "user", "hello there")),
         (
-            said(UserMessage(content=(Text(text="see"), Image(data="", mime_type="x")))),
+            message_entry(UserMessage(content=(Text(text="see"), Image(data="", mime_type="x")))),
             ("user", "user", "see [image]"),
         ),
         (answer(Text(text="Yes."), CALL), ("assistant", "assistant", "Yes.")),
@@ -63,15 +63,15 @@ def answer(*content: Any, **more: Any) -> Entry:
             ("assistant", "assistant", "(error) Overloaded (HTTP 529)"),
         ),
         (
-            said(ToolResultMessage(tool_call_id="1", tool_name="bash", content=())),
+            message_entry(ToolResultMessage(tool_call_id="1", tool_name="bash", content=())),
             ("tool", "bash", "ls -l"),
         ),
         (
-            said(ToolResultMessage(tool_call_id="?", tool_name="read", content=())),
+            message_entry(ToolResultMessage(tool_call_id="?", tool_name="read", content=())),
             ("tool", "read", ""),
         ),
-        (said(BashExecution(command="pwd", output="/")), ("other", "bash", "pwd")),
-        (said(SystemMessage(content="x")), ("bookkeeping", "system", "prompt and tools")),
+        (message_entry(BashExecution(command="pwd", output="/")), ("other", "bash", "pwd")),
+        (message_entry(SystemMessage(content="x")), ("bookkeeping", "system", "prompt and tools")),
         (
             Compaction(summary="s", first_kept_id="1", tokens_before=45_200),
             ("other", "compaction", "45k tokens"),
@@ -97,16 +97,16 @@ def test_every_kind_of_entry_has_a_name(entry: Entry, expected: tuple[str, str, 
 
 def test_what_failed_is_known() -> None:
     failed = ToolResultMessage(tool_call_id="1", tool_name="x", content=(), is_error=True)
-    assert describe(said(failed), {}).failed
+    assert describe(message_entry(failed), {}).failed
     assert describe(answer(Text(text="a"), stop_reason="aborted"), {}).failed
     assert not describe(answer(Text(text="a")), {}).failed
 
 
 def test_all_words_are_searched_although_few_are_listed() -> None:
-    reported = describe(said(UserMessage(content="x " * 1000 + "Needle")), {})
+    reported = describe(message_entry(UserMessage(content="x " * 1000 + "Needle")), {})
     assert "needle" in reported.words
     assert len(reported.text) < 500
 
 
 def test_nothing_in_a_text_can_command_the_terminal() -> None:
-    assert describe(said(UserMessage(content="a\x1b]0;evil\x07b")), {}).text == "ab"
+    assert describe(message_entry(UserMessage(content="a\x1b]0;evil\x07b")), {}).text == "ab"

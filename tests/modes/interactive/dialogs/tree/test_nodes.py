@@ -20,12 +20,12 @@ async def test_a_tree_has_every_entry_with_its_parent_label_and_the_leaf(tmp_pat
     await session.tree.go_to(points[1].entry_id)
     tree = read_tree(session)
 
-    said = [node for node in tree.nodes if node.said.kind in ("user", "assistant")]
-    assert [node.said.text for node in said] == ["first", "One", "second", "Two"]
-    assert said[0].label == "start"
-    assert tree.nodes[tree.leaf] == said[1]
-    assert [tree.nodes[place].id for place in sorted(tree.path())][-1] == said[1].id
-    assert tree.place(said[2].id) == tree.nodes.index(said[2])
+    messages = [node for node in tree.nodes if node.description.kind in ("user", "assistant")]
+    assert [node.description.text for node in messages] == ["first", "One", "second", "Two"]
+    assert messages[0].label == "start"
+    assert tree.nodes[tree.leaf] == messages[1]
+    assert [tree.nodes[place].id for place in sorted(tree.path())][-1] == messages[1].id
+    assert tree.place(messages[2].id) == tree.nodes.index(messages[2])
     assert tree.place("nowhere") == ROOT
     await session.close()
 
@@ -35,20 +35,20 @@ async def test_an_empty_session_is_an_empty_path(tmp_path: Path) -> None:
     session = await fixture.open()
     await session.prompts.record_model_choice()
     tree = read_tree(session)
-    assert all(node.said.kind == "bookkeeping" for node in tree.nodes)
+    assert all(node.description.kind == "bookkeeping" for node in tree.nodes)
     await session.close()
 
 
 async def test_results_name_their_own_calls_although_ids_come_again(tmp_path: Path) -> None:
-    asked = [
+    calls = [
         ToolCall(id="call_0", name="bash", arguments={"command": f"echo {word}"})
         for word in ("one", "two")
     ]
-    fixture = SessionFixture(tmp_path, *(Reply(blocks=(call,)) for call in asked), says("Done"))
+    fixture = SessionFixture(tmp_path, *(Reply(blocks=(call,)) for call in calls), says("Done"))
     session = await fixture.open()
     await session.prompts.prompt("go")
 
-    said = [node.said for node in read_tree(session).nodes]
+    descriptions = [node.description for node in read_tree(session).nodes]
 
-    assert [each.text for each in said if each.kind == "tool"] == ["echo one", "echo two"]
+    assert [each.text for each in descriptions if each.kind == "tool"] == ["echo one", "echo two"]
     await session.close()

@@ -22,15 +22,15 @@ class Watched:
 
     def __init__(self, rows: int = 5) -> None:
         self.view = TreeView(SAMPLE)
-        self.heard: list[tuple[str, ...]] = []
+        self.calls: list[tuple[str, ...]] = []
         self.selector = TreeSelector(
             self.view,
             plain_theme(),
             Keymap(),
             rows=lambda: rows,
-            on_pick=lambda id: self.heard.append(("pick", id)),
-            on_cancel=lambda: self.heard.append(("cancel",)),
-            on_label=lambda id, label: self.heard.append(("label", id, label)),
+            on_pick=lambda id: self.calls.append(("pick", id)),
+            on_cancel=lambda: self.calls.append(("cancel",)),
+            on_label=lambda id, label: self.calls.append(("label", id, label)),
         )
 
     def press(self, *keys: str) -> None:
@@ -98,7 +98,7 @@ def test_every_filter_has_its_keys(key: str, mode: str) -> None:
 def test_nothing_listed_takes_every_key_and_ctrl_c_closes() -> None:
     watched = Watched()
     watched.press("ctrl+l", "up", "down", "left", "enter", "L", "ctrl+left", "ctrl+c")
-    assert watched.heard == [("cancel",)]
+    assert watched.calls == [("cancel",)]
     assert watched.rows()[1] == "   No entries"
 
 
@@ -107,7 +107,7 @@ def test_backspace_takes_back_what_was_searched() -> None:
     watched.press("u", "1", "9", "backspace")
     assert watched.view.query == "u1"
     watched.press("enter")
-    assert watched.heard == [("pick", "u19")]
+    assert watched.calls == [("pick", "u19")]
 
 
 def test_a_label_is_typed_below_its_entry_and_can_be_given_up() -> None:
@@ -123,7 +123,7 @@ def test_a_label_is_typed_below_its_entry_and_can_be_given_up() -> None:
         " Label: y",
     ]
     watched.press("enter")
-    assert watched.heard == [("label", "u19", "y")]
+    assert watched.calls == [("label", "u19", "y")]
 
 
 @pytest.mark.behaviour("cursor-at-the-insertion-point")

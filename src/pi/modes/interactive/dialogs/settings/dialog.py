@@ -21,9 +21,9 @@ from pi.modes.interactive.dialogs.settings.values import (
     Replaceable,
     ValueField,
     ValueList,
-    chosen,
-    shown,
-    worded,
+    find_choice,
+    format_scalar,
+    format_value,
 )
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_file import InvalidTheme
@@ -82,7 +82,7 @@ class _Editing:
             group=setting.group,
             current_value=self._shown(setting),
             description=" ".join([setting.description, *setting.notes, f"({setting.name})"]),
-            values=tuple(map(worded, setting.choices)),
+            values=tuple(map(format_scalar, setting.choices)),
             submenu=self._submenu(setting) if self._needs_submenu(setting) else None,
         )
 
@@ -115,7 +115,7 @@ class _Editing:
         return ask
 
     def _field(self, setting: Setting, done: Done) -> ValueField:
-        def keep(value: object) -> None:
+        def store(value: object) -> None:
             self._try(setting, value)
             self._store(setting, value)
             done(None)
@@ -125,7 +125,7 @@ class _Editing:
             self._ui.keymap,
             setting,
             self._value(setting.name),
-            on_value=keep,
+            on_value=store,
             on_cancel=lambda: done(None),
         )
 
@@ -137,9 +137,9 @@ class _Editing:
         *,
         on_other: Callable[[], None] | None,
     ) -> ValueList:
-        def keep(value: str | None) -> None:
+        def store(value: str | None) -> None:
             if setting.choices:
-                self._store(setting, chosen(setting, value or ""))
+                self._store(setting, find_choice(setting, value or ""))
             else:
                 self._store_all(setting, value)
             done(None)
@@ -160,7 +160,7 @@ class _Editing:
             offers,
             current,
             rows=lambda: list_rows(self._ui, more=_DESCRIPTION),
-            on_value=keep,
+            on_value=store,
             on_cancel=cancel,
             on_other=on_other,
             on_move=preview,
@@ -198,7 +198,10 @@ class _Editing:
                 sources = ("command", "file", "builtin")
                 return [_RESET, *(Offer(value=name, label=name) for name in sources)]
             case _:
-                return [Offer(value=worded(each), label=worded(each)) for each in setting.choices]
+                return [
+                    Offer(value=format_scalar(each), label=format_scalar(each))
+                    for each in setting.choices
+                ]
 
     def _store_all(self, setting: Setting, value: str | None) -> None:
         """Stores a value; a model of another provider brings its provider."""
@@ -221,7 +224,7 @@ class _Editing:
 
     def _change(self, name: str, words: str) -> None:
         setting = self._rows[name]
-        self._store(setting, chosen(setting, words))
+        self._store(setting, find_choice(setting, words))
 
     def _store(self, setting: Setting, value: object) -> None:
         settings = self._ui.port.settings
@@ -250,7 +253,7 @@ class _Editing:
             )
 
     def _shown(self, setting: Setting) -> str:
-        return shown(setting, value_at(self._ui.port.settings.raw, setting.name.split(".")))
+        return format_value(setting, value_at(self._ui.port.settings.raw, setting.name.split(".")))
 
 
 # Choosing a theme with preview.
@@ -271,14 +274,14 @@ async def pick_theme(ui: Ui) -> PickedTheme | None:
     offered = [FOLLOW, *(PickedTheme(name=name) for name in theme_names(ui))]
 
     def draw(theme: PickedTheme, width: int, *, selected: bool) -> str:
-        text = one_line(_called(theme)) + ("  (now)" if theme.name == before else "")
+        text = one_line(_theme_label(theme)) + ("  (now)" if theme.name == before else "")
         return ui.theme.paint("accent")(text) if selected else text
 
     def build(done: Callable[[PickedTheme | None], None]) -> Component:
         inside = Picker(
             ui.theme,
             ui.keymap,
-            find=lambda query: rank(query, offered, key=_called),
+            find=lambda query: rank(query, offered, key=_theme_label),
             draw=draw,
             rows=lambda: list_rows(ui, more=_SAMPLE_ROWS if ui.rows >= _FOR_SAMPLE else 0),
             on_pick=done,
@@ -331,7 +334,7 @@ def theme_sample(theme: Theme, width: int) -> list[str]:
     return [truncate_to_width(row, width, "…") for row in rows]
 
 
-def _called(theme: PickedTheme) -> str:
+def _theme_label(theme: PickedTheme) -> str:
     return theme.name or "follow the terminal"
 
 

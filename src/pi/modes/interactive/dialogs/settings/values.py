@@ -24,13 +24,13 @@ class InvalidValue(PiError):
     """The text is not a valid value of the setting."""
 
 
-def shown(setting: Setting, value: object) -> str:
+def format_value(setting: Setting, value: object) -> str:
     """A value on one row; defaults are marked."""
     if value is None:
         return by_default(setting)
     if setting.kind in ("list", "json"):
         return json.dumps(value, ensure_ascii=False)
-    return worded(value)
+    return format_scalar(value)
 
 
 def by_default(setting: Setting) -> str:
@@ -38,20 +38,20 @@ def by_default(setting: Setting) -> str:
     if isinstance(setting.default, tuple):
         listed = ", ".join(setting.default)
         return listed if len(listed) <= LONGEST_LIST else "(default)"
-    return UNSET if setting.default is None else worded(setting.default)
+    return UNSET if setting.default is None else format_scalar(setting.default)
 
 
-def worded(value: object) -> str:
+def format_scalar(value: object) -> str:
     """A scalar value as text."""
     return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
 
 
-def chosen(setting: Setting, words: str) -> Value:
+def find_choice(setting: Setting, words: str) -> Value:
     """Returns the choice with this label."""
-    return next(each for each in setting.choices if worded(each) == words)
+    return next(each for each in setting.choices if format_scalar(each) == words)
 
 
-def typed(setting: Setting, text: str) -> object:
+def parse_value(setting: Setting, text: str) -> object:
     """Parses a value; empty text returns ``None``, which resets the setting.
 
     Raises ``InvalidValue`` with the expected form.
@@ -233,7 +233,7 @@ class ValueField:
             placeholder=_without(setting),
             placeholder_paint=theme.paint("dim"),
             keymap=keymap,
-            on_submit=self._take,
+            on_submit=self._submit,
             on_cancel=on_cancel,
         )
         self._field.set_value(for_editing(setting, value))
@@ -253,9 +253,9 @@ class ValueField:
         rows = [*head, *self._field.render(width), "", f"  {error(self._problem)}"]
         return [truncate_to_width(row, width, "…") for row in rows]
 
-    def _take(self, text: str) -> None:
+    def _submit(self, text: str) -> None:
         try:
-            self._on_value(typed(self._setting, text))
+            self._on_value(parse_value(self._setting, text))
         except InvalidValue as error:
             self._problem = error.message
 

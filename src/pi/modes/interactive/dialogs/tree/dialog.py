@@ -40,7 +40,7 @@ def draw_row(
     fold = theme.paint("accent")("⊞ ") if row.hidden else ""
     bullet = theme.paint("accent")("• ") if view.is_active(row.place) else ""
     count = theme.paint("dim")(f" (+{row.hidden})") if row.hidden else ""
-    text = _label(node, theme, times=times) + _said(node, theme)
+    text = _label(node, theme, times=times) + _draw_description(node, theme)
     room = max(width - visible_width(count), 1)
     drawn = truncate_to_width(f"{lines}{fold}{bullet}{text}", room, "…") + count
     drawn = truncate_to_width(drawn, width, "")
@@ -74,23 +74,29 @@ def _local(timestamp: str) -> str:
         return one_line(timestamp)
 
 
-def _said(node: Node, theme: Theme) -> str:
-    said = node.said
-    match said.kind:
+def _draw_description(node: Node, theme: Theme) -> str:
+    description = node.description
+    match description.kind:
         case "user":
-            return f"{theme.paint('accent')('user:')} {said.text}"
+            return f"{theme.paint('accent')('user:')} {description.text}"
         case "assistant":
-            paint = theme.paint("error" if said.failed else "success")
-            return f"{paint('assistant:')} {said.text}"
+            paint = theme.paint("error" if description.failed else "success")
+            return f"{paint('assistant:')} {description.text}"
         case "tools only":
-            return theme.paint("muted")(f"assistant: {said.text}")
+            return theme.paint("muted")(f"assistant: {description.text}")
         case "tool":
-            paint = theme.paint("error" if said.failed else "muted")
-            return paint(f"[{said.role}: {said.text}]" if said.text else f"[{said.role}]")
+            paint = theme.paint("error" if description.failed else "muted")
+            return paint(
+                f"[{description.role}: {description.text}]"
+                if description.text
+                else f"[{description.role}]"
+            )
         case "other":
-            return f"{theme.paint('customMessageLabel')(f'[{said.role}]')} {said.text}"
+            return (
+                f"{theme.paint('customMessageLabel')(f'[{description.role}]')} {description.text}"
+            )
         case "bookkeeping":
-            return theme.paint("dim")(f"[{said.role}: {said.text}]")
+            return theme.paint("dim")(f"[{description.role}: {description.text}]")
 
 
 _FILTERS: dict[str, Mode] = {
@@ -163,7 +169,11 @@ class TreeSelector:
         """Moves, filters, searches, folds, labels, chooses or closes."""
         if self._label is not None:
             self._label.handle_input(data)
-        elif not self._moved(data) and not self._filtered(data) and not self._acted(data):
+        elif (
+            not self._handle_move(data)
+            and not self._handle_filter(data)
+            and not self._handle_action(data)
+        ):
             self._search.handle_input(data)
 
     def render(self, width: int) -> list[str]:
@@ -199,7 +209,7 @@ class TreeSelector:
         position = f"({view.index + 1}/{len(view.rows)}) " if view.rows else ""
         return self._theme.paint("dim")(f"   {position}[{view.mode}]")
 
-    def _moved(self, data: str) -> bool:
+    def _handle_move(self, data: str) -> bool:
         actions = self._keymap.actions(data)
         view = self._view
         if "app.tree.foldOrUp" in actions:
@@ -218,7 +228,7 @@ class TreeSelector:
             return False
         return True
 
-    def _filtered(self, data: str) -> bool:
+    def _handle_filter(self, data: str) -> bool:
         actions = self._keymap.actions(data)
         modes = [_FILTERS[action] for action in actions if action in _FILTERS]
         if not any(action.startswith("app.tree.") for action in actions):
@@ -233,7 +243,7 @@ class TreeSelector:
             return False
         return True
 
-    def _acted(self, data: str) -> bool:
+    def _handle_action(self, data: str) -> bool:
         actions = self._keymap.actions(data)
         node = self._view.selected
         if "tui.select.confirm" in actions:
@@ -261,7 +271,7 @@ class TreeSelector:
         def close() -> None:
             self._label = None
 
-        def keep(text: str) -> None:
+        def save(text: str) -> None:
             close()
             self._on_label(node.id, one_line(text))
 
@@ -270,7 +280,7 @@ class TreeSelector:
             placeholder="empty removes the label",
             placeholder_paint=self._theme.paint("dim"),
             keymap=self._keymap,
-            on_submit=keep,
+            on_submit=save,
             on_cancel=close,
         )
         self._label.set_value(node.label)
@@ -307,7 +317,7 @@ async def walk_tree(ui: Ui) -> None:
         if picked == ui.port.entries.log.leaf_id:
             ui.notify(ALREADY_THERE)
             return
-        summary = await _asked(ui)
+        summary = await _ask_for_summary(ui)
         if summary is not None:
             moved = await _go_to(ui, picked, summary)
             if moved is not None and not moved.aborted:
@@ -323,13 +333,13 @@ async def pick_entry(ui: Ui, view: TreeView) -> str | None:
     port = ui.port
     async with TaskScope() as tasks:
 
-        async def keep(id: str, label: str) -> None:
+        async def save(id: str, label: str) -> None:
             await port.info.label(id, label or None)
             view.replace(read_tree(port))
             ui.request_render()
 
-        def start_keeping(id: str, label: str) -> None:
-            tasks.start(keep(id, label), name="label")
+        def start_saving(id: str, label: str) -> None:
+            tasks.start(save(id, label), name="label")
 
         def build(done: Callable[[str | None], None]) -> Component:
             inside = TreeSelector(
@@ -339,7 +349,7 @@ async def pick_entry(ui: Ui, view: TreeView) -> str | None:
                 rows=lambda: max(MIN_ROWS, ui.rows // 2),
                 on_pick=done,
                 on_cancel=lambda: done(None),
-                on_label=start_keeping,
+                on_label=start_saving,
             )
             return framed(
                 ui, "Session Tree", inside, lambda: WRITING if inside.is_labelling else _KEYS
@@ -361,7 +371,7 @@ def arrive(ui: Ui, text: str | None) -> None:
         ui.set_editor_text(text)
 
 
-async def _asked(ui: Ui) -> Summary | None:
+async def _ask_for_summary(ui: Ui) -> Summary | None:
     """Asks whether to summarise; ``None`` returns to the tree."""
     options = ui.port.settings.section(("branchSummary",), BranchSummaryOptions)
     if not options.asks:

@@ -121,8 +121,8 @@ def _aside(
 
 def _result(message: ToolResultMessage, calls: Calls) -> Description:
     call = calls.get(message.tool_call_id)
-    asked = snippet(call) if call else ""
-    described = _description("tool", message.tool_name, asked, message.text[:LONGEST])
+    main_argument = snippet(call) if call else ""
+    described = _description("tool", message.tool_name, main_argument, message.text[:LONGEST])
     return replace(described, failed=message.is_error)
 
 
@@ -134,8 +134,8 @@ def _answer(message: AssistantMessage) -> Description:
     elif message.tool_calls:
         described = _description("assistant" if failed else "tools only", "assistant", calls)
     else:
-        said = message.error_message if isinstance(message.error_message, str) else ""
-        reason = describe_provider_error(said)
+        error = message.error_message if isinstance(message.error_message, str) else ""
+        reason = describe_provider_error(error)
         described = _description("assistant", "assistant", f"({message.stop_reason}) {reason}")
     return replace(described, failed=failed)
 
@@ -195,7 +195,7 @@ class Node:
 
     id: str
     parent: int
-    said: Description
+    description: Description
     timestamp: str = ""
     label: str = ""
     label_timestamp: str = ""
@@ -226,17 +226,19 @@ class Tree:
 def read_tree(port: SessionPort) -> Tree:
     """Returns the current tree of a session."""
     entries = [decoded(raw) for raw in port.info.entries()]
-    parents, labels = _walked(port.info.tree(), len(entries))
+    parents, labels = _parents_and_labels(port.info.tree(), len(entries))
     nodes = tuple(
         Node(
             id=entry.id,
             parent=parents[place],
-            said=said,
+            description=description,
             timestamp=entry.timestamp,
             label=labels[place][0] if place in labels else "",
             label_timestamp=labels[place][1] if place in labels else "",
         )
-        for place, (entry, said) in enumerate(zip(entries, _described(entries), strict=True))
+        for place, (entry, description) in enumerate(
+            zip(entries, _describe_all(entries), strict=True)
+        )
     )
     tree = Tree(nodes)
     return Tree(nodes, leaf=tree.place(port.entries.log.leaf_id))
@@ -250,7 +252,9 @@ def decoded(raw: msgspec.Raw) -> Entry:
     return decode_entry(line, known)
 
 
-def _walked(roots: Iterable[TreeNode], count: int) -> tuple[list[int], dict[int, tuple[str, str]]]:
+def _parents_and_labels(
+    roots: Iterable[TreeNode], count: int
+) -> tuple[list[int], dict[int, tuple[str, str]]]:
     """Returns the parent of every entry, and the labels."""
     parents, labels = [ROOT] * count, {}
     waiting = list(roots)
@@ -264,7 +268,7 @@ def _walked(roots: Iterable[TreeNode], count: int) -> tuple[list[int], dict[int,
     return parents, labels
 
 
-def _described(entries: Iterable[Entry]) -> Iterator[Description]:
+def _describe_all(entries: Iterable[Entry]) -> Iterator[Description]:
     """Describes each entry; a result belongs to the last call with its id before it.
 
     Some servers restart the numbering of calls with every answer.
@@ -272,6 +276,6 @@ def _described(entries: Iterable[Entry]) -> Iterator[Description]:
     calls: dict[str, ToolCall] = {}
     for entry in entries:
         match entry:
-            case MessageEntry(message=AssistantMessage(tool_calls=asked)):
-                calls |= {call.id: call for call in asked}
+            case MessageEntry(message=AssistantMessage(tool_calls=new_calls)):
+                calls |= {call.id: call for call in new_calls}
         yield describe(entry, calls)

@@ -36,17 +36,17 @@ def _fits(node: Node, mode: Mode, *, is_leaf: bool) -> bool:
         case "labeled-only":
             return bool(node.label)
         case "user-only":
-            return node.said.kind == "user"
+            return node.description.kind == "user"
         case "default" | "no-tools":
             # An answer that only calls tools adds nothing to their results below it.
             hidden = {"bookkeeping"} | (set() if is_leaf else {"tools only"})
             if mode == "no-tools":
                 hidden.add("tool")
-            return node.said.kind not in hidden
+            return node.description.kind not in hidden
 
 
 def _has(node: Node, words: list[str]) -> bool:
-    text = f"{node.label} {node.said.role} {node.said.words}".lower()
+    text = f"{node.label} {node.description.role} {node.description.words}".lower()
     return all(word in text for word in words)
 
 
@@ -79,7 +79,7 @@ def lay_out(tree: Tree, shown: Sequence[bool], folded: Collection[int] = ()) -> 
     """Returns the rows from top to bottom."""
     children = listed_children(tree, shown)
     rows: list[Row] = []
-    waiting = _opened(children.get(ROOT, []), "", are_roots=True)
+    waiting = _as_stack(children.get(ROOT, []), "", are_roots=True)
     while waiting:
         place, lines, below, starts = waiting.pop()
         following = children.get(place, [])
@@ -87,7 +87,7 @@ def lay_out(tree: Tree, shown: Sequence[bool], folded: Collection[int] = ()) -> 
         hidden = _count(children, place) if is_folded else 0
         rows.append(Row(place, lines, starts, hidden))
         if not is_folded:
-            waiting += _opened(following, below)
+            waiting += _as_stack(following, below)
     return rows
 
 
@@ -128,7 +128,7 @@ _Waiting = tuple[int, str, str, bool]
 """A node, its connectors, those of its children, and whether it starts a branch."""
 
 
-def _opened(siblings: Sequence[int], before: str, *, are_roots: bool = False) -> list[_Waiting]:
+def _as_stack(siblings: Sequence[int], before: str, *, are_roots: bool = False) -> list[_Waiting]:
     """Returns the siblings as a stack: the first one last."""
     if len(siblings) == 1:
         return [(siblings[0], before, before, are_roots)]

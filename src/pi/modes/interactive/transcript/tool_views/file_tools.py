@@ -108,7 +108,7 @@ def write_view(call: ToolCallState, look: TranscriptOptions, width: int) -> Draw
     if not content:
         return DrawnCall(title)
     lines = content.removesuffix("\n").split("\n")
-    note = look.theme.paint("dim")(counted(len(lines), "line")) + _diagnosed(call, look)
+    note = look.theme.paint("dim")(counted(len(lines), "line")) + _diagnostics(call, look)
     # Hidden lines are not highlighted.
     shown = lines if look.is_expanded else lines[:WRITE_PREVIEW_ROWS]
     code = code_lines("\n".join(shown), path, look)
@@ -140,7 +140,7 @@ def edit_view(call: ToolCallState, look: TranscriptOptions, width: int) -> Drawn
         # Hidden lines are not compared or highlighted.
         near = lines if look.is_expanded else lines[: DIFF_ROWS + MAX_PAIRS]
         rows = _diff(read_diff(near), look, width, path, DIFF_ROWS, total=len(lines))
-        return DrawnCall(title, rows, _size(lines, look) + _diagnosed(call, look))
+        return DrawnCall(title, rows, _size(lines, look) + _diagnostics(call, look))
     if call.has_ended:
         return DrawnCall(title)
     return DrawnCall(title, _diff(_preview(call, look), look, width, path, EDIT_PREVIEW_ROWS))
@@ -164,7 +164,7 @@ def _diff(
     return [*rows, *clipped([more_rows(hidden, look)], width)] if hidden else rows
 
 
-def _diagnosed(call: ToolCallState, look: TranscriptOptions) -> str:
+def _diagnostics(call: ToolCallState, look: TranscriptOptions) -> str:
     """What language servers found in the file; empty without a problem."""
     match call.details.get("diagnostics"):
         case {"summary": str(summary), "items": [*items]} if items:

@@ -99,13 +99,13 @@ def grep_view(call: ToolCallState, look: TranscriptOptions, width: int) -> Drawn
     glob = one_line(call.argument("glob"))
     title = f"{pattern}{_place(call, look)}{look.theme.paint('muted')(f' {glob}') if glob else ''}"
     found = [line for line in _lines(call.text) if _MATCH.match(line)]
-    return _shown(call, look, width, title, counted(len(found), "match", "matches"))
+    return _draw_list(call, look, width, title, counted(len(found), "match", "matches"))
 
 
 def find_view(call: ToolCallState, look: TranscriptOptions, width: int) -> DrawnCall:
     """The pattern and the path; the number of files."""
     title = look.theme.paint("accent")(_pattern(call)) + _place(call, look)
-    return _shown(call, look, width, title, counted(len(_lines(call.text)), "file"))
+    return _draw_list(call, look, width, title, counted(len(_lines(call.text)), "file"))
 
 
 def ls_view(call: ToolCallState, look: TranscriptOptions, width: int) -> DrawnCall:
@@ -113,10 +113,10 @@ def ls_view(call: ToolCallState, look: TranscriptOptions, width: int) -> DrawnCa
     path = one_line(call.argument("path")) or "."
     title = look.theme.paint("accent")(look.short_path(path) or ".")
     number = counted(len(_lines(call.text)), "entry", "entries")
-    return _shown(call, look, width, title, number)
+    return _draw_list(call, look, width, title, number)
 
 
-def _shown(
+def _draw_list(
     call: ToolCallState, look: TranscriptOptions, width: int, title: str, number: str
 ) -> DrawnCall:
     if call.state == "failed":
