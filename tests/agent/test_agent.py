@@ -57,8 +57,8 @@ async def test_a_prompt_is_a_text_with_pictures_a_message_or_several() -> None:
     await fixture.agent.prompt(UserMessage(content="one"))
     await fixture.agent.prompt([UserMessage(content="two"), UserMessage(content="three")])
 
-    said = [m for m in fixture.agent.state.messages if isinstance(m, UserMessage)]
-    assert said == [
+    user_messages = [m for m in fixture.agent.state.messages if isinstance(m, UserMessage)]
+    assert user_messages == [
         UserMessage(content=(Text(text="look"), PICTURE), timestamp=now),
         UserMessage(content="one"),
         UserMessage(content="two"),
@@ -171,14 +171,14 @@ async def test_queues_are_emitted_whenever_they_change_and_can_be_taken_back() -
 
 async def test_nothing_is_heard_after_a_subscription_has_ended() -> None:
     fixture = AgentFixture(says("ok"))
-    heard: list[AgentEvent] = []
-    end = fixture.agent.subscribe(heard.append)
+    events: list[AgentEvent] = []
+    end = fixture.agent.subscribe(events.append)
     end()
     end()
 
     await fixture.agent.prompt("go")
 
-    assert heard == []
+    assert events == []
 
 
 async def test_messages_of_an_application_are_kept_emitted_and_converted() -> None:

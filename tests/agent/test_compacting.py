@@ -58,7 +58,7 @@ async def compact(entries: Any, notes: Notes, instructions: str = "") -> Any:
     )
 
 
-def said(text: str, tokens: int = 0) -> AssistantMessage:
+def assistant(text: str, tokens: int = 0) -> AssistantMessage:
     return AssistantMessage(content=(Text(text=text),), usage=Usage(total_tokens=tokens))
 
 
@@ -75,9 +75,9 @@ async def test_the_old_part_becomes_notes_and_the_new_part_stays() -> None:
         StoredModelChange(provider="faux", model_id="faux"),
         Note(text=f"remember {LONG}"),
         UserMessage(content=f"first {LONG}"),
-        said(f"done {LONG}", tokens=5000),
+        assistant(f"done {LONG}", tokens=5000),
         UserMessage(content="second"),
-        said("also done", tokens=6000),
+        assistant("also done", tokens=6000),
     )
 
     compaction = await compact(conversation.entries(), notes, "mind the tests")
@@ -88,15 +88,15 @@ async def test_the_old_part_becomes_notes_and_the_new_part_stays() -> None:
     assert "mind the tests" in notes.asked[0]
     first, *rest = conversation.messages()
     assert "Notes 1." in first.content[0].text
-    assert rest == [UserMessage(content="second"), said("also done", tokens=6000)]
+    assert rest == [UserMessage(content="second"), assistant("also done", tokens=6000)]
 
 
 async def test_the_next_compaction_goes_on_from_the_notes() -> None:
     notes = Notes()
-    conversation = talk(UserMessage(content=f"first {LONG}"), said("done", tokens=5000))
+    conversation = talk(UserMessage(content=f"first {LONG}"), assistant("done", tokens=5000))
     conversation.add(await compact(conversation.entries(), notes))
     conversation.append(UserMessage(content=f"second {LONG}"))
-    conversation.append(said(f"more {LONG}"))
+    conversation.append(assistant(f"more {LONG}"))
     conversation.append(UserMessage(content="third"))
 
     compaction = await compact(conversation.entries(), notes)
@@ -121,7 +121,7 @@ async def test_a_message_that_the_model_never_sees_is_no_reason_to_fail() -> Non
 
 
 async def test_too_little_is_not_compacted() -> None:
-    conversation = talk(UserMessage(content="hello"), said("hi"))
+    conversation = talk(UserMessage(content="hello"), assistant("hi"))
 
     with pytest.raises(CompactionFailed) as failed:
         await compact(conversation.entries(), Notes())

@@ -105,8 +105,8 @@ async def test_an_agent_runs_its_tools_here_while_the_server_asks_the_model() ->
     assert "".join(deltas) == 'hm{"a":2,"b":3}It is 5.'
     first, second = server.upstream.requests
     assert first.options.reasoning == "low"
-    said = [type(message).__name__ for message in second.messages]
-    assert said == ["SystemMessage", "UserMessage", "AssistantMessage", "ToolResultMessage"]
+    kinds = [type(message).__name__ for message in second.messages]
+    assert kinds == ["SystemMessage", "UserMessage", "AssistantMessage", "ToolResultMessage"]
     sent = second.messages[2]
     assert isinstance(sent, AssistantMessage)
     assert (sent.api, sent.model) == ("anthropic-messages", "claude")  # its own, for signatures
