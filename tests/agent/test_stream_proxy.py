@@ -50,7 +50,7 @@ class Server:
         assert line == "POST /v1/messages HTTP/1.1"
         if f"Authorization: Bearer {self._token}" not in headers:
             self.refused += 1
-            await peer.say(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n")
+            await peer.send(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n")
             return
         question = read_proxy_request(body)
         context = Context(messages=proxy_messages(question, CLAUDE))
@@ -58,10 +58,10 @@ class Server:
         start = (
             f"HTTP/1.1 200 OK\r\nContent-Type: {PROXY_CONTENT_TYPE}\r\nConnection: close\r\n\r\n"
         )
-        await peer.say(start.encode())
+        await peer.send(start.encode())
         async with aclosing(serve_proxy(answer)) as pieces:
             async for piece in pieces:
-                await peer.say(piece)
+                await peer.send(piece)
         await peer.hang_up()
 
 

@@ -84,9 +84,9 @@ class Index:
         lines = [f"HTTP/1.1 {status}", *headers, f"Content-Length: {len(body)}"]
         head = "\r\n".join((*lines, "Connection: close", "", "")).encode()
         if self.stop_after is None or len(body) <= self.stop_after:
-            await peer.say(head + body)
+            await peer.send(head + body)
             return
-        await peer.say(head + body[: self.stop_after])
+        await peer.send(head + body[: self.stop_after])
         self.stopped.set()
         if not self.hangs_up:
             await peer.gone()

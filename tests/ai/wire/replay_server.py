@@ -73,7 +73,7 @@ async def _answer(peer: Peer, replay: Replay) -> None:
     if replay.gate is not None:
         await replay.gate.wait()
     for piece in replay.pieces:
-        await _say(peer, piece)
+        await _send(peer, piece)
     match replay.then:
         case "close":
             await peer.hang_up()
@@ -83,7 +83,7 @@ async def _answer(peer: Peer, replay: Replay) -> None:
             await peer.gone()
 
 
-async def _say(peer: Peer, piece: bytes) -> None:
+async def _send(peer: Peer, piece: bytes) -> None:
     peer.writer.write(piece)
     await peer.writer.drain()
     # Two turns of the loop: in the first the client's socket becomes readable, in the second it is

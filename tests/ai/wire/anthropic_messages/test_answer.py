@@ -51,7 +51,7 @@ class Asked:
         head, _, body = (await peer.request()).partition(b"\r\n\r\n")
         self.heads.append(head.decode())
         self.bodies.append(json.loads(body))
-        await peer.say(self.responses.pop(0))
+        await peer.send(self.responses.pop(0))
         await peer.hang_up()
 
     async def ask(

@@ -29,7 +29,7 @@ class Side:
         self.backend.requests.append((self.backend.connections.index(self.socket), request))
         return request
 
-    async def say(self, *events: Json) -> None:
+    async def send(self, *events: Json) -> None:
         """Send frames."""
         for event in events:
             await self.socket.send(json.dumps(event))

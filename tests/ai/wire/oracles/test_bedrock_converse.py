@@ -31,8 +31,8 @@ async def theirs(case: str) -> Understood:
             aws_secret_access_key="SECRET",
         )
         try:
-            said = {"role": "user", "content": [{"text": "hi"}]}
-            return list(client.converse_stream(modelId="test-model", messages=[said])["stream"])
+            message = {"role": "user", "content": [{"text": "hi"}]}
+            return list(client.converse_stream(modelId="test-model", messages=[message])["stream"])
         finally:
             client.close()
 

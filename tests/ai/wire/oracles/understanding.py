@@ -72,7 +72,7 @@ async def replayed(api: str, case: str) -> AsyncIterator[str]:
         length = re.search(rb"(?i)\r\ncontent-length: *(\d+)\r\n", head)
         assert length is not None
         await peer.reader.readexactly(int(length[1]))
-        await peer.say(recording(api, case))
+        await peer.send(recording(api, case))
         await peer.hang_up()
 
     async with raw_server(script) as server:
