@@ -84,8 +84,8 @@ async def test_options_go_with_every_request() -> None:
 
     await fixture.agent.prompt("go")
 
-    asked = fixture.provider.requests[0].options
-    assert (asked.session_id, asked.tool_choice, asked.temperature, asked.reasoning) == (
+    sent = fixture.provider.requests[0].options
+    assert (sent.session_id, sent.tool_choice, sent.temperature, sent.reasoning) == (
         "s",
         "none",
         0.5,
@@ -196,9 +196,9 @@ async def test_messages_of_an_application_are_kept_emitted_and_converted() -> No
 
     assert fixture.roles == ["system", "user", "notice", "assistant:stop"]
     assert "message_end notice" in fixture.emitted
-    asked = fixture.provider.requests[0].messages
-    assert [type(message) for message in asked] == [SystemMessage, UserMessage]
-    assert asked[-1] == UserMessage(content="saved")
+    messages = fixture.provider.requests[0].messages
+    assert [type(message) for message in messages] == [SystemMessage, UserMessage]
+    assert messages[-1] == UserMessage(content="saved")
 
 
 async def test_a_conversion_without_system_messages_keeps_prompt_and_tools() -> None:
@@ -222,10 +222,10 @@ async def test_a_conversion_without_system_messages_keeps_prompt_and_tools() -> 
 
 async def test_policies_are_those_of_the_start_of_a_run() -> None:
     class Counts(Policy):
-        asked = 0
+        requests = 0
 
         async def before_request(self, request: Request) -> Request:
-            self.asked += 1
+            self.requests += 1
             fixture.agent.policies = ()
             return request
 
@@ -240,7 +240,7 @@ async def test_policies_are_those_of_the_start_of_a_run() -> None:
     await fixture.agent.prompt("go")
     await fixture.agent.prompt("again")
 
-    assert counts.asked == 2
+    assert counts.requests == 2
 
 
 @pytest.mark.behaviour("streaming-is-linear")

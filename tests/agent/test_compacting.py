@@ -37,13 +37,13 @@ class Notes:
     """A model that writes notes."""
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.questions: list[str] = []
 
     async def __call__(self, request: SummaryRequest) -> AssistantMessage:
         question = request.context.messages[0]
         assert isinstance(question, UserMessage)
-        self.asked.append(str(question.content))
-        notes = Text(text=f"Notes {len(self.asked)}.")
+        self.questions.append(str(question.content))
+        notes = Text(text=f"Notes {len(self.questions)}.")
         return AssistantMessage(content=(notes,), usage=Usage(output=7))
 
 
@@ -84,8 +84,8 @@ async def test_the_old_part_becomes_notes_and_the_new_part_stays() -> None:
     conversation.add(compaction)
 
     assert (compaction.tokens_before, compaction.usage) == (6000, Usage(output=7))
-    assert "remember word" in notes.asked[0]
-    assert "mind the tests" in notes.asked[0]
+    assert "remember word" in notes.questions[0]
+    assert "mind the tests" in notes.questions[0]
     first, *rest = conversation.messages()
     assert "Notes 1." in first.content[0].text
     assert rest == [UserMessage(content="second"), assistant("also done", tokens=6000)]
@@ -102,8 +102,8 @@ async def test_the_next_compaction_goes_on_from_the_notes() -> None:
     compaction = await compact(conversation.entries(), notes)
     conversation.add(compaction)
 
-    assert "Notes 1." in notes.asked[1]
-    assert "first word" not in notes.asked[1]
+    assert "Notes 1." in notes.questions[1]
+    assert "first word" not in notes.questions[1]
     assert compaction.tokens_before < 5000  # what was counted before the notes says nothing now
     assert conversation.messages()[1:] == [UserMessage(content="third")]
 

@@ -161,11 +161,11 @@ async def test_queued_messages_enter_one_turn_together_or_one_turn_each(
 
     await fixture.agent.prompt("go")
 
-    asked = [
+    counts = [
         sum(isinstance(message, UserMessage) for message in request.messages) - 1
         for request in fixture.provider.requests[1:]
     ]
-    new = [now - before for before, now in zip([0, *asked], asked, strict=False)]
+    new = [now - before for before, now in zip([0, *counts], counts, strict=False)]
     assert new == turns[: len(new)]
     assert sum(new) == 3
 

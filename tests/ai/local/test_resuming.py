@@ -27,7 +27,7 @@ class Fetched:
 
     def __init__(self, folder: Path, *answers: bytes, present: bytes = b"") -> None:
         self.part = PartialFile(folder / "part", len(WHOLE))
-        self.asked: list[str] = []
+        self.ranges: list[str] = []
         self.seen: list[int] = []
         self._answers = list(answers)
         if present:
@@ -45,7 +45,7 @@ class Fetched:
     def _script(self) -> Script:
         async def script(peer: Peer) -> None:
             lines = (await peer.request()).decode().split("\r\n")
-            self.asked += [line for line in lines if line.startswith("Range")] or [""]
+            self.ranges += [line for line in lines if line.startswith("Range")] or [""]
             await peer.send(self._answers.pop(0))
             await peer.hang_up()
 
@@ -56,7 +56,7 @@ async def test_a_file_that_was_not_begun_is_fetched_from_zero(tmp_path: Path) ->
     fetched = Fetched(tmp_path, ok(WHOLE))
 
     assert await fetched.fetch() == WHOLE
-    assert fetched.asked == [""]
+    assert fetched.ranges == [""]
     assert fetched.seen[-1] == len(WHOLE)
 
 
@@ -64,7 +64,7 @@ async def test_only_what_is_missing_is_asked_for(tmp_path: Path) -> None:
     fetched = Fetched(tmp_path, partial(100), present=WHOLE[:100])
 
     assert await fetched.fetch() == WHOLE
-    assert fetched.asked == ["Range: bytes=100-"]
+    assert fetched.ranges == ["Range: bytes=100-"]
     assert fetched.seen[0] > 100
 
 
@@ -72,14 +72,14 @@ async def test_a_file_that_is_whole_is_not_asked_for(tmp_path: Path) -> None:
     fetched = Fetched(tmp_path, present=WHOLE)
 
     assert await fetched.fetch() == WHOLE
-    assert fetched.asked == []
+    assert fetched.ranges == []
 
 
 async def test_a_server_that_gives_everything_again_is_taken_at_its_word(tmp_path: Path) -> None:
     fetched = Fetched(tmp_path, ok(WHOLE), present=b"x" * 100)
 
     assert await fetched.fetch() == WHOLE
-    assert fetched.asked == ["Range: bytes=100-"]
+    assert fetched.ranges == ["Range: bytes=100-"]
 
 
 @pytest.mark.parametrize(
@@ -98,14 +98,14 @@ async def test_what_does_not_fit_to_the_servers_file_is_fetched_anew(
     fetched = Fetched(tmp_path, answer, ok(WHOLE), present=b"x" * 100)
 
     assert await fetched.fetch() == WHOLE
-    assert fetched.asked == ["Range: bytes=100-", ""]
+    assert fetched.ranges == ["Range: bytes=100-", ""]
 
 
 async def test_a_file_that_is_too_long_is_not_a_beginning(tmp_path: Path) -> None:
     fetched = Fetched(tmp_path, ok(WHOLE), present=WHOLE + b"x")
 
     assert await fetched.fetch() == WHOLE
-    assert fetched.asked == [""]
+    assert fetched.ranges == [""]
 
 
 async def test_a_connection_that_breaks_is_made_again_while_it_brings_something(
@@ -115,7 +115,7 @@ async def test_a_connection_that_breaks_is_made_again_while_it_brings_something(
     fetched = Fetched(tmp_path, cut, partial(40, body=WHOLE[40:60]), partial(60))
 
     assert await fetched.fetch() == WHOLE
-    assert fetched.asked == ["", "Range: bytes=40-", "Range: bytes=60-"]
+    assert fetched.ranges == ["", "Range: bytes=40-", "Range: bytes=60-"]
 
 
 async def test_a_connection_that_breaks_and_brings_nothing_is_an_error(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ class ReplayServer:
 
     url: str
     requests: list[Request] = field(default_factory=list)
-    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    received: asyncio.Event = field(default_factory=asyncio.Event)
     """A request is there."""
     left: asyncio.Event = field(default_factory=asyncio.Event)
     """The connection has ended; one that is held open by the client."""
@@ -58,7 +58,7 @@ async def replaying(replay: Replay) -> AsyncIterator[ReplayServer]:
 
     async def script(peer: Peer) -> None:
         server.requests.append(_parsed(await peer.request()))
-        server.asked.set()
+        server.received.set()
         try:
             await _answer(peer, replay)
         finally:

@@ -69,7 +69,7 @@ def replying(*answers: tuple[Json, ...]) -> Script:
 
     async def script(side: Side) -> None:
         for frames in answers:
-            await side.asked()
+            await side.request()
             await side.send(*frames)
 
     return script

@@ -43,7 +43,7 @@ async def test_turns_that_run_side_by_side_have_a_socket_each() -> None:
     both = asyncio.Barrier(2)
 
     async def script(side: Side) -> None:
-        await side.asked()
+        await side.request()
         await both.wait()
         await side.send(*says("a", "resp_1"))
 
@@ -136,7 +136,7 @@ async def test_closing_the_services_closes_the_sockets() -> None:
 
 async def test_a_broken_socket_makes_auto_ask_over_http_from_then_on() -> None:
     async def script(side: Side) -> None:
-        await side.asked()
+        await side.request()
         await side.send(*says("part", "resp_1")[:2])
         side.socket.transport.abort()
 
@@ -165,7 +165,7 @@ class CountingClock(FakeClock):
 
 async def test_a_socket_that_ends_before_the_answer_is_replaced_after_a_wait() -> None:
     async def gone(side: Side) -> None:
-        await side.asked()
+        await side.request()
         side.socket.transport.abort()
 
     async with connected(gone, gone, replying(says("a", "resp_1"))) as (server, led):
@@ -243,7 +243,7 @@ async def test_a_preferred_websocket_is_tried_again_after_it_failed() -> None:
 
 async def test_a_variable_says_how_long_the_server_may_be_silent() -> None:
     async def silent(side: Side) -> None:
-        await side.asked()
+        await side.request()
         await side.send(*says("part", "resp_1")[:2])
 
     limit = {"PI_CODEX_WEBSOCKET_IDLE_TIMEOUT_MS": "50"}

@@ -23,7 +23,7 @@ class Side:
     socket: ServerConnection
     backend: Backend
 
-    async def asked(self) -> Json:
+    async def request(self) -> Json:
         """The next request."""
         request: Json = json.loads(await self.socket.recv())
         self.backend.requests.append((self.backend.connections.index(self.socket), request))
