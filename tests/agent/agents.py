@@ -46,9 +46,9 @@ class AgentFixture:
         async def listen(event: AgentEvent) -> None:
             if not isinstance(event, MessageUpdate) and short(event) == what:
                 end()
-                heard = act()
-                if heard is not None:
-                    await heard
+                pending = act()
+                if pending is not None:
+                    await pending
 
         end = self.agent.subscribe(listen)
 
@@ -65,8 +65,8 @@ class AgentFixture:
     @property
     def results(self) -> list[ToolResultMessage]:
         """The results of tools, in the log."""
-        said = self.agent.state.messages
-        return [message for message in said if isinstance(message, ToolResultMessage)]
+        messages = self.agent.state.messages
+        return [message for message in messages if isinstance(message, ToolResultMessage)]
 
     @property
     def texts(self) -> list[str]:

@@ -22,7 +22,7 @@ from tests.agent.agents import AgentFixture
 KINDS = ("works", "fails", "alone", "ends", "unknown", "invalid", "broken", "refused")
 
 
-class Asked(Record):
+class RandomCall(Record):
     """One call of a random batch."""
 
     kind: str
@@ -35,7 +35,7 @@ class Answer(Record):
     """One random answer."""
 
     kind: Literal["words", "calls", "cut off", "error", "half"]
-    calls: tuple[Asked, ...] = ()
+    calls: tuple[RandomCall, ...] = ()
     silent: bool = False
     """Without words before the calls."""
 
@@ -61,8 +61,8 @@ class Story(Record):
     prompts: int
 
 
-asked = st.builds(
-    Asked,
+random_calls = st.builds(
+    RandomCall,
     kind=st.sampled_from(KINDS),
     delay=st.integers(0, 4),
     updates=st.integers(0, 2),
@@ -71,7 +71,7 @@ asked = st.builds(
 answers = st.builds(
     Answer,
     kind=st.sampled_from(["words", "calls", "calls", "calls", "cut off", "error", "half"]),
-    calls=st.lists(asked, min_size=1, max_size=4).map(tuple),
+    calls=st.lists(random_calls, min_size=1, max_size=4).map(tuple),
     silent=st.booleans(),
 )
 events = st.builds(
@@ -184,7 +184,7 @@ def script(story: Story) -> list[Step]:
     return [*steps, *[says("the end")] * 20]
 
 
-def arguments(each: Asked) -> dict[str, Any]:
+def arguments(each: RandomCall) -> dict[str, Any]:
     if each.kind == "invalid":
         return {"kind": "invalid"}
     return {

@@ -118,12 +118,12 @@ async def test_calls_that_have_not_begun_are_announced_and_refused() -> None:
 
 @pytest.mark.behaviour("abort-pairs-finished-calls")
 async def test_an_abort_ends_a_question_and_later_calls_are_not_asked_about() -> None:
-    asked: list[str] = []
+    approved: list[str] = []
     open_dialog = asyncio.Event()
 
     class Confirms(Policy):
         async def before_tool(self, call: ToolCall) -> ToolCall:
-            asked.append(call.id)
+            approved.append(call.id)
             if call.id == "B":
                 open_dialog.set()
                 await asyncio.Event().wait()
@@ -134,7 +134,7 @@ async def test_an_abort_ends_a_question_and_later_calls_are_not_asked_about() ->
 
     await abort_when(open_dialog, fixture)
 
-    assert asked == ["A", "B"]
+    assert approved == ["A", "B"]
     assert sleeper.contexts == []  # what was allowed before the abort does not run after it
     assert fixture.texts == ["Operation aborted"] * 3
 

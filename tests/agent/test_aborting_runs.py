@@ -145,8 +145,8 @@ async def test_queued_messages_survive_an_abort_with_their_images(point: str) ->
     assert roles.count("user") == 1
     assert len(fixture.agent.inbox.steering) == len(fixture.agent.inbox.follow_ups) == 1
     await fixture.agent.prompt("again")
-    said = [m for m in fixture.agent.state.messages if isinstance(m, UserMessage)]
-    assert said[2].content == (Text(text="look at this"), picture)
+    user_messages = [m for m in fixture.agent.state.messages if isinstance(m, UserMessage)]
+    assert user_messages[2].content == (Text(text="look at this"), picture)
 
 
 async def test_a_half_streamed_call_is_never_sent_back() -> None:

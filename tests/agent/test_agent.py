@@ -57,8 +57,8 @@ async def test_a_prompt_is_a_text_with_pictures_a_message_or_several() -> None:
     await fixture.agent.prompt(UserMessage(content="one"))
     await fixture.agent.prompt([UserMessage(content="two"), UserMessage(content="three")])
 
-    said = [m for m in fixture.agent.state.messages if isinstance(m, UserMessage)]
-    assert said == [
+    user_messages = [m for m in fixture.agent.state.messages if isinstance(m, UserMessage)]
+    assert user_messages == [
         UserMessage(content=(Text(text="look"), PICTURE), timestamp=now),
         UserMessage(content="one"),
         UserMessage(content="two"),
@@ -84,8 +84,8 @@ async def test_options_go_with_every_request() -> None:
 
     await fixture.agent.prompt("go")
 
-    asked = fixture.provider.requests[0].options
-    assert (asked.session_id, asked.tool_choice, asked.temperature, asked.reasoning) == (
+    sent = fixture.provider.requests[0].options
+    assert (sent.session_id, sent.tool_choice, sent.temperature, sent.reasoning) == (
         "s",
         "none",
         0.5,
@@ -171,14 +171,14 @@ async def test_queues_are_emitted_whenever_they_change_and_can_be_taken_back() -
 
 async def test_nothing_is_heard_after_a_subscription_has_ended() -> None:
     fixture = AgentFixture(says("ok"))
-    heard: list[AgentEvent] = []
-    end = fixture.agent.subscribe(heard.append)
+    events: list[AgentEvent] = []
+    end = fixture.agent.subscribe(events.append)
     end()
     end()
 
     await fixture.agent.prompt("go")
 
-    assert heard == []
+    assert events == []
 
 
 async def test_messages_of_an_application_are_kept_emitted_and_converted() -> None:
@@ -196,9 +196,9 @@ async def test_messages_of_an_application_are_kept_emitted_and_converted() -> No
 
     assert fixture.roles == ["system", "user", "notice", "assistant:stop"]
     assert "message_end notice" in fixture.emitted
-    asked = fixture.provider.requests[0].messages
-    assert [type(message) for message in asked] == [SystemMessage, UserMessage]
-    assert asked[-1] == UserMessage(content="saved")
+    messages = fixture.provider.requests[0].messages
+    assert [type(message) for message in messages] == [SystemMessage, UserMessage]
+    assert messages[-1] == UserMessage(content="saved")
 
 
 async def test_a_conversion_without_system_messages_keeps_prompt_and_tools() -> None:
@@ -222,10 +222,10 @@ async def test_a_conversion_without_system_messages_keeps_prompt_and_tools() -> 
 
 async def test_policies_are_those_of_the_start_of_a_run() -> None:
     class Counts(Policy):
-        asked = 0
+        requests = 0
 
         async def before_request(self, request: Request) -> Request:
-            self.asked += 1
+            self.requests += 1
             fixture.agent.policies = ()
             return request
 
@@ -240,7 +240,7 @@ async def test_policies_are_those_of_the_start_of_a_run() -> None:
     await fixture.agent.prompt("go")
     await fixture.agent.prompt("again")
 
-    assert counts.asked == 2
+    assert counts.requests == 2
 
 
 @pytest.mark.behaviour("streaming-is-linear")

@@ -113,9 +113,9 @@ async def test_an_empty_conversation_is_used_and_not_replaced() -> None:
 @pytest.mark.parametrize("point", ["agent_end", "agent_settled"])
 async def test_an_agent_is_idle_only_when_every_listener_has_heard_of_the_end(point: str) -> None:
     fixture = AgentFixture(says("one"))
-    heard: list[str] = []
+    names: list[str] = []
     hold = Hold(fixture, point)
-    fixture.agent.subscribe(lambda event: heard.append(type(event).__name__))
+    fixture.agent.subscribe(lambda event: names.append(type(event).__name__))
     running = asyncio.create_task(fixture.agent.prompt("first"))
     await hold.reached.wait()
 
@@ -125,7 +125,7 @@ async def test_an_agent_is_idle_only_when_every_listener_has_heard_of_the_end(po
     hold.go_on.set()
     await idle
 
-    assert heard[-1] == "AgentSettled"
+    assert names[-1] == "AgentSettled"
     assert not fixture.agent.state.is_streaming
     await running
 

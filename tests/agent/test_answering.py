@@ -25,9 +25,9 @@ async def test_a_policy_may_change_a_request_and_nothing_of_it_is_stored() -> No
 
     await fixture.agent.prompt("go")
 
-    asked = fixture.provider.requests[0]
-    assert asked.messages[-1] == UserMessage(content="psst")
-    assert asked.options.reasoning == "high"
+    request = fixture.provider.requests[0]
+    assert request.messages[-1] == UserMessage(content="psst")
+    assert request.options.reasoning == "high"
     assert fixture.roles == ["user", "assistant:stop"]
 
 
@@ -41,9 +41,9 @@ async def test_a_policy_may_choose_model_tools_and_tool_choice_for_one_request()
 
     await fixture.agent.prompt("go")
 
-    asked = fixture.provider.requests[0]
-    assert (asked.model.id, asked.options.tool_choice) == ("other", "none")
-    assert asked.messages[-1] == SystemMessage(
+    request = fixture.provider.requests[0]
+    assert (request.model.id, request.options.tool_choice) == ("other", "none")
+    assert request.messages[-1] == SystemMessage(
         content="", tools_removed=({"name": "peek"},), timestamp=fixture.clock.now_ms()
     )
     assert fixture.roles == ["system", "user", "assistant:stop"]

@@ -37,13 +37,13 @@ class Notes:
     """A model that writes notes."""
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.questions: list[str] = []
 
     async def __call__(self, request: SummaryRequest) -> AssistantMessage:
         question = request.context.messages[0]
         assert isinstance(question, UserMessage)
-        self.asked.append(str(question.content))
-        notes = Text(text=f"Notes {len(self.asked)}.")
+        self.questions.append(str(question.content))
+        notes = Text(text=f"Notes {len(self.questions)}.")
         return AssistantMessage(content=(notes,), usage=Usage(output=7))
 
 
@@ -58,7 +58,7 @@ async def compact(entries: Any, notes: Notes, instructions: str = "") -> Any:
     )
 
 
-def said(text: str, tokens: int = 0) -> AssistantMessage:
+def assistant(text: str, tokens: int = 0) -> AssistantMessage:
     return AssistantMessage(content=(Text(text=text),), usage=Usage(total_tokens=tokens))
 
 
@@ -75,35 +75,35 @@ async def test_the_old_part_becomes_notes_and_the_new_part_stays() -> None:
         StoredModelChange(provider="faux", model_id="faux"),
         Note(text=f"remember {LONG}"),
         UserMessage(content=f"first {LONG}"),
-        said(f"done {LONG}", tokens=5000),
+        assistant(f"done {LONG}", tokens=5000),
         UserMessage(content="second"),
-        said("also done", tokens=6000),
+        assistant("also done", tokens=6000),
     )
 
     compaction = await compact(conversation.entries(), notes, "mind the tests")
     conversation.add(compaction)
 
     assert (compaction.tokens_before, compaction.usage) == (6000, Usage(output=7))
-    assert "remember word" in notes.asked[0]
-    assert "mind the tests" in notes.asked[0]
+    assert "remember word" in notes.questions[0]
+    assert "mind the tests" in notes.questions[0]
     first, *rest = conversation.messages()
     assert "Notes 1." in first.content[0].text
-    assert rest == [UserMessage(content="second"), said("also done", tokens=6000)]
+    assert rest == [UserMessage(content="second"), assistant("also done", tokens=6000)]
 
 
 async def test_the_next_compaction_goes_on_from_the_notes() -> None:
     notes = Notes()
-    conversation = talk(UserMessage(content=f"first {LONG}"), said("done", tokens=5000))
+    conversation = talk(UserMessage(content=f"first {LONG}"), assistant("done", tokens=5000))
     conversation.add(await compact(conversation.entries(), notes))
     conversation.append(UserMessage(content=f"second {LONG}"))
-    conversation.append(said(f"more {LONG}"))
+    conversation.append(assistant(f"more {LONG}"))
     conversation.append(UserMessage(content="third"))
 
     compaction = await compact(conversation.entries(), notes)
     conversation.add(compaction)
 
-    assert "Notes 1." in notes.asked[1]
-    assert "first word" not in notes.asked[1]
+    assert "Notes 1." in notes.questions[1]
+    assert "first word" not in notes.questions[1]
     assert compaction.tokens_before < 5000  # what was counted before the notes says nothing now
     assert conversation.messages()[1:] == [UserMessage(content="third")]
 
@@ -121,7 +121,7 @@ async def test_a_message_that_the_model_never_sees_is_no_reason_to_fail() -> Non
 
 
 async def test_too_little_is_not_compacted() -> None:
-    conversation = talk(UserMessage(content="hello"), said("hi"))
+    conversation = talk(UserMessage(content="hello"), assistant("hi"))
 
     with pytest.raises(CompactionFailed) as failed:
         await compact(conversation.entries(), Notes())

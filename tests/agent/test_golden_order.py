@@ -40,9 +40,9 @@ class Recording:
             conversation=self.log,
             clock=FakeClock(),
         )
-        self.agent.subscribe(self.hear)
+        self.agent.subscribe(self.record)
 
-    def hear(self, event: AgentEvent) -> None:
+    def record(self, event: AgentEvent) -> None:
         self.published.append(msgspec.json.decode(msgspec.json.encode(event)))
 
     def policies(self, *policies: Policy) -> None:
@@ -54,9 +54,9 @@ class Recording:
         async def listen(event: AgentEvent) -> None:
             if isinstance(event, kind):
                 end()
-                heard = act()
-                if heard is not None:
-                    await heard
+                pending = act()
+                if pending is not None:
+                    await pending
 
         end = self.agent.subscribe(listen)
 

@@ -106,8 +106,8 @@ async def test_a_change_of_model_or_level_is_kept_once_and_counts_at_once() -> N
         StoredModelChange(provider="faux", model_id="other"),
         StoredThinkingLevel(thinking_level="high"),
     ]
-    (asked,) = session.script.requests
-    assert (asked.model, asked.options.reasoning) == (OTHER, "high")
+    (request,) = session.script.requests
+    assert (request.model, request.options.reasoning) == (OTHER, "high")
 
 
 async def test_a_conversation_is_taken_up_again_where_it_was_left() -> None:
@@ -257,28 +257,28 @@ async def test_skills_without_a_tool_to_read_them_are_not_listed() -> None:
 class Named(Policy):
     """Says when it is asked."""
 
-    def __init__(self, name: str, asked: list[str]) -> None:
+    def __init__(self, name: str, calls: list[str]) -> None:
         self._name = name
-        self._asked = asked
+        self._calls = calls
 
     async def at_boundary(self, at: Boundary) -> Next:
         if at.kind == "turn":
-            self._asked.append(self._name)
+            self._calls.append(self._name)
         return at.next
 
 
 async def test_policies_are_asked_in_their_ranks_until_they_are_removed() -> None:
     session = Session(says("1"), says("2"))
-    asked: list[str] = []
-    session.add_policy(Named("last", asked), at="last")
-    remove = session.add_policy(Named("normal", asked))
-    session.add_policy(Named("first", asked), at="first")
+    calls: list[str] = []
+    session.add_policy(Named("last", calls), at="last")
+    remove = session.add_policy(Named("normal", calls))
+    session.add_policy(Named("first", calls), at="first")
 
     await session.prompt("a")
     remove()
     await session.prompt("b")
 
-    assert asked == ["first", "normal", "last", "first", "last"]
+    assert calls == ["first", "normal", "last", "first", "last"]
 
 
 async def test_hooks_stand_around_every_request_also_those_of_a_compaction() -> None:
@@ -292,9 +292,9 @@ async def test_hooks_stand_around_every_request_also_those_of_a_compaction() -> 
     await session.compact()
 
     assert len(session.script.requests) == 2
-    for asked in session.script.requests:
-        assert asked.options.on_payload is not None
-        assert await asked.options.on_payload({}, asked.model) == {"noted": True}
+    for request in session.script.requests:
+        assert request.options.on_payload is not None
+        assert await request.options.on_payload({}, request.model) == {"noted": True}
 
 
 # Compaction --------------------------------------------------------------------------------------
@@ -327,17 +327,17 @@ async def test_compaction_shortens_what_the_next_request_shows() -> None:
 
 
 async def test_nothing_else_starts_while_the_conversation_is_compacted() -> None:
-    asked = asyncio.Event()
+    requested = asyncio.Event()
 
     def slowly(call: Call) -> Reply:
-        asked.set()
+        requested.set()
         return says(LONG)
 
     session = Session(says("1"), slowly, says("2"), compaction=SMALL)
     await session.prompt(LONG)
     before = kept(session)
     compacting = asyncio.create_task(session.compact())
-    await asked.wait()
+    await requested.wait()
 
     for attempt in (session.prompt("x"), session.compact(), session.open_conversation()):
         with pytest.raises(AgentBusy):

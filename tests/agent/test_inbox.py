@@ -54,12 +54,12 @@ def test_what_is_queued_while_all_are_taken_waits_for_the_next_time() -> None:
 def test_it_says_once_that_something_was_taken() -> None:
     inbox = MessageQueues()
     inbox.steer("a")
-    seen = [inbox.has_taken]
+    seen = [inbox.has_drained]
 
     list(inbox.drain_steering())
-    seen.append(inbox.has_taken)
+    seen.append(inbox.has_drained)
     inbox.update()
-    seen.append(inbox.has_taken)
+    seen.append(inbox.has_drained)
 
     assert seen == [False, True, False]
 

@@ -18,31 +18,31 @@ from pi.ai.events import TextDelta
 from pi.ai.messages import Usage
 from tests.agent.agents import short
 
-Heard = list[tuple[str, str]]
+Received = list[tuple[str, str]]
 
 
-def hearing(name: str, heard: Heard) -> Callable[[AgentEvent], None]:
+def recorder(name: str, received: Received) -> Callable[[AgentEvent], None]:
     def listen(event: AgentEvent) -> None:
-        heard.append((name, short(event)))
+        received.append((name, short(event)))
 
     return listen
 
 
 async def test_sync_and_async_listeners_hear_in_the_order_in_which_they_came() -> None:
-    heard: Heard = []
+    received: Received = []
     listeners = EventDispatcher()
 
     async def slow(event: AgentEvent) -> None:
         await asyncio.sleep(0)
-        heard.append(("slow", short(event)))
+        received.append(("slow", short(event)))
 
     listeners.add(slow)
-    listeners.add(hearing("quick", heard))
+    listeners.add(recorder("quick", received))
 
     await listeners.emit(AgentStart())
     await listeners.emit(TurnStart())
 
-    assert heard == [
+    assert received == [
         ("slow", "agent_start"),
         ("quick", "agent_start"),
         ("slow", "turn_start"),
@@ -53,7 +53,7 @@ async def test_sync_and_async_listeners_hear_in_the_order_in_which_they_came() -
 async def test_a_listener_that_raises_is_reported_and_the_others_hear_all_the_same(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    heard: Heard = []
+    received: Received = []
     listeners = EventDispatcher()
 
     def raises(event: AgentEvent) -> None:
@@ -62,34 +62,34 @@ async def test_a_listener_that_raises_is_reported_and_the_others_hear_all_the_sa
     async def raises_later(event: AgentEvent) -> None:
         raise KeyError("async")
 
-    for listener in (raises, raises_later, hearing("last", heard)):
+    for listener in (raises, raises_later, recorder("last", received)):
         listeners.add(listener)
 
     await listeners.emit(AgentStart())
 
-    assert heard == [("last", "agent_start")]
+    assert received == [("last", "agent_start")]
     assert caplog.text.count("a listener failed during AgentStart") == 2
 
 
 async def test_a_listener_may_end_itself_and_others_while_an_event_is_delivered() -> None:
-    heard: Heard = []
+    received: Received = []
     listeners = EventDispatcher()
     ends: dict[str, Callable[[], None]] = {}
 
     def leaves(event: AgentEvent) -> None:
-        heard.append(("leaves", short(event)))
+        received.append(("leaves", short(event)))
         ends["self"]()
         ends["self"]()
         ends["other"]()
 
     ends["self"] = listeners.add(leaves)
-    ends["other"] = listeners.add(hearing("other", heard))
-    listeners.add(hearing("stays", heard))
+    ends["other"] = listeners.add(recorder("other", received))
+    listeners.add(recorder("stays", received))
 
     await listeners.emit(AgentStart())
     await listeners.emit(TurnStart())
 
-    assert heard == [
+    assert received == [
         ("leaves", "agent_start"),
         ("stays", "agent_start"),
         ("stays", "turn_start"),
@@ -97,49 +97,49 @@ async def test_a_listener_may_end_itself_and_others_while_an_event_is_delivered(
 
 
 async def test_a_listener_that_comes_while_an_event_is_delivered_hears_the_next_one() -> None:
-    heard: Heard = []
+    received: Received = []
     listeners = EventDispatcher()
 
     def invites(event: AgentEvent) -> None:
         end()
-        listeners.add(hearing("late", heard))
+        listeners.add(recorder("late", received))
 
     end = listeners.add(invites)
 
     await listeners.emit(AgentStart())
     await listeners.emit(TurnStart())
 
-    assert heard == [("late", "turn_start")]
+    assert received == [("late", "turn_start")]
 
 
 async def test_one_function_may_listen_twice_and_leave_once() -> None:
-    heard: Heard = []
+    received: Received = []
     listeners = EventDispatcher()
-    listen = hearing("one", heard)
+    listen = recorder("one", received)
     listeners.add(listen)
     end = listeners.add(listen)
     end()
 
     await listeners.emit(AgentStart())
 
-    assert heard == [("one", "agent_start")]
+    assert received == [("one", "agent_start")]
 
 
 async def test_what_a_listener_emits_comes_after_the_event_that_it_hears() -> None:
-    heard: Heard = []
+    received: Received = []
     listeners = EventDispatcher()
 
     async def interferes(event: AgentEvent) -> None:
-        heard.append(("first", short(event)))
+        received.append(("first", short(event)))
         if isinstance(event, AgentStart):
             await asyncio.wait_for(listeners.emit_after_current(QueueUpdate()), 1)
 
     listeners.add(interferes)
-    listeners.add(hearing("second", heard))
+    listeners.add(recorder("second", received))
 
     await listeners.emit(AgentStart())
 
-    assert heard == [
+    assert received == [
         ("first", "agent_start"),
         ("second", "agent_start"),
         ("first", "queue_update"),
@@ -148,19 +148,19 @@ async def test_what_a_listener_emits_comes_after_the_event_that_it_hears() -> No
 
 
 async def test_outside_of_an_event_it_is_emitted_at_once() -> None:
-    heard: Heard = []
+    received: Received = []
     listeners = EventDispatcher()
-    listeners.add(hearing("one", heard))
+    listeners.add(recorder("one", received))
 
     await listeners.emit_after_current(QueueUpdate())
 
-    assert heard == [("one", "queue_update")]
+    assert received == [("one", "queue_update")]
 
 
 async def test_a_listener_whose_own_work_is_cancelled_does_not_cancel_the_run(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    heard: Heard = []
+    received: Received = []
     listeners = EventDispatcher()
     cancelled = asyncio.get_running_loop().create_future()
     cancelled.cancel()
@@ -169,24 +169,24 @@ async def test_a_listener_whose_own_work_is_cancelled_does_not_cancel_the_run(
         await cancelled
 
     listeners.add(waits)
-    listeners.add(hearing("next", heard))
+    listeners.add(recorder("next", received))
 
     await listeners.emit(AgentStart())
 
-    assert heard == [("next", "agent_start")]
+    assert received == [("next", "agent_start")]
     assert "a listener was cancelled during AgentStart" in caplog.text
 
 
 async def test_cancelling_the_emitter_passes_through_the_listener() -> None:
     listeners = EventDispatcher()
-    heard: Heard = []
+    received: Received = []
 
     async def waits(event: AgentEvent) -> None:
         if isinstance(event, AgentStart):
             await asyncio.Event().wait()
 
     listeners.add(waits)
-    listeners.add(hearing("next", heard))
+    listeners.add(recorder("next", received))
     emitting = asyncio.create_task(listeners.emit(AgentStart()))
     await asyncio.sleep(0)
     emitting.cancel()
@@ -195,14 +195,14 @@ async def test_cancelling_the_emitter_passes_through_the_listener() -> None:
         await emitting
     await listeners.emit(AgentEnd(messages=()))
 
-    assert heard == [("next", "agent_end")]
+    assert received == [("next", "agent_end")]
 
 
 async def test_who_does_not_want_updates_is_spared_them_and_hears_the_rest_in_its_turn() -> None:
-    heard: Heard = []
+    received: Received = []
     listeners = EventDispatcher()
-    end = listeners.add(hearing("log", heard), kinds=(TurnStart, AgentStart))
-    listeners.add(hearing("screen", heard))
+    end = listeners.add(recorder("log", received), kinds=(TurnStart, AgentStart))
+    listeners.add(recorder("screen", received))
     delta = TextDelta(content_index=0, delta="word")
 
     await listeners.emit(MessageUpdate(usage=Usage(), assistant_message_event=delta))
@@ -210,7 +210,7 @@ async def test_who_does_not_want_updates_is_spared_them_and_hears_the_rest_in_it
     end()
     await listeners.emit(AgentStart())
 
-    assert heard == [
+    assert received == [
         ("screen", "message_update"),
         ("log", "turn_start"),
         ("screen", "turn_start"),

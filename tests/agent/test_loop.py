@@ -61,10 +61,10 @@ async def test_every_message_but_the_models_may_be_another_before_it_is_kept() -
     fixture.agent.finish = shout
     await fixture.agent.prompt("go")
 
-    said = fixture.agent.state.messages[1:]
-    assert [message.content[0].text for message in said] == ["GO", "t", "SEEN A", "done"]
+    messages = fixture.agent.state.messages[1:]
+    assert [message.content[0].text for message in messages] == ["GO", "t", "SEEN A", "done"]
     turns = [event for event in fixture.events if isinstance(event, TurnEnd)]
-    assert turns[0] == TurnEnd(message=said[1], tool_results=(said[2],))
+    assert turns[0] == TurnEnd(message=messages[1], tool_results=(messages[2],))
 
 
 async def test_a_run_reports_at_its_end_what_it_has_added() -> None:
@@ -73,11 +73,11 @@ async def test_a_run_reports_at_its_end_what_it_has_added() -> None:
     await fixture.agent.prompt("go")
     await fixture.agent.prompt("once more")
 
-    said = fixture.agent.state.messages
+    messages = fixture.agent.state.messages
     ends = [event for event in fixture.events if isinstance(event, AgentEnd)]
-    assert ends == [AgentEnd(messages=said[:5]), AgentEnd(messages=said[5:])]
+    assert ends == [AgentEnd(messages=messages[:5]), AgentEnd(messages=messages[5:])]
     turns = [event for event in fixture.events if isinstance(event, TurnEnd)]
-    assert turns[0] == TurnEnd(message=said[2], tool_results=(said[3],))
+    assert turns[0] == TurnEnd(message=messages[2], tool_results=(messages[3],))
 
 
 async def test_a_message_is_in_the_log_before_it_is_emitted() -> None:
@@ -134,8 +134,8 @@ async def test_steering_enters_after_the_tools_and_follow_ups_when_it_would_stop
         "user",
         "assistant:stop",
     ]
-    said = [m for m in fixture.agent.state.messages if isinstance(m, UserMessage)]
-    assert [message.content for message in said] == [
+    user_messages = [m for m in fixture.agent.state.messages if isinstance(m, UserMessage)]
+    assert [message.content for message in user_messages] == [
         (Text(text="go"),),
         (Text(text="steered"),),
         (Text(text="followed"),),
@@ -161,11 +161,11 @@ async def test_queued_messages_enter_one_turn_together_or_one_turn_each(
 
     await fixture.agent.prompt("go")
 
-    asked = [
+    counts = [
         sum(isinstance(message, UserMessage) for message in request.messages) - 1
         for request in fixture.provider.requests[1:]
     ]
-    new = [now - before for before, now in zip([0, *asked], asked, strict=False)]
+    new = [now - before for before, now in zip([0, *counts], counts, strict=False)]
     assert new == turns[: len(new)]
     assert sum(new) == 3
 
@@ -178,8 +178,8 @@ async def test_steering_queued_while_idle_waits_for_the_next_run() -> None:
 
     await fixture.agent.prompt("go")
 
-    said = [m for m in fixture.agent.state.messages if isinstance(m, UserMessage)]
-    assert [message.content for message in said] == [
+    user_messages = [m for m in fixture.agent.state.messages if isinstance(m, UserMessage)]
+    assert [message.content for message in user_messages] == [
         (Text(text="go"),),
         (Text(text="a"),),
         (Text(text="b"),),
@@ -295,12 +295,12 @@ async def test_what_changes_during_a_run_is_used_by_its_next_request() -> None:
     first, second = fixture.provider.requests
     assert (first.model.id, first.options.reasoning) == ("faux", "off")
     assert (second.model.id, second.options.reasoning) == ("other", "high")
-    said = [message for message in second.messages if isinstance(message, SystemMessage)]
-    assert [message.sections for message in said] == [
+    system_messages = [message for message in second.messages if isinstance(message, SystemMessage)]
+    assert [message.sections for message in system_messages] == [
         {"preamble": "Be brief."},
         {"preamble": "Be kind."},
     ]
-    assert [[tool.name for tool in message.tools_added or ()] for message in said] == [
+    assert [[tool.name for tool in message.tools_added or ()] for message in system_messages] == [
         ["grow"],
         ["peek"],
     ]

@@ -32,7 +32,7 @@ from pi.testing.fakes import ScriptedStream
 from tests.ai.http.raw_server import Peer, raw_server
 
 CLAUDE = Model(id="claude", name="Claude", api="anthropic-messages", provider="anthropic")
-ASKED = Model(id="balanced", name="Balanced", api="pi-messages", provider="our-server")
+BALANCED = Model(id="balanced", name="Balanced", api="pi-messages", provider="our-server")
 HELLO = Context(messages=(UserMessage(content="hello"),))
 
 
@@ -50,7 +50,7 @@ class Server:
         assert line == "POST /v1/messages HTTP/1.1"
         if f"Authorization: Bearer {self._token}" not in headers:
             self.refused += 1
-            await peer.say(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n")
+            await peer.send(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n")
             return
         question = read_proxy_request(body)
         context = Context(messages=proxy_messages(question, CLAUDE))
@@ -58,10 +58,10 @@ class Server:
         start = (
             f"HTTP/1.1 200 OK\r\nContent-Type: {PROXY_CONTENT_TYPE}\r\nConnection: close\r\n\r\n"
         )
-        await peer.say(start.encode())
+        await peer.send(start.encode())
         async with aclosing(serve_proxy(answer)) as pieces:
             async for piece in pieces:
-                await peer.say(piece)
+                await peer.send(piece)
         await peer.hang_up()
 
 
@@ -88,7 +88,7 @@ async def test_an_agent_runs_its_tools_here_while_the_server_asks_the_model() ->
 
     async with proxied(server) as stream:
         agent = Agent(
-            stream, model=ASKED, thinking_level="low", system_prompt="Be brief.", tools=[add]
+            stream, model=BALANCED, thinking_level="low", system_prompt="Be brief.", tools=[add]
         )
         agent.subscribe(events.append)
         await agent.prompt("What is 2 + 3?")
@@ -105,8 +105,8 @@ async def test_an_agent_runs_its_tools_here_while_the_server_asks_the_model() ->
     assert "".join(deltas) == 'hm{"a":2,"b":3}It is 5.'
     first, second = server.upstream.requests
     assert first.options.reasoning == "low"
-    said = [type(message).__name__ for message in second.messages]
-    assert said == ["SystemMessage", "UserMessage", "AssistantMessage", "ToolResultMessage"]
+    kinds = [type(message).__name__ for message in second.messages]
+    assert kinds == ["SystemMessage", "UserMessage", "AssistantMessage", "ToolResultMessage"]
     sent = second.messages[2]
     assert isinstance(sent, AssistantMessage)
     assert (sent.api, sent.model) == ("anthropic-messages", "claude")  # its own, for signatures
@@ -119,12 +119,12 @@ async def test_a_failure_of_the_servers_model_is_the_same_failure_here() -> None
     server = Server(RateLimited('429: {"message":"slow"}', status=429, retry_after=7))
 
     async with proxied(server) as stream:
-        asked = stream(ASKED, HELLO, StreamOptions())
-        message = await asked.result()
+        answer = stream(BALANCED, HELLO, StreamOptions())
+        message = await answer.result()
 
     assert message.stop_reason == "error"
-    assert isinstance(asked.failure, RateLimited)
-    assert asked.failure.retry_after == 7
+    assert isinstance(answer.failure, RateLimited)
+    assert answer.failure.retry_after == 7
 
 
 @pytest.mark.parametrize("token", ["WRONG", None])
@@ -132,7 +132,7 @@ async def test_a_server_that_does_not_know_the_token_refuses(token: str | None) 
     server = Server(says("never"))
 
     async with proxied(server, token) as stream:
-        message = await stream(ASKED, HELLO, StreamOptions()).result()
+        message = await stream(BALANCED, HELLO, StreamOptions()).result()
 
     assert message.stop_reason == "error"
     assert (server.refused, server.upstream.requests) == (1, [])
@@ -143,12 +143,12 @@ async def test_no_server_is_a_failure_in_the_stream() -> None:
         url = listening.url
     stream = stream_proxy(url)
 
-    asked = stream(ASKED, HELLO, StreamOptions())
-    message = await asked.result()
+    answer = stream(BALANCED, HELLO, StreamOptions())
+    message = await answer.result()
     await stream.close()
 
     assert message.stop_reason == "error"
-    assert isinstance(asked.failure, ProviderUnavailable)
+    assert isinstance(answer.failure, ProviderUnavailable)
 
 
 async def test_aborting_ends_the_request() -> None:
@@ -163,7 +163,7 @@ async def test_aborting_ends_the_request() -> None:
 
     async with raw_server(silent) as listening:
         stream = stream_proxy(listening.url)
-        agent = Agent(stream, model=ASKED)
+        agent = Agent(stream, model=BALANCED)
         running = asyncio.create_task(agent.prompt("go"))
         await begun.wait()
         agent.abort()
@@ -184,7 +184,7 @@ async def test_the_owner_may_bring_an_http_client() -> None:
 
     async with raw_server(Server(says("one")), Server(says("two"))) as listening:
         stream = stream_proxy(f"{listening.url}v1", "SECRET", make_services=services)
-        answers = [await stream(ASKED, HELLO, StreamOptions()).result() for _ in range(2)]
+        answers = [await stream(BALANCED, HELLO, StreamOptions()).result() for _ in range(2)]
         await stream.close()
         await stream.close()
 

@@ -64,8 +64,8 @@ async def test_an_interrupt_may_keep_what_was_said_without_calls_and_unsigned_th
     kept = fixture.agent.state.messages[2]
     assert (kept.content, kept.error_message) == ((signed, Text(text="one two ")), UNSET)
     assert kept.interrupt == Interruption(by="Cuts", reason="two!")
-    asked = fixture.provider.requests[1].messages
-    assert asked[2] == replace(kept, interrupt=UNSET)  # not sent to the model
+    messages = fixture.provider.requests[1].messages
+    assert messages[2] == replace(kept, interrupt=UNSET)  # not sent to the model
 
 
 async def test_an_interrupt_may_say_who_has_cut_the_answer() -> None:
@@ -194,16 +194,16 @@ async def test_an_abort_keeps_what_had_arrived() -> None:
 
 async def test_an_abort_between_the_request_and_its_first_step_ends_the_answer_too() -> None:
     fixture = AgentFixture(says("never heard"))
-    asked = asyncio.Event()
+    requested = asyncio.Event()
 
     class EmittingPolicy(Policy):
         async def before_request(self, request: Request) -> Request:
-            asked.set()
+            requested.set()
             return request
 
     fixture.agent.policies = (EmittingPolicy(),)
     running = asyncio.create_task(fixture.agent.prompt("go"))
-    await asked.wait()
+    await requested.wait()
 
     fixture.agent.abort()
     await asyncio.wait_for(running, 30)

@@ -414,5 +414,5 @@ async def test_what_a_tool_calls_useless_is_so_in_the_log_unless_it_failed(faile
     await fixture.agent.prompt("go")
 
     assert fixture.results[0].useless is (UNSET if failed else True)
-    asked = fixture.provider.requests[1].messages[-1]
-    assert asked == replace(fixture.results[0], useless=UNSET)  # not sent to the model
+    sent = fixture.provider.requests[1].messages[-1]
+    assert sent == replace(fixture.results[0], useless=UNSET)  # not sent to the model

@@ -24,12 +24,12 @@ def test_without_prompt_and_tools_nothing_is_said() -> None:
 
 
 def test_only_what_has_changed_is_said() -> None:
-    said = instruction_changes((), "Be brief.", (PEEK,), now_ms=5)
+    declared = instruction_changes((), "Be brief.", (PEEK,), now_ms=5)
 
-    assert instruction_changes(said, "Be brief.", (PEEK, POKE), now_ms=6) == (
+    assert instruction_changes(declared, "Be brief.", (PEEK, POKE), now_ms=6) == (
         SystemMessage(content="", tools_added=(POKE,), timestamp=6),
     )
-    assert instruction_changes(said, "Be kind.", (), now_ms=6) == (
+    assert instruction_changes(declared, "Be kind.", (), now_ms=6) == (
         SystemMessage(
             content="",
             sections={"preamble": "Be kind."},
@@ -37,33 +37,33 @@ def test_only_what_has_changed_is_said() -> None:
             timestamp=6,
         ),
     )
-    assert instruction_changes(said, "", (PEEK,), now_ms=6) == (
+    assert instruction_changes(declared, "", (PEEK,), now_ms=6) == (
         SystemMessage(content="", sections={"preamble": None}, timestamp=6),
     )
 
 
 def test_a_tool_that_is_described_anew_is_said_again() -> None:
     other = Tool(name="peek", description="Look closely.", parameters={"type": "object"})
-    said = instruction_changes((), "", (PEEK, POKE), now_ms=5)
+    declared = instruction_changes((), "", (PEEK, POKE), now_ms=5)
 
-    said += instruction_changes(said, "", (other, POKE), now_ms=6)
+    declared += instruction_changes(declared, "", (other, POKE), now_ms=6)
 
-    assert final_tools(said) == (other, POKE)
+    assert final_tools(declared) == (other, POKE)
 
 
 def test_what_a_host_said_itself_stays_beside_the_prompt() -> None:
     rules = SystemMessage(content="House rules.", sections={"rules": "No running."})
 
-    said = (rules, *instruction_changes((rules,), "Be brief.", (), now_ms=5))
+    declared = (rules, *instruction_changes((rules,), "Be brief.", (), now_ms=5))
 
-    assert render(said) == "House rules.\n\nNo running.\n\nBe brief."
-    assert instruction_changes(said, "Be brief.", (), now_ms=6) == ()
+    assert render(declared) == "House rules.\n\nNo running.\n\nBe brief."
+    assert instruction_changes(declared, "Be brief.", (), now_ms=6) == ()
 
 
 def test_tools_may_change_alone() -> None:
-    said = instruction_changes((), "Be brief.", (PEEK,), now_ms=5)
+    declared = instruction_changes((), "Be brief.", (PEEK,), now_ms=5)
 
-    assert instruction_changes(said, None, (POKE,), now_ms=6) == (
+    assert instruction_changes(declared, None, (POKE,), now_ms=6) == (
         SystemMessage(
             content="", tools_added=(POKE,), tools_removed=({"name": "peek"},), timestamp=6
         ),
@@ -71,15 +71,17 @@ def test_tools_may_change_alone() -> None:
 
 
 def test_of_named_sections_only_those_are_said_that_have_changed() -> None:
-    said = instruction_changes((), {"preamble": "Be brief.", "cwd": "/a"}, (), now_ms=5)
-    assert said[0].sections == {"preamble": "Be brief.", "cwd": "/a"}
+    declared = instruction_changes((), {"preamble": "Be brief.", "cwd": "/a"}, (), now_ms=5)
+    assert declared[0].sections == {"preamble": "Be brief.", "cwd": "/a"}
 
-    (patch,) = instruction_changes(said, {"preamble": "Be brief.", "skills": "Sing."}, (), now_ms=6)
+    (patch,) = instruction_changes(
+        declared, {"preamble": "Be brief.", "skills": "Sing."}, (), now_ms=6
+    )
 
     assert patch.sections == {"skills": "Sing.", "cwd": None}
     assert (
         instruction_changes(
-            (*said, patch), {"preamble": "Be brief.", "skills": "Sing."}, (), now_ms=7
+            (*declared, patch), {"preamble": "Be brief.", "skills": "Sing."}, (), now_ms=7
         )
         == ()
     )

@@ -28,7 +28,7 @@ CALL = ToolCall(id="c", name="peek", arguments={})
 HI = User(content="hi")
 
 
-def said(
+def assistant(
     *content: Thinking | Text | ToolCall,
     note: str = "",
     by: Model = MODEL,
@@ -74,19 +74,19 @@ def test_repairs_add_up() -> None:
 
 @pytest.mark.behaviour("strict-schemas-only-where-accepted")
 def test_a_refusal_of_strict_tools_holds_for_the_session_and_the_model() -> None:
-    noted = (HI, said(Text(text="so"), note=STRICT_REJECTED))
+    noted = (HI, assistant(Text(text="so"), note=STRICT_REJECTED))
 
     assert refuses_strict((), MODEL, Repairs(strict=True))
     assert refuses_strict(noted, MODEL, NO_REPAIRS)
     assert not refuses_strict(noted, OTHER, NO_REPAIRS)
-    assert not refuses_strict((HI, said(note=THINKING_REJECTED)), MODEL, NO_REPAIRS)
+    assert not refuses_strict((HI, assistant(note=THINKING_REJECTED)), MODEL, NO_REPAIRS)
 
 
 # Thoughts ----------------------------------------------------------------------------------------
 
 
 def test_without_a_refusal_thoughts_stay() -> None:
-    messages = (HI, said(THOUGHT, CALL))
+    messages = (HI, assistant(THOUGHT, CALL))
 
     assert without_refused_thoughts(messages, MODEL, NO_REPAIRS) == messages
     assert not lacks_thinking(messages, MODEL, NO_REPAIRS)
@@ -94,30 +94,32 @@ def test_without_a_refusal_thoughts_stay() -> None:
 
 @pytest.mark.behaviour("rejected-signature-heals")
 def test_thoughts_that_are_refused_now_all_go_but_those_of_other_models() -> None:
-    foreign = said(THOUGHT, by=OTHER)
+    foreign = assistant(THOUGHT, by=OTHER)
 
     trusted = without_refused_thoughts(
-        (HI, foreign, said(THOUGHT, CALL)), MODEL, Repairs(thinking=True)
+        (HI, foreign, assistant(THOUGHT, CALL)), MODEL, Repairs(thinking=True)
     )
 
-    assert trusted == (HI, foreign, said(CALL))
+    assert trusted == (HI, foreign, assistant(CALL))
 
 
 def test_the_proofs_of_a_thought_in_other_blocks_go_with_it() -> None:
     text, call = Text(text="so"), CALL
-    signed = said(THOUGHT, replace(text, text_signature="s"), replace(call, thought_signature="s"))
+    signed = assistant(
+        THOUGHT, replace(text, text_signature="s"), replace(call, thought_signature="s")
+    )
 
-    assert without_thinking(signed) == said(text, call)
+    assert without_thinking(signed) == assistant(text, call)
 
 
 @pytest.mark.behaviour("rejected-signature-heals")
 def test_only_thoughts_from_before_the_refusal_stay_away_on_later_turns() -> None:
-    noted = said(THOUGHT, note=THINKING_REJECTED)
-    messages = (HI, said(THOUGHT, CALL), noted, HI, said(THOUGHT))
+    noted = assistant(THOUGHT, note=THINKING_REJECTED)
+    messages = (HI, assistant(THOUGHT, CALL), noted, HI, assistant(THOUGHT))
 
     trusted = without_refused_thoughts(messages, MODEL, NO_REPAIRS)
 
-    assert trusted == (HI, said(CALL), noted, HI, said(THOUGHT))
+    assert trusted == (HI, assistant(CALL), noted, HI, assistant(THOUGHT))
     assert without_refused_thoughts(messages, OTHER, NO_REPAIRS) == messages
 
 
@@ -125,20 +127,24 @@ def test_a_wire_may_forget_more_than_the_thought() -> None:
     def forget(answer: AssistantMessage) -> AssistantMessage:
         return replace(without_thinking(answer), model="")
 
-    trusted = without_refused_thoughts((said(THOUGHT),), MODEL, Repairs(thinking=True), forget)
+    trusted = without_refused_thoughts((assistant(THOUGHT),), MODEL, Repairs(thinking=True), forget)
 
-    assert trusted == (replace(said(), model=""),)
+    assert trusted == (replace(assistant(), model=""),)
 
 
 @pytest.mark.parametrize(
     ("messages", "repairs", "lacks"),
     [
         ((HI,), Repairs(thinking=True), False),
-        ((HI, said(THOUGHT, CALL)), Repairs(thinking=True), True),
-        ((HI, said(THOUGHT, CALL), said(THOUGHT)), Repairs(thinking=True), False),
-        ((said(THOUGHT, CALL), said(THOUGHT, CALL, note=THINKING_REJECTED)), NO_REPAIRS, False),
+        ((HI, assistant(THOUGHT, CALL)), Repairs(thinking=True), True),
+        ((HI, assistant(THOUGHT, CALL), assistant(THOUGHT)), Repairs(thinking=True), False),
         (
-            (said(THOUGHT, CALL), said(note=THINKING_REJECTED, stop="aborted")),
+            (assistant(THOUGHT, CALL), assistant(THOUGHT, CALL, note=THINKING_REJECTED)),
+            NO_REPAIRS,
+            False,
+        ),
+        (
+            (assistant(THOUGHT, CALL), assistant(note=THINKING_REJECTED, stop="aborted")),
             NO_REPAIRS,
             True,
         ),

@@ -151,15 +151,15 @@ async def test_a_stream_aborted_before_it_began_makes_no_request() -> None:
 
 async def test_cancelling_the_consumer_ends_the_request_and_is_raised() -> None:
     answering = stream(silence)
-    heard = asyncio.Event()
+    received = asyncio.Event()
 
     async def consume() -> None:
         async for event in answering:
             if isinstance(event, TextDelta):
-                heard.set()
+                received.set()
 
     task = asyncio.create_task(consume())
-    await heard.wait()
+    await received.wait()
     task.cancel()
 
     with pytest.raises(asyncio.CancelledError):

@@ -217,15 +217,15 @@ async def test_keep_alives_alone_do_not_keep_an_answer_going_for_ever() -> None:
     endless = KeepAliveLimit(replace(CALL, options=StreamOptions(timeout_ms=0)), clock)
 
     await clock.advance(MAX_SILENCE)
-    limit.received(news=False)
-    limit.received(news=True)
+    limit.received(has_events=False)
+    limit.received(has_events=True)
     await clock.advance(MAX_SILENCE)
-    limit.received(news=False)
+    limit.received(has_events=False)
     await clock.advance(1)
 
-    endless.received(news=False)
+    endless.received(has_events=False)
     with pytest.raises(ProviderUnavailable, match="nothing but keep-alives for 15 minutes"):
-        limit.received(news=False)
+        limit.received(has_events=False)
 
 
 class Impatient(FakeClock):

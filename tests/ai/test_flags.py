@@ -21,8 +21,8 @@ def model(compat: Json | None = None, base_url: str = "") -> Model:
 def test_what_a_model_says_beats_what_is_known_and_that_beats_the_defaults() -> None:
     known = {"likesTools": True, "likesPictures": True}
 
-    said: Json = {"likesTools": False, "likesPictures": None, "flagOfAnotherWire": 1}
-    assert read_flags(model(said), Flags, known) == Flags(likes_pictures=True)
+    compat: Json = {"likesTools": False, "likesPictures": None, "flagOfAnotherWire": 1}
+    assert read_flags(model(compat), Flags, known) == Flags(likes_pictures=True)
     assert read_flags(model(), Flags, known) == Flags(likes_tools=True, likes_pictures=True)
     assert read_flags(model(), Flags) == Flags()
 

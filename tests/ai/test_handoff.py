@@ -23,7 +23,9 @@ from pi.base.records import replace
 MODEL = Model(id="m", name="M", api="a", provider="p", input=("text", "image"))
 
 
-def said(*blocks: Text | Thinking | ToolCall, model: str = "m", **more: object) -> AssistantMessage:
+def assistant(
+    *blocks: Text | Thinking | ToolCall, model: str = "m", **more: object
+) -> AssistantMessage:
     message = AssistantMessage(content=blocks, api="a", provider="p", model=model)
     return replace(message, **more)
 
@@ -42,7 +44,7 @@ def missing(id: str) -> ToolResultMessage:
 
 @pytest.mark.behaviour("foreign-thinking-is-dropped")
 def test_foreign_thinking_becomes_prose_and_foreign_signatures_are_dropped() -> None:
-    foreign = said(
+    foreign = assistant(
         Thinking(thinking="deep", thinking_signature="s"),
         Thinking(thinking="", thinking_signature="s"),
         Thinking(thinking="x", redacted=True),
@@ -59,7 +61,7 @@ def test_foreign_thinking_becomes_prose_and_foreign_signatures_are_dropped() -> 
 
 @pytest.mark.behaviour("empty-and-redacted-thinking-survives")
 def test_own_thinking_is_replayed_to_the_letter() -> None:
-    own = said(
+    own = assistant(
         Thinking(thinking="deep", thinking_signature="s"),
         Thinking(thinking="", thinking_signature="signed but empty"),
         Thinking(thinking="", thinking_signature="data", redacted=True),
@@ -71,14 +73,19 @@ def test_own_thinking_is_replayed_to_the_letter() -> None:
 
 def test_answers_that_failed_or_were_aborted_are_left_out() -> None:
     a, b = UserMessage(content="a"), UserMessage(content="b")
-    messages = (a, said(stop_reason="error"), b, said(Text(text="x"), stop_reason="aborted"))
+    messages = (
+        a,
+        assistant(stop_reason="error"),
+        b,
+        assistant(Text(text="x"), stop_reason="aborted"),
+    )
 
     assert prepare(messages, MODEL, same_id) == (a, b)
 
 
 @pytest.mark.behaviour("calls-and-results-are-paired")
 def test_every_call_has_one_result_and_every_result_a_call() -> None:
-    asking = said(call("1"), call("2"))
+    asking = assistant(call("1"), call("2"))
     between = UserMessage(content="typed meanwhile")
     messages = (result("0"), asking, between, result("1"), result("1", "again"))
 
@@ -87,32 +94,32 @@ def test_every_call_has_one_result_and_every_result_a_call() -> None:
 
 @pytest.mark.behaviour("nameless-tool-call-is-dropped")
 def test_a_call_without_a_name_is_dropped_with_its_result() -> None:
-    messages = (said(Text(text="t"), call("1", name="")), result("1"))
+    messages = (assistant(Text(text="t"), call("1", name="")), result("1"))
 
-    assert prepare(messages, MODEL, same_id) == (said(Text(text="t")),)
+    assert prepare(messages, MODEL, same_id) == (assistant(Text(text="t")),)
 
 
 @pytest.mark.behaviour("tool-call-ids-are-valid")
 def test_ids_are_rewritten_on_calls_and_results_alike() -> None:
-    messages = (said(call("a|b")), result("a|b"))
+    messages = (assistant(call("a|b")), result("a|b"))
 
     prepared = prepare(messages, MODEL, lambda id, _: id.replace("|", "_"))
 
-    assert prepared == (said(call("a_b")), result("a_b"))
+    assert prepared == (assistant(call("a_b")), result("a_b"))
 
 
 def test_an_id_that_was_used_twice_becomes_unique() -> None:
     messages = (
-        said(call("x")),
+        assistant(call("x")),
         result("x", "one"),
-        said(call("x")),
+        assistant(call("x")),
         result("x", "two"),
     )
 
     assert prepare(messages, MODEL, same_id) == (
-        said(call("x")),
+        assistant(call("x")),
         result("x", "one"),
-        said(call("x_2")),
+        assistant(call("x_2")),
         result("x_2", "two"),
     )
 
@@ -121,7 +128,7 @@ def test_an_id_that_was_used_twice_becomes_unique() -> None:
 def test_images_become_a_note_for_a_model_that_cannot_see() -> None:
     picture = Image(data="AA==", mime_type="image/png")
     blind = replace(MODEL, input=("text",))
-    asking = said(call("1"))
+    asking = assistant(call("1"))
     seen = replace(result("1"), content=(Text(text="see"), picture))
     messages = (UserMessage(content=(Text(text="look"), picture)), asking, seen)
 
@@ -136,9 +143,9 @@ def test_images_become_a_note_for_a_model_that_cannot_see() -> None:
 ids = st.sampled_from(["1", "2", "3", ""])
 any_message: st.SearchStrategy[Message] = st.one_of(
     st.builds(lambda: UserMessage(content="u")),
-    st.lists(ids, max_size=3).map(lambda names: said(*map(call, names))),
+    st.lists(ids, max_size=3).map(lambda names: assistant(*map(call, names))),
     ids.map(result),
-    st.just(said(Text(text="x"), stop_reason="error")),
+    st.just(assistant(Text(text="x"), stop_reason="error")),
 )
 
 
@@ -168,7 +175,7 @@ def test_any_history_comes_out_valid_and_a_second_pass_changes_nothing(
 @pytest.mark.behaviour("tool-call-ids-are-valid")
 @given(st.text(max_size=90))
 def test_a_plain_id_has_the_alphabet_and_the_length_that_all_wires_take(identifier: str) -> None:
-    assert re.fullmatch(r"[a-zA-Z0-9_-]{0,64}", plain_id(identifier, said()))
+    assert re.fullmatch(r"[a-zA-Z0-9_-]{0,64}", plain_id(identifier, assistant()))
 
 
 @pytest.mark.behaviour("tool-call-ids-are-valid")

@@ -8,7 +8,7 @@ from pi.ai.failures.overflow import is_overflow, is_silent_overflow
 from pi.ai.messages import AssistantMessage, StopReason, Usage
 from pi.ai.models.model import Model
 
-SAID = {
+OVERFLOWS = {
     "OpenAI": "Your input exceeds the context window of this model. Please adjust your input.",
     "OpenAI code": "context_length_exceeded",
     "OpenAI code in words": "Error: context length exceeded",
@@ -53,7 +53,7 @@ SAID = {
     "any": "Token limit exceeded",
 }
 
-NOT_MEANT = {
+OTHER_LIMITS = {
     "OpenAI tokens per minute": "Rate limit reached for gpt-x on tokens per min (TPM): Limit 30000,"
     " Requested 35000. Please reduce the length of the messages.",
     "Cerebras tokens per minute": "Tokens per minute limit exceeded - too many tokens processed.",
@@ -74,14 +74,14 @@ NOT_MEANT = {
 
 
 @pytest.mark.behaviour("overflow-texts-are-recognised")
-@pytest.mark.parametrize("text", SAID.values(), ids=SAID.keys())
+@pytest.mark.parametrize("text", OVERFLOWS.values(), ids=OVERFLOWS.keys())
 def test_a_full_window_is_recognised_in_every_providers_words(text: str) -> None:
     assert is_overflow(text)
     assert is_overflow(text.upper())
 
 
 @pytest.mark.behaviour("rate-limit-is-not-overflow", "413-is-not-always-overflow")
-@pytest.mark.parametrize("text", NOT_MEANT.values(), ids=NOT_MEANT.keys())
+@pytest.mark.parametrize("text", OTHER_LIMITS.values(), ids=OTHER_LIMITS.keys())
 def test_limits_per_time_and_limits_of_bytes_are_no_overflow(text: str) -> None:
     assert not is_overflow(text)
 

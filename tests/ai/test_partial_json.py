@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.ai.json_text import LARGEST_MENDED, MAX_VALUES, parse_arguments, parse_partial, why_refused
+from pi.ai.json_text import (
+    LARGEST_MENDED,
+    MAX_VALUES,
+    parse_arguments,
+    parse_partial,
+    refusal_reason,
+)
 
 objects = st.dictionaries(
     st.text(st.characters(codec="utf-8"), max_size=5),
@@ -87,7 +93,7 @@ def test_arguments_with_too_many_values_are_refused_with_the_limit() -> None:
 
     assert parse_arguments(text) is None
     assert parse_partial(text) == {}
-    assert why_refused(text) == "they hold more than 1,000,000 values"
+    assert refusal_reason(text) == "they hold more than 1,000,000 values"
     assert parse_arguments(json.dumps(text)) is None
 
 
@@ -104,8 +110,8 @@ def test_arguments_that_are_nested_too_deeply_are_refused_with_the_reason() -> N
     text = '{"a":' + "[" * 100_000 + "]" * 100_000 + "}"
 
     assert parse_arguments(text) is None
-    assert why_refused(text) == "they are nested too deeply"
-    assert why_refused('{"a":') == ""
+    assert refusal_reason(text) == "they are nested too deeply"
+    assert refusal_reason('{"a":') == ""
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ THINKING = Repairs(thinking=True)
 STRICT = Repairs(strict=True)
 
 
-class Asked:
+class RefusedRequest:
     """A question that is refused once for each of ``repairs``, and what was seen of it."""
 
     def __init__(self, *repairs: Repairs | None) -> None:
@@ -58,25 +58,25 @@ class Asked:
 
 
 async def test_an_accepted_request_is_asked_once() -> None:
-    asked = Asked()
+    request = RefusedRequest()
 
-    await asked.ask()
+    await request.ask()
 
-    assert asked.delivered == [{"without": NO_REPAIRS, "agreed": True}]
-    assert asked.builder.diagnostics == []
+    assert request.delivered == [{"without": NO_REPAIRS, "agreed": True}]
+    assert request.builder.diagnostics == []
 
 
 async def test_every_repair_is_agreed_upon_delivered_and_noted() -> None:
-    asked = Asked(THINKING, STRICT)
+    request = RefusedRequest(THINKING, STRICT)
 
-    await asked.ask()
+    await request.ask()
 
-    assert asked.delivered == [
+    assert request.delivered == [
         {"without": NO_REPAIRS, "agreed": True},
         {"without": THINKING, "agreed": True},
         {"without": THINKING | STRICT, "agreed": True},
     ]
-    assert asked.builder.diagnostics == [
+    assert request.builder.diagnostics == [
         repair_note(THINKING, REFUSAL, 7),
         repair_note(STRICT, REFUSAL, 7),
     ]
@@ -84,34 +84,34 @@ async def test_every_repair_is_agreed_upon_delivered_and_noted() -> None:
 
 @pytest.mark.parametrize("second", [None, THINKING], ids=["no repair", "the same repair"])
 async def test_a_refusal_that_no_repair_helps_against_is_raised(second: Repairs | None) -> None:
-    asked = Asked(THINKING, second)
+    request = RefusedRequest(THINKING, second)
 
     with pytest.raises(BadRequest):
-        await asked.ask()
+        await request.ask()
 
-    assert len(asked.delivered) == 2
+    assert len(request.delivered) == 2
 
 
 async def test_tools_are_not_given_up_for_ever() -> None:
-    asked = Asked(*(Repairs(tools=frozenset({name})) for name in "abcdef"))
+    request = RefusedRequest(*(Repairs(tools=frozenset({name})) for name in "abcdef"))
 
     with pytest.raises(BadRequest):
-        await asked.ask()
+        await request.ask()
 
-    assert [len(payload["without"].tools) for payload in asked.delivered] == [
+    assert [len(payload["without"].tools) for payload in request.delivered] == [
         *range(MAX_DROPPED_TOOLS + 1)
     ]
 
 
 async def test_nothing_is_asked_again_once_a_part_of_the_answer_is_there() -> None:
-    asked = Asked(THINKING)
-    asked.builder.text("block", "part")
+    request = RefusedRequest(THINKING)
+    request.builder.text("block", "part")
 
     with pytest.raises(BadRequest):
-        await asked.ask()
+        await request.ask()
 
-    assert len(asked.delivered) == 1
-    assert asked.builder.diagnostics == []
+    assert len(request.delivered) == 1
+    assert request.builder.diagnostics == []
 
 
 async def test_a_long_conversation_is_encoded_outside_of_the_event_loop() -> None:

@@ -137,8 +137,8 @@ async def test_lost_messages_are_reported_to_both_sides(nats: Nats) -> None:
     ):
         await far.receive_json()
         owner = relays[0]._cluster
-        for process in owner._sent:
-            owner._sent[process] += 1  # as if one was lost
+        for process in owner._last_sent:
+            owner._last_sent[process] += 1  # as if one was lost
         await host.send_bytes(frame(0))
         assert await far.receive_json() == {"type": "gap"}
         assert await far.receive_bytes() == frame(0)
@@ -146,8 +146,8 @@ async def test_lost_messages_are_reported_to_both_sides(nats: Nats) -> None:
         assert (await host.receive_json())["type"] == "peer-joined"
         assert await host.receive_bytes() == frame(1)
         visitor = relays[1]._cluster
-        for process in visitor._sent:
-            visitor._sent[process] += 1
+        for process in visitor._last_sent:
+            visitor._last_sent[process] += 1
         await far.send_bytes(frame(0))
         assert await far.receive_json() == {"type": "gap"}
 

@@ -155,9 +155,9 @@ class Agent:
 
     async def clear_queue(self) -> tuple[tuple[AgentMessage, ...], tuple[AgentMessage, ...]]:
         """Empty the queues; returns the steering and the follow-up messages."""
-        taken = self.inbox.clear()
+        messages = self.inbox.clear()
         await self.events.emit_after_current(self.inbox.update())
-        return taken
+        return messages
 
     # Stopping and waiting ------------------------------------------------------------------------
 
@@ -205,9 +205,9 @@ class Agent:
 
     def undeclared_changes(self) -> Sequence[SystemMessage]:
         """Changes of prompt and tools that the conversation does not contain yet."""
-        said = self._projection.instructions(self.conversation.messages())
+        system_messages = self._projection.instructions(self.conversation.messages())
         return instruction_changes(
-            said, self.system_prompt, self._declared(), now_ms=self.clock.now_ms()
+            system_messages, self.system_prompt, self._declared(), now_ms=self.clock.now_ms()
         )
 
     def next_request(self) -> Request:
@@ -219,9 +219,14 @@ class Agent:
         """Send ``request`` to its model and return the response as it arrives."""
         messages = request.messages
         if request.tools != self._declared():  # a policy changed the tools for this request only
-            said = [message for message in messages if isinstance(message, SystemMessage)]
+            system_messages = [
+                message for message in messages if isinstance(message, SystemMessage)
+            ]
             now_ms = self.clock.now_ms()
-            messages = (*messages, *instruction_changes(said, None, request.tools, now_ms=now_ms))
+            messages = (
+                *messages,
+                *instruction_changes(system_messages, None, request.tools, now_ms=now_ms),
+            )
         options = replace(
             self._options, reasoning=request.thinking, tool_choice=request.tool_choice
         )
@@ -284,9 +289,9 @@ class Agent:
             return user_message(message, images, now_ms=self.clock.now_ms())
         return message
 
-    def _refuse_inside_run(self, what: str) -> None:
+    def _refuse_inside_run(self, action: str) -> None:
         if self._abort in _inside.get():
             raise WouldDeadlock(
-                f"Cannot {what} from inside the run.",
+                f"Cannot {action} from inside the run.",
                 hint="Queue a message instead, or do it when the agent is idle.",
             )

@@ -142,10 +142,10 @@ class Projection:
         self._convert = convert or plain_messages
         self._transform = transform
         self._log: Sequence[AgentMessage] = ()
-        self._seen = 0
+        self._processed = 0
         self._instructions: list[SystemMessage] = []
         self._shown: list[Message] = []
-        self._instructed = False
+        self._has_instructions = False
 
     def messages(self, log: Sequence[AgentMessage]) -> Sequence[Message]:
         """Return the messages for a request; always includes the instructions in the log."""
@@ -153,7 +153,7 @@ class Projection:
         if self._transform is not None:
             shown = _as_sent(self._convert(self._transform(log)))
             return with_instructions(shown, self._instructions)
-        if self._instructed or not self._instructions:
+        if self._has_instructions or not self._instructions:
             return Snapshot(self._shown)
         return with_instructions(self._shown, self._instructions)
 
@@ -167,25 +167,25 @@ class Projection:
 
         ``convert`` runs in a thread then.
         """
-        seen = self._seen
-        begin = seen if log is self._log else 0
+        processed = self._processed
+        begin = processed if log is self._log else 0
         if self._transform is not None or len(log) - begin <= LARGE:
             return
         before, new = self._log, log[begin:]
         added = await asyncio.to_thread(self._converted, new)
-        if self._log is before and self._seen == seen:  # nothing was converted meanwhile
+        if self._log is before and self._processed == processed:  # nothing was converted meanwhile
             if not begin:
-                self._log, self._seen, self._instructed = log, 0, False
+                self._log, self._processed, self._has_instructions = log, 0, False
                 self._instructions, self._shown = [], []
             self._add(added)
 
     def _update(self, log: Sequence[AgentMessage]) -> None:
         """Process new messages of the log; all of them if it is a different log."""
-        if log is not self._log or len(log) < self._seen:
-            self._log, self._seen, self._instructed = log, 0, False
+        if log is not self._log or len(log) < self._processed:
+            self._log, self._processed, self._has_instructions = log, 0, False
             self._instructions, self._shown = [], []
-        if len(log) > self._seen:
-            self._add(self._converted(log[self._seen :]))
+        if len(log) > self._processed:
+            self._add(self._converted(log[self._processed :]))
 
     def _converted(self, new: Sequence[AgentMessage]) -> _Converted:
         """Return what ``_add`` needs; changes nothing, so that it can run in a thread."""
@@ -193,10 +193,10 @@ class Projection:
         return _Converted(len(new), _instructions(new), shown, bool(_instructions(shown)))
 
     def _add(self, new: _Converted) -> None:
-        self._seen += new.length
+        self._processed += new.length
         self._instructions += new.instructions
         self._shown += new.shown
-        self._instructed = self._instructed or new.instructed
+        self._has_instructions = self._has_instructions or new.has_instructions
 
 
 class _Converted(NamedTuple):
@@ -206,7 +206,7 @@ class _Converted(NamedTuple):
     instructions: list[SystemMessage]
     shown: list[Message]
     """Without those that only the log has."""
-    instructed: bool
+    has_instructions: bool
     """Whether ``shown`` has system messages."""
 
 
@@ -256,17 +256,21 @@ PromptText: TypeAlias = str | Mapping[str, str]
 
 
 def instruction_changes(
-    said: Sequence[SystemMessage], prompt: PromptText | None, tools: Sequence[Tool], *, now_ms: int
+    system_messages: Sequence[SystemMessage],
+    prompt: PromptText | None,
+    tools: Sequence[Tool],
+    *,
+    now_ms: int,
 ) -> tuple[SystemMessage, ...]:
     """Return the system messages that bring the declared prompt and tools up to date.
 
     A ``prompt`` of ``None`` leaves the declared prompt unchanged.
     """
-    declared = {tool.name: tool for tool in final_tools(said)}
+    declared = {tool.name: tool for tool in final_tools(system_messages)}
     current = {tool.name for tool in tools}
     added = tuple(tool for tool in tools if declared.get(tool.name) != tool)
     removed = tuple(RemovedTool(name=name) for name in declared if name not in current)
-    sections = {} if prompt is None else _changed(_sections(said), prompt)
+    sections = {} if prompt is None else _changed(_sections(system_messages), prompt)
     if not (added or removed or sections):
         return ()
     return (
@@ -294,9 +298,9 @@ def _changed(declared: dict[str, str], prompt: PromptText) -> dict[str, str | No
     return new | {name: None for name in declared if name not in prompt}
 
 
-def _sections(said: Sequence[SystemMessage]) -> dict[str, str]:
+def _sections(system_messages: Sequence[SystemMessage]) -> dict[str, str]:
     """Return the sections after all patches."""
     current: dict[str, str | None] = {}
-    for message in said:
+    for message in system_messages:
         current.update(message.sections or {})
     return {name: text for name, text in current.items() if text}

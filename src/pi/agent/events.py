@@ -177,7 +177,7 @@ class EventDispatcher:
         """The subscriptions of each event type that was emitted since they have changed."""
         self.has_update_listeners = False
         """Whether a listener gets per-token events; without one they need not be built."""
-        self._untold: deque[AgentEvent] = deque()
+        self._queue: deque[AgentEvent] = deque()
         self._emitting = False
 
     def add(self, listener: Listener, *, kinds: Kinds | None = None) -> Callable[[], None]:
@@ -188,11 +188,11 @@ class EventDispatcher:
         subscription = _Subscription(listener, kinds)
         self._change((*self._subscriptions, subscription))
 
-        def end() -> None:
+        def unsubscribe() -> None:
             subscription.listener = None  # also for the event being delivered
             self._change(tuple(other for other in self._subscriptions if other is not subscription))
 
-        return end
+        return unsubscribe
 
     def _change(self, subscriptions: tuple[_Subscription, ...]) -> None:
         self._subscriptions = subscriptions
@@ -201,9 +201,9 @@ class EventDispatcher:
 
     async def emit(self, event: AgentEvent) -> None:
         """Deliver ``event`` and any events emitted by listeners meanwhile."""
-        if self._untold:
-            self._untold.append(event)
-            event = self._untold.popleft()
+        if self._queue:
+            self._queue.append(event)
+            event = self._queue.popleft()
         self._emitting = True
         try:
             while True:
@@ -212,18 +212,18 @@ class EventDispatcher:
                     if (listener := subscription.listener) is None:
                         continue
                     try:
-                        heard = listener(event)
-                        if heard is not None:
-                            await heard
+                        pending = listener(event)
+                        if pending is not None:
+                            await pending
                     except asyncio.CancelledError:
                         if _is_being_cancelled():
                             raise
                         log.exception("a listener was cancelled during %s", type(event).__name__)
                     except Exception:
                         log.exception("a listener failed during %s", type(event).__name__)
-                if not self._untold:
+                if not self._queue:
                     break
-                event = self._untold.popleft()
+                event = self._queue.popleft()
         finally:
             self._emitting = False
 
@@ -236,7 +236,7 @@ class EventDispatcher:
     async def emit_after_current(self, event: AgentEvent) -> None:
         """Emit ``event`` after the event that is being delivered, if there is one."""
         if self._emitting:
-            self._untold.append(event)
+            self._queue.append(event)
         else:
             await self.emit(event)
 

@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 class Turn(Struct):
     """Result of one turn."""
 
-    answered: ModelResponse
+    response: ModelResponse
     results: tuple[ToolResultMessage, ...] = ()
     terminated: bool = False
     next: Next = Next()
@@ -45,7 +45,7 @@ class Turn(Struct):
     @property
     def outcome(self) -> Literal["completed", "aborted", "error"]:
         """How the turn ended."""
-        match self.answered.message.stop_reason:
+        match self.response.message.stop_reason:
             case "error" | "aborted" as reason:
                 return reason
             case _:
@@ -60,7 +60,7 @@ class Loop:
         self._policies = policies
         self._abort = abort
         self._emit = agent.events.emit
-        self._answering = ResponseReader(
+        self._reader = ResponseReader(
             agent.send,
             policies,
             events=agent.events,
@@ -74,42 +74,41 @@ class Loop:
         """Run turns until there is nothing left to do; returns the last turn."""
         await self._emit(AgentStart())
         steering = self._agent.inbox.drain_steering()
-        turn = await self._turn(chain(prompts, self._take_until_abort(steering)))
+        turn = await self._turn(chain(prompts, self._until_abort(steering)))
         while (messages := self._next_messages(turn)) is not None:
             turn.next = await prepare(turn.next, self._abort)
             if turn.next.action == "stop":
                 break
             turn = await self._turn(messages)
-        again = turn.next.opens_run and not self._abort.requested
-        await self._emit(AgentEnd(messages=tuple(self._added), will_retry=again))
+        will_retry = turn.next.opens_run and not self._abort.requested
+        await self._emit(AgentEnd(messages=tuple(self._added), will_retry=will_retry))
         return turn
 
     async def _turn(self, messages: Iterator[AgentMessage]) -> Turn:
         await self._emit(TurnStart())
         try:
-            turn = await self._take_turn(messages)
+            turn = await self._run_turn(messages)
         except Exception as error:
             turn = await self._fail_turn(error)
-        ended = TurnEnd(message=turn.answered.message, tool_results=turn.results)
-        await self._emit(ended)
+        await self._emit(TurnEnd(message=turn.response.message, tool_results=turn.results))
         return turn
 
-    async def _take_turn(self, messages: Iterator[AgentMessage]) -> Turn:
+    async def _run_turn(self, messages: Iterator[AgentMessage]) -> Turn:
         for message in chain(self._agent.undeclared_changes(), messages):
             await self._deliver(message)
-        turn = Turn(await self._answering.answer(self._agent.request()))
-        turn.next = turn.answered.next
+        turn = Turn(await self._reader.answer(self._agent.request()))
+        turn.next = turn.response.next
         try:
-            self._store(turn.answered.message)
+            self._store(turn.response.message)
         finally:  # subscribers that saw the start also see the end, even if storing failed
-            await self._emit(MessageEnd(message=turn.answered.message))
-        if turn.outcome == "completed" and turn.answered.message.tool_calls:
+            await self._emit(MessageEnd(message=turn.response.message))
+        if turn.outcome == "completed" and turn.response.message.tool_calls:
             await self._run_tools(turn)
         boundary = Boundary(
             kind="turn",
             outcome=turn.outcome,
-            error=turn.answered.error,
-            answer=turn.answered.message,
+            error=turn.response.error,
+            answer=turn.response.message,
             results=turn.results,
             next=turn.next,
         )
@@ -122,7 +121,7 @@ class Loop:
 
         agent = self._agent
         batch = ToolBatch(
-            turn.answered.message,
+            turn.response.message,
             tools={tool.name: tool for tool in agent.tools},
             policies=self._policies,
             emit=self._emit,
@@ -160,21 +159,21 @@ class Loop:
             # Cancelled tools get one last turn, which fails at once.
             return iter(()) if turn.results else None
         if turn.next.action == "again" or turn.results:
-            return self._take_until_abort(inbox.drain_steering())
+            return self._until_abort(inbox.drain_steering())
         if turn.outcome != "completed":
             return None
         if inbox.steering:
-            return self._take_until_abort(inbox.drain_steering())
-        return self._take_until_abort(inbox.drain_follow_up()) if inbox.follow_ups else None
+            return self._until_abort(inbox.drain_steering())
+        return self._until_abort(inbox.drain_follow_up()) if inbox.follow_ups else None
 
-    def _take_until_abort(self, queue: Iterator[AgentMessage]) -> Iterator[AgentMessage]:
-        """Take from a queue until an abort: a run that ends must not consume messages."""
+    def _until_abort(self, queue: Iterator[AgentMessage]) -> Iterator[AgentMessage]:
+        """Yield from a queue until an abort: a run that ends must not consume messages."""
         while not self._abort.requested and (message := next(queue, None)) is not None:
             yield message
 
     async def _deliver(self, message: AgentMessage) -> AgentMessage:
         """Store and emit a complete message; returns the stored message."""
-        if self._agent.inbox.has_taken:
+        if self._agent.inbox.has_drained:
             await self._emit(self._agent.inbox.update())
         message = await self._agent.finish(message)
         self._store(message)
@@ -202,10 +201,10 @@ class AgentRun:
         await self._begin()
         while True:
             turn = await Loop(self._agent, self._policies, self._abort).run(prompts)
-            ended = await self._settle(turn)
-            if ended.action == "stop" or self._abort.requested:  # overrides all other decisions
+            decision = await self._settle(turn)
+            if decision.action == "stop" or self._abort.requested:  # overrides all other decisions
                 break
-            if ended.action == "again":
+            if decision.action == "again":
                 prompts = ()
             elif turn.outcome == "completed" and inbox:
                 # Queued after the last check of the run: deliver it now, not with the next prompt.
@@ -213,15 +212,15 @@ class AgentRun:
             else:
                 break
         await self._emit(AgentSettled())
-        return ended
+        return decision
 
     async def _begin(self) -> None:
-        first = await decide(self._policies, Boundary(kind="prompt"), self._abort)
-        await store_drafts(self._agent.conversation, first.entries, self._emit)
-        if first.action != "stop":
-            first = await prepare(first, self._abort)
-        if first.action == "stop":
-            raise PromptRefused(first.reason or "The prompt was rejected by a policy.")
+        decision = await decide(self._policies, Boundary(kind="prompt"), self._abort)
+        await store_drafts(self._agent.conversation, decision.entries, self._emit)
+        if decision.action != "stop":
+            decision = await prepare(decision, self._abort)
+        if decision.action == "stop":
+            raise PromptRefused(decision.reason or "The prompt was rejected by a policy.")
 
     async def _settle(self, turn: Turn) -> Next:
         """Return the policies' decision after a run."""
@@ -233,8 +232,8 @@ class AgentRun:
         at = Boundary(
             kind="settle",
             outcome="aborted" if self._abort.requested else turn.outcome,
-            error=turn.answered.error,
-            answer=turn.answered.message,
+            error=turn.response.error,
+            answer=turn.response.message,
             # A stopped run stays stopped; its draft entries are already stored.
             next=replace(decision, entries=()) if decision.action == "stop" else Next(),
         )

@@ -168,7 +168,7 @@ class Abort:
         self._clock = clock
         self.requested = False
         """Whether an abort was requested."""
-        self._stops: list[Callable[[], object]] = []
+        self._callbacks: list[Callable[[], object]] = []
 
     def request(self) -> None:
         """Request the abort: current waits are cancelled, later waits raise at once. Idempotent.
@@ -177,27 +177,27 @@ class Abort:
         """
         if not self.requested:
             self.requested = True
-            for stop in tuple(self._stops):
+            for stop in tuple(self._callbacks):
                 stop()
 
     @contextmanager
     def on_abort(self, stop: Callable[[], object]) -> Iterator[None]:
         """Call ``stop`` on abort; immediately if the abort was already requested."""
-        self._stops.append(stop)
+        self._callbacks.append(stop)
         try:
             if self.requested:
                 stop()
             yield
         finally:
-            self._stops.remove(stop)
+            self._callbacks.remove(stop)
 
     async def wait(self, work: Callable[[], Awaitable[T]], *, grace: float = 0) -> T:
         """Return the result of ``work``; raises ``Aborted`` ``grace`` seconds after an abort."""
         if self.requested and not grace:
             raise Aborted
-        cut = _AbortableWait(self._clock, grace)
-        with self.on_abort(cut.begin):
-            return await cut.wait(work)
+        abortable = _AbortableWait(self._clock, grace)
+        with self.on_abort(abortable.begin):
+            return await abortable.wait(work)
 
 
 class _AbortableWait:
@@ -210,7 +210,7 @@ class _AbortableWait:
         self._clock = clock
         self._grace = grace
         self._deadline: asyncio.Task[None] | None = None
-        self._done = False
+        self._cancelled = False
 
     def begin(self) -> None:
         if self._grace:
@@ -223,15 +223,15 @@ class _AbortableWait:
         try:
             return await work()
         except asyncio.CancelledError as cancelled:
-            if self._waiter.cancelling() > before + self._done:
+            if self._waiter.cancelling() > before + self._cancelled:
                 raise  # the whole run is cancelled, not only this wait
-            if self._done:
+            if self._cancelled:
                 raise Aborted from None
             raise RuntimeError("What was waited for was cancelled.") from cancelled
         finally:
             if self._deadline is not None:
                 self._deadline.cancel()
-            if self._done:
+            if self._cancelled:
                 self._waiter.uncancel()
 
     async def _end_later(self) -> None:
@@ -239,7 +239,7 @@ class _AbortableWait:
         self._end()
 
     def _end(self) -> None:
-        self._done = True
+        self._cancelled = True
         self._waiter.cancel()
 
 
@@ -256,8 +256,8 @@ async def decide(policies: Sequence[Policy], at: Boundary, abort: Abort) -> Next
 
     async def ask_all() -> None:
         nonlocal at
-        (asked,) = overriding(policies, "at_boundary")
-        for policy in asked:
+        (deciding,) = overriding(policies, "at_boundary")
+        for policy in deciding:
             at = replace(at, next=_merged(at.next, await _opinion(policy, at)))
 
     try:
@@ -291,10 +291,10 @@ async def _opinion(policy: Policy, at: Boundary) -> Next:
         return at.next
 
 
-def _merged(so_far: Next, decision: Next) -> Next:
+def _merged(current: Next, decision: Next) -> Next:
     """Return the stronger decision; keep the draft entries of both."""
-    entries, before = decision.entries, so_far.entries
+    entries, before = decision.entries, current.entries
     if entries[: len(before)] != before:
         entries = before + entries
-    weaker = _STRENGTH[decision.action] < _STRENGTH[so_far.action]
-    return replace(so_far if weaker else decision, entries=entries)
+    weaker = _STRENGTH[decision.action] < _STRENGTH[current.action]
+    return replace(current if weaker else decision, entries=entries)

@@ -33,8 +33,8 @@ class MessageQueues:
         self.follow_up_mode: QueueMode = follow_up
         self._steering: list[Any] = []
         self._follow_up: list[Any] = []
-        self.has_taken = False
-        """Whether messages were taken since the last ``update``."""
+        self.has_drained = False
+        """Whether messages left a queue since the last ``update``."""
 
     def steer(self, message: Any) -> None:
         """Queue ``message`` for after the tools of the current turn."""
@@ -45,21 +45,21 @@ class MessageQueues:
         self._follow_up.append(message)
 
     def drain_steering(self) -> Iterator[Any]:
-        """Take the messages of the next turn one by one."""
+        """Yield and remove the messages of the next turn one by one."""
         return self._drain(self._steering, self.steering_mode)
 
     def drain_follow_up(self) -> Iterator[Any]:
-        """Take the messages that start another turn at the end, one by one."""
+        """Yield and remove the messages that start another turn at the end, one by one."""
         return self._drain(self._follow_up, self.follow_up_mode)
 
     def clear(
         self, *, steering: bool = True, follow_up: bool = True
     ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Empty the queues; returns their messages."""
-        steered = tuple(self._steering) if steering else ()
-        followed = tuple(self._follow_up) if follow_up else ()
-        del self._steering[: len(steered)], self._follow_up[: len(followed)]
-        return steered, followed
+        steering_messages = tuple(self._steering) if steering else ()
+        follow_up_messages = tuple(self._follow_up) if follow_up else ()
+        del self._steering[: len(steering_messages)], self._follow_up[: len(follow_up_messages)]
+        return steering_messages, follow_up_messages
 
     @property
     def steering(self) -> tuple[Any, ...]:
@@ -73,7 +73,7 @@ class MessageQueues:
 
     def update(self) -> QueueUpdate:
         """Both queues as shown to the user."""
-        self.has_taken = False
+        self.has_drained = False
         return QueueUpdate(
             steering=tuple(map(message_text, self._steering)),
             follow_up=tuple(map(message_text, self._follow_up)),
@@ -85,7 +85,7 @@ class MessageQueues:
     def _drain(self, queue: list[Any], mode: QueueMode) -> Iterator[Any]:
         for _ in range(len(queue) if mode == "all" else 1):
             if queue:
-                self.has_taken = True
+                self.has_drained = True
                 yield queue.pop(0)
 
 

@@ -104,7 +104,7 @@ class ResponseReader:
 
     def __init__(
         self,
-        ask: SendRequest,
+        send: SendRequest,
         policies: Sequence[Policy],
         *,
         events: EventDispatcher,
@@ -112,7 +112,7 @@ class ResponseReader:
         abort: Abort,
         open_answer: StreamingResponse | None = None,
     ) -> None:
-        self._ask = ask
+        self._send = send
         # Policies that do not override ``on_delta`` must not cost anything per token.
         self._before_request, self._after_answer, self._watchers = overriding(
             policies, "before_request", "after_answer", "on_delta"
@@ -128,17 +128,17 @@ class ResponseReader:
         try:
             request = await self._apply_policies(request)
         except Aborted:
-            return await self._unasked(request, "error", ABORTED_EARLY)
+            return await self._not_sent(request, "error", ABORTED_EARLY)
         except StopRun as stop:
-            answered = await self._unasked(request, "aborted", stop.reason)
-            answered.next = stop.next
-            return answered
-        answered = await self._read_stream(self._ask(request))
-        if answered.message.stop_reason != "aborted" or answered.next.claimed:
-            await self._revise(answered)
-        if answered.message.interrupt is UNSET:
+            response = await self._not_sent(request, "aborted", stop.reason)
+            response.next = stop.next
+            return response
+        response = await self._read_stream(self._send(request))
+        if response.message.stop_reason != "aborted" or response.next.claimed:
+            await self._revise(response)
+        if response.message.interrupt is UNSET:
             self._cuts = 0
-        return answered
+        return response
 
     async def _apply_policies(self, request: Request) -> Request:
         for policy in self._before_request:
@@ -182,8 +182,8 @@ class ResponseReader:
         events, watchers = self._events, self._watchers
         answer_so_far = partial(getattr, stream, "partial")
         while arrived := await stream.take():
-            left = iter(arrived)
-            for event in left:
+            remaining = iter(arrived)
+            for event in remaining:
                 if self._open.cut is not None:
                     return  # deltas that arrived before the interrupt are not shown
                 if isinstance(event, _DELTAS):
@@ -191,7 +191,7 @@ class ResponseReader:
                         try:
                             watchers = _watch(watchers, event, answer_so_far)
                         except (Interrupt, StopRun):
-                            unseen += left
+                            unseen += remaining
                             raise
                 elif isinstance(event, Start):
                     self._open.started = True
@@ -224,27 +224,27 @@ class ResponseReader:
             message = replace(message, stop_reason="aborted", error_message=cut.reason)
         return ModelResponse(message, next=Next(action="again", entries=cut.entries))
 
-    async def _revise(self, answered: ModelResponse) -> None:
+    async def _revise(self, response: ModelResponse) -> None:
         """Let policies change a response before it is stored."""
         for policy in self._after_answer:
             try:
-                answered.message = await self._abort.wait(
-                    partial(policy.after_answer, answered.message)
+                response.message = await self._abort.wait(
+                    partial(policy.after_answer, response.message)
                 )
             except StopRun as stop:
-                answered.message, answered.next = _stopped(answered.message, stop), stop.next
+                response.message, response.next = _stopped(response.message, stop), stop.next
             except Interrupt as cut:
-                if answered.next.claimed:  # already cut: the first interrupt wins
+                if response.next.claimed:  # already cut: the first interrupt wins
                     continue
                 cut.by = cut.by or type(policy).__name__
-                cut_answer = self._cut(answered.message, cut)
-                answered.message, answered.next = cut_answer.message, cut_answer.next
+                cut_answer = self._cut(response.message, cut)
+                response.message, response.next = cut_answer.message, cut_answer.next
             except Aborted:
                 return
             except Exception:
                 log.exception("%s failed after a response", type(policy).__name__)
 
-    async def _unasked(
+    async def _not_sent(
         self, request: Request, reason: Literal["error", "aborted"], text: str
     ) -> ModelResponse:
         message = failed_message(request.model, reason, text, now_ms=self._clock.now_ms())
@@ -283,7 +283,7 @@ def _watch(
     watchers: list[Policy], delta: Delta, answer: Callable[[], AssistantMessage]
 ) -> list[Policy]:
     """Pass ``delta`` to the policies; returns those that did not fail."""
-    still = watchers
+    working = watchers
     for policy in watchers:
         try:
             policy.on_delta(delta, answer)
@@ -294,14 +294,14 @@ def _watch(
             raise
         except Exception:
             log.exception("%s failed during a delta", type(policy).__name__)
-            still = [other for other in still if other is not policy]
-    return still
+            working = [other for other in working if other is not policy]
+    return working
 
 
 def _with_instructions(changed: Request, request: Request, policy: Policy) -> Request:
     """Restore the instructions of ``request`` if ``policy`` dropped all of them."""
-    said = [message for message in request.messages if isinstance(message, SystemMessage)]
-    messages = with_instructions(changed.messages, said)
+    instructions = [message for message in request.messages if isinstance(message, SystemMessage)]
+    messages = with_instructions(changed.messages, instructions)
     if len(messages) == len(changed.messages):
         return changed
     log.warning("%s dropped the prompt from a request; it was restored", type(policy).__name__)
@@ -324,7 +324,7 @@ def _as_emitted(message: AssistantMessage, unseen: Sequence[StreamEvent]) -> Ass
                 | ThinkingDelta(content_index=index, delta=text)
             ):
                 dropped[index] = dropped.get(index, 0) + len(text)
-    kept: list[Text | Thinking | ToolCall] = []
+    blocks: list[Text | Thinking | ToolCall] = []
     for index, block in enumerate(message.content):
         length = dropped.get(index, 0)
         if index in begun:
@@ -333,8 +333,8 @@ def _as_emitted(message: AssistantMessage, unseen: Sequence[StreamEvent]) -> Ass
             block = Text(text=block.text[:-length])
         elif length and isinstance(block, Thinking):
             block = Thinking(thinking=block.thinking[:-length])
-        kept.append(block)
-    return replace(message, content=tuple(kept))
+        blocks.append(block)
+    return replace(message, content=tuple(blocks))
 
 
 def _stopped(message: AssistantMessage, stop: StopRun) -> AssistantMessage:

@@ -81,13 +81,13 @@ CUT_OFF = (
 )
 ABORTED = "Operation aborted"
 
-Ended: TypeAlias = "asyncio.Future[None]"
+EndSignal: TypeAlias = "asyncio.Future[None]"
 
 
 class ApprovedCall(Record):
     """A validated call that no policy refused."""
 
-    asked: ToolCall
+    original: ToolCall
     """As the model made it; used in events."""
     call: ToolCall
     """As it runs: policies may have changed the arguments."""
@@ -122,15 +122,15 @@ class ToolBatch:
         self._abort = Abort(clock)
         self._running: dict[asyncio.Task[None], ToolCall] = {}
         self._all_done = asyncio.Event()
-        self._ended: dict[str, ToolResult] = {}
-        self._busy: dict[str, Ended] = {}
+        self._results: dict[str, ToolResult] = {}
+        self._busy: dict[str, EndSignal] = {}
         self.next = Next()
         """Decision of the calls: stop, if a policy ended the run."""
 
     async def run(self) -> list[ToolResultMessage]:
         """Run all calls; returns results in the order of the calls."""
         calls = self._answer.tool_calls
-        alone = any(
+        sequential = any(
             (tool := self._tools.get(call.name)) and tool.execution_mode == "sequential"
             for call in calls
         )
@@ -139,7 +139,7 @@ class ToolBatch:
                 approved = []
                 for call in calls:
                     approved += await self._begin(call)
-                    if alone:
+                    if sequential:
                         await self._run_all(approved)
                 await self._run_all(approved)
             finally:
@@ -148,12 +148,12 @@ class ToolBatch:
 
     def result(self, call: ToolCall) -> ToolResult:
         """The result of a call that has ended."""
-        return self._ended[call.id]
+        return self._results[call.id]
 
     @property
     def terminates(self) -> bool:
         """Whether every result asks to end the run."""
-        return bool(self._ended) and all(result.terminate for result in self._ended.values())
+        return bool(self._results) and all(result.terminate for result in self._results.values())
 
     def cancel(self) -> None:
         """Cancel running calls and start no more; every open call gets a result.
@@ -186,14 +186,14 @@ class ToolBatch:
             self._end(call, _error(ABORTED))
         return []
 
-    async def _approve(self, asked: ToolCall) -> ApprovedCall:
+    async def _approve(self, original: ToolCall) -> ApprovedCall:
         """Validate the call and ask the policies; raises if it must not run."""
-        call = asked
+        call = original
         if self._abort.requested:
             raise Aborted
         if self._answer.stop_reason == "length":
             raise ToolFailed(CUT_OFF)
-        if reason := _broken(call, self._answer):
+        if reason := _invalid_arguments(call, self._answer):
             raise ToolFailed(reason)
         tool = self._tools.get(call.name)
         if tool is None:
@@ -205,7 +205,9 @@ class ToolBatch:
             if changed is not call:
                 call = replace(call, arguments=changed.arguments)
                 arguments, paths = _validated(tool, call.arguments)
-        return ApprovedCall(asked=asked, call=call, tool=tool, arguments=arguments, paths=paths)
+        return ApprovedCall(
+            original=original, call=call, tool=tool, arguments=arguments, paths=paths
+        )
 
     async def _ask_policy(self, policy: Policy, call: ToolCall) -> ToolCall:
         try:
@@ -225,7 +227,7 @@ class ToolBatch:
                 self._end(work.call, _error(ABORTED))
                 continue
             task = asyncio.get_running_loop().create_task(
-                self._execute(work, *self._line_up(work)), name=f"tool {work.call.name}"
+                self._execute(work, *self._reserve_paths(work)), name=f"tool {work.call.name}"
             )
             self._running[task] = work.call
             task.add_done_callback(self._finished)
@@ -247,47 +249,49 @@ class ToolBatch:
         if not self._running:
             self._all_done.set()
 
-    def _line_up(self, work: ApprovedCall) -> tuple[list[Ended], Ended]:
+    def _reserve_paths(self, work: ApprovedCall) -> tuple[list[EndSignal], EndSignal]:
         """Return the calls to wait for, and the future that marks the end of this one."""
-        ended: Ended = asyncio.get_running_loop().create_future()
-        before = [self._busy[path] for path in work.paths if path in self._busy]
-        self._busy.update(dict.fromkeys(work.paths, ended))
-        return before, ended
+        end: EndSignal = asyncio.get_running_loop().create_future()
+        earlier_ends = [self._busy[path] for path in work.paths if path in self._busy]
+        self._busy.update(dict.fromkeys(work.paths, end))
+        return earlier_ends, end
 
-    async def _execute(self, work: ApprovedCall, before: list[Ended], ended: Ended) -> None:
+    async def _execute(
+        self, work: ApprovedCall, earlier_ends: list[EndSignal], end: EndSignal
+    ) -> None:
         try:
-            for earlier in before:
-                await asyncio.shield(earlier)
+            for earlier_end in earlier_ends:
+                await asyncio.shield(earlier_end)
             result = await self._run_tool(work)
         except asyncio.CancelledError:
             result = _error(ABORTED)
         finally:
-            ended.set_result(None)
+            end.set_result(None)
         self._end(work.call, await self._apply_after_tool(work.call, result))
 
     async def _run_tool(self, work: ApprovedCall) -> ToolResult:
-        asked = work.asked
+        original = work.original
         ended = False
 
         def update(partial_result: ToolResult) -> None:
             # Late progress of a tool that has ended or was abandoned is ignored.
-            if not ended and asked.id not in self._ended:
+            if not ended and original.id not in self._results:
                 self._events.put(
                     ToolExecutionUpdate(
-                        tool_call_id=asked.id,
-                        tool_name=asked.name,
-                        args=asked.arguments,
+                        tool_call_id=original.id,
+                        tool_name=original.name,
+                        args=original.arguments,
                         partial_result=ToolOutput.of(partial_result),
                     )
                 )
 
         try:
-            ctx = ToolContext(asked.id, update, model=self._model, abort=self._abort_run)
+            ctx = ToolContext(original.id, update, model=self._model, abort=self._abort_run)
             return to_tool_result(await work.tool.run(work.arguments, ctx))
         except ToolFailed as error:
             return _error(error.message, details=error.details)
         except (Exception, SystemExit) as error:  # a script run as a tool may exit
-            log.info("tool %s failed", asked.name, exc_info=True)
+            log.info("tool %s failed", original.name, exc_info=True)
             return _error(str(error) or repr(error))
         finally:
             ended = True
@@ -311,9 +315,9 @@ class ToolBatch:
         self.cancel()
 
     def _end(self, call: ToolCall, result: ToolResult) -> None:
-        if call.id in self._ended:  # it was abandoned and ended later
+        if call.id in self._results:  # it was abandoned and ended later
             return
-        self._ended[call.id] = result
+        self._results[call.id] = result
         self._events.put(
             ToolExecutionEnd(
                 tool_call_id=call.id,
@@ -324,7 +328,7 @@ class ToolBatch:
         )
 
     def _message(self, call: ToolCall) -> ToolResultMessage:
-        result = self._ended[call.id]
+        result = self._results[call.id]
         return ToolResultMessage(
             tool_call_id=call.id,
             tool_name=call.name,
@@ -351,7 +355,7 @@ def _validated(tool: AgentTool, arguments: Json) -> tuple[Any, tuple[str, ...]]:
         raise ToolFailed(f"The arguments of {tool.name} could not be used: {error}") from error
 
 
-def _broken(call: ToolCall, answer: AssistantMessage) -> str:
+def _invalid_arguments(call: ToolCall, answer: AssistantMessage) -> str:
     for diagnostic in answer.diagnostics or ():
         details = diagnostic.get("details") or {}
         if diagnostic.get("type") == INVALID_ARGUMENTS and details.get("toolCallId") == call.id:

@@ -339,10 +339,10 @@ class MessageBuilder:
         usage, name = self.usage, self.response_model
         counted = (usage, name, self.cost_factor, self.charged)
         if counted != self._counted:
-            served = self.model
-            if isinstance(name, str) and name != served.id and self._find_model is not None:
-                served = self._find_model(name) or served
-            self._priced = priced(usage, served.cost, factor=self.cost_factor, charged=self.charged)
+            model = self.model
+            if isinstance(name, str) and name != model.id and self._find_model is not None:
+                model = self._find_model(name) or model
+            self._priced = priced(usage, model.cost, factor=self.cost_factor, charged=self.charged)
             self._counted = counted
         return self._priced
 
@@ -383,10 +383,10 @@ class MessageBuilder:
         """Record which calls have arguments that are not JSON: they must be refused, not run."""
         for block in self._calls():
             if block.broken:
-                from pi.ai.json_text import why_refused  # lazy, as above
+                from pi.ai.json_text import refusal_reason  # lazy, as above
 
                 details = {"toolCallId": block.id, "text": block.text[:MAX_SHOWN]}
-                if reason := why_refused(block.text):
+                if reason := refusal_reason(block.text):
                     details["reason"] = reason
                 note = {"type": INVALID_ARGUMENTS, "timestamp": self._now_ms, "details": details}
                 self.diagnostics.append(note)

@@ -113,7 +113,7 @@ class Models:
         make_services: Callable[[], Services],
     ) -> None:
         self._providers = {provider.row.id: provider for provider in providers}
-        self._given = dict(self._providers)
+        self._from_factory = dict(self._providers)
         """Providers from the factory that were not replaced by ``register``."""
         self._auth = auth
         self._auths: tuple[Authenticator, ...] = (auth,)
@@ -206,12 +206,12 @@ class Models:
         A provider that was registered in place of one of them stays.
         """
         for name in names:
-            owner = other._given.get(name)
-            is_replaced = self._providers.get(name) is not self._given.get(name)
+            owner = other._from_factory.get(name)
+            is_replaced = self._providers.get(name) is not self._from_factory.get(name)
             if owner is None:
-                self._given.pop(name, None)
+                self._from_factory.pop(name, None)
             else:
-                self._given[name] = owner
+                self._from_factory[name] = owner
             if is_replaced:
                 continue
             if owner is None:

@@ -125,15 +125,15 @@ def make_services(environ: Mapping[str, str], clock: Clock, network: Network) ->
     from pi.ai.wire_support.exchange import Services
 
     excepted = environ.get("no_proxy") or environ.get("NO_PROXY") or ""
-    ours = environ if anthropic_gateway.uses_foundry(environ) else {}
+    gateway_environ = environ if anthropic_gateway.uses_foundry(environ) else {}
     http = HttpClient(
         environ={**environ, "no_proxy": f"{excepted},{LOOPBACK}"},
         proxy=network.proxy,
         tls=TlsSettings(
             extra_ca=network.extra_ca,
             client_certificate=network.client_certificate
-            or ours.get("CLAUDE_CODE_CLIENT_CERT", ""),
-            client_key=network.client_key or ours.get(anthropic_gateway.CLIENT_KEY, ""),
+            or gateway_environ.get("CLAUDE_CODE_CLIENT_CERT", ""),
+            client_key=network.client_key or gateway_environ.get(anthropic_gateway.CLIENT_KEY, ""),
         ),
     )
     return Services(http=http, clock=clock, environ=environ)
@@ -141,9 +141,9 @@ def make_services(environ: Mapping[str, str], clock: Clock, network: Network) ->
 
 def _own(custom: CustomModels | None, environ: Mapping[str, str]) -> tuple[CustomProvider, ...]:
     """Returns the providers of models.json, and an Anthropic gateway set by variables."""
-    said = {provider.id: provider for provider in (custom.providers if custom else ())}
-    through = anthropic_gateway.with_gateway_url(said.get(anthropic_gateway.PROVIDER), environ)
-    return tuple(({**said, through.id: through} if through else said).values())
+    providers = {provider.id: provider for provider in (custom.providers if custom else ())}
+    gateway = anthropic_gateway.with_gateway_url(providers.get(anthropic_gateway.PROVIDER), environ)
+    return tuple(({**providers, gateway.id: gateway} if gateway else providers).values())
 
 
 def _providers(

@@ -154,7 +154,7 @@ def parse_arguments(text: str) -> Json | None:
     return value if isinstance(value, dict) else None
 
 
-def why_refused(text: str) -> str:
+def refusal_reason(text: str) -> str:
     """Returns the limit that refused arguments exceed; empty if they are not JSON."""
     data = text.encode("utf-8", "replace")
     if _has_too_many_values(data):

@@ -138,8 +138,8 @@ def read_flags(model: Model, kind: type[F], known: Json | None = None) -> F:
 
     Raises ``BadRequest`` if one of them has a wrong type.
     """
-    said = {name: value for name, value in (model.compat or {}).items() if value is not None}
-    flags = {**(known or {}), **said}
+    own = {name: value for name, value in (model.compat or {}).items() if value is not None}
+    flags = {**(known or {}), **own}
     if not flags:
         return kind()
     try:

@@ -129,8 +129,8 @@ def render_update(message: SystemMessage) -> str:
     A removed section was already sent, so the text says that it no longer applies.
     """
     sections = message.sections if isinstance(message.sections, dict) else {}
-    gone = (name for name, text in sections.items() if text is None)
-    notes = (f'The earlier section "{name}" no longer applies.' for name in gone)
+    removed = (name for name, text in sections.items() if text is None)
+    notes = (f'The earlier section "{name}" no longer applies.' for name in removed)
     return "\n\n".join(part for part in (render([message]), *notes) if part.strip())
 
 
@@ -199,8 +199,8 @@ def largest_answer(model: Model, messages: Sequence[Message]) -> int:
     limit = model.max_tokens if model.max_tokens > 0 else USUAL_ANSWER
     if model.context_window <= 0:
         return limit
-    left = model.context_window - conversation_tokens(messages) - ROOM_FOR_ERROR
-    return min(limit, max(left, SMALLEST_ANSWER))
+    room = model.context_window - conversation_tokens(messages) - ROOM_FOR_ERROR
+    return min(limit, max(room, SMALLEST_ANSWER))
 
 
 def image_tokens(image: Image) -> int:

@@ -69,12 +69,12 @@ def uuid7(now_ms: int, random_bytes: RandomBytes) -> str:
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
-def short_id(taken: Container[str], random_bytes: RandomBytes) -> str:
-    """Returns eight hex digits that are not in ``taken``; a long random id if that keeps
+def short_id(used: Container[str], random_bytes: RandomBytes) -> str:
+    """Returns eight hex digits that are not in ``used``; a long random id if that keeps
     failing."""
     for _ in range(100):
         candidate = random_bytes(4).hex()
-        if candidate not in taken:
+        if candidate not in used:
             return candidate
     return uuid7(0, random_bytes)
 
@@ -93,10 +93,10 @@ class IdFactory(Record, kw_only=False):
         """Return a new session id; ids sort by age."""
         return uuid7(self.clock.now_ms(), self.random_bytes)
 
-    def entry_id(self, taken: Container[str]) -> str:
-        """Return a new entry id that is not in ``taken``."""
-        return short_id(taken, self.random_bytes)
+    def entry_id(self, used: Container[str]) -> str:
+        """Return a new entry id that is not in ``used``."""
+        return short_id(used, self.random_bytes)
 
-    def entry_stamp(self, taken: Container[str]) -> tuple[str, str]:
-        """Return id and timestamp of a new entry; the id is not in ``taken``."""
-        return short_id(taken, self.random_bytes), iso_timestamp(self.clock.now_ms())
+    def entry_stamp(self, used: Container[str]) -> tuple[str, str]:
+        """Return id and timestamp of a new entry; the id is not in ``used``."""
+        return short_id(used, self.random_bytes), iso_timestamp(self.clock.now_ms())

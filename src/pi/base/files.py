@@ -152,18 +152,18 @@ def replace_file(path: Path, data: bytes, *, mode: int | None = PRIVATE) -> None
     """
     target = Path(os.path.realpath(path))
     # Not named after the target: a name of 255 bytes leaves no room for a suffix.
-    beside = target.with_name(f".pi-{os.urandom(8).hex()}.tmp")
+    temporary = target.with_name(f".pi-{os.urandom(8).hex()}.tmp")
     try:
         old = stat_if_exists(target)
         if old is not None and not stat.S_ISREG(old.st_mode):
             raise FileAccessError(f"Cannot write {path}: it is not a regular file.")
-        _write_new(beside, data, old=old, mode=mode)
+        _write_new(temporary, data, old=old, mode=mode)
         if old is not None:
-            _copy_attributes(target, beside)
-        beside.replace(target)
+            _copy_attributes(target, temporary)
+        temporary.replace(target)
     except BaseException as error:
         with suppress(OSError):
-            beside.unlink()
+            temporary.unlink()
         if isinstance(error, OSError):
             raise access_error("write", path, error) from error
         raise
@@ -179,26 +179,26 @@ def replace_files(
     ones keep their extended attributes and, where permitted, their owner. Links are not followed.
     A failure leaves no file half written; some may be in place already.
     """
-    written: dict[Path, Path] = {}
+    temporary_files: dict[Path, Path] = {}
     try:
         for path, data in contents.items():
-            beside = path.with_name(f".pi-{os.urandom(8).hex()}.tmp")
-            written[path] = beside
-            with open(beside, "xb", opener=open_private) as file:
+            temporary = path.with_name(f".pi-{os.urandom(8).hex()}.tmp")
+            temporary_files[path] = temporary
+            with open(temporary, "xb", opener=open_private) as file:
                 file.write(data)
                 if modes is not None:
                     file.flush()
-                    _set_status(file.fileno(), beside, like=path, mode=modes[path])
-        _flush(list(written.values()))
-        for path, beside in written.items():
-            beside.replace(path)
+                    _set_status(file.fileno(), temporary, like=path, mode=modes[path])
+        _flush(list(temporary_files.values()))
+        for path, temporary in temporary_files.items():
+            temporary.replace(path)
     except OSError as error:
         raise access_error("write", path, error) from error
     finally:
-        for beside in written.values():
+        for temporary in temporary_files.values():
             with suppress(OSError):
-                beside.unlink()
-    for folder in {path.parent for path in written}:
+                temporary.unlink()
+    for folder in {path.parent for path in temporary_files}:
         _sync_directory(folder)
 
 
@@ -343,8 +343,8 @@ def stat_if_exists(path: Path) -> os.stat_result | None:
         return None
 
 
-def access_error(doing: str, path: Path, error: OSError) -> FileAccessError:
+def access_error(action: str, path: Path, error: OSError) -> FileAccessError:
     """Returns the error for the user, with a hint if the cause is a common one."""
     return FileAccessError(
-        f"Cannot {doing} {path}: {error.strerror or error}.", hint=HINTS.get(error.errno or 0, "")
+        f"Cannot {action} {path}: {error.strerror or error}.", hint=HINTS.get(error.errno or 0, "")
     )

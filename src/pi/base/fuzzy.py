@@ -95,8 +95,8 @@ def rank(query: str, items: Iterable[T], *, key: Callable[[T], str] = str) -> li
 
 def did_you_mean(word: str, candidates: Iterable[str]) -> str:
     """Returns a "did you mean" question for a mistyped word; empty if no candidate is close."""
-    like = nearest(word, candidates)
-    return f"Did you mean {like}?" if like else ""
+    suggestion = nearest(word, candidates)
+    return f"Did you mean {suggestion}?" if suggestion else ""
 
 
 def nearest(word: str, candidates: Iterable[str]) -> str | None:
@@ -130,13 +130,13 @@ def _spellings(word: str) -> tuple[_Spelling, ...]:
 
     ``4.6`` finds ``opus-4-6`` by the second, ``46opus`` by the third.
     """
-    bare = word.translate(_IGNORABLE)
-    ways = {word: 0}
-    if bare:
-        ways.setdefault(bare, _RESPELT)
-    if pair := re.fullmatch(_LETTERS_AND_DIGITS, bare):
-        ways.setdefault("".join(reversed([part for part in pair.groups() if part])), 2 * _RESPELT)
-    return tuple(_spelling(letters, cost) for letters, cost in ways.items())
+    compact = word.translate(_IGNORABLE)
+    costs = {word: 0}
+    if compact:
+        costs.setdefault(compact, _RESPELT)
+    if pair := re.fullmatch(_LETTERS_AND_DIGITS, compact):
+        costs.setdefault("".join(reversed([part for part in pair.groups() if part])), 2 * _RESPELT)
+    return tuple(_spelling(letters, cost) for letters, cost in costs.items())
 
 
 def _spelling(letters: str, cost: int) -> _Spelling:
@@ -208,9 +208,9 @@ def _scattered(spelling: _Spelling, text: str, folded: str) -> _Hit:
             (position, _worth(text, position, typed, letter))
             for position in _positions_of(letter, folded, start)
         ]
-        paths = _extended(paths, places) if paths else _begun(places)
+        paths = _extended(paths, places) if paths else _first_paths(places)
     best = max(paths, key=itemgetter(0))  # of ties the first, which ends leftmost
-    return best[0], _walked(best)
+    return best[0], _path_positions(best)
 
 
 def _worth(text: str, position: int, typed: str, letter: str) -> int:
@@ -233,7 +233,7 @@ def _positions_of(letter: str, folded: str, start: int) -> Iterator[int]:
         position = folded.find(letter, position + 1)
 
 
-def _begun(places: list[tuple[int, int]]) -> list[_Path]:
+def _first_paths(places: list[tuple[int, int]]) -> list[_Path]:
     return [(worth - min(position, _LEAD_MOST), position, None) for position, worth in places]
 
 
@@ -259,7 +259,7 @@ def _extended(paths: list[_Path], places: list[tuple[int, int]]) -> list[_Path]:
     return extended
 
 
-def _walked(path: _Path | None) -> Iterator[int]:
+def _path_positions(path: _Path | None) -> Iterator[int]:
     while path:
         yield path[1]
         path = path[2]

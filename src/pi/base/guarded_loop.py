@@ -281,8 +281,8 @@ def _run_on(loop: asyncio.AbstractEventLoop, task: asyncio.Task[T]) -> T:
             if task.done():
                 break
             error.is_reported = True  # type: ignore[union-attr] # for _Guard.report
-            what = f"raised {type(error).__name__} in a task or callback{_where(error)}"
-            _report_once(f"Code of an extension {what}; pi goes on.", error)
+            problem = f"raised {type(error).__name__} in a task or callback{_where(error)}"
+            _report_once(f"Code of an extension {problem}; pi goes on.", error)
     return task.result()
 
 

@@ -46,7 +46,7 @@ class LineSplitter:
 
     def __init__(self, *, limit: int | None = None) -> None:
         self._limit = limit
-        self._held = bytearray()
+        self._buffer = bytearray()
         self._dropping = False
 
     def feed(self, chunk: bytes) -> list[bytes | BadLine]:
@@ -70,15 +70,15 @@ class LineSplitter:
     def _hold(self, piece: bytes, found: list[bytes | BadLine]) -> None:
         if self._dropping:
             return
-        self._held += piece
-        if self._limit is not None and len(self._held) > self._limit:
+        self._buffer += piece
+        if self._limit is not None and len(self._buffer) > self._limit:
             reason = f"The line is longer than {self._limit} bytes"
             found.append(BadLine(reason, self._release()[: self._limit]))
             self._dropping = True
 
     def _release(self) -> bytes:
-        line = bytes(self._held)
-        self._held.clear()
+        line = bytes(self._buffer)
+        self._buffer.clear()
         return line
 
 
@@ -136,7 +136,7 @@ def _decode_deep(line: bytes) -> object:
         if (found := token_at(line, place)) is None:
             raise ValueError(f"invalid character at byte {place}")
         token, place = found[1], found.end()
-        if not value.take(token):
+        if not value.accept(token):
             raise ValueError(f"unexpected {token[:20].decode(errors='replace')!r} at byte {place}")
     return value.result()
 
@@ -145,15 +145,15 @@ class _DeepValue:
     """Builds a JSON value from its tokens."""
 
     def __init__(self) -> None:
-        self._whole: list[Any] = []
-        self._open: list[list[Any] | dict[str, Any]] = [self._whole]
+        self._root: list[Any] = []
+        self._open: list[list[Any] | dict[str, Any]] = [self._root]
         """Open arrays and objects, innermost last."""
         self._keys: list[str] = []
         """The keys whose values have not ended."""
         self._expected = "value"
         """The expected token; ``item`` and ``member`` also allow the end of the container."""
 
-    def take(self, token: bytes) -> bool:
+    def accept(self, token: bytes) -> bool:
         """Adds the next token; returns False if it is not allowed here."""
         match self._expected, token:
             case (("item" | "member" | "separator"), (b"]" | b"}")):
@@ -173,9 +173,9 @@ class _DeepValue:
 
     def result(self) -> object:
         """Returns the value; raises ``ValueError`` if it is not complete."""
-        if len(self._open) > 1 or not self._whole:
+        if len(self._open) > 1 or not self._root:
             raise ValueError("input ends too early")
-        return self._whole[0]
+        return self._root[0]
 
     def _close(self, token: bytes) -> bool:
         self._expected = "separator"

@@ -39,7 +39,7 @@ class _Lock(abc.ABC):
 
     def __enter__(self) -> Self:
         pauses = _pauses(self._wait)
-        while not self._take():
+        while not self._try_acquire():
             if (pause := next(pauses, None)) is None:
                 raise self._busy()
             time.sleep(pause)
@@ -50,7 +50,7 @@ class _Lock(abc.ABC):
 
     async def __aenter__(self) -> Self:
         pauses = _pauses(self._wait)
-        while not self._take():
+        while not self._try_acquire():
             if (pause := next(pauses, None)) is None:
                 raise self._busy()
             await self._clock.sleep(pause)
@@ -60,7 +60,7 @@ class _Lock(abc.ABC):
         self._release()
 
     @abc.abstractmethod
-    def _take(self) -> bool:
+    def _try_acquire(self) -> bool:
         """Try once to take the lock; returns False if another process has it."""
 
     @abc.abstractmethod
@@ -84,7 +84,7 @@ class FileLock(_Lock):
         self._path = path
         self._fd = -1
 
-    def _take(self) -> bool:
+    def _try_acquire(self) -> bool:
         try:
             fd = os.open(self._path, os.O_RDWR | os.O_CREAT, PRIVATE)
         except OSError as error:
@@ -136,12 +136,12 @@ class HolderLock(FileLock):
     def __init__(self, path: Path) -> None:
         super().__init__(Path(f"{os.path.realpath(path)}.lock"))
 
-    def _take(self) -> bool:
-        if not super()._take():
+    def _try_acquire(self) -> bool:
+        if not super()._try_acquire():
             return False
         if not self._is_current():  # the last holder removed the file while we opened it
             super()._release()
-            return self._take()
+            return self._try_acquire()
         with suppress(
             OSError
         ):  # a full disk: the lock works without the pid, which is informational
@@ -225,7 +225,7 @@ class DirectoryLock(_Lock):
             with suppress(OSError):  # the next refresh may succeed
                 self._stamp()
 
-    def _take(self) -> bool:
+    def _try_acquire(self) -> bool:
         try:
             self._lock.mkdir(mode=0o700)
             self._stamp()
@@ -258,7 +258,7 @@ class DirectoryLock(_Lock):
         except OSError as error:
             raise access_error("take over the stale lock", self._lock, error) from error
         log.info("removed %s, which was %.0f seconds old", self._lock, age)
-        return self._take()
+        return self._try_acquire()
 
     def _release(self) -> None:
         mine, self._mine = self._mine, None

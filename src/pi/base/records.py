@@ -23,8 +23,8 @@ class _RecordType(StructMeta):
     def __new__(
         mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any
     ) -> Any:
-        house: dict[str, Any] = {"frozen": True, "kw_only": True, "rename": "camel"}
-        return super().__new__(mcls, name, bases, namespace, **(house | options))
+        defaults: dict[str, Any] = {"frozen": True, "kw_only": True, "rename": "camel"}
+        return super().__new__(mcls, name, bases, namespace, **(defaults | options))
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))

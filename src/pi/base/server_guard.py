@@ -77,9 +77,9 @@ def port_number(text: object, default: int) -> int:
     return int(str(text))
 
 
-def same_token(given: str, expected: str) -> bool:
+def same_token(presented: str, expected: str) -> bool:
     """Compares two tokens; how long it takes says nothing about their content or length."""
-    return hmac.compare_digest(_digest(given), _digest(expected))
+    return hmac.compare_digest(_digest(presented), _digest(expected))
 
 
 def bearer(header: str | None) -> tuple[str, ...]:

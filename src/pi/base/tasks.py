@@ -197,9 +197,9 @@ async def off_loop(work: Callable[[], T], items: int) -> T:
     return await asyncio.to_thread(work) if items > LARGE else work()
 
 
-async def maybe_await(given: Awaitable[T] | T) -> T:
+async def maybe_await(value: Awaitable[T] | T) -> T:
     """Returns the result of a function that may be sync or async."""
-    return await given if isawaitable(given) else given
+    return await value if isawaitable(value) else value
 
 
 def _log_failure(name: str, error: BaseException) -> None:

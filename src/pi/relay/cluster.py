@@ -108,15 +108,15 @@ class Cluster:
         self._visits: dict[int, Visit] = {}
         self._guests: dict[tuple[bytes, int], RemoteGuest] = {}
         self._next_visitor = 1
-        self._sent: dict[bytes, int] = {}
-        self._seen: dict[bytes, int] = {}
+        self._last_sent: dict[bytes, int] = {}
+        self._last_received: dict[bytes, int] = {}
         self._alive: dict[bytes, float] = {}
         self._queue: list[tuple[bytes, int, list[int], bytes]] = []
         self._flushing = False
         self._outgoing: deque[tuple[str, bytes]] = deque()
         self._ready = asyncio.Event()
         self._served: dict[str, Any] = {}
-        self._ended: set[str] = set()
+        self._ended_rooms: set[str] = set()
         self._closed = False
 
     @property
@@ -301,7 +301,7 @@ class Cluster:
             return
         messages = []
         for process, kind, visitors, content in queued:
-            number = self._sent[process] = self._sent.get(process, 0) + 1
+            number = self._last_sent[process] = self._last_sent.get(process, 0) + 1
             head = _HEAD.pack(self.id, number, kind, 0, len(visitors))
             ids = b"".join(map(_VISITOR.pack, visitors))
             messages.append((f"pi.relay.process.{process.hex()}", head + ids + content))
@@ -327,8 +327,8 @@ class Cluster:
         start = _HEAD.size + count * _VISITOR.size
         visitors = [each for (each,) in _VISITOR.iter_unpack(data[_HEAD.size : start])]
         content = data[start:]
-        expected = self._seen.get(sender, 0) + 1
-        self._seen[sender] = number
+        expected = self._last_received.get(sender, 0) + 1
+        self._last_received[sender] = number
         self._alive[sender] = time.monotonic()
         if number != expected:
             self._on_gap(sender)
@@ -386,25 +386,25 @@ class Cluster:
             oldest = time.monotonic() - SILENT_SECONDS
             for process, at in list(self._alive.items()):
                 if at < oldest:
-                    self._process_gone(process)
+                    self._drop_process(process)
             await self._forget_rooms()
 
     async def _forget_rooms(self) -> None:
         """Do not answer any more for rooms that have ended."""
         ended = {room_id for room_id in self._served if self._rooms.find(room_id) is None}
         # Twice in a row: a room that is being opened is not there yet.
-        for room_id in ended & self._ended:
+        for room_id in ended & self._ended_rooms:
             subscription = self._served.pop(room_id)
             with suppress(NatsError, OSError):
                 await subscription.unsubscribe()
-        self._ended = ended - self._ended
+        self._ended_rooms = ended - self._ended_rooms
 
     async def _on_alive(self, message: Msg) -> None:
         process, state = message.data[:8], message.data[8:]
         if process == self.id:
             return
         if state == b"-":
-            self._process_gone(process)
+            self._drop_process(process)
         elif process in self._alive:  # others than those we talk to do not matter
             self._alive[process] = time.monotonic()
 
@@ -417,8 +417,8 @@ class Cluster:
         if room is not None and room.host is None:  # the host came back elsewhere
             self._rooms.move_away(room)
 
-    def _process_gone(self, process: bytes) -> None:
-        for known in (self._alive, self._seen, self._sent):
+    def _drop_process(self, process: bytes) -> None:
+        for known in (self._alive, self._last_received, self._last_sent):
             known.pop(process, None)
         for visit in list(self._visits.values()):
             if visit.owner == process:
@@ -433,7 +433,7 @@ class Cluster:
         for process in {visit.owner for visit in self._visits.values()} | {
             process for process, _ in self._guests
         }:
-            self._process_gone(process)
+            self._drop_process(process)
 
     async def _on_disconnect(self) -> None:
         if not self._closed:

@@ -45,26 +45,26 @@ class Limits(Record):
 class Bucket:
     """A token bucket: ``rate`` units a second, and ``burst`` at once."""
 
-    __slots__ = ("_at", "_burst", "_left", "_rate")
+    __slots__ = ("_at", "_burst", "_rate", "_tokens")
 
     def __init__(self, rate: float, burst: float, now: float) -> None:
         self._rate = rate
         self._burst = burst
-        self._left = burst
+        self._tokens = burst
         self._at = now
 
     def take(self, amount: float, now: float) -> bool:
         """Take from the bucket; returns False if there is not enough in it."""
-        self._left = min(self._burst, self._left + (now - self._at) * self._rate)
+        self._tokens = min(self._burst, self._tokens + (now - self._at) * self._rate)
         self._at = now
-        if self._left < amount:
+        if self._tokens < amount:
             return False
-        self._left -= amount
+        self._tokens -= amount
         return True
 
     def full(self, now: float) -> bool:
         """Whether nothing is missing, so that the bucket can be forgotten."""
-        return self._left + (now - self._at) * self._rate >= self._burst
+        return self._tokens + (now - self._at) * self._rate >= self._burst
 
 
 class AddressLimits:
@@ -91,9 +91,9 @@ class AddressLimits:
 
     def disconnect(self, address: str) -> None:
         """Count the end of a connection."""
-        left = self._open.get(address, 0) - 1
-        if left > 0:
-            self._open[address] = left
+        remaining = self._open.get(address, 0) - 1
+        if remaining > 0:
+            self._open[address] = remaining
         else:
             self._open.pop(address, None)
 
@@ -107,8 +107,8 @@ class AddressLimits:
         now = self._now()
         self._buckets = {key: each for key, each in self._buckets.items() if not each.full(now)}
 
-    def _take(self, address: str, what: str, rate: float, burst: float) -> bool:
+    def _take(self, address: str, kind: str, rate: float, burst: float) -> bool:
         now = self._now()
-        if (bucket := self._buckets.get((address, what))) is None:
-            bucket = self._buckets[address, what] = Bucket(rate, burst, now)
+        if (bucket := self._buckets.get((address, kind))) is None:
+            bucket = self._buckets[address, kind] = Bucket(rate, burst, now)
         return bucket.take(1, now)

@@ -19,9 +19,9 @@ class Metrics:
         self.deliveries += 1
         self.bytes += size
 
-    def refused(self, why: str) -> None:
+    def refused(self, reason: str) -> None:
         """Count a message or connection that was not accepted."""
-        self._refusals[why] += 1
+        self._refusals[reason] += 1
 
     def text(self, gauges: Mapping[str, float]) -> str:
         """The page for ``/metrics``; ``gauges`` are the current numbers."""
@@ -30,8 +30,8 @@ class Metrics:
             *_rows("delivered_bytes_total", "counter", self.bytes),
             "# TYPE pi_relay_refused_total counter",
             *(
-                f'pi_relay_refused_total{{reason="{why}"}} {count}'
-                for why, count in sorted(self._refusals.items())
+                f'pi_relay_refused_total{{reason="{reason}"}} {count}'
+                for reason, count in sorted(self._refusals.items())
             ),
         ]
         for name, value in gauges.items():

@@ -33,7 +33,7 @@ from pi.relay.shares import ShareRoutes, Shares
 HIGH_WATER: Final = 64 * 1024 * 1024
 """Never reached: rooms disconnect a receiver long before."""
 CLOSE_SECONDS: Final = 5.0
-HELD_SECONDS: Final = 0.02
+BUFFER_SECONDS: Final = 0.02
 """How often a receiver that is behind is looked at."""
 _CHUNK: Final = 64 * 1024
 _ABORT_ABOVE: Final = 256 * 1024
@@ -55,7 +55,7 @@ class SocketConnection:
         # From Python 3.12 on, a transport keeps a list of what was written and adds up its lengths
         # with every write: with small frames for a receiver that does not read, each one took
         # 0.1 ms and more. They are collected here, so that the list stays short.
-        self._held = bytearray()
+        self._buffer = bytearray()
         self._timer: asyncio.TimerHandle | None = None
         # aiohttp waits in ``send_str`` above this mark, and only there. With a mark that is never
         # reached it writes at once; how much is unsent is what ``unsent`` is for.
@@ -64,7 +64,7 @@ class SocketConnection:
     @property
     def unsent(self) -> int:
         """Bytes here and in the buffer of the transport."""
-        return len(self._held) + self._transport.get_write_buffer_size()
+        return len(self._buffer) + self._transport.get_write_buffer_size()
 
     def send(self, data: bytes) -> None:
         """Send a binary message, if the socket is open.
@@ -90,28 +90,28 @@ class SocketConnection:
         if not self.unsent:
             self._transport.write(frame)
             return
-        self._held += frame
-        if len(self._held) >= _CHUNK:
+        self._buffer += frame
+        if len(self._buffer) >= _CHUNK:
             self._flush()
         elif self._timer is None:
-            self._look_later()
+            self._check_later()
 
-    def _look_later(self) -> None:
-        self._timer = asyncio.get_running_loop().call_later(HELD_SECONDS, self._look)
+    def _check_later(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(BUFFER_SECONDS, self._check_buffer)
 
-    def _look(self) -> None:
+    def _check_buffer(self) -> None:
         self._timer = None
         if self._transport.is_closing():
-            self._held.clear()
+            self._buffer.clear()
         elif not self._transport.get_write_buffer_size():
             self._flush()
-        elif self._held:
-            self._look_later()
+        elif self._buffer:
+            self._check_later()
 
     def _flush(self) -> None:
-        if self._held:
-            held, self._held = self._held, bytearray()
-            self._transport.write(held)
+        if self._buffer:
+            buffered, self._buffer = self._buffer, bytearray()
+            self._transport.write(buffered)
 
     def send_text(self, text: str) -> None:
         """Send a text message, if the socket is open."""
@@ -193,7 +193,7 @@ class Relay:
         self.address = ""
         """Where it listens, once started."""
         self._report = report
-        self._tasks = TaskScope(report=lambda what, error: report(f"{what} failed: {error!r}"))
+        self._tasks = TaskScope(report=lambda name, error: report(f"{name} failed: {error!r}"))
         self._runner: web.AppRunner | None = None
         self._sockets: set[SocketConnection] = set()
         self._draining = False
@@ -426,14 +426,14 @@ async def serve(
     gc.collect()
     gc.freeze()
     gc.set_threshold(5000, 10, 10)
-    ended = asyncio.Event()
+    stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         with suppress(NotImplementedError):  # on Windows: there Ctrl-C ends ``asyncio.run``
-            loop.add_signal_handler(number, ended.set)
+            loop.add_signal_handler(number, stopped.set)
     try:
         ready(relay.address)
-        await ended.wait()
+        await stopped.wait()
     finally:
         await relay.close()
 

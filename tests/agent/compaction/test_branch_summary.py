@@ -74,10 +74,10 @@ async def test_of_a_long_branch_the_newest_part_is_summarised_in_one_request() -
 
     await summarise_branch(items, ask, CompactionSettings(), model=small)
 
-    (asked,) = ask.prompts
-    assert "19 19" in asked
-    assert "left out" in asked
-    assert "\n7 7" not in asked
+    (prompt,) = ask.prompts
+    assert "19 19" in prompt
+    assert "left out" in prompt
+    assert "\n7 7" not in prompt
 
 
 @pytest.mark.parametrize("items", [(), (metadata("1"),)])

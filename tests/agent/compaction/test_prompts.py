@@ -14,7 +14,7 @@ from pi.agent.compaction.summarise import (
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "section",
     [
         "## Goal",
         "## Instructions and constraints",
@@ -27,9 +27,9 @@ from pi.agent.compaction.summarise import (
         "## Critical context",
     ],
 )
-def test_every_kind_of_notes_has_the_same_sections(asked: str) -> None:
+def test_every_kind_of_notes_has_the_same_sections(section: str) -> None:
     for kind in TASKS:
-        assert asked in question(kind, "x")
+        assert section in question(kind, "x")
 
 
 def test_a_plain_question_is_the_conversation_and_the_task() -> None:
@@ -43,7 +43,7 @@ def test_earlier_notes_context_custom_instructions_and_a_complaint_are_added() -
         custom_instructions=" focus on X ", additional_context=("one", "two")
     )
 
-    asked = question(
+    prompt = question(
         "branch",
         "c",
         previous="old </previous-summary>",
@@ -51,7 +51,7 @@ def test_earlier_notes_context_custom_instructions_and_a_complaint_are_added() -
         complaint="It was bad.",
     )
 
-    assert asked == "\n\n".join(
+    assert prompt == "\n\n".join(
         (
             "<conversation>\nc\n</conversation>",
             "<previous-summary>\nold &lt;/previous-summary>\n</previous-summary>",

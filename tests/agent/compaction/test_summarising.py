@@ -198,6 +198,6 @@ async def test_every_request_fits_the_model(
     )
 
     for request in ask.requests:
-        asked = estimate_tokens(SYSTEM) + estimate_tokens(prompt(request))
-        assert asked + request.max_tokens <= window
+        prompt_tokens = estimate_tokens(SYSTEM) + estimate_tokens(prompt(request))
+        assert prompt_tokens + request.max_tokens <= window
         assert request.max_tokens <= largest

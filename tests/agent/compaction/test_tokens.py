@@ -16,7 +16,7 @@ from pi.agent.compaction.budget import (
 from pi.ai.messages import AssistantMessage, Image, Text, Thinking, Usage, UserMessage
 from tests.agent.compaction.conversations import shown
 
-ASKED = UserMessage(content="y" * 400)
+QUESTION = UserMessage(content="y" * 400)
 COUNTED = AssistantMessage(content=(Text(text="x" * 40),), usage=Usage(total_tokens=5000))
 PARTS = AssistantMessage(usage=Usage(input=1, output=2, cache_read=3, cache_write=4))
 
@@ -33,26 +33,26 @@ def test_pictures_custom_messages_and_thinking_signatures_are_counted() -> None:
 
 
 def test_what_the_provider_counted_is_preferred_and_the_rest_is_guessed() -> None:
-    assert context_tokens((ASKED, COUNTED, ASKED)) == 5100
-    assert context_tokens((ASKED, PARTS)) == 10
-    assert reported_tokens((ASKED, COUNTED, ASKED)) == 5100
+    assert context_tokens((QUESTION, COUNTED, QUESTION)) == 5100
+    assert context_tokens((QUESTION, PARTS)) == 10
+    assert reported_tokens((QUESTION, COUNTED, QUESTION)) == 5100
 
 
 @pytest.mark.behaviour("old-usage-does-not-trigger")
 def test_a_count_from_before_the_compaction_is_not_used() -> None:
-    kept = (ASKED, COUNTED)
+    kept = (QUESTION, COUNTED)
 
     assert context_tokens(kept, compacted=2) == 110
-    assert context_tokens((*kept, ASKED), compacted=2) == 210
-    assert context_tokens((*kept, ASKED, COUNTED), compacted=2) == 5000
-    assert reported_tokens((ASKED,)) is None
+    assert context_tokens((*kept, QUESTION), compacted=2) == 210
+    assert context_tokens((*kept, QUESTION, COUNTED), compacted=2) == 5000
+    assert reported_tokens((QUESTION,)) is None
 
 
 @pytest.mark.parametrize("reason", ["error", "aborted"])
 def test_a_failed_answer_counts_nothing(reason: str) -> None:
     failed = AssistantMessage(usage=Usage(total_tokens=9000), stop_reason=reason)  # type: ignore[arg-type]
 
-    assert context_tokens((ASKED, failed)) == 100
+    assert context_tokens((QUESTION, failed)) == 100
 
 
 def test_a_conversation_is_compacted_when_the_reserve_is_touched() -> None:

@@ -90,11 +90,11 @@ class AuthorizationServer:
         return reply if isinstance(reply, Reply) else await reply
 
     def _authorize(self, visit: Visit) -> Reply:
-        asked = visit.fields
+        fields = visit.fields
         code = f"code-{next(self._numbers)}"
-        self.codes[code] = asked
-        answer = {"code": code} | ({"state": asked["state"]} if "state" in asked else {})
-        target = asked.get("redirect_uri") or asked["callback_url"]
+        self.codes[code] = fields
+        answer = {"code": code} | ({"state": fields["state"]} if "state" in fields else {})
+        target = fields.get("redirect_uri") or fields["callback_url"]
         return Reply(302, location=f"{target}?{urlencode(answer)}")
 
     def _device(self, visit: Visit) -> Reply:
@@ -114,16 +114,16 @@ class AuthorizationServer:
             await self.stalled.wait()
         if self.troubles:
             return self.troubles.pop(0)
-        asked = visit.fields
-        match asked.get("grant_type"):
+        fields = visit.fields
+        match fields.get("grant_type"):
             case "authorization_code":
-                known = self.codes.pop(asked["code"], None)
-                if known is None or not self.proves(known, asked):
+                known = self.codes.pop(fields["code"], None)
+                if known is None or not self.proves(known, fields):
                     return Reply(400, {"error": "invalid_grant"})
             case "refresh_token":
-                if asked["refresh_token"] not in self.refresh_tokens:
+                if fields["refresh_token"] not in self.refresh_tokens:
                     return Reply(400, {"error": "invalid_grant", "error_description": "used up"})
-                self.refresh_tokens.remove(asked["refresh_token"])
+                self.refresh_tokens.remove(fields["refresh_token"])
         return self.grant()
 
     def grant(self) -> Reply:
@@ -141,12 +141,12 @@ class AuthorizationServer:
         )
 
     @staticmethod
-    def proves(known: Json, asked: Json) -> bool:
+    def proves(known: Json, fields: Json) -> bool:
         """Whether the verifier fits the challenge of the same authorization."""
-        digest = hashlib.sha256(asked["code_verifier"].encode()).digest()
+        digest = hashlib.sha256(fields["code_verifier"].encode()).digest()
         return (
             known["code_challenge"] == urlsafe_b64encode(digest).rstrip(b"=").decode()
-            and known.get("redirect_uri") == asked.get("redirect_uri")
+            and known.get("redirect_uri") == fields.get("redirect_uri")
             and known["code_challenge_method"] == "S256"
         )
 

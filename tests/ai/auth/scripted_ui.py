@@ -21,11 +21,11 @@ class ScriptedUI:
         self.browser = browser
         self.prompts: list[LoginPrompt] = []
         self.notices: list[Notice] = []
-        self.asked = asyncio.Event()
+        self.prompted = asyncio.Event()
 
     async def ask(self, prompt: LoginPrompt) -> str:
         self.prompts.append(prompt)
-        self.asked.set()
+        self.prompted.set()
         if prompt.kind != "manual_code" or self.browser is None:
             return self.answers.pop(0) if self.answers else await never()
         page = next(notice for notice in self.notices if isinstance(notice, AuthUrl))

@@ -71,7 +71,7 @@ async def google(*replies: Reply) -> AsyncIterator[tuple[RawServer, list[bytes]]
             status, content = replies[min(len(requests), len(replies)) - 1]
             body = content.encode() if isinstance(content, str) else json.dumps(content).encode()
             head = f"HTTP/1.1 {status} Reply\r\nContent-Length: {len(body)}\r\n\r\n"
-            await peer.say(head.encode() + body)
+            await peer.send(head.encode() + body)
 
     async with raw_server(script) as server:
         yield server, requests
@@ -95,9 +95,9 @@ async def test_a_service_account_gets_a_token_with_a_signed_assertion(
         form = parse_qs(body.decode())
         assert form["grant_type"] == ["urn:ietf:params:oauth:grant-type:jwt-bearer"]
         claims = form["assertion"][0].split(".")[1]
-        said = json.loads(base64.urlsafe_b64decode(claims + "=="))
-        assert said["iss"] == "pi@example.test"
-        assert said["scope"] == "https://www.googleapis.com/auth/cloud-platform"
+        payload = json.loads(base64.urlsafe_b64decode(claims + "=="))
+        assert payload["iss"] == "pi@example.test"
+        assert payload["scope"] == "https://www.googleapis.com/auth/cloud-platform"
 
 
 async def test_the_project_of_the_environment_beats_that_of_the_file(

@@ -41,7 +41,7 @@ class Peer:
         )
         return head + await self.reader.readexactly(length)
 
-    async def say(self, *pieces: bytes) -> None:
+    async def send(self, *pieces: bytes) -> None:
         """Send pieces one by one, giving the client the time to read each."""
         for piece in pieces:
             self.writer.write(piece)
@@ -123,7 +123,7 @@ def answering(*responses: bytes) -> Script:
     async def script(peer: Peer) -> None:
         for response in responses:
             await peer.request()
-            await peer.say(response)
+            await peer.send(response)
         await peer.gone()
 
     return script
@@ -134,7 +134,7 @@ def splitting(*pieces: bytes) -> Script:
 
     async def script(peer: Peer) -> None:
         await peer.request()
-        await peer.say(*pieces)
+        await peer.send(*pieces)
         await peer.hang_up()
 
     return script

@@ -105,7 +105,7 @@ def test_a_refusal_says_what_and_why_and_what_to_do() -> None:
 async def test_no_spelling_of_this_machine_is_reached(host: str) -> None:
     async def answer(peer: Peer) -> None:
         await peer.request()
-        await peer.say(ok(b"secret"))
+        await peer.send(ok(b"secret"))
 
     async with raw_server(answer) as server, HttpClient(environ={}) as client:
         port = server.url.rpartition(":")[2].strip("/")
@@ -117,7 +117,7 @@ async def test_no_spelling_of_this_machine_is_reached(host: str) -> None:
 async def test_a_redirect_is_checked_too() -> None:
     async def answer(peer: Peer) -> None:
         await peer.request()
-        await peer.say(
+        await peer.send(
             b"HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/latest\r\n"
             b"Content-Length: 0\r\n\r\n"
         )
@@ -141,9 +141,9 @@ def test_a_refusal_names_the_host_and_the_port(host: str, origin: str) -> None:
 async def test_a_kept_connection_of_a_request_without_policy_is_not_used() -> None:
     async def answer(peer: Peer) -> None:
         await peer.request()
-        await peer.say(ok(b"one"))
+        await peer.send(ok(b"one"))
         await peer.request()
-        await peer.say(ok(b"two"))
+        await peer.send(ok(b"two"))
 
     async with raw_server(answer) as server, HttpClient(environ={}) as client:
         assert (await client.request(HttpRequest(url=server.url))).body == b"one"
@@ -155,7 +155,7 @@ async def test_a_kept_connection_of_a_request_without_policy_is_not_used() -> No
 async def test_behind_a_proxy_names_are_checked_as_far_as_they_resolve_here() -> None:
     async def answer(peer: Peer) -> None:
         await peer.request()
-        await peer.say(ok(b"fetched"))
+        await peer.send(ok(b"fetched"))
 
     async with raw_server(answer) as proxy, HttpClient(environ={}, proxy=proxy.url) as client:
         with pytest.raises(AddressRefused):

@@ -21,7 +21,7 @@ async def test_a_request_gives_status_headers_and_body(client: HttpClient) -> No
 
     async def script(peer: Peer) -> None:
         seen.append(await peer.request())
-        await peer.say(b'HTTP/1.1 418 Teapot\r\nX: 1\r\nContent-Length: 7\r\n\r\n{"a":1}')
+        await peer.send(b'HTTP/1.1 418 Teapot\r\nX: 1\r\nContent-Length: 7\r\n\r\n{"a":1}')
         await peer.gone()
 
     async with raw_server(script) as server:
@@ -106,7 +106,7 @@ async def test_a_plain_request_goes_to_the_proxy_with_the_whole_url() -> None:
     async def script(peer: Peer) -> None:
         for _ in range(2):
             seen.append(await peer.request())
-            await peer.say(ok(b"from the proxy"))
+            await peer.send(ok(b"from the proxy"))
         await peer.gone()
 
     async with raw_server(script) as proxy:

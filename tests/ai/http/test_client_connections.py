@@ -41,7 +41,7 @@ async def test_requests_at_the_same_time_have_their_own_connections(client: Http
         if arrived == 3:
             all_there.set()
         await all_there.wait()
-        await peer.say(ok(b"x"))
+        await peer.send(ok(b"x"))
         await peer.gone()
 
     async with raw_server(script) as server:
@@ -63,14 +63,14 @@ async def test_a_server_that_says_close_is_asked_on_a_new_connection(client: Htt
 
 async def closes_on_second_request(peer: Peer) -> None:
     await peer.request()
-    await peer.say(ok(b"first"))
+    await peer.send(ok(b"first"))
     await peer.request()
     await peer.hang_up()
 
 
 async def resets_on_second_request(peer: Peer) -> None:
     await peer.request()
-    await peer.say(ok(b"first"))
+    await peer.send(ok(b"first"))
     await peer.request()
     peer.reset()
 
@@ -92,9 +92,9 @@ async def test_a_kept_connection_that_answered_something_is_not_asked_again(
 ) -> None:
     async def script(peer: Peer) -> None:
         await peer.request()
-        await peer.say(ok(b"first"))
+        await peer.send(ok(b"first"))
         await peer.request()
-        await peer.say(b"HTTP/1.1 2")
+        await peer.send(b"HTTP/1.1 2")
         await peer.hang_up()
 
     async with raw_server(script, answering(ok(b"never"))) as server:
@@ -125,9 +125,9 @@ async def test_a_server_that_says_good_bye_to_an_idle_connection_is_asked_on_a_n
 
     async def script(peer: Peer) -> None:
         await peer.request()
-        await peer.say(ok(b"first"))
+        await peer.send(ok(b"first"))
         await answered.wait()
-        await peer.say(b"HTTP/1.1 408 Request Timeout\r\n\r\n")
+        await peer.send(b"HTTP/1.1 408 Request Timeout\r\n\r\n")
         await peer.gone()
         closed.set()
 

@@ -20,7 +20,7 @@ async def test_leaving_a_stream_early_ends_at_once_while_the_server_keeps_it_ope
 
     async def script(peer: Peer) -> None:
         await peer.request()
-        await peer.say(head + b"6\r\n[DONE]\r\n")
+        await peer.send(head + b"6\r\n[DONE]\r\n")
         await peer.gone()
 
     async with raw_server(script) as server:
@@ -41,12 +41,12 @@ async def test_a_connection_is_kept_when_the_rest_of_a_left_stream_is_tiny(
 
     async def script(peer: Peer) -> None:
         await peer.request()
-        await peer.say(chunked(b"first")[:-5])
+        await peer.send(chunked(b"first")[:-5])
         await left.wait()
-        await peer.say(b"0\r\n", b"\r\n")
+        await peer.send(b"0\r\n", b"\r\n")
         drained.set()
         await peer.request()
-        await peer.say(ok(b"second"))
+        await peer.send(ok(b"second"))
         await peer.gone()
 
     async with raw_server(script, answering(ok(b"other"))) as server:
@@ -66,10 +66,10 @@ async def test_a_connection_is_closed_when_the_rest_of_a_left_stream_is_large(
 
     async def script(peer: Peer) -> None:
         await peer.request()
-        await peer.say(ok(bytes(50_000_000))[:1000])
+        await peer.send(ok(bytes(50_000_000))[:1000])
         try:
             while True:
-                await peer.say(bytes(10_000))
+                await peer.send(bytes(10_000))
         finally:
             closed.set()
 
@@ -84,7 +84,7 @@ async def test_an_exception_inside_the_block_closes_the_socket_at_once(client: H
 
     async def script(peer: Peer) -> None:
         await peer.request()
-        await peer.say(ok(b"whole"))
+        await peer.send(ok(b"whole"))
         await peer.gone()
         closed.set()
 
@@ -101,7 +101,7 @@ async def test_cancelling_closes_the_socket_at_once(client: HttpClient, answer: 
 
     async def script(peer: Peer) -> None:
         await peer.request()
-        await peer.say(answer)
+        await peer.send(answer)
         asked.set()
         await peer.gone()
         closed.set()

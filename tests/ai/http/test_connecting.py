@@ -59,7 +59,7 @@ async def test_an_ipv6_literal_is_reached_and_named_in_brackets(client: HttpClie
 
     async def script(peer: Peer) -> None:
         seen.append(await peer.request())
-        await peer.say(ok(b"six"))
+        await peer.send(ok(b"six"))
         await peer.gone()
 
     async with raw_server(script, host="::1") as server:
@@ -178,7 +178,7 @@ async def test_the_server_gets_the_host_name_by_sni(
 async def test_plain_http_behind_an_https_url_is_a_tls_error(client: HttpClient) -> None:
     async def script(peer: Peer) -> None:
         await peer.reader.read(1)
-        await peer.say(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        await peer.send(b"HTTP/1.1 400 Bad Request\r\n\r\n")
         await peer.gone()
 
     async with raw_server(script) as server:
@@ -273,7 +273,7 @@ def tunnel_to(port: int, log: list[bytes]) -> Any:
     async def script(peer: Peer) -> None:
         log.append(await peer.request())
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        await peer.say(ESTABLISHED)
+        await peer.send(ESTABLISHED)
 
         async def copy(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
             while data := await source.read(65536):

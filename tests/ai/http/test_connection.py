@@ -49,7 +49,7 @@ async def test_reads_that_queued_up_come_as_one_chunk(client: HttpClient) -> Non
     async def script(peer: Peer) -> None:
         await peer.request()
         whole = chunked(*(b"%d" % number for number in range(1000)))
-        await peer.say(*(whole[start : start + 1000] for start in range(0, len(whole), 1000)))
+        await peer.send(*(whole[start : start + 1000] for start in range(0, len(whole), 1000)))
         sent.set()
         await peer.gone()
 
@@ -70,9 +70,9 @@ async def test_a_slow_reader_holds_the_server_back(client: HttpClient) -> None:
     async def script(peer: Peer) -> None:
         nonlocal sent
         await peer.request()
-        await peer.say(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % total)
+        await peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % total)
         while sent < total:
-            await peer.say(bytes(65536))
+            await peer.send(bytes(65536))
             sent += 65536
         await peer.gone()
 
@@ -92,7 +92,7 @@ async def test_a_slow_reader_holds_the_server_back(client: HttpClient) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "error", "message"),
+    ("response", "error", "message"),
     [
         (b"", ConnectionLost, "did not answer: it closed the connection."),
         (b"HTTP/1.1 200 OK\r\nX:", ConnectionLost, "did not answer: it closed the connection."),
@@ -110,11 +110,11 @@ async def test_a_slow_reader_holds_the_server_back(client: HttpClient) -> None:
     ],
 )
 async def test_a_response_that_ends_or_breaks_early_is_an_error_of_one_line(
-    client: HttpClient, said: bytes, error: type[HttpError], message: str
+    client: HttpClient, response: bytes, error: type[HttpError], message: str
 ) -> None:
-    if b"A: b" in said:
-        said += b"\r\n"
-    async with raw_server(splitting(said)) as server:
+    if b"A: b" in response:
+        response += b"\r\n"
+    async with raw_server(splitting(response)) as server:
         with pytest.raises(HttpError) as caught:
             await client.request(HttpRequest(url=server.url))
 
@@ -135,18 +135,20 @@ async def test_what_arrived_before_a_failure_is_delivered_first(client: HttpClie
             await anext(chunks)
 
 
-@pytest.mark.parametrize("said", [b"", b"HTTP/1.1 200 OK\r\n\r\nhalf", ok(b"whole")[:-1]])
-async def test_a_reset_is_retryable_and_no_end_of_a_body(client: HttpClient, said: bytes) -> None:
+@pytest.mark.parametrize("response", [b"", b"HTTP/1.1 200 OK\r\n\r\nhalf", ok(b"whole")[:-1]])
+async def test_a_reset_is_retryable_and_no_end_of_a_body(
+    client: HttpClient, response: bytes
+) -> None:
     async def script(peer: Peer) -> None:
         await peer.request()
-        await peer.say(said)
+        await peer.send(response)
         peer.reset()
 
     async with raw_server(script) as server:
         with pytest.raises(ConnectionLost) as caught:
             await client.request(HttpRequest(url=server.url))
 
-    assert type(caught.value) is (BodyTruncated if said else ConnectionLost)
+    assert type(caught.value) is (BodyTruncated if response else ConnectionLost)
     assert str(caught.value).endswith(": Connection reset by peer.")
     assert caught.value.retryable
 

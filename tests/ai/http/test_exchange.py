@@ -27,12 +27,14 @@ async def test_a_slow_first_byte_is_cut_by_its_own_timeout(client: HttpClient) -
     )
 
 
-@pytest.mark.parametrize("said", [b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/", ok(b"whole")[:-1]])
+@pytest.mark.parametrize(
+    "response", [b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/", ok(b"whole")[:-1]]
+)
 async def test_silence_after_the_first_byte_is_cut_by_the_idle_timeout(
-    client: HttpClient, said: bytes
+    client: HttpClient, response: bytes
 ) -> None:
     timeouts = Timeouts(first_byte=None, idle=0.05)
-    async with raw_server(answering(said)) as server:
+    async with raw_server(answering(response)) as server:
         with pytest.raises(TimedOut) as caught:
             await client.request(HttpRequest(url=server.url, timeouts=timeouts))
 
@@ -55,7 +57,7 @@ async def slow(peer: Peer) -> None:
     await peer.request()
     for piece in (b"HTTP/1.1 200 OK\r\n", b"Content-Length: 2\r\n\r\n", b"h", b"i"):
         await asyncio.sleep(0.1)
-        await peer.say(piece)
+        await peer.send(piece)
     await peer.gone()
 
 
@@ -90,7 +92,7 @@ async def test_a_large_upload_arrives_whole(client: HttpClient) -> None:
 
     async def script(peer: Peer) -> None:
         received.append((await peer.request()).partition(b"\r\n\r\n")[2])
-        await peer.say(OK_EMPTY)
+        await peer.send(OK_EMPTY)
         await peer.gone()
 
     async with raw_server(script) as server:
@@ -106,7 +108,7 @@ async def test_a_large_upload_over_tls_arrives_whole(
 
     async def script(peer: Peer) -> None:
         received.append((await peer.request()).partition(b"\r\n\r\n")[2])
-        await peer.say(OK_EMPTY)
+        await peer.send(OK_EMPTY)
         await peer.gone()
 
     async with raw_server(script, tls=server_tls) as server:
@@ -136,7 +138,7 @@ async def test_an_answer_in_the_middle_of_an_upload_ends_the_upload(client: Http
     async def script(peer: Peer) -> None:
         await peer.reader.readuntil(b"\r\n\r\n")
         peer.writer.transport.pause_reading()  # type: ignore[attr-defined]
-        await peer.say(b"HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nbig")
+        await peer.send(b"HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nbig")
         await asyncio.Event().wait()
 
     async with raw_server(script, answering(ok(b"next"))) as server:

@@ -19,7 +19,7 @@ async def test_only_so_many_connections_rest_for_one_server(client: HttpClient) 
         if started == many:
             all_open.set()
         await all_open.wait()
-        await peer.say(ok(b"x"))
+        await peer.send(ok(b"x"))
         await peer.gone()
         gone += 1
         if gone == 3:
@@ -36,7 +36,7 @@ async def test_a_server_that_closes_while_nothing_is_asked_is_forgotten(
 ) -> None:
     async def script(peer: Peer) -> None:
         await peer.request()
-        await peer.say(ok(b"x"))
+        await peer.send(ok(b"x"))
         await peer.hang_up()
 
     async with raw_server(script) as server:

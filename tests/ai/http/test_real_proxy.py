@@ -57,7 +57,7 @@ async def echo(peer: Peer) -> None:
         head, _, body = (await peer.request()).partition(b"\r\n\r\n")
         # proxy.py marks only the first request of a connection.
         proxied = proxied or b"\r\nvia: " in head.lower()
-        await peer.say(ok(body, f"X-Proxied: {proxied}"))
+        await peer.send(ok(body, f"X-Proxied: {proxied}"))
 
 
 def settings(authority_file: Path) -> TlsSettings:

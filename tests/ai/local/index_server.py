@@ -35,7 +35,7 @@ class Index:
     """Bytes of an answer after which nothing more comes."""
     hangs_up: bool = False
     """Whether it ends the connection then."""
-    asked_from: list[int] = field(default_factory=list)
+    range_starts: list[int] = field(default_factory=list)
     """The first bytes that were asked for, one for each request of the wheel."""
     stopped: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -69,7 +69,7 @@ class Index:
     async def _give_wheel(self, peer: Peer, request: bytes) -> None:
         found = _RANGE.search(request)
         start = int(found[1]) if found else 0
-        self.asked_from.append(start)
+        self.range_starts.append(start)
         if self.only_for_pip and b"\r\nUser-Agent: pip/" not in request:
             return await self._give(peer, "401 Unauthorized", b"")
         if not start or not self.takes_ranges:
@@ -84,9 +84,9 @@ class Index:
         lines = [f"HTTP/1.1 {status}", *headers, f"Content-Length: {len(body)}"]
         head = "\r\n".join((*lines, "Connection: close", "", "")).encode()
         if self.stop_after is None or len(body) <= self.stop_after:
-            await peer.say(head + body)
+            await peer.send(head + body)
             return
-        await peer.say(head + body[: self.stop_after])
+        await peer.send(head + body[: self.stop_after])
         self.stopped.set()
         if not self.hangs_up:
             await peer.gone()

@@ -14,10 +14,10 @@ WHOLE = bytes(range(250))
 HEAD = "HTTP/1.1 {}\r\n{}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n"
 
 
-def partial(start: int, *, said: str | None = None, body: bytes | None = None) -> bytes:
-    """The rest of the file, and where it is ``said`` to begin."""
+def partial(start: int, *, content_range: str | None = None, body: bytes | None = None) -> bytes:
+    """The rest of the file, with this ``content_range`` if it is not the right one."""
     rest = WHOLE[start:] if body is None else body
-    where = said or f"bytes {start}-{len(WHOLE) - 1}/{len(WHOLE)}"
+    where = content_range or f"bytes {start}-{len(WHOLE) - 1}/{len(WHOLE)}"
     head = HEAD.format("206 Partial Content", f"Content-Range: {where}", len(WHOLE) - start)
     return head.encode() + rest
 
@@ -25,13 +25,13 @@ def partial(start: int, *, said: str | None = None, body: bytes | None = None) -
 class Fetched:
     """One file that is fetched from a server that gives these answers."""
 
-    def __init__(self, folder: Path, *answers: bytes, there: bytes = b"") -> None:
+    def __init__(self, folder: Path, *answers: bytes, present: bytes = b"") -> None:
         self.part = PartialFile(folder / "part", len(WHOLE))
-        self.asked: list[str] = []
+        self.ranges: list[str] = []
         self.seen: list[int] = []
         self._answers = list(answers)
-        if there:
-            self.part.path.write_bytes(there)
+        if present:
+            self.part.path.write_bytes(present)
 
     async def fetch(self) -> bytes:
         async with (
@@ -45,8 +45,8 @@ class Fetched:
     def _script(self) -> Script:
         async def script(peer: Peer) -> None:
             lines = (await peer.request()).decode().split("\r\n")
-            self.asked += [line for line in lines if line.startswith("Range")] or [""]
-            await peer.say(self._answers.pop(0))
+            self.ranges += [line for line in lines if line.startswith("Range")] or [""]
+            await peer.send(self._answers.pop(0))
             await peer.hang_up()
 
         return script
@@ -56,56 +56,56 @@ async def test_a_file_that_was_not_begun_is_fetched_from_zero(tmp_path: Path) ->
     fetched = Fetched(tmp_path, ok(WHOLE))
 
     assert await fetched.fetch() == WHOLE
-    assert fetched.asked == [""]
+    assert fetched.ranges == [""]
     assert fetched.seen[-1] == len(WHOLE)
 
 
 async def test_only_what_is_missing_is_asked_for(tmp_path: Path) -> None:
-    fetched = Fetched(tmp_path, partial(100), there=WHOLE[:100])
+    fetched = Fetched(tmp_path, partial(100), present=WHOLE[:100])
 
     assert await fetched.fetch() == WHOLE
-    assert fetched.asked == ["Range: bytes=100-"]
+    assert fetched.ranges == ["Range: bytes=100-"]
     assert fetched.seen[0] > 100
 
 
 async def test_a_file_that_is_whole_is_not_asked_for(tmp_path: Path) -> None:
-    fetched = Fetched(tmp_path, there=WHOLE)
+    fetched = Fetched(tmp_path, present=WHOLE)
 
     assert await fetched.fetch() == WHOLE
-    assert fetched.asked == []
+    assert fetched.ranges == []
 
 
 async def test_a_server_that_gives_everything_again_is_taken_at_its_word(tmp_path: Path) -> None:
-    fetched = Fetched(tmp_path, ok(WHOLE), there=b"x" * 100)
+    fetched = Fetched(tmp_path, ok(WHOLE), present=b"x" * 100)
 
     assert await fetched.fetch() == WHOLE
-    assert fetched.asked == ["Range: bytes=100-"]
+    assert fetched.ranges == ["Range: bytes=100-"]
 
 
 @pytest.mark.parametrize(
     "answer",
     [
         HEAD.format("416 Range Not Satisfiable", "X: y", 0).encode(),
-        partial(100, said=f"bytes 90-249/{len(WHOLE)}"),
-        partial(100, said="bytes 100-249/999"),
-        partial(100, said="nonsense"),
+        partial(100, content_range=f"bytes 90-249/{len(WHOLE)}"),
+        partial(100, content_range="bytes 100-249/999"),
+        partial(100, content_range="nonsense"),
     ],
     ids=["no such range", "another range", "another size", "no range"],
 )
 async def test_what_does_not_fit_to_the_servers_file_is_fetched_anew(
     tmp_path: Path, answer: bytes
 ) -> None:
-    fetched = Fetched(tmp_path, answer, ok(WHOLE), there=b"x" * 100)
+    fetched = Fetched(tmp_path, answer, ok(WHOLE), present=b"x" * 100)
 
     assert await fetched.fetch() == WHOLE
-    assert fetched.asked == ["Range: bytes=100-", ""]
+    assert fetched.ranges == ["Range: bytes=100-", ""]
 
 
 async def test_a_file_that_is_too_long_is_not_a_beginning(tmp_path: Path) -> None:
-    fetched = Fetched(tmp_path, ok(WHOLE), there=WHOLE + b"x")
+    fetched = Fetched(tmp_path, ok(WHOLE), present=WHOLE + b"x")
 
     assert await fetched.fetch() == WHOLE
-    assert fetched.asked == [""]
+    assert fetched.ranges == [""]
 
 
 async def test_a_connection_that_breaks_is_made_again_while_it_brings_something(
@@ -115,7 +115,7 @@ async def test_a_connection_that_breaks_is_made_again_while_it_brings_something(
     fetched = Fetched(tmp_path, cut, partial(40, body=WHOLE[40:60]), partial(60))
 
     assert await fetched.fetch() == WHOLE
-    assert fetched.asked == ["", "Range: bytes=40-", "Range: bytes=60-"]
+    assert fetched.ranges == ["", "Range: bytes=40-", "Range: bytes=60-"]
 
 
 async def test_a_connection_that_breaks_and_brings_nothing_is_an_error(tmp_path: Path) -> None:
@@ -136,14 +136,14 @@ async def test_a_server_that_is_not_there_is_an_error_and_what_came_stays(tmp_pa
         with pytest.raises(ConnectFailed):
             await complete(part, "http://127.0.0.1:1/", http, lambda *_: None)
 
-    assert part.there == 9
+    assert part.present == 9
 
 
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
         (HEAD.format("404 Not Found", "X: y", 0).encode(), "The server answered 404."),
-        (partial(0, said="bytes 5-249/250"), "The server answered 206."),
+        (partial(0, content_range="bytes 5-249/250"), "The server answered 206."),
         (ok(WHOLE + b"x"), "The file has 251 bytes, and not 250."),
         (b"HTTP/1.1 200 OK\r\n\r\n" + WHOLE + b"x", "The file is longer than 250 bytes."),
         (b"HTTP/1.1 200 OK\r\n\r\n", "The file ended after 0 of 250 bytes."),

@@ -182,7 +182,7 @@ async def test_an_interrupted_pull_goes_on_where_it_stopped(pulling: Pull) -> No
 
     path = await pulling()
 
-    assert pulling.index.asked_from == [0, HALF]
+    assert pulling.index.range_starts == [0, HALF]
     assert path.read_bytes() == CONTENT
     assert pulling.left == 0
     assert pulling.names == [".pull.lock", "tiny.gguf"]
@@ -212,7 +212,7 @@ async def test_a_killed_pull_goes_on_where_it_stopped(pulling: Pull) -> None:
 
     path = await pulling()
 
-    assert pulling.index.asked_from == [0, HALF]
+    assert pulling.index.range_starts == [0, HALF]
     assert path.read_bytes() == CONTENT
 
 
@@ -222,7 +222,7 @@ async def test_a_server_without_ranges_is_fetched_from_zero(pulling: Pull) -> No
     pulling.index.takes_ranges = False
 
     assert (await pulling()).read_bytes() == CONTENT
-    assert pulling.index.asked_from == [0, HALF]
+    assert pulling.index.range_starts == [0, HALF]
 
 
 @pytest.mark.full
@@ -233,7 +233,7 @@ async def test_the_beginning_of_another_file_is_forgotten(pulling: Pull) -> None
     pulling.index.wheel = right
 
     assert (await pulling()).read_bytes() == CONTENT
-    assert pulling.index.asked_from == [0, HALF, 0]
+    assert pulling.index.range_starts == [0, HALF, 0]
 
 
 @pytest.mark.full
@@ -244,7 +244,7 @@ async def test_a_damaged_file_is_refused_and_not_kept(pulling: Pull) -> None:
     with pytest.raises(BadWeights, match="is damaged or not the file"):
         await pulling()
 
-    assert pulling.index.asked_from == [0]
+    assert pulling.index.range_starts == [0]
     assert pulling.names == [".pull.lock"]
 
 
@@ -255,7 +255,7 @@ async def test_an_index_with_another_file_is_not_asked_for_it(pulling: Pull) -> 
     with pytest.raises(BadWeights, match=r"The package index has another tiny-weights==1\.0"):
         await pulling()
 
-    assert pulling.index.asked_from == []
+    assert pulling.index.range_starts == []
 
 
 @pytest.mark.full

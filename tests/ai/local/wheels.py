@@ -70,9 +70,9 @@ async def real_weights(root: Path) -> AsyncIterator[Path]:
             str(folder),
             stderr=asyncio.subprocess.PIPE,
         )
-        _, said = await fetched.communicate()
+        _, stderr = await fetched.communicate()
         if fetched.returncode:
-            reason = said.decode(errors="replace").strip().splitlines()[-1:]
+            reason = stderr.decode(errors="replace").strip().splitlines()[-1:]
             assert not os.environ.get("CI"), reason
             pytest.skip(f"{reason}; not tested: the embedded model")
         yield folder

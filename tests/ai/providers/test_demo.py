@@ -29,20 +29,20 @@ async def take_the_tour(*tools: str) -> list[str]:
         clock=clock,
         make_services=lambda: Services(http=HttpClient(environ={}), clock=clock, environ={}),
     )
-    said: list[Message] = [
+    messages: list[Message] = [
         SystemMessage(content="", tools_added=tuple(map(tool, tools))),
         UserMessage(content="show me"),
     ]
     shown: list[str] = []
     for _ in range(10):
-        answer = await models.complete(DEMO_MODEL, Context(messages=tuple(said)))
-        said.append(answer)
+        answer = await models.complete(DEMO_MODEL, Context(messages=tuple(messages)))
+        messages.append(answer)
         if not answer.tool_calls:
             assert answer.text == FAREWELL
             return shown
         (call,) = answer.tool_calls
         shown.append(call.name)
-        said.append(
+        messages.append(
             ToolResultMessage(tool_call_id=call.id, tool_name=call.name, content=(Text(text="ok"),))
         )
     raise AssertionError("the tour does not end")

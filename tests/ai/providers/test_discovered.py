@@ -147,12 +147,12 @@ def test_of_several_variables_the_first_that_is_set_says_where_a_server_is() -> 
     ]
 
 
-@pytest.mark.parametrize(("said", "window"), [("4096", 4096), ("0", 40960), ("many", 40960)])
-async def test_the_user_may_set_the_context_window_of_ollama(said: str, window: int) -> None:
+@pytest.mark.parametrize(("setting", "window"), [("4096", 4096), ("0", 40960), ("many", 40960)])
+async def test_the_user_may_set_the_context_window_of_ollama(setting: str, window: int) -> None:
     shown = {"model_info": {"qwen3.context_length": 40960}}
     pages = {"/api/tags": {"models": [{"name": "qwen3:8b"}]}, "/api/show": shown}
     async with site(pages) as server, HttpClient(environ={}) as http:
-        environ = {"OLLAMA_HOST": server.url, "OLLAMA_CONTEXT_LENGTH": said}
+        environ = {"OLLAMA_HOST": server.url, "OLLAMA_CONTEXT_LENGTH": setting}
         found = local_providers(environ)[0]
         await found.refresh(Services(http=http, clock=FakeClock(), environ={}), None)
 

@@ -221,27 +221,29 @@ async def run(seconds: float, seed: int, apis: Sequence[str]) -> int:
         problem = await problem_of(recorded, pieces)
         if problem is not None and (recorded.api, *signature(problem)) not in known:
             known.add((recorded.api, *signature(problem)))
-            say(f"FAILED  seed {seed}, input {number}: {recorded.api}, from {recorded.case}")
+            print_line(f"FAILED  seed {seed}, input {number}: {recorded.api}, from {recorded.case}")
             await explain(recorded, pieces, problem)
     elapsed = time.monotonic() - began
     for api, count in tried.items():
-        say(f"{api:28}{count:10,} inputs")
+        print_line(f"{api:28}{count:10,} inputs")
     total = tried.total()
-    say(f"{'all':28}{total:10,} inputs in {elapsed:.1f} s, {total / elapsed:,.0f}/s, seed {seed}")
+    print_line(
+        f"{'all':28}{total:10,} inputs in {elapsed:.1f} s, {total / elapsed:,.0f}/s, seed {seed}"
+    )
     return 1 if known else 0
 
 
 async def explain(recorded: Recording, pieces: Sequence[bytes], problem: BaseException) -> None:
     """Print the problem, and the smallest answer that has it."""
-    say("".join(traceback.format_exception(problem)))
+    print_line("".join(traceback.format_exception(problem)))
     body = b"".join(pieces)
     if await problem_of(recorded, [body]) is None:
-        say(f"only when cut like this: {pieces!r}"[:MOST_SHOWN])
+        print_line(f"only when cut like this: {pieces!r}"[:MOST_SHOWN])
     else:
-        say(f"shrunk: {await smallest(recorded, body, problem)!r}"[:MOST_SHOWN])
+        print_line(f"shrunk: {await smallest(recorded, body, problem)!r}"[:MOST_SHOWN])
 
 
-def say(line: str) -> None:
+def print_line(line: str) -> None:
     """Print a line."""
     sys.stdout.write(f"{line}\n")
 

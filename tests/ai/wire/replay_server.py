@@ -46,7 +46,7 @@ class ReplayServer:
 
     url: str
     requests: list[Request] = field(default_factory=list)
-    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    received: asyncio.Event = field(default_factory=asyncio.Event)
     """A request is there."""
     left: asyncio.Event = field(default_factory=asyncio.Event)
     """The connection has ended; one that is held open by the client."""
@@ -58,7 +58,7 @@ async def replaying(replay: Replay) -> AsyncIterator[ReplayServer]:
 
     async def script(peer: Peer) -> None:
         server.requests.append(_parsed(await peer.request()))
-        server.asked.set()
+        server.received.set()
         try:
             await _answer(peer, replay)
         finally:
@@ -73,7 +73,7 @@ async def _answer(peer: Peer, replay: Replay) -> None:
     if replay.gate is not None:
         await replay.gate.wait()
     for piece in replay.pieces:
-        await _say(peer, piece)
+        await _send(peer, piece)
     match replay.then:
         case "close":
             await peer.hang_up()
@@ -83,7 +83,7 @@ async def _answer(peer: Peer, replay: Replay) -> None:
             await peer.gone()
 
 
-async def _say(peer: Peer, piece: bytes) -> None:
+async def _send(peer: Peer, piece: bytes) -> None:
     peer.writer.write(piece)
     await peer.writer.drain()
     # Two turns of the loop: in the first the client's socket becomes readable, in the second it is

@@ -196,7 +196,7 @@ async def test_a_slow_first_byte_is_waited_for(api: str) -> None:
     gate = asyncio.Event()
 
     async def open_gate(server: ReplayServer, stream: EventStream) -> None:
-        await server.asked.wait()
+        await server.received.wait()
         assert stream.partial.content == ()
         gate.set()
 
@@ -248,7 +248,7 @@ async def test_aborting_keeps_what_had_arrived_and_closes_the_connection(api: st
 @every_wire
 async def test_an_abort_before_the_first_byte_is_the_only_event(api: str) -> None:
     async def abort(server: ReplayServer, stream: EventStream) -> None:
-        await server.asked.wait()
+        await server.received.wait()
         stream.abort()
 
     outcome = await exchange(api, Replay([], then="hold"), meanwhile=abort)

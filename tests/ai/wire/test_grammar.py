@@ -21,10 +21,10 @@ from pi.ai.messages import AssistantMessage, Text, Thinking, ToolCall
 from tests.ai.wire.grammar import check_events
 
 CALL = ToolCall(id="c", name="peek", arguments={"n": 1})
-THOUGHT, SAID = Thinking(thinking="hm"), Text(text="ab")
-DONE = Done(reason="stop", message=AssistantMessage(content=(THOUGHT, SAID, CALL)))
+THOUGHT, TEXT = Thinking(thinking="hm"), Text(text="ab")
+DONE = Done(reason="stop", message=AssistantMessage(content=(THOUGHT, TEXT, CALL)))
 EMPTY = Done(reason="stop", message=AssistantMessage())
-SAID_ONLY = Done(reason="stop", message=AssistantMessage(content=(SAID,)))
+TEXT_ONLY = Done(reason="stop", message=AssistantMessage(content=(TEXT,)))
 FAILED = Failed(reason="error", error=AssistantMessage(stop_reason="error"))
 A, B = TextDelta(content_index=0, delta="a"), TextDelta(content_index=0, delta="b")
 OPEN, CLOSE = TextStart(content_index=0), TextEnd(content_index=0, content="ab")
@@ -64,17 +64,17 @@ def test_a_stream_may_hold_nothing(events: list[StreamEvent]) -> None:
         [Start(), Start(), EMPTY],
         [Start(), EMPTY, EMPTY],
         [Start(), FAILED, EMPTY],
-        [OPEN, A, B, CLOSE, SAID_ONLY],
-        [Start(), A, B, CLOSE, SAID_ONLY],
-        [Start(), OPEN, A, B, SAID_ONLY],
-        [Start(), OPEN, A, CLOSE, B, SAID_ONLY],
-        [Start(), OPEN, A, CLOSE, SAID_ONLY],
-        [Start(), OPEN, A, B, CLOSE, CLOSE, SAID_ONLY],
+        [OPEN, A, B, CLOSE, TEXT_ONLY],
+        [Start(), A, B, CLOSE, TEXT_ONLY],
+        [Start(), OPEN, A, B, TEXT_ONLY],
+        [Start(), OPEN, A, CLOSE, B, TEXT_ONLY],
+        [Start(), OPEN, A, CLOSE, TEXT_ONLY],
+        [Start(), OPEN, A, B, CLOSE, CLOSE, TEXT_ONLY],
         [Start(), OPEN, A, B, CLOSE, EMPTY],
-        [Start(), OPEN, OPEN, A, B, CLOSE, SAID_ONLY],
-        [Start(), TextStart(content_index=1), SAID_ONLY],
-        [Start(), OPEN, ThinkingDelta(content_index=0, delta="ab"), CLOSE, SAID_ONLY],
-        [Start(), OPEN, TextDelta(content_index=0, delta=""), A, B, CLOSE, SAID_ONLY],
+        [Start(), OPEN, OPEN, A, B, CLOSE, TEXT_ONLY],
+        [Start(), TextStart(content_index=1), TEXT_ONLY],
+        [Start(), OPEN, ThinkingDelta(content_index=0, delta="ab"), CLOSE, TEXT_ONLY],
+        [Start(), OPEN, TextDelta(content_index=0, delta=""), A, B, CLOSE, TEXT_ONLY],
         [Start(), Done(reason="length", message=AssistantMessage())],
     ],
 )

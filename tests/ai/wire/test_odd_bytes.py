@@ -10,8 +10,8 @@ from tests.ai.wire.conformance import WIRES, call_of, model_of
 from tests.ai.wire.fuzz import MemoryResponse, decode, load
 
 
-async def heard(api: str, find: bytes, put: bytes) -> str:
-    """What is heard of the greeting when something else stands in the JSON of its events."""
+async def received_text(api: str, find: bytes, put: bytes) -> str:
+    """The text of the greeting if ``find`` is replaced by ``put`` in the JSON of its events."""
     recorded = next(recorded for recorded in load([api]) if recorded.case == "text")
     framing = recorded.framing
     events = [
@@ -31,6 +31,6 @@ async def heard(api: str, find: bytes, put: bytes) -> str:
     ids=["no UTF-8", "half a surrogate pair", "raw control character"],
 )
 async def test_an_odd_byte_does_not_cost_the_answer(api: str, sent: bytes, read: str) -> None:
-    text = await heard(api, b'"Hel', b'"Hel' + sent)
+    text = await received_text(api, b'"Hel', b'"Hel' + sent)
 
     assert text == f"Hel{read}lo, wörld! 👋"

@@ -143,13 +143,13 @@ def contents(draw: Any, wire: Wire) -> Content:
         ToolCall(id=f"call_{n}", name=draw(NAMES), arguments=draw(ARGUMENTS))
         for n in range(draw(st.integers(0, 3)))
     ]
-    said: list[Any] = []
+    content: list[Any] = []
     for _ in range(1 if wire.one_thought else draw(st.integers(1, 3))):
         thought = draw(THOUGHTS)
         signed = thought.thinking_signature or not wire.needs_signature
-        said += [thought] if signed and draw(st.booleans()) else []
-        said += [draw(TEXTS)]
-    return (*said, *calls)
+        content += [thought] if signed and draw(st.booleans()) else []
+        content += [draw(TEXTS)]
+    return (*content, *calls)
 
 
 def fill(builder: MessageBuilder, content: Content, size: int) -> None:

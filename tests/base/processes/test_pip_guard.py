@@ -48,6 +48,6 @@ def test_pip_runs_under_the_guard(tmp_path: Path) -> None:
     (tmp_path / "pip.py").write_text("raise SystemExit('this is not pip')")
     command = [sys.executable, "-P", str(Path(pip_guard.__file__)), "--version"]
 
-    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
 
-    assert said.stdout.startswith("pip ")
+    assert result.stdout.startswith("pip ")

@@ -157,12 +157,12 @@ async def test_signals_to_pis_own_processes_do_not_end_them() -> None:
 
 async def test_a_command_ignores_no_signal_and_has_no_descriptor_of_ours() -> None:
     async with await bash("grep -E 'Sig(Ign|Blk)' /proc/self/status; ls /dev/fd") as child:
-        said = (await child.output.read()).decode().split()
+        output = (await child.output.read()).decode().split()
 
     # Under nohup the signal for a terminal that is gone stays ignored, as in every other program.
     nohup = 1 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else 0
-    assert [int(each, 16) & 0x7FFFFFFF for each in (said[1], said[3])] == [0, nohup]
-    assert said[4:] == ["0", "1", "2", "3"]  # the last is the one that ls reads
+    assert [int(each, 16) & 0x7FFFFFFF for each in (output[1], output[3])] == [0, nohup]
+    assert output[4:] == ["0", "1", "2", "3"]  # the last is the one that ls reads
 
 
 async def test_a_command_cannot_read_our_environment_from_its_parents(
@@ -173,9 +173,9 @@ async def test_a_command_cannot_read_our_environment_from_its_parents(
     try:
         script = "cat /proc/$PPID/environ; cat /proc/$(ps -o ppid= -p $PPID | tr -d ' ')/environ"
         async with await spawn(["bash", "-c", script], cwd=HERE, env=ENV) as child:
-            said = await child.output.read()
+            output = await child.output.read()
             assert (await child.wait()).exit_code == 0
     finally:
         supervised.SUPERVISOR.drop()
 
-    assert b"swordfish" not in said
+    assert b"swordfish" not in output

@@ -23,7 +23,7 @@ async def bash(
     return await (terminal or ChildTerminal()).spawn(["bash", "-c", script], cwd=HERE, env=env)
 
 
-async def heard(child: Child) -> tuple[Exit, str]:
+async def finish(child: Child) -> tuple[Exit, str]:
     """How a program ended, and what it wrote to its terminal."""
     async with asyncio.timeout(TIMEOUT_SECONDS), child:
         text = (await child.output.read()).decode()
@@ -31,7 +31,7 @@ async def heard(child: Child) -> tuple[Exit, str]:
 
 
 async def run(script: str, **options: Any) -> tuple[Exit, str]:
-    return await heard(await bash(script, **options))
+    return await finish(await bash(script, **options))
 
 
 async def begun(child: Child) -> None:
@@ -86,7 +86,7 @@ async def test_the_window_can_be_resized_while_a_program_runs() -> None:
 
     await terminal.resize(120, 40)
 
-    assert (await heard(child))[1] == "40 120\r\n"
+    assert (await finish(child))[1] == "40 120\r\n"
 
 
 async def test_typing_into_a_program_that_has_ended_is_no_problem() -> None:
@@ -120,7 +120,7 @@ async def test_a_background_process_with_the_terminal_does_not_hold_the_end_up()
     name = os.urandom(8).hex()
     child = await bash("trap '' HUP; sleep 600 & echo done", env={**ENV, MARKER: name})
     try:
-        assert await heard(child) == (Exit(exit_code=0), "done\r\n")
+        assert await finish(child) == (Exit(exit_code=0), "done\r\n")
     finally:
         await child.terminate(grace=0)
 
@@ -131,7 +131,7 @@ async def test_a_background_process_that_never_stops_talking_does_not_hold_the_e
     script = "trap '' HUP; while :; do echo more; sleep 0.01; done & echo done"
     child = await bash(script, env={**ENV, MARKER: name})
     try:
-        end, text = await heard(child)
+        end, text = await finish(child)
         assert (end, "done" in text) == (Exit(exit_code=0), True)
     finally:
         await child.terminate(grace=0)

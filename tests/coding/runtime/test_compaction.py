@@ -173,7 +173,7 @@ async def test_an_endpoint_of_the_user_gets_no_secrets_and_a_project_cannot_name
             while True:
                 asked = await peer.request()
                 bodies.append(asked.partition(b"\r\n\r\n")[2].decode())
-                await peer.say(ok(b'{"summary": "written by the server"}'))
+                await peer.send(ok(b'{"summary": "written by the server"}'))
 
     fixture = SessionFixture(tmp_path, *(says("w" * 6000) for _ in range(3)))
     fixture.write("project/.pi/settings.json", '{"compaction": {"remoteEndpoint": "http://x/"}}')

@@ -53,14 +53,14 @@ MAX_RESERVE = 0.75
 """Maximum part of a window that is reserved, so that small windows can be filled at all."""
 
 
-def estimate_tokens(said: Message | str) -> int:
+def estimate_tokens(content: Message | str) -> int:
     """Estimate tokens: four characters per token, 1200 per image.
 
     An application message is measured in its converted form.
     """
-    if isinstance(said, str):
-        return -(-len(said) // CHARACTERS_PER_TOKEN)
-    return message_tokens(said)
+    if isinstance(content, str):
+        return -(-len(content) // CHARACTERS_PER_TOKEN)
+    return message_tokens(content)
 
 
 def context_tokens(messages: Sequence[Message], *, compacted: int = 0) -> int:

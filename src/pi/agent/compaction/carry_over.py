@@ -68,7 +68,7 @@ def standing_instructions(text: str) -> list[str]:
     found = []
     for sentence in re.split(_SENTENCE_END, prose):
         if match := re.search(_STANDING, sentence, re.IGNORECASE | re.VERBOSE):
-            found.append(_around(re.sub(_BULLET, "", sentence).strip(), match.start()))
+            found.append(_truncated_around(re.sub(_BULLET, "", sentence).strip(), match.start()))
     return found[:MAX_SENTENCES]
 
 
@@ -130,7 +130,7 @@ def same_words(text: str) -> str:
     return " ".join(text.casefold().split()).strip("*_`.!;:, ")
 
 
-def _around(sentence: str, at: int) -> str:
+def _truncated_around(sentence: str, at: int) -> str:
     """Truncate a very long sentence around the match."""
     if len(sentence) <= MAX_SENTENCE:
         return sentence
@@ -191,15 +191,17 @@ def collected(earlier: CarryOver, items: Sequence[CompactionItem]) -> CarryOver:
     collection = _Collection(earlier)
     for item in items:
         if item.role == "custom" and (handed := carry_over_in(item.details or {})) is not None:
-            collection.handed_over(item.id, handed)
+            collection.add_handed_over(item.id, handed)
             continue
         match item.message:
-            case UserMessage() as said if item.role == "user":
-                collection.person_said(Quote(id=item.id, text=_clean(plain_text(said.content))))
+            case UserMessage() as message if item.role == "user":
+                collection.add_user_message(
+                    Quote(id=item.id, text=_clean(plain_text(message.content)))
+                )
             case AssistantMessage() as answer:
-                collection.answered(Quote(id=item.id, text=_clean(answer.text)))
+                collection.add_answer(Quote(id=item.id, text=_clean(answer.text)))
             case ToolResultMessage(details=dict() as details, is_error=False) as result:
-                collection.tool_listed(item.id, result.tool_name, listed_tasks(details))
+                collection.add_listed_tasks(item.id, result.tool_name, listed_tasks(details))
             case _:
                 pass
     return collection.carry_over()
@@ -240,7 +242,7 @@ class _Collection:
         self._instructions = {same_words(quote.text): quote for quote in earlier.instructions}
         self._tasks = {same_words(task.text): task for task in earlier.tasks}
 
-    def person_said(self, quote: Quote) -> None:
+    def add_user_message(self, quote: Quote) -> None:
         if not quote.text:
             return
         self._remember(quote)
@@ -250,25 +252,27 @@ class _Collection:
             self._instructions[key] = Quote(id=quote.id, text=order)
         self._note(quote)
 
-    def handed_over(self, id: str, handed: CarryOver) -> None:
+    def add_handed_over(self, id: str, handed: CarryOver) -> None:
         """Add the facts that a hand-off brought from another session.
 
         They count as facts of its message: the ids of the other session mean nothing here.
         """
 
-        def here(quotes: tuple[Q, ...]) -> list[Q]:
+        def with_own_id(quotes: tuple[Q, ...]) -> list[Q]:
             return [replace(quote, id=id) for quote in quotes]
 
-        said = [quote for quote in (handed.first, *handed.messages, handed.latest) if quote]
-        for quote in here(tuple(said)):
+        messages = [quote for quote in (handed.first, *handed.messages, handed.latest) if quote]
+        for quote in with_own_id(tuple(messages)):
             self._remember(quote)
-        self._instructions |= {same_words(each.text): each for each in here(handed.instructions)}
-        self._tasks |= {same_words(each.text): each for each in here(handed.tasks)}
+        self._instructions |= {
+            same_words(each.text): each for each in with_own_id(handed.instructions)
+        }
+        self._tasks |= {same_words(each.text): each for each in with_own_id(handed.tasks)}
         if handed.next_action is not None:
             action = replace(handed.next_action, id=id)
             self._carried = replace(self._carried, next_action=action)
 
-    def answered(self, quote: Quote) -> None:
+    def add_answer(self, quote: Quote) -> None:
         if not quote.text:
             return
         self._note(quote)
@@ -277,7 +281,7 @@ class _Collection:
             words = NextAction(id=quote.id, text=last_words(quote.text))
             self._carried = replace(self._carried, next_action=words)
 
-    def tool_listed(self, id: str, tool: str, tasks: Sequence[Task]) -> None:
+    def add_listed_tasks(self, id: str, tool: str, tasks: Sequence[Task]) -> None:
         """Replace the tasks of a tool: it always reports its complete list."""
         self._tasks = {key: task for key, task in self._tasks.items() if task.source != tool}
         for task in tasks:

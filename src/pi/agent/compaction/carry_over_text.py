@@ -62,11 +62,11 @@ def fit_carry_over(carried: CarryOver, files: FileLists, tokens: int) -> CarryOv
 def allot_tokens(needs: dict[str, int], room: int) -> dict[str, int]:
     """Return the budget of each section: its need or its share, then unused room in order."""
     granted = {name: min(need, int(_SHARES[name] * room)) for name, need in needs.items()}
-    left = room - sum(granted.values())
+    remaining = room - sum(granted.values())
     for name in _SHARES:
-        more = min(needs[name] - granted[name], left)
+        more = min(needs[name] - granted[name], remaining)
         granted[name] += more
-        left -= more
+        remaining -= more
     return granted
 
 
@@ -74,23 +74,25 @@ def _filled(carried: CarryOver, files: FileLists, room: int) -> CarryOverText:
     for_ids = min(room // 3, max(_LEAST_FOR_IDS, int(_PART_FOR_IDS * room)))
     sections = _Sections(carried, files, allot_tokens(_needs(carried, files), room - for_ids))
     unshown = (*carried.unshown, *sections.lost(carried))
-    kept = replace(sections.carried, unshown=tuple(dict.fromkeys(unshown))[-MAX_UNSHOWN:])
-    ids = _ids(kept.unshown, room - sum(sections.lengths().values()))
+    carried_over = replace(sections.carried, unshown=tuple(dict.fromkeys(unshown))[-MAX_UNSHOWN:])
+    ids = _ids(carried_over.unshown, room - sum(sections.lengths().values()))
     body = "\n\n".join(filter(None, (_LEAD, *sections.texts.values(), ids)))
     block = wrap_in_tag("carry-over", body) if body != _LEAD else ""
-    return CarryOverText(carried=kept, text="\n\n".join(filter(None, (block, sections.files))))
+    return CarryOverText(
+        carried=carried_over, text="\n\n".join(filter(None, (block, sections.files)))
+    )
 
 
 def _in_brief(carried: CarryOver, files: FileLists, room: int) -> str:
     """Return the short form for a tiny window: instructions, tasks, ids of lost ones, files."""
-    left = room - _BARE_FRAME
-    orders, orders_text = _listed(_ORDERS, carried.instructions, left)
-    left -= len(orders_text) + _GAP
-    tasks, tasks_text = _listed(_TASKS, carried.tasks, left, mark="[ ] ")
-    left -= len(tasks_text) + _GAP
+    remaining = room - _BARE_FRAME
+    orders, orders_text = _listed(_ORDERS, carried.instructions, remaining)
+    remaining -= len(orders_text) + _GAP
+    tasks, tasks_text = _listed(_TASKS, carried.tasks, remaining, mark="[ ] ")
+    remaining -= len(tasks_text) + _GAP
     required = (*carried.instructions, *carried.tasks)
     lost = dict.fromkeys(quote.id for quote in required if quote not in (*orders, *tasks))
-    body = "\n\n".join(filter(None, (orders_text, tasks_text, _ids(tuple(lost), left))))
+    body = "\n\n".join(filter(None, (orders_text, tasks_text, _ids(tuple(lost), remaining))))
     block = wrap_in_tag("carry-over", body) if body else ""
     return "\n\n".join(filter(None, (block, file_blocks(files, room - len(block) - _GAP))))
 
@@ -109,9 +111,9 @@ class _Sections:
         first, first_text = _quoted("First request", carried.first, room["first"])
         latest, latest_text = _quoted("Latest request", carried.latest, room["latest"])
         messages, messages_text = _listed(_MESSAGES, carried.messages, room["messages"])
-        said = [quote for quote in (first, latest) if quote and quote.whole]
-        unsaid = [order for order in carried.instructions if not _is_said(order, said)]
-        orders, orders_text = _listed(_ORDERS, unsaid, room["instructions"])
+        shown = [quote for quote in (first, latest) if quote and quote.whole]
+        unquoted = [order for order in carried.instructions if not _is_quoted(order, shown)]
+        orders, orders_text = _listed(_ORDERS, unquoted, room["instructions"])
         tasks, tasks_text = _listed(_TASKS, carried.tasks, room["tasks"], mark="[ ] ")
         step, step_text = _quoted(_ahead(carried), carried.next_action, room["next"])
         self.texts = {
@@ -128,7 +130,9 @@ class _Sections:
             latest=latest,
             messages=messages,
             instructions=tuple(
-                order for order in carried.instructions if _is_said(order, said) or order in orders
+                order
+                for order in carried.instructions
+                if _is_quoted(order, shown) or order in orders
             ),
             tasks=tasks,
             next_action=step,
@@ -139,18 +143,18 @@ class _Sections:
         texts = {**self.texts, "files": self.files}
         return {name: len(text) + _GAP if text else 0 for name, text in texts.items()}
 
-    def lost(self, whole: CarryOver) -> list[str]:
-        """Return the entries that ``whole`` quotes more completely than these sections."""
+    def lost(self, complete: CarryOver) -> list[str]:
+        """Return the entries that ``complete`` quotes more completely than these sections."""
         shown = set(_quotes(self.carried))
-        return [quote.id for quote in _quotes(whole) if quote not in shown]
+        return [quote.id for quote in _quotes(complete) if quote not in shown]
 
 
-def _is_said(order: Quote, said: Sequence[Quote]) -> bool:
+def _is_quoted(order: Quote, shown: Sequence[Quote]) -> bool:
     """Whether a quoted message contains an instruction.
 
     The id alone is not enough: all facts of a hand-off have the id of its document.
     """
-    return any(quote.id == order.id and order.text in quote.text for quote in said)
+    return any(quote.id == order.id and order.text in quote.text for quote in shown)
 
 
 def _quotes(carried: CarryOver) -> list[Quote]:
@@ -184,13 +188,13 @@ def _listed(
 ) -> tuple[tuple[Q, ...], str]:
     """Return the newest quotes that fit, in order."""
     title = f"## {heading}"
-    left = room - len(title) - _GAP
+    remaining = room - len(title) - _GAP
     shown: list[tuple[Q, str]] = []
     for quote in reversed(quotes):
         line = f"\n- {mark}{quote.text} [entry {quote.id}]"
-        if len(quote.text) > MAX_MESSAGE or len(line) > left:
+        if len(quote.text) > MAX_MESSAGE or len(line) > remaining:
             continue
-        left -= len(line)
+        remaining -= len(line)
         shown.append((quote, line))
     shown.reverse()
     text = title + "".join(line for _, line in shown) if shown else ""
@@ -202,11 +206,11 @@ def _ids(unshown: Sequence[str], room: int) -> str:
     if not unshown:
         return ""
     title = "## More, to be read back when it matters\nEntries:"
-    left = room - len(title) - _GAP - len(f" and {len(unshown)} older ones")
+    remaining = room - len(title) - _GAP - len(f" and {len(unshown)} older ones")
     shown: list[str] = []
     for id in reversed(unshown):
-        left -= len(id) + 1
-        if left < 0:
+        remaining -= len(id) + 1
+        if remaining < 0:
             break
         shown.append(id)
     if not shown:

@@ -150,9 +150,9 @@ async def _notes(preparation: Preparation, summariser: Summariser, most_tokens: 
     """Return notes on the history and, if a turn is split, on its beginning."""
     earlier = without_blocks(preparation.previous_summary)
     # Seconds for 200,000 messages.
-    said = await off_loop(partial(serialise, preparation.history), len(preparation.history))
+    serialised = await off_loop(partial(serialise, preparation.history), len(preparation.history))
     history = await summariser.notes(
-        said,
+        serialised,
         "history",
         previous=earlier,
         guidance=preparation.guidance,

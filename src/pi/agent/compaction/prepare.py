@@ -48,10 +48,10 @@ def find_cut_point(items: Sequence[CompactionItem], keep_recent_tokens: int = 20
     """
     allowed = _allowed(items)
     best: int | None = None
-    kept = 0
+    tokens = 0
     for at in range(len(items) - 1, -1, -1):
-        kept += items[at].tokens
-        if kept > keep_recent_tokens and best is not None:
+        tokens += items[at].tokens
+        if tokens > keep_recent_tokens and best is not None:
             break
         if allowed[at]:
             best = at

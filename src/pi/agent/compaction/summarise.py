@@ -46,13 +46,13 @@ def windows(texts: Sequence[str], most: int) -> list[str]:
 def newest(texts: Sequence[str], most: int) -> list[str]:
     """Return the last ``texts`` that fit into ``most`` bytes, and a truncated one before them."""
     fitting: list[str] = []
-    left = most
+    remaining = most
     for text in reversed(texts):
-        if size(text) >= left:
-            fitting.append(cut_to_size(text, left - 1))
+        if size(text) >= remaining:
+            fitting.append(cut_to_size(text, remaining - 1))
             break
         fitting.append(text)
-        left -= size(text) + 1
+        remaining -= size(text) + 1
     return [text for text in reversed(fitting) if text]
 
 
@@ -257,10 +257,10 @@ class Summariser:
         self.usage = add_usage(self.usage, answer.usage)
         if answer.stop_reason == "aborted":
             raise CompactionFailed("aborted", "The summary was aborted.")
-        said = " ".join(without_blocks(answer.text).split())
-        if answer.stop_reason != "stop" or len(said) <= MAX_SENTENCE:
-            return said if answer.stop_reason == "stop" else ""
-        return f"{said[: MAX_SENTENCE - 1]}…"
+        sentence = " ".join(without_blocks(answer.text).split())
+        if answer.stop_reason != "stop" or len(sentence) <= MAX_SENTENCE:
+            return sentence if answer.stop_reason == "stop" else ""
+        return f"{sentence[: MAX_SENTENCE - 1]}…"
 
     def room(self, kind: Kind, guidance: SummaryInstructions) -> int:
         """Return how many bytes of conversation fit into one request."""

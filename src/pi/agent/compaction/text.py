@@ -159,9 +159,9 @@ def serialise(items: Sequence[CompactionItem]) -> tuple[str, ...]:
                 texts.append("\n".join(filter(None, parts)))
             case ToolResultMessage() as result if at not in useless_results:
                 texts.append(_result(result))
-            case UserMessage() as said:
+            case UserMessage() as message:
                 tag = _TAGS.get(item.role, "user")
-                texts.append(_element(tag, plain_text(said.content)))
+                texts.append(_element(tag, plain_text(message.content)))
             case _:
                 pass
     return tuple(filter(None, texts))
@@ -294,8 +294,8 @@ def file_blocks(files: FileLists, most: int) -> str:
     if isinstance(files, FileTree):
         return _tree_block(files, most)
     modified = _path_block("modified-files", files.modified_files, most)
-    left = most - len(modified) - 1 if modified else most
-    read = _path_block("read-files", files.read_files, left)
+    remaining = most - len(modified) - 1 if modified else most
+    read = _path_block("read-files", files.read_files, remaining)
     return "\n".join(filter(None, (read, modified)))
 
 
@@ -373,13 +373,13 @@ def _tree(marks: dict[str, str]) -> list[str]:
 
 def _path_block(tag: str, paths: Sequence[str], most: int) -> str:
     lines = [escape_tags(path, SUMMARY_TAGS) for path in paths]
-    if len(whole := wrap_in_tag(tag, "\n".join(lines))) <= most:
-        return whole if lines else ""
-    left = most - len(wrap_in_tag(tag, f"... and {len(lines)} more"))
+    if len(block := wrap_in_tag(tag, "\n".join(lines))) <= most:
+        return block if lines else ""
+    remaining = most - len(wrap_in_tag(tag, f"... and {len(lines)} more"))
     shown: list[str] = []
     for line in reversed(lines):
-        left -= len(line) + 1
-        if left < 0:
+        remaining -= len(line) + 1
+        if remaining < 0:
             break
         shown.append(line)
     shown.reverse()

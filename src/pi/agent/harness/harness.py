@@ -232,8 +232,8 @@ class AgentHarness:
             instructions=instructions,
         )
         try:
-            made = await self._compacting.wait(work)
-            compaction = replace(made, timestamp=self._clock.now_ms())
+            compaction = await self._compacting.wait(work)
+            compaction = replace(compaction, timestamp=self._clock.now_ms())
             self._conversation.add(compaction)
         except Aborted:
             raise CompactionFailed("aborted", "The compaction was aborted.") from None
@@ -335,8 +335,10 @@ def _item(entry: StoredEntry, convert: Convert) -> CompactionItem:
         case SystemMessage() | UserMessage() | AssistantMessage() | ToolResultMessage() as message:
             return CompactionItem.of(entry.id, message)
         case own:
-            said = convert([own])
-            return CompactionItem(id=entry.id, role="custom", message=said[0] if said else None)
+            converted = convert([own])
+            return CompactionItem(
+                id=entry.id, role="custom", message=converted[0] if converted else None
+            )
 
 
 def _tokens(entries: Sequence[StoredEntry], convert: Convert) -> int:

@@ -170,8 +170,8 @@ def first_visible(entries: Sequence[StoredEntry]) -> tuple[int, StoredCompaction
     for at in range(len(entries) - 1, -1, -1):
         compaction = entries[at].value
         if isinstance(compaction, StoredCompaction):
-            kept = (i for i in range(at) if entries[i].id == compaction.first_kept_id)
-            return next(kept, at), compaction
+            indices = (i for i in range(at) if entries[i].id == compaction.first_kept_id)
+            return next(indices, at), compaction
     return 0, None
 
 

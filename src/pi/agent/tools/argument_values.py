@@ -226,9 +226,9 @@ def match_option(value: object, options: Sequence[object]) -> Any:
         return UNSET
     scalars = [option for option in options if kind_of(option) not in ("array", "object")]
     for spelled in (_spelled, lambda item: _spelled(item).casefold()):
-        meant = [option for option in scalars if spelled(option) == spelled(value)]
-        if len(meant) == 1:
-            return meant[0]
+        matching = [option for option in scalars if spelled(option) == spelled(value)]
+        if len(matching) == 1:
+            return matching[0]
     return UNSET
 
 

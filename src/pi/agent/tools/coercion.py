@@ -102,9 +102,9 @@ class Coercion:
     def _choice(self, value: Any, options: Sequence[Any], place: Place) -> Any:
         if any(json_equal(value, option) for option in options):
             return value
-        meant = match_option(value, options)
-        if meant is not UNSET:
-            return self._mend(meant)
+        option = match_option(value, options)
+        if option is not UNSET:
+            return self._mend(option)
         self.issues.append(wrong_type(place, map(literal, options), value))
         return value
 
@@ -203,10 +203,10 @@ class Coercion:
     def _is_blank(self, item: Any, schema: Schema) -> bool:
         """Whether an optional property was only filled with a placeholder."""
         if item is None:
-            return not self._takes(None, schema)
+            return not self._accepts(None, schema)
         if item != "" or self._schemas.flat(schema).get("default") == "":
             return False
-        return self._is_open_text(schema) or not self._takes("", schema)
+        return self._is_open_text(schema) or not self._accepts("", schema)
 
     def _is_open_text(self, schema: Schema) -> bool:
         """Whether any string is accepted."""
@@ -216,7 +216,7 @@ class Coercion:
         arms = (*flat.get("anyOf", ()), *flat.get("oneOf", ()))
         return "string" in types_of(flat) or any(map(self._is_open_text, arms))
 
-    def _takes(self, value: Any, schema: Schema) -> bool:
+    def _accepts(self, value: Any, schema: Schema) -> bool:
         trial = self._trial()
         trial.apply(value, schema)
         return trial.is_unchanged
@@ -256,10 +256,10 @@ def _nearest(tries: list[list[ArgumentIssue]], place: Place) -> list[ArgumentIss
     places = [{issue.place for issue in issues if issue.expected} for issues in fitting]
     if not (common := set.intersection(*places)):
         return min(fitting, key=len)
-    where = min(common, key=len)
-    same_place = [issue for issues in fitting for issue in issues if issue.place == where]
+    common_place = min(common, key=len)
+    same_place = [issue for issues in fitting for issue in issues if issue.place == common_place]
     expected = [word for issue in same_place for word in issue.expected]
-    return [wrong_type(where, expected, same_place[0].got)]
+    return [wrong_type(common_place, expected, same_place[0].got)]
 
 
 def _extra(name: str, schema: Json) -> Schema:

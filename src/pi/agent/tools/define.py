@@ -54,8 +54,8 @@ def validator(
 
         walk = Coercion(schemas, fill_defaults=decode is None)
         try:
-            given = {} if _is_nothing(arguments) else _encodable(arguments)
-            mended = walk.apply(given, schema)
+            values = {} if _is_nothing(arguments) else _encodable(arguments)
+            mended = walk.apply(values, schema)
         except RecursionError:
             walk.issues = [ArgumentIssue(place=(), message="are nested too deeply")]
         if walk.issues:
@@ -177,8 +177,8 @@ def _function_tool(
     name = name or function.__name__
 
     def call(arguments: Json, ctx: ToolContext) -> Any:
-        given = {form.context: ctx} if form.context else {}
-        return function(**arguments, **given)
+        extra = {form.context: ctx} if form.context else {}
+        return function(**arguments, **extra)
 
     return AgentTool(
         name=name,
@@ -274,13 +274,13 @@ def _bounded(result: ToolResult) -> ToolResult:
     total = sum(len(block.text) for block in result.content if isinstance(block, Text))
     if total <= MAX_TEXT:
         return result
-    left = MAX_TEXT
-    kept: list[Text | Image] = []
+    remaining = MAX_TEXT
+    blocks: list[Text | Image] = []
     for block in result.content:
         if isinstance(block, Image):
-            kept.append(block)
-        elif left > 0:
-            kept.append(replace(block, text=block.text[:left]))
-            left -= len(block.text)
+            blocks.append(block)
+        elif remaining > 0:
+            blocks.append(replace(block, text=block.text[:remaining]))
+            remaining -= len(block.text)
     notice = f"[Output cut: only the first {MAX_TEXT:,} of {total:,} characters are shown.]"
-    return replace(result, content=(*kept, Text(text=notice)))
+    return replace(result, content=(*blocks, Text(text=notice)))

@@ -78,7 +78,7 @@ def inlined(root: Json, *, without: frozenset[str] = frozenset()) -> Json:
 
     A recursive type stays a reference to a definition in ``$defs``.
     """
-    return _Inliner(root, without | {"$defs", "definitions"}).whole()
+    return _Inliner(root, without | {"$defs", "definitions"}).document()
 
 
 class _Inliner:
@@ -91,38 +91,38 @@ class _Inliner:
         """The references being resolved."""
         self._names: dict[str, str] = {}
         """References to recursive types, and their names in ``$defs``."""
-        self._left = MAX_INLINED
+        self._remaining = MAX_INLINED
 
-    def whole(self) -> Json:
+    def document(self) -> Json:
         """Return the inlined document."""
-        document = self._plain(self._root)
+        document = self._inline(self._root)
         assert isinstance(document, dict)
         definitions: Json = {}
         while len(definitions) < len(self._names):  # writing a definition may add another
             reference, name = list(self._names.items())[len(definitions)]
             self._open = [reference]
-            definitions[name] = self._plain(find(self._root, reference))
+            definitions[name] = self._inline(find(self._root, reference))
         return {**document, "$defs": definitions} if definitions else document
 
-    def _plain(self, schema: Schema) -> Schema:
+    def _inline(self, schema: Schema) -> Schema:
         if isinstance(schema, bool):
             return schema
-        beside = {key: part for key, part in schema.items() if key not in self._without}
-        if "$ref" not in beside:
-            return rebuilt(beside, self._plain)
-        return self._followed(beside.pop("$ref"), beside)
+        keywords = {key: part for key, part in schema.items() if key not in self._without}
+        if "$ref" not in keywords:
+            return rebuilt(keywords, self._inline)
+        return self._resolved(keywords.pop("$ref"), keywords)
 
-    def _followed(self, reference: str, beside: Json) -> Schema:
+    def _resolved(self, reference: str, keywords: Json) -> Schema:
         if reference in self._open:
-            return {"$ref": f"#/$defs/{self._name(reference)}", **beside}
-        if not self._left:
+            return {"$ref": f"#/$defs/{self._name(reference)}", **keywords}
+        if not self._remaining:
             raise BadSchema(f"The schema holds more than {MAX_INLINED} references when unfolded.")
-        self._left -= 1
+        self._remaining -= 1
         self._open.append(reference)
         found = find(self._root, reference)
-        plain = self._plain({**found, **beside} if isinstance(found, dict) else found)
+        schema = self._inline({**found, **keywords} if isinstance(found, dict) else found)
         self._open.pop()
-        return plain
+        return schema
 
     def _name(self, reference: str) -> str:
         if reference not in self._names:
@@ -165,25 +165,25 @@ class FlatSchemas:
 
 
 def _merged(parts: Iterator[Json]) -> Json:
-    whole: Json = {}
-    rest: list[Json] = []
+    merged: Json = {}
+    conflicting: list[Json] = []
     for part in parts:
         conflicts: Json = {}
         for key, value in part.items():
             match key:
-                case _ if key not in whole:
-                    whole[key] = value
+                case _ if key not in merged:
+                    merged[key] = value
                 case "properties":
-                    whole[key] = _united(whole[key], value)
+                    merged[key] = _united(merged[key], value)
                 case "required":
-                    whole[key] = [*whole[key], *value]
+                    merged[key] = [*merged[key], *value]
                 case "additionalProperties":
-                    whole[key] = whole[key] if value is not False else False
-                case _ if whole[key] != value:
+                    merged[key] = merged[key] if value is not False else False
+                case _ if merged[key] != value:
                     conflicts[key] = value
         if conflicts:
-            rest.append(conflicts)
-    return {**whole, "allOf": rest} if rest else whole
+            conflicting.append(conflicts)
+    return {**merged, "allOf": conflicting} if conflicting else merged
 
 
 def _united(some: Json, more: Json) -> Json:
@@ -240,23 +240,23 @@ def checked_object_schema(schema: Json, *, tool: str = "") -> Json:
     """Return ``schema`` as the schema of a tool's arguments; raises ``BadSchema``."""
     try:
         json_bytes(schema)
-        _Check(schema).whole()
+        _Check(schema).run()
         types = types_of(FlatSchemas(schema).flat(schema))
         if types and "object" not in types:
             raise BadSchema(f"Arguments are an object, but the schema says {types[0]}.")
-        whole = inlined(schema) if "$ref" in schema else schema
+        document = inlined(schema) if "$ref" in schema else schema
     except BadSchema as error:
         raise _refusal(tool, error.explain()) from error
     except RecursionError as error:
         raise _refusal(tool, "It contains itself; use $ref for that.") from error
     except (TypeError, ValueError) as error:
         raise _refusal(tool, f"It is not JSON: {error}.") from error
-    return whole if types else {"type": "object", **whole}
+    return document if types else {"type": "object", **document}
 
 
-def _refusal(tool: str, why: str) -> BadSchema:
-    whose = f'Tool "{tool}"' if tool else "The tool"
-    return BadSchema(f"{whose} cannot be sent to models: invalid schema. {why}")
+def _refusal(tool: str, reason: str) -> BadSchema:
+    subject = f'Tool "{tool}"' if tool else "The tool"
+    return BadSchema(f"{subject} cannot be sent to models: invalid schema. {reason}")
 
 
 class _Check:
@@ -265,13 +265,13 @@ class _Check:
     def __init__(self, root: Json) -> None:
         self._root = root
         self._seen: dict[int, Json] = {}
-        self._ending: set[int] = set()
+        self._terminating: set[int] = set()
 
-    def whole(self) -> None:
+    def run(self) -> None:
         """Raise ``BadSchema`` for the first error."""
         self._schema(self._root, "")
         for schema in self._seen.values():
-            self._ends(schema, "", ())
+            self._check_termination(schema, "", ())
 
     def _schema(self, schema: Any, where: str) -> None:
         if isinstance(schema, bool) and where:
@@ -299,18 +299,18 @@ class _Check:
             case _ if key in RULES and not RULES[key][0](value):
                 raise _wrong(where, RULES[key][1], value)
 
-    def _ends(self, schema: Schema, reference: str, inside: tuple[int, ...]) -> None:
+    def _check_termination(self, schema: Schema, reference: str, inside: tuple[int, ...]) -> None:
         """Reject a schema that applies itself to the same value: it would never end."""
-        if isinstance(schema, bool) or id(schema) in self._ending:
+        if isinstance(schema, bool) or id(schema) in self._terminating:
             return
         if id(schema) in inside:
             raise BadSchema(f"{reference} refers to itself.")
         inside = (*inside, id(schema))
         for part in (*schema.get("allOf", ()), *schema.get("anyOf", ()), *schema.get("oneOf", ())):
-            self._ends(part, reference, inside)
+            self._check_termination(part, reference, inside)
         if "$ref" in schema:
-            self._ends(find(self._root, schema["$ref"]), schema["$ref"], inside)
-        self._ending.add(id(schema))
+            self._check_termination(find(self._root, schema["$ref"]), schema["$ref"], inside)
+        self._terminating.add(id(schema))
 
 
 def _wrong(where: str, expected: str, value: Any) -> BadSchema:

@@ -53,20 +53,20 @@ class SingleFlight(Generic[T]):
         finally:
             flight.waiting -= 1
             if not flight.waiting and not flight.task.done():
-                await self._call_off(key, flight)
+                await self._cancel(key, flight)
 
     def _start(self, key: Hashable, work: Callable[[], Coroutine[Any, Any, T]]) -> _Flight[T]:
         task = asyncio.get_running_loop().create_task(work())
         flight = self._flights[key] = _Flight(task)
-        task.add_done_callback(lambda _: self._landed(key, flight))
+        task.add_done_callback(lambda _: self._forget(key, flight))
         return flight
 
-    async def _call_off(self, key: Hashable, flight: _Flight[T]) -> None:
-        self._landed(key, flight)  # a later caller starts anew
+    async def _cancel(self, key: Hashable, flight: _Flight[T]) -> None:
+        self._forget(key, flight)  # a later caller starts anew
         flight.task.cancel()
         await asyncio.wait({flight.task})
 
-    def _landed(self, key: Hashable, flight: _Flight[T]) -> None:
+    def _forget(self, key: Hashable, flight: _Flight[T]) -> None:
         if self._flights.get(key) is flight:
             del self._flights[key]
         if flight.task.done() and not flight.task.cancelled():

@@ -97,18 +97,20 @@ def _load(path: Path, before: _Loaded | None) -> _Loaded:
         if before is not None and (before.path, before.changed_ns) == (path, changed_ns):
             return before
         info = msgspec.json.decode(read_regular(path), type=dict[str, Any])
-        credentials = _understood(info)
+        credentials = _credentials_from(info)
     except OSError as error:
-        why = error.strerror
+        reason = error.strerror
     except (ValueError, KeyError) as error:  # also what google-auth finds malformed
-        why = str(error)
+        reason = str(error)
     else:
         project = info.get("project_id") or info.get("quota_project_id")
         return _Loaded(path, changed_ns, credentials, project)
-    raise AuthenticationFailed(f"Cannot use the Google credentials in {path}: {why}", hint=_LOG_IN)
+    raise AuthenticationFailed(
+        f"Cannot use the Google credentials in {path}: {reason}", hint=_LOG_IN
+    )
 
 
-def _understood(info: Json) -> Any:
+def _credentials_from(info: Json) -> Any:
     """Returns google-auth's credentials object for the content of a file."""
     match info:
         case {"type": "service_account"}:
@@ -148,11 +150,11 @@ async def _refresh(credentials: Any, http: HttpClient) -> None:
         bridge.withdraw()
         raise
     except exceptions.GoogleAuthError as error:
-        why = error.args[0] if error.args else type(error).__name__
+        reason = error.args[0] if error.args else type(error).__name__
         if error.retryable or isinstance(error, exceptions.TransportError):
-            text = f"Google could not be asked for a token: {why}"
+            text = f"Google could not be asked for a token: {reason}"
             raise ProviderUnavailable(text) from error
-        text = f"Google refused the credentials: {why}"
+        text = f"Google refused the credentials: {reason}"
         raise AuthenticationFailed(text, hint=_LOG_IN) from error
 
 
@@ -176,7 +178,7 @@ class _Bridge:
         self._error_type = error_type
         self._lock = threading.Lock()
         self._withdrawn = False
-        self._asked: Future[HttpResponse] | None = None
+        self._exchange: Future[HttpResponse] | None = None
 
     def __call__(
         self,
@@ -206,16 +208,16 @@ class _Bridge:
         """Cancel the current exchange, and refuse further ones."""
         with self._lock:
             self._withdrawn = True
-            if self._asked is not None:
-                self._asked.cancel()
+            if self._exchange is not None:
+                self._exchange.cancel()
 
     def _begin(self, request: HttpRequest) -> Future[HttpResponse]:
         with self._lock:
             if self._withdrawn:
                 raise Withdrawn("The token request was cancelled.")
             exchange = self._http.request(request)
-            self._asked = asyncio.run_coroutine_threadsafe(exchange, self._loop)
-            return self._asked
+            self._exchange = asyncio.run_coroutine_threadsafe(exchange, self._loop)
+            return self._exchange
 
 
 # Google's own machines ---------------------------------------------------------------------------

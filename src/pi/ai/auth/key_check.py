@@ -53,8 +53,8 @@ async def refusal(provider: Provider, models: Sequence[Model], key: str, http: H
         response = await http.request(request, limit=_MAX_BYTES)
     except HttpError:
         return ""
-    said = response.body.decode("utf-8", "replace")
-    if response.status == 401 or (response.status == 400 and _INVALID.search(said)):
+    body = response.body.decode("utf-8", "replace")
+    if response.status == 401 or (response.status == 400 and _INVALID.search(body)):
         return f"{provider.name} does not accept this key (HTTP {response.status})."
     return ""
 

@@ -47,7 +47,7 @@ async def refresh_if_expiring(
     Raises ``AuthenticationFailed`` if the user has to log in again, and another ``ProviderError``
     if the server is unavailable and the credential has expired.
     """
-    if _left(credential, clock) >= max(EARLY, min_expiry):
+    if _seconds_left(credential, clock) >= max(EARLY, min_expiry):
         return credential
     renewal = _Renewal(
         provider=provider,
@@ -56,7 +56,7 @@ async def refresh_if_expiring(
         settings=settings,
         http=http,
         clock=clock,
-        min_left=max(EARLY, min_expiry),
+        min_seconds_left=max(EARLY, min_expiry),
     )
     try:
         return await storage.refreshes.run(provider.id, partial(renewal.run, storage, limit))
@@ -69,7 +69,7 @@ async def refresh_if_expiring(
             code=refused.code,
         ) from refused
     except (ProviderError, FileLocked) as error:
-        if _left(credential, clock) > min_expiry:
+        if _seconds_left(credential, clock) > min_expiry:
             return credential  # there are minutes left for another attempt
         raise _not_now(provider, error) from error
 
@@ -83,7 +83,7 @@ class _Renewal(Record):
     settings: LoginSettings
     http: HttpClient
     clock: Clock
-    min_left: float
+    min_seconds_left: float
 
     async def run(self, storage: AuthStorage, limit: float) -> OAuthCredential:
         """Returns the credential that is in the store afterwards."""
@@ -106,8 +106,8 @@ class _Renewal(Record):
 
     def _is_due(self, current: OAuthCredential) -> bool:
         """Whether it still has to be renewed: another process may have done so."""
-        left = _left(current, self.clock)
-        return left <= 0 or (current == self.seen and left < self.min_left)
+        seconds_left = _seconds_left(current, self.clock)
+        return seconds_left <= 0 or (current == self.seen and seconds_left < self.min_seconds_left)
 
     async def _ask(self, current: OAuthCredential, limit: float) -> OAuthCredential:
         try:
@@ -128,7 +128,7 @@ class _Renewal(Record):
         return new
 
 
-def _left(credential: OAuthCredential, clock: Clock) -> float:
+def _seconds_left(credential: OAuthCredential, clock: Clock) -> float:
     """Returns the seconds until its expiry."""
     return (credential.expires - clock.now_ms()) / 1000
 

@@ -262,8 +262,8 @@ _SET_IT = "Set it in the environment, or in the env of the provider's entry in a
 
 
 def _no_value(provider: Provider, source: str, text: str, variables: Mapping[str, str]) -> str:
-    why = unresolved_reason(text, variables)
-    return f"The API key for {provider.name} in {source} has no value: {why}."
+    reason = unresolved_reason(text, variables)
+    return f"The API key for {provider.name} in {source} has no value: {reason}."
 
 
 def _from_environment(
@@ -384,8 +384,8 @@ class Authentication:
         if custom is None:
             return found.access
         headers = {**custom.headers, **((model.headers or {}) if model else {})}
-        written = await self._expanded(provider, headers, environ)
-        return replace(found.access, headers={**written, **found.access.headers})
+        expanded = await self._expanded(provider, headers, environ)
+        return replace(found.access, headers={**expanded, **found.access.headers})
 
     def is_configured(self, provider: Provider) -> bool:
         """Whether credentials seem to exist; uses neither the network nor a command."""
@@ -410,7 +410,7 @@ class Authentication:
     async def _expanded(
         self, provider: Provider, headers: Mapping[str, str], environ: Mapping[str, str]
     ) -> dict[str, str]:
-        written: dict[str, str] = {}
+        expanded: dict[str, str] = {}
         for name, text in headers.items():
             value = await expand(text, environ=environ, cwd=self._cwd)
             if value is None:
@@ -418,5 +418,5 @@ class Authentication:
                     f"The header {name} of {provider.name} in models.json has no value: "
                     f"{unresolved_reason(text, environ)}."
                 )
-            written[name] = value
-        return written
+            expanded[name] = value
+        return expanded

@@ -75,14 +75,14 @@ class Secrets(Record):
 
     def values(self, environ: Mapping[str, str]) -> Iterator[str]:
         """Returns all values to redact; runs no command."""
-        written = [
+        secrets = [
             interpolated(text, environ) or text
             for text in sorted(self.texts)
             if not _is_reference(text) or interpolated(text, environ)
         ]
         for name in sorted(self.names):
-            written += _variable_values(name, environ)
-        for value in written:
+            secrets += _variable_values(name, environ)
+        for value in secrets:
             yield value
             if without_scheme := re.fullmatch(_SCHEME, value):
                 yield without_scheme[1]
@@ -118,8 +118,8 @@ def of_rows(rows: Iterable[Provider]) -> Secrets:
     """Returns the variables of providers, and the secrets in their rows."""
     rows = tuple(rows)
     names = {name for row in rows for name in (*row.key_variables, *row.token_variables)}
-    given = together(_of_text(text) for row in rows for text in row.secrets)
-    return Secrets(names=frozenset(names)) | given
+    secrets = together(_of_text(text) for row in rows for text in row.secrets)
+    return Secrets(names=frozenset(names)) | secrets
 
 
 def of_tables() -> Secrets:
@@ -263,8 +263,10 @@ def _of_address(url: str) -> Secrets:
         return Secrets()
     is_token = not password or len(user) >= _LONG_USER
     keys = [value for name, value in parse_qsl(parts.query) if re.fullmatch(_SECRET_MEMBER, name)]
-    written = (password, user if is_token else "")
-    return together(map(_of_literal, filter(None, (*written, *map(unquote, written), *keys))))
+    credentials = (password, user if is_token else "")
+    return together(
+        map(_of_literal, filter(None, (*credentials, *map(unquote, credentials), *keys)))
+    )
 
 
 def _object(value: Any) -> Json:

@@ -83,11 +83,11 @@ _HTTP_HINTS: dict[type[HttpError], str] = {
 
 def from_status(status: int, headers: Headers, body: bytes, clock: Clock) -> ProviderError:
     """Returns the error for a response with a status other than 2xx."""
-    whole = _json(body)
-    error = _described(whole) if whole else {"message": _readable(body)}
+    document = _json(body)
+    error = _described(document) if document else {"message": _readable(body)}
     if amazon := headers.get("x-amzn-errortype"):
         error = {"__type": amazon.partition(":")[0], **error}
-    shown = _shown(whole) if whole else error["message"]
+    shown = _shown(document) if document else error["message"]
     message = f"{status}: {shown or 'the server gave no reason'}"
     return _typed(message, error, status, headers, clock.now_ms())
 
@@ -123,14 +123,14 @@ def from_http(problem: HttpError) -> ProviderError:
 def from_body(first_bytes: bytes) -> ProviderError | None:
     """Returns the error for a 200 response that was not an event stream; ``None`` if it was
     empty."""
-    whole = _json(first_bytes)
-    if whole and codes.is_error_object(whole):
-        return from_error_object(whole)
+    document = _json(first_bytes)
+    if document and codes.is_error_object(document):
+        return from_error_object(document)
     text = _readable(first_bytes)
     if not text:
         return None
     hint = "Check the provider's base URL."
-    if whole:
+    if document:
         return BadAnswer(f"The server answered without a stream: {_cut(text, 200)}", hint=hint)
     message = f"The server answered with text instead of a stream: {text}"
     return _typed(message, {"message": text}, None, Headers(), None, hint=hint)
@@ -164,7 +164,7 @@ def _typed(
     """Returns an error of the right class; ``hint`` is for classes without a hint of their own."""
     text = "\n".join(codes.all_strings(error))
     kind, code = _kind(error, text, status)
-    if kind is ProviderUnavailable and _says(_BROKEN_CALL, text):
+    if kind is ProviderUnavailable and _matches(_BROKEN_CALL, text):
         return ProviderError(message, hint=_BROKEN_CALL_HINT, status=status, code=code)
     hint = _HINTS.get(kind, hint)
     if kind in (AuthenticationFailed, BadRequest):
@@ -194,7 +194,7 @@ def _kind(error: Json, text: str, status: int | None) -> tuple[type[ProviderErro
     code = next((name for name in names if not name.isdigit()), "")
     if status in _OVERFLOW_STATUSES and is_overflow(text):
         return ContextOverflow, code
-    if status in _QUOTA_STATUSES and _speaks_of_quota(text):
+    if status in _QUOTA_STATUSES and _mentions_quota(text):
         return QuotaExhausted, code
     if status is not None:
         return _kind_by_status(status), code
@@ -221,14 +221,14 @@ def _kind_of_unknown(names: tuple[str, ...], text: str) -> type[ProviderError]:
         return BadRequest
     if is_rate_wording(text):
         return RateLimited
-    return AuthenticationFailed if _says(_NO_KEY, text) else ProviderUnavailable
+    return AuthenticationFailed if _matches(_NO_KEY, text) else ProviderUnavailable
 
 
-def _speaks_of_quota(text: str) -> bool:
-    return _says(_QUOTA, text) and not _says(_SHORT_WINDOW, text)
+def _mentions_quota(text: str) -> bool:
+    return _matches(_QUOTA, text) and not _matches(_SHORT_WINDOW, text)
 
 
-def _says(pattern: str, text: str) -> bool:
+def _matches(pattern: str, text: str) -> bool:
     return re.search(pattern, text, re.IGNORECASE) is not None
 
 
@@ -257,9 +257,9 @@ def _described(error: Json) -> Json:
     return inner
 
 
-def _shown(whole: Json) -> str:
-    inner = whole.get("error")
-    return _cut(json_text(_presentable(inner if isinstance(inner, dict) and inner else whole)))
+def _shown(document: Json) -> str:
+    inner = document.get("error")
+    return _cut(json_text(_presentable(inner if isinstance(inner, dict) and inner else document)))
 
 
 def _message(error: Json, status: int | None) -> str:

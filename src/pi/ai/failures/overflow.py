@@ -63,32 +63,32 @@ def is_overflow(text: str) -> bool:
     and do not count.
     """
     wordings = "|".join(pattern for _, pattern in WORDINGS)
-    if not _says(wordings, text, re.DOTALL) or is_rate_wording(text):
+    if not _matches(wordings, text, re.DOTALL) or is_rate_wording(text):
         return False
     return "token" in text.lower() or not is_size_wording(text)
 
 
 def is_rate_wording(text: str) -> bool:
     """Whether the text mentions a limit per time."""
-    return _says(RATE, text)
+    return _matches(RATE, text)
 
 
 def is_size_wording(text: str) -> bool:
     """Whether the text mentions bytes or the size of a picture."""
-    return _says(SIZE, text)
+    return _matches(SIZE, text)
 
 
 def is_silent_overflow(message: AssistantMessage, model: Model) -> bool:
     """Whether the provider silently truncated the conversation, or had no room left."""
     usage, window = message.usage, model.context_window
-    asked = usage.input + usage.cache_read + usage.cache_write
+    input_tokens = usage.input + usage.cache_read + usage.cache_write
     if window <= 0 or message.stop_reason in ("error", "aborted"):
         return False
     if message.stop_reason == "length" and usage.output == 0:
-        return asked >= FULL * window
-    return asked > window
+        return input_tokens >= FULL * window
+    return input_tokens > window
 
 
-def _says(pattern: str, text: str, flags: re.RegexFlag = re.VERBOSE) -> bool:
+def _matches(pattern: str, text: str, flags: re.RegexFlag = re.VERBOSE) -> bool:
     # Compiled for the first error, not at import, which every first request pays for.
     return re.search(pattern, text, flags | re.IGNORECASE) is not None

@@ -73,18 +73,18 @@ def redirected(request: HttpRequest, status: int, headers: Headers) -> HttpReque
         return None
     from urllib.parse import urljoin  # lazy: redirects are rare and this import costs 3 ms
 
-    here = parse_url(request.url).origin
+    origin = parse_url(request.url).origin
     try:
-        there_url = urljoin(request.url, location)
-        there = parse_url(there_url).origin
+        target_url = urljoin(request.url, location)
+        target = parse_url(target_url).origin
     except (ValueError, InvalidRequest) as error:
-        raise BadResponse(f"{here.netloc} redirects to what is not a URL.") from error
-    if here.scheme == "https" and there.scheme == "http":
-        raise BadResponse(f"{here.netloc} redirects from https to plain http; not followed.")
-    kept = request.headers
-    if there != here:
-        kept = tuple(pair for pair in kept if pair[0].lower() in _SAFE_HEADERS)
-    return replace(request, url=there_url, headers=kept, redirects=request.redirects - 1)
+        raise BadResponse(f"{origin.netloc} redirects to what is not a URL.") from error
+    if origin.scheme == "https" and target.scheme == "http":
+        raise BadResponse(f"{origin.netloc} redirects from https to plain http; not followed.")
+    safe_headers = request.headers
+    if target != origin:
+        safe_headers = tuple(pair for pair in safe_headers if pair[0].lower() in _SAFE_HEADERS)
+    return replace(request, url=target_url, headers=safe_headers, redirects=request.redirects - 1)
 
 
 class HttpClient:
@@ -173,8 +173,8 @@ class HttpClient:
         timeouts = request.timeouts or self._timeouts
         bodiless = request.method == "HEAD"
         pool = self._current_pool()
-        if (kept := pool.take(route)) is not None:
-            exchange = HttpExchange(kept, timeouts, bodiless=bodiless)
+        if (resting := pool.take(route)) is not None:
+            exchange = HttpExchange(resting, timeouts, bodiless=bodiless)
             try:
                 return route, exchange, await exchange.send(lines, request.body)
             except ConnectionLost:

@@ -216,18 +216,18 @@ class Connection(asyncio.Protocol):
         self._set_timer(None)
         parser = self._parser
         if parser is not None and self._failure is None:
-            whole = parser.complete or (error is None and parser.end())
-            self._failure = None if whole else self._loss(parser)
+            is_complete = parser.complete or (error is None and parser.end())
+            self._failure = None if is_complete else self._loss(parser)
         self._wake()
 
     def _loss(self, parser: ResponseParser) -> HttpError:
         error = self._error
         if isinstance(error, ssl.SSLError):
             return tls_failure(self.peer, error)
-        how = os_reason(error) if isinstance(error, OSError) else "it closed the connection"
+        reason = os_reason(error) if isinstance(error, OSError) else "it closed the connection"
         if parser.head is not None:
-            return BodyTruncated(f"The response of {self.peer} stopped early: {how}.")
-        return ConnectionLost(f"{self.peer} did not answer: {how}.")
+            return BodyTruncated(f"The response of {self.peer} stopped early: {reason}.")
+        return ConnectionLost(f"{self.peer} did not answer: {reason}.")
 
     def _settle(self, parser: ResponseParser) -> None:
         parser.body.clear()

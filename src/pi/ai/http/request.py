@@ -180,15 +180,15 @@ def encode_head(
     target = url.target
     if proxy_headers is not None:
         target = f"{url.origin.scheme}://{url.origin.host_header}{target}"
-    given = {name.lower() for name, _ in request.headers}
+    names = {name.lower() for name, _ in request.headers}
     fields: list[tuple[str, str]] = []
-    if "host" not in given:
+    if "host" not in names:
         fields.append(("Host", url.origin.host_header))
     fields += (pair for pair in request.headers if not _is_our_length(pair, request))
     fields += proxy_headers or ()
-    if "accept-encoding" not in given:
+    if "accept-encoding" not in names:
         fields.append(("Accept-Encoding", "identity"))
-    if url.userinfo and "authorization" not in given:
+    if url.userinfo and "authorization" not in names:
         fields.append(("Authorization", basic_authorization(url.userinfo)))
     if request.body or request.method in _METHODS_WITH_BODY:
         fields.append(("Content-Length", str(len(request.body))))

@@ -118,10 +118,10 @@ def _identify(context: ssl.SSLContext, settings: TlsSettings) -> None:
         raise _unusable("client certificate", source, error) from error
 
 
-def _unusable(what: str, source: str, error: Exception) -> TlsFailed:
+def _unusable(kind: str, source: str, error: Exception) -> TlsFailed:
     name = "given as PEM text" if _is_pem(source) else source
     return TlsFailed(
-        f"The {what} {name} cannot be loaded: {_reason(error)}.",
+        f"The {kind} {name} cannot be loaded: {_reason(error)}.",
         hint="It must be a PEM file that exists, or PEM text.",
     )
 

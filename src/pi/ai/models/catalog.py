@@ -65,9 +65,9 @@ class ModelsStore:
             with DirectoryLock(self._path):
                 entries = self._entries()
                 old = entries.get(provider)
-                kept = old if isinstance(old, dict) else {}
+                entry = old if isinstance(old, dict) else {}
                 now = {"models": msgspec.to_builtins(models), "checkedAt": checked_at}
-                entries[provider] = {**kept, **now}
+                entries[provider] = {**entry, **now}
                 text = msgspec.json.format(msgspec.json.encode(entries), indent=2)
                 replace_file(self._path, text)
         except FileAccessError as error:

@@ -107,10 +107,10 @@ class Standing(Record):
     @property
     def refusal(self) -> str:
         """Returns the same as an error, with what to do."""
-        return f"{self.explain()} It is not used until you choose it: {self.how}."
+        return f"{self.explain()} It is not used until you choose it: {self.how_to_choose}."
 
     @property
-    def how(self) -> str:
+    def how_to_choose(self) -> str:
         """How to choose it."""
         return f"with /model, or `pi models use {self.provider}`"
 
@@ -136,8 +136,10 @@ class ChosenServers:
     def choices(self) -> tuple[ServerChoice, ...]:
         """Returns all choices."""
         try:
-            kept: Any = msgspec.json.decode(read_if_exists(self._path, max_bytes=LARGEST) or b"{}")
-            listed = kept.get("servers") if isinstance(kept, dict) else None
+            content: Any = msgspec.json.decode(
+                read_if_exists(self._path, max_bytes=LARGEST) or b"{}"
+            )
+            listed = content.get("servers") if isinstance(content, dict) else None
             return msgspec.convert(listed or (), tuple[ServerChoice, ...])
         except (FileAccessError, msgspec.ValidationError, *UNREADABLE):
             return ()
@@ -155,8 +157,8 @@ class ChosenServers:
         private_directory(self._path.parent)
         with DirectoryLock(self._path):
             others = (each for each in self.choices() if not _is_at(each, provider, address))
-            kept = msgspec.json.encode({"servers": [*others, choice]})
-            replace_file(self._path, msgspec.json.format(kept, indent=2) + b"\n")
+            content = msgspec.json.encode({"servers": [*others, choice]})
+            replace_file(self._path, msgspec.json.format(content, indent=2) + b"\n")
         return Standing(provider=provider, address=address, owner=owner, chosen=choice)
 
 

@@ -125,7 +125,7 @@ class DiscoveredProvider(WireProvider):
 
     def _model(self, base: str) -> Callable[..., Model]:
         def make(
-            id: str, *, window: Any = None, sees: bool = False, reasoning: bool = False
+            id: str, *, window: Any = None, sees_images: bool = False, reasoning: bool = False
         ) -> Model:
             model = Model(
                 id=id,
@@ -134,7 +134,7 @@ class DiscoveredProvider(WireProvider):
                 provider=self.row.id,
                 base_url=f"{base}/v1",
                 reasoning=reasoning,
-                input=("text", "image") if sees else ("text",),
+                input=("text", "image") if sees_images else ("text",),
                 compat=LOCAL_COMPAT,
             )
             window = self._window or window
@@ -171,11 +171,11 @@ def _provider(
     own: CustomProvider | None,
     chosen: ChosenServers | None,
 ) -> DiscoveredProvider:
-    given = next((environ[name] for name in server.addresses if environ.get(name)), None)
+    address = next((environ[name] for name in server.addresses if environ.get(name)), None)
     row = server.row
     if own is not None:
-        given, row = own.base_url or given, replace(row, name=own.name or row.name)
-    row = replace(row, base_url=_address(given, row))
+        address, row = own.base_url or address, replace(row, name=own.name or row.name)
+    row = replace(row, base_url=_address(address, row))
     window = environ.get(server.window, "")
     return DiscoveredProvider(
         row,
@@ -205,7 +205,7 @@ def _ollama_model(name: str, shown: Json, model: Callable[..., Model]) -> Model:
         name,
         window=window,
         reasoning="thinking" in abilities,
-        sees="vision" in abilities,
+        sees_images="vision" in abilities,
     )
 
 
@@ -213,12 +213,12 @@ async def _list_llama_cpp(get: Get, model: Callable[..., Model]) -> tuple[Model,
     listed, properties = await asyncio.gather(get("/v1/models"), get("/props"))
     properties = _object(properties)
     window = _object(properties.get("default_generation_settings")).get("n_ctx")
-    sees = _object(properties.get("modalities")).get("vision")
+    sees_images = _object(properties.get("modalities")).get("vision")
     return tuple(
         model(
             str(entry["id"]),
             window=window or _object(entry.get("meta")).get("n_ctx_train"),
-            sees=bool(sees),
+            sees_images=bool(sees_images),
         )
         for entry in _items(listed, "data")
         if entry.get("id")
@@ -230,7 +230,7 @@ async def _list_lm_studio(get: Get, model: Callable[..., Model]) -> tuple[Model,
         model(
             str(entry["id"]),
             window=entry.get("loaded_context_length") or entry.get("max_context_length"),
-            sees=entry.get("type") == "vlm",
+            sees_images=entry.get("type") == "vlm",
         )
         for entry in _items(await get("/api/v0/models"), "data")
         if entry.get("id") and entry.get("type") in ("llm", "vlm", None)
@@ -308,11 +308,11 @@ SERVER_ROWS: tuple[Provider, ...] = tuple(server.row for server in _SERVERS)
 """The known servers, at their default addresses."""
 
 
-def _address(given: str | None, row: Provider) -> str:
+def _address(value: str | None, row: Provider) -> str:
     """Returns a base URL without ``/v1`` from the value of such a variable."""
-    if not given:
+    if not value:
         return row.base_url
-    url = given.rstrip("/").removesuffix("/v1")
+    url = value.rstrip("/").removesuffix("/v1")
     if "://" not in url:
         host, slash, path = url.partition("/")
         usual_port = row.base_url.rpartition(":")[2]

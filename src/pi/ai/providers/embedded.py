@@ -101,11 +101,11 @@ class LocalProvider:
         """Start the server if needed, and send the request."""
         server = self._server(call.model, services)
         address = await server.address()
-        asked = replace(
+        local_call = replace(
             _for_a_small_model(call) if call.model.id == SMALL_MODEL.id else call,
             access=replace(call.access, base_url=f"{address}/v1", api_key="local"),
         )
-        await load_wire(call.model.api)(asked, builder, flush, services)
+        await load_wire(call.model.api)(local_call, builder, flush, services)
 
     def _server(self, model: Model, services: Services) -> LocalServer:
         from pi.ai.local.server import LocalServer  # lazy: needed for requests to this model only

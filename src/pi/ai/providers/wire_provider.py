@@ -166,9 +166,9 @@ def _provider(
 def _radius(
     row: Provider, change: CustomProvider | None, store: ModelsStore, address: str | None = None
 ) -> GatewayProvider:
-    given = (change.base_url if change else None) or address
-    if given:
-        row = replace(row, base_url=f"{given.rstrip('/').removesuffix('/v1')}/v1")
+    base = (change.base_url if change else None) or address
+    if base:
+        row = replace(row, base_url=f"{base.rstrip('/').removesuffix('/v1')}/v1")
     return GatewayProvider(row, store, own=change)
 
 
@@ -182,10 +182,10 @@ def _models(row: Provider, change: CustomProvider | None) -> tuple[Model, ...]:
 
 def request_headers(messages: Sequence[Message]) -> dict[str, str]:
     """Returns the headers that depend on the conversation."""
-    by_person = bool(messages) and isinstance(messages[-1], UserMessage)
+    is_from_user = bool(messages) and isinstance(messages[-1], UserMessage)
     headers = {
         "Openai-Intent": "conversation-edits",
-        "X-Initiator": "user" if by_person else "agent",
+        "X-Initiator": "user" if is_from_user else "agent",
     }
     if any(_holds_image(message) for message in messages):
         headers["Copilot-Vision-Request"] = "true"

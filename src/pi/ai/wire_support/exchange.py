@@ -156,10 +156,10 @@ async def send(
                 await _read(response, frames or SseReader(), decoder(), builder, flush, keep_alives)
                 return
         except HttpError as error:
-            failure = _lost(error)
+            failure = _connection_error(error)
             failure.__cause__ = error
-        except RateLimited as turned_away:
-            failure = turned_away
+        except RateLimited as rate_limit:
+            failure = rate_limit
         delay = None if answering else _delay(failure, wait, call.options)
         if delay is None:
             raise failure
@@ -189,13 +189,13 @@ def _refused(response: ResponseStream, body: bytes, clock: Clock) -> ProviderErr
     return from_status(response.status, response.headers, body, clock)
 
 
-def _lost(problem: HttpError) -> ProviderError:
+def _connection_error(problem: HttpError) -> ProviderError:
     from pi.ai.failures.classify import from_http  # lazy: for failures only
 
     return from_http(problem)
 
 
-def _said_instead(body: bytes) -> ProviderError | None:
+def _error_in_body(body: bytes) -> ProviderError | None:
     from pi.ai.failures.classify import from_body  # lazy: for failures only
 
     return from_body(body)
@@ -209,10 +209,10 @@ class KeepAliveLimit:
         self._endless = call.options.timeout_ms == 0
         self._last = clock.monotonic()
 
-    def received(self, *, news: bool) -> None:
+    def received(self, *, has_events: bool) -> None:
         """Data arrived; raises ``ProviderUnavailable`` after keep-alives for too long."""
         now = self._clock.monotonic()
-        if news:
+        if has_events:
             self._last = now
         elif now - self._last > MAX_SILENCE and not self._endless:
             raise ProviderUnavailable(
@@ -256,7 +256,7 @@ async def _read(
     flush: Flush,
     keep_alives: KeepAliveLimit,
 ) -> None:
-    hesitant = decoder if isinstance(decoder, IdleEndDecoder) else None
+    idle_decoder = decoder if isinstance(decoder, IdleEndDecoder) else None
     allowance = Allowance(builder)
     try:
         async for chunk in response:
@@ -264,18 +264,18 @@ async def _read(
             decoder.feed(frames.feed(chunk))
             if decoder.finished:
                 return
-            keep_alives.received(news=builder.has_news)
+            keep_alives.received(has_events=builder.has_news)
             flush()
-            if hesitant is not None:
-                response.exchange.allow_silence(hesitant.over_after)
+            if idle_decoder is not None:
+                response.exchange.allow_silence(idle_decoder.over_after)
     except HttpError:
-        if hesitant is None or hesitant.over_after is None:
+        if idle_decoder is None or idle_decoder.over_after is None:
             raise
     decoder.feed(frames.finish())
     if decoder.finished:
         return
     if not frames.seen_event:
-        raise _said_instead(frames.first_bytes) or BadAnswer(
+        raise _error_in_body(frames.first_bytes) or BadAnswer(
             "The server closed the connection without an answer."
         )
     decoder.end()
@@ -312,13 +312,13 @@ def timeouts(call: Call, environ: Mapping[str, str]) -> Timeouts | None:
 
     With the wires of OpenAI, variables in ``environ`` apply too.
     """
-    said: dict[str, float] = {}
+    limits: dict[str, float] = {}
     if call.options.timeout_ms is not None:
-        said = dict.fromkeys(("first_byte", "idle"), call.options.timeout_ms / 1000)
+        limits = dict.fromkeys(("first_byte", "idle"), call.options.timeout_ms / 1000)
     if call.model.api.startswith("openai-"):
         named = {name: _seconds(environ.get(variable)) for name, variable in _OPENAI_TIMEOUTS}
-        said |= {name: seconds for name, seconds in named.items() if seconds}
-    return Timeouts(**said) if said else None
+        limits |= {name: seconds for name, seconds in named.items() if seconds}
+    return Timeouts(**limits) if limits else None
 
 
 def _seconds(milliseconds: str | None) -> float:

@@ -63,15 +63,15 @@ def plain_id(identifier: str, _: AssistantMessage) -> str:
     return re.sub(_ODD_IN_ID, "_", identifier)[:MAX_ID_LENGTH]
 
 
-def unique_id(identifier: str, taken: set[str]) -> str:
-    """Returns ``identifier`` or a variant that is not in ``taken``, and adds it there."""
+def unique_id(identifier: str, used: set[str]) -> str:
+    """Returns ``identifier`` or a variant that is not in ``used``, and adds it there."""
     base = identifier or "call"
     candidate, count = base, 1
-    while candidate in taken:
+    while candidate in used:
         count += 1
         suffix = f"_{count}"
         candidate = base[: MAX_ID_LENGTH - len(suffix)] + suffix
-    taken.add(candidate)
+    used.add(candidate)
     return candidate
 
 
@@ -125,14 +125,14 @@ def _rename_calls(messages: Iterable[Message], make_id: MakeId) -> Iterator[Mess
     same id twice.
     """
     current: dict[str, str] = {}
-    taken: set[str] = set()
+    used: set[str] = set()
     for message in messages:
         match message:
             case AssistantMessage():
                 blocks = []
                 for block in message.content:
                     if isinstance(block, ToolCall):
-                        renamed = unique_id(make_id(block.id, message), taken)
+                        renamed = unique_id(make_id(block.id, message), used)
                         current[block.id] = renamed
                         block = replace(block, id=renamed)
                     blocks.append(block)

@@ -67,8 +67,8 @@ def refuses_strict(messages: Iterable[Message], model: Model, repairs: Repairs) 
 
 def without_thinking(answer: AssistantMessage) -> AssistantMessage:
     """Returns ``answer`` without its thinking, and without the signatures that depend on it."""
-    kept = (_unsigned(block) for block in answer.content if not isinstance(block, Thinking))
-    return replace(answer, content=tuple(kept))
+    blocks = (_unsigned(block) for block in answer.content if not isinstance(block, Thinking))
+    return replace(answer, content=tuple(blocks))
 
 
 def without_refused_thoughts(

@@ -65,12 +65,12 @@ class SseReader:
             if len(self._held) > LARGEST_EVENT:
                 raise event_too_large()
             return []
-        whole, rest = bytes(self._held[: end - len(recent)]), recent[end + 2 :]
+        complete_lines, rest = bytes(self._held[: end - len(recent)]), recent[end + 2 :]
         if self._blank == b"\n\r":  # the middle of two CRLF
-            whole, rest = whole.removesuffix(b"\r"), rest.removeprefix(b"\n")
+            complete_lines, rest = complete_lines.removesuffix(b"\r"), rest.removeprefix(b"\n")
         self._held, self._last_byte = bytearray(rest), rest[-1:]
-        events = self._events(whole)
-        self._between = 0 if events else self._between + len(whole)
+        events = self._events(complete_lines)
+        self._between = 0 if events else self._between + len(complete_lines)
         if self._between > LARGEST_EVENT:
             raise AnswerTooLarge(
                 f"The server sent more than {LARGEST_EVENT >> 20} MiB without an event.",
@@ -98,29 +98,29 @@ class SseReader:
                 self._blank, end = blank, later
         return end
 
-    def _events(self, whole: bytes) -> list[ServerEvent]:
-        events = self._alike(whole)
+    def _events(self, complete_lines: bytes) -> list[ServerEvent]:
+        events = self._parse_alike(complete_lines)
         if events is None:
-            events = self._parsed(whole.removeprefix(_BYTE_ORDER_MARK))
+            events = self._parsed(complete_lines.removeprefix(_BYTE_ORDER_MARK))
             if events:
                 self._expect(events[-1][0])
         self.seen_event = self.seen_event or bool(events)
         return events
 
-    def _alike(self, whole: bytes) -> list[ServerEvent] | None:
+    def _parse_alike(self, complete_lines: bytes) -> list[ServerEvent] | None:
         """Returns the events, if all of them begin like the last one and have one line of data."""
         lead, name = self._lead, self._name
-        if not whole.startswith(lead):
+        if not complete_lines.startswith(lead):
             return None
-        lines = whole[len(lead) :].split(_LINE_ENDS[self._blank] * 2 + lead)
+        lines = complete_lines[len(lead) :].split(_LINE_ENDS[self._blank] * 2 + lead)
         events = [(name, line) for line in lines if _LF not in line and _CR not in line]
         return events if len(events) == len(lines) else None
 
-    def _parsed(self, whole: bytes) -> list[ServerEvent]:
+    def _parsed(self, complete_lines: bytes) -> list[ServerEvent]:
         """Parses whole lines; events without data are skipped, but their ``id`` is kept."""
         events: list[ServerEvent] = []
         name, data, identifier = "", list[bytes](), None
-        for line in (*whole.splitlines(), b""):
+        for line in (*complete_lines.splitlines(), b""):
             field, _, value = line.partition(b":")
             value = value.removeprefix(b" ")
             if field == b"data":

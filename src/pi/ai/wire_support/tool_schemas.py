@@ -21,7 +21,7 @@ T = TypeVar("T")
 NO_STRICT_TOOLS = "this model takes no strict tools"
 STRICT_REFUSED = "the server has refused strict tools"
 
-_UNSAYABLE = frozenset({"allOf", "oneOf", "not", "if", "dependentSchemas", "patternProperties"})
+_REJECTED = frozenset({"allOf", "oneOf", "not", "if", "dependentSchemas", "patternProperties"})
 _DESCRIBING = frozenset({"type", "enum", "const", "description", "title", "default", "format"})
 _PARTS = frozenset({"properties", "anyOf", "items"})
 _NAMED_PARTS = frozenset({"properties", "$defs", "definitions"})
@@ -31,15 +31,15 @@ _NAMED_PARTS = frozenset({"properties", "$defs", "definitions"})
 class Dialect(Record):
     """What a server's strict schemas may contain."""
 
-    unsayable: frozenset[str] = _UNSAYABLE
+    rejected: frozenset[str] = _REJECTED
     """Keywords that are rejected and cannot be left out without changing the meaning."""
-    kept: frozenset[str] | None = None
+    supported: frozenset[str] | None = None
     """The supported keywords; others are left out. ``None`` supports all."""
     optional_properties: bool = False
 
 
 CLAUDE = Dialect(
-    unsayable=_UNSAYABLE | {"$ref"}, kept=_DESCRIBING | _PARTS, optional_properties=True
+    rejected=_REJECTED | {"$ref"}, supported=_DESCRIBING | _PARTS, optional_properties=True
 )
 """For Anthropic and Bedrock: limits on lengths and ranges are left out."""
 OPENAI = Dialect()
@@ -61,7 +61,7 @@ def strict_schemas(
     for tool in tools:
         schema = strict_schema(tool.parameters, dialect) if _strictness(tool) else None
         if schema is None:
-            refuse_loosening(tools, _why_loose(tool))
+            refuse_loosening(tools, _loose_reason(tool))
             return {}
         schemas[tool.name] = schema
     return schemas
@@ -99,19 +99,19 @@ def _strictness(tool: Tool) -> str:
             return ""
 
 
-def _why_loose(tool: Tool) -> str:
+def _loose_reason(tool: Tool) -> str:
     if _strictness(tool):
         return f"the parameters of the tool {tool.name} have no strict form"
     return f"the tool {tool.name} beside it is not strict"
 
 
 def _strict(schema: Any, dialect: Dialect) -> Json:
-    if not isinstance(schema, dict) or schema.keys() & dialect.unsayable:
+    if not isinstance(schema, dict) or schema.keys() & dialect.rejected:
         raise _NotStrict
     strict = {
         keyword: _strict_part(keyword, value, dialect)
         for keyword, value in schema.items()
-        if dialect.kept is None or keyword in dialect.kept
+        if dialect.supported is None or keyword in dialect.supported
     }
     if schema.get("type") == "object" or "properties" in schema:
         strict |= _closing(schema, dialect)
@@ -163,8 +163,8 @@ def object_schema(parameters: Json) -> Json:
     for branch in _branches(parameters):
         if isinstance(own := branch.get("properties"), dict):
             properties = {**own, **properties}
-    kept = {key: value for key, value in parameters.items() if key not in _COMBINATORS}
-    return {**kept, "type": "object", "properties": properties}
+    keywords = {key: value for key, value in parameters.items() if key not in _COMBINATORS}
+    return {**keywords, "type": "object", "properties": properties}
 
 
 def _branches(schema: Json) -> Iterator[Json]:
@@ -188,8 +188,8 @@ def grammar_of(tool: Tool) -> Json | None:
     """Returns the ``syntax`` and the ``definition`` of a tool's grammar."""
     match tool.constrained_sampling:
         case {"type": "grammar", "variants": dict(variants)}:
-            for ours, syntax in _SYNTAXES:
-                if isinstance(definition := variants.get(ours), str) and definition:
+            for name, syntax in _SYNTAXES:
+                if isinstance(definition := variants.get(name), str) and definition:
                     return {"syntax": syntax, "definition": definition}
     return None
 

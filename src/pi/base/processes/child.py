@@ -148,8 +148,8 @@ _detached: list[tuple[str, DirectProcess]] = []
 """Commands that outlive pi."""
 
 
-async def _start_detached(command: Sequence[str], **how: Any) -> Process:
-    process = DirectProcess(command, **how)
+async def _start_detached(command: Sequence[str], **options: Any) -> Process:
+    process = DirectProcess(command, **options)
     _detached[:] = [each for each in _detached if each[1].is_running]
     _detached.append((" ".join(command), process))
     return process
@@ -160,19 +160,19 @@ def left_running() -> list[str]:
     return [f"{command} (pid {each.pid})" for command, each in _detached if each.is_running]
 
 
-async def _start_supervised(command: Sequence[str], **how: Any) -> Process:
+async def _start_supervised(command: Sequence[str], **options: Any) -> Process:
     if sys.platform == "win32":
-        return DirectProcess(command, **how)
+        return DirectProcess(command, **options)
     from pi.base.processes import supervised  # lazy: Windows cannot import it
 
     for _ in range(2):
         try:
-            return await supervised.start_supervised(command, **how)
+            return await supervised.start_supervised(command, **options)
         except supervised.SupervisorLost as error:
             supervised.SUPERVISOR.drop()
             reason = error
     log.warning("programs run without a supervisor, which cannot be started: %s", reason)
-    return DirectProcess(command, **how)
+    return DirectProcess(command, **options)
 
 
 async def run(
@@ -262,14 +262,14 @@ async def _collect(
 
     Adds the bytes to ``received``, which counts both streams.
     """
-    kept, size = bytearray(), 0
+    collected, size = bytearray(), 0
     while chunk := await output.read(MAX_BUFFERED_BYTES):
-        kept += chunk[: limit + 1 - len(kept)]
+        collected += chunk[: limit + 1 - len(collected)]
         size += len(chunk)
         received[0] += len(chunk)
         if flood is not None and size > MAX_FLOOD_BYTES:
             flood.set()
-    return bytes(kept)
+    return bytes(collected)
 
 
 async def _end_at(flood: asyncio.Event, child: Child) -> None:
@@ -291,7 +291,7 @@ class Child:
         self.pid = process.pid
         self._process = process
         self._loop = asyncio.get_running_loop()
-        self._ended = asyncio.Event()
+        self._exited = asyncio.Event()
         self._writer: asyncio.StreamWriter | None = None
         self._listeners = _Listener(process.stdout), _Listener(process.stderr)
         self.output = self._listeners[0].reader
@@ -315,7 +315,7 @@ class Child:
 
     async def wait(self) -> Exit:
         """Wait until the program itself has ended; its background processes may go on."""
-        await self._ended.wait()
+        await self._exited.wait()
         code = self._process.returncode
         assert code is not None
         return Exit(exit_code=code) if code >= 0 else Exit(signal=-code)
@@ -372,7 +372,7 @@ class Child:
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
-            if kind is not None or not self._ended.is_set():
+            if kind is not None or not self._exited.is_set():
                 await self.terminate()
         finally:
             self._abandon_input()
@@ -388,12 +388,12 @@ class Child:
         self._process.watch(self._on_exit)
 
     def _on_exit(self) -> None:
-        if self._ended.is_set():
+        if self._exited.is_set():
             return
         self._abandon_input()
         for listener in self._listeners:
             listener.close_soon()
-        self._ended.set()
+        self._exited.set()
 
     def _abandon_input(self) -> None:
         if self._writer is None:
@@ -412,7 +412,7 @@ class _Listener(asyncio.StreamReaderProtocol):
         super().__init__(self.reader)
         self._pipe = pipe
         self._transport: asyncio.BaseTransport | None = None
-        self._fresh = False
+        self._has_new_data = False
 
     async def connect(self) -> None:
         """Start reading."""
@@ -426,7 +426,7 @@ class _Listener(asyncio.StreamReaderProtocol):
         super().connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
-        self._fresh = True
+        self._has_new_data = True
         super().data_received(data)
 
     def close(self) -> None:
@@ -438,14 +438,14 @@ class _Listener(asyncio.StreamReaderProtocol):
 
     def close_soon(self) -> None:
         """Stop reading soon, although a background process may hold the pipe."""
-        self._fresh = True
+        self._has_new_data = True
         self._settle(time.monotonic() + MAX_DRAIN_SECONDS)
 
     def _settle(self, deadline: float) -> None:
         if self._pipe is None or self._transport is None or self._transport.is_closing():
             return
-        if self._fresh and time.monotonic() < deadline:
-            self._fresh = False
+        if self._has_new_data and time.monotonic() < deadline:
+            self._has_new_data = False
             loop = asyncio.get_running_loop()
             loop.call_later(QUIET_AFTER_EXIT, self._settle, deadline)
             return
@@ -458,8 +458,8 @@ class _Listener(asyncio.StreamReaderProtocol):
 
 def _spawn_failed(program: str, cwd: Path, error: OSError | ValueError) -> SpawnFailed:
     if not cwd.is_dir():
-        what = "is not a directory" if cwd.exists() else "does not exist"
-        return SpawnFailed(f"Cannot start {program}: the working directory {cwd} {what}.")
+        problem = "is not a directory" if cwd.exists() else "does not exist"
+        return SpawnFailed(f"Cannot start {program}: the working directory {cwd} {problem}.")
     if isinstance(error, FileNotFoundError):
         hint = "Install it, or check its name and PATH."
         return SpawnFailed(f"Cannot start {program}: there is no such program.", hint=hint)

@@ -79,7 +79,7 @@ class DirectProcess:
         except (AttributeError, OSError):  # not on Linux; an old kernel, a strict sandbox
             threading.Thread(target=self._wait_in_thread, daemon=True).start()
         else:
-            self._loop.add_reader(self._pidfd, self._ended)
+            self._loop.add_reader(self._pidfd, self._note_exit)
 
     async def terminate(self, grace: float) -> None:
         """Send SIGTERM to all and wait up to ``grace`` seconds until none is left."""
@@ -112,7 +112,7 @@ class DirectProcess:
                 time.sleep(0.001)
         with suppress(subprocess.TimeoutExpired):  # stuck in the kernel
             self._popen.wait(timeout=1)
-            self._ended()
+            self._note_exit()
 
     def _members(self) -> bool:
         self._tree.is_reaped = self._popen.returncode is not None
@@ -128,9 +128,9 @@ class DirectProcess:
     def _wait_in_thread(self) -> None:
         self._popen.wait()
         with suppress(RuntimeError):  # the loop was closed meanwhile
-            self._loop.call_soon_threadsafe(self._ended)
+            self._loop.call_soon_threadsafe(self._note_exit)
 
-    def _ended(self) -> None:
+    def _note_exit(self) -> None:
         self._popen.wait()
         if self._pidfd is not None:
             self._loop.remove_reader(self._pidfd)

@@ -18,7 +18,7 @@ from pi.base.processes import pip_guard
 from pi.base.processes.environment import allow_listed
 from pi.base.records import Record
 
-_KEPT = (
+_PASSED_ON = (
     r"(?i)PIP_((EXTRA_)?INDEX_URL|NO_INDEX|FIND_LINKS|CONSTRAINT|CONFIG_FILE|KEYRING_PROVIDER"
     r"|(CLIENT_)?CERT|PROXY|TRUSTED_HOST|(DEFAULT_)?TIMEOUT|RETRIES|RESUME_RETRIES"
     r"|(NO_)?CACHE_DIR|USE_FEATURE|USE_DEPRECATED|PRE|UPLOADED_PRIOR_TO"
@@ -67,12 +67,12 @@ def pip_command(words: Sequence[str]) -> list[str]:
 
 def pip_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Returns the environment for pip; indexes, credentials, proxies and certificates are kept."""
-    kept = {
+    passed_on = {
         name: _from_any_folder(name, value)
         for name, value in environ.items()
-        if re.fullmatch(_KEPT, name)
+        if re.fullmatch(_PASSED_ON, name)
     }
-    return allow_listed(environ) | kept | _UNATTENDED
+    return allow_listed(environ) | passed_on | _UNATTENDED
 
 
 def refusal_in(output: str, errors: str) -> Refusal | None:

@@ -137,15 +137,15 @@ def _content(folder: Path) -> str:
 
 
 async def is_stalled(
-    ended: Callable[[], Awaitable[object]], usage: Callable[[], Usage | None], seconds: float
+    wait_for_end: Callable[[], Awaitable[object]], usage: Callable[[], Usage | None], seconds: float
 ) -> bool:
-    """Wait until a program has ``ended``, or did nothing for ``seconds``."""
+    """Wait until a program has ended, or did nothing for ``seconds``."""
     used = await asyncio.to_thread(usage)
     pause, idle = seconds / LOOKS, 0
     while idle < LOOKS:
         try:
             async with asyncio.timeout(pause):
-                await ended()
+                await wait_for_end()
             return False
         except TimeoutError:
             before, used = used, await asyncio.to_thread(usage)

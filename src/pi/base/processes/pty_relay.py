@@ -77,11 +77,11 @@ class Relay:
 
     def run(self) -> int:
         """Relay until the end; returns the exit code, 128 + n for signal n."""
-        ended = status = 0
-        while self._is_open and not ended:
+        exited = status = 0
+        while self._is_open and not exited:
             self._relay(PAUSE)
-            ended, status = os.waitpid(self._pid, os.WNOHANG)
-        if not ended:
+            exited, status = os.waitpid(self._pid, os.WNOHANG)
+        if not exited:
             status = os.waitpid(self._pid, 0)[1]
         self._sources = [self._terminal]
         deadline = time.monotonic() + MAX_DRAIN_SECONDS
@@ -94,12 +94,12 @@ class Relay:
         """Pass on the next data that arrives in time; returns whether there was output."""
         ready = select.select(self._sources, [], [], seconds)[0]
         if 0 in ready:
-            self._take_input()
+            self._read_input()
         if self._terminal in ready:
-            self._hand_on_output()
+            self._forward_output()
         return self._terminal in ready
 
-    def _hand_on_output(self) -> None:
+    def _forward_output(self) -> None:
         try:
             data = os.read(self._terminal, READ_SIZE)
         except OSError:  # on Linux: the terminal is closed on the other side
@@ -108,7 +108,7 @@ class Relay:
         while data:
             data = data[os.write(1, data) :]
 
-    def _take_input(self) -> None:
+    def _read_input(self) -> None:
         data = os.read(0, READ_SIZE)
         if not data:
             self._sources.remove(0)

@@ -44,10 +44,10 @@ class Refused(Exception):
     """The kernel does not restrict as it should."""
 
 
-def check(result: int, what: str) -> int:
+def check(result: int, action: str) -> int:
     """Returns ``result``; raises ``Refused`` with the error of the last call if it is negative."""
     if result < 0:
-        raise Refused(f"{what}: {os.strerror(ctypes.get_errno())}")
+        raise Refused(f"{action}: {os.strerror(ctypes.get_errno())}")
     return result
 
 

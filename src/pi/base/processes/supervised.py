@@ -161,10 +161,10 @@ class SupervisedProcess:
         self._reaper = 0
         self._is_killing = False
         self._failure: OSError | None = None
-        self._answered = asyncio.Event()
+        self._responded = asyncio.Event()
         self._gone = asyncio.Event()
         self._on_exit: Callable[[], None] = lambda: None
-        self._loop.add_reader(control.fileno(), self._take)
+        self._loop.add_reader(control.fileno(), self._receive)
         _living.add(self)
 
     @property
@@ -182,11 +182,11 @@ class SupervisedProcess:
                     await self._loop.sock_sendall(self._control, data[sent:])
             except OSError as error:
                 raise SupervisorLost(str(error)) from error
-            while not self._answered.is_set():
+            while not self._responded.is_set():
                 with suppress(TimeoutError):
                     async with asyncio.timeout(_RESUME_SECONDS):
-                        await self._answered.wait()
-                if not self._answered.is_set():
+                        await self._responded.wait()
+                if not self._responded.is_set():
                     SUPERVISOR.resume()
         except BaseException:
             self.kill()
@@ -248,9 +248,9 @@ class SupervisedProcess:
 
     def _wait(self, is_done: Callable[[], bool]) -> None:
         deadline = time.monotonic() + _GRACE_SECONDS
-        while not (self.is_gone or is_done()) and (left := deadline - time.monotonic()) > 0:
-            self._control.settimeout(left)
-            self._take()
+        while not (self.is_gone or is_done()) and (remaining := deadline - time.monotonic()) > 0:
+            self._control.settimeout(remaining)
+            self._receive()
         if not self.is_gone:
             self._control.settimeout(0)
 
@@ -259,7 +259,7 @@ class SupervisedProcess:
             with suppress(OSError):  # it has just ended
                 self._control.send(order)
 
-    def _take(self) -> None:
+    def _receive(self) -> None:
         """Read the reaper's reports; the end of the stream means that nothing is left."""
         try:
             data = self._control.recv(4096)
@@ -275,7 +275,7 @@ class SupervisedProcess:
                 self._reaper = number
             elif kind == STARTED:
                 self.pid = number
-                self._answered.set()
+                self._responded.set()
             elif kind == FAILED:
                 self._failure = OSError(number, os.strerror(number))
             elif kind == KILLING:
@@ -297,7 +297,7 @@ class SupervisedProcess:
         self._reaper = 0
         _living.discard(self)
         self._gone.set()
-        self._answered.set()
+        self._responded.set()
         if self.pid:
             self._end(-signal.SIGKILL)  # unless it has reported its end: the reaper was killed
 

@@ -84,7 +84,7 @@ def main(tree: ModuleType, *, adopts: bool) -> int:
     before = {number: signal.signal(number, signal.SIG_IGN) for number in _IGNORED}
     # Signals that were ignored when pi was started (nohup) are ignored by its commands too. Python
     # itself ignores the other two.
-    defaults = [int(number) for number, how in before.items() if how != signal.SIG_IGN]
+    defaults = [int(number) for number, handler in before.items() if handler != signal.SIG_IGN]
     defaults += [int(signal.SIGPIPE), int(signal.SIGXFSZ)]
     requests = socket.socket(fileno=os.dup(0))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # no stream of a command may get this number
@@ -110,12 +110,12 @@ def _find_prctl() -> Callable[..., int] | None:
 
 def _wake_on_child() -> int:
     """Returns a file descriptor that becomes readable when a child has ended."""
-    ours, theirs = os.pipe()
-    os.set_blocking(ours, False)
-    os.set_blocking(theirs, False)
-    signal.set_wakeup_fd(theirs, warn_on_full_buffer=False)
+    reader, writer = os.pipe()
+    os.set_blocking(reader, False)
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    return ours
+    return reader
 
 
 class Supervisor:
@@ -143,21 +143,22 @@ class Supervisor:
     def run(self) -> int:
         """Run until the last reaper has ended after pi."""
         wake = _wake_on_child()
-        taken, taking = os.pipe()
+        # The spare reaper writes a byte when it gets a request: it is in use from then on.
+        used_reader, used_writer = os.pipe()
         while self._is_serving or self._reapers or self._has_strays:
             if self._is_serving and not self._spare:
-                self._fork(wake, taken, taking)
+                self._fork(wake, used_reader, used_writer)
             pause = self._pause if self._has_strays else None
-            ready = select.select([wake, taken], [], [], pause)[0]
+            ready = select.select([wake, used_reader], [], [], pause)[0]
             if wake in ready:
                 os.read(wake, _READ_SIZE)
-            if taken in ready:
-                os.read(taken, 1)
+            if used_reader in ready:
+                os.read(used_reader, 1)
                 self._spare = 0
             self._reap()
         return 0
 
-    def _fork(self, wake: int, taken: int, taking: int) -> None:
+    def _fork(self, wake: int, used_reader: int, used_writer: int) -> None:
         """Fork a reaper in advance: before the next command, not with it."""
         try:
             pid = os.fork()
@@ -168,19 +169,19 @@ class Supervisor:
             return
         if pid == 0:
             os.close(wake)
-            os.close(taken)
-            self._become_reaper(taking)
+            os.close(used_reader)
+            self._become_reaper(used_writer)
         self._spare = pid
         self._reapers.add(pid)
 
-    def _become_reaper(self, taking: int) -> NoReturn:
+    def _become_reaper(self, used_writer: int) -> NoReturn:
         code = LOST
         try:
             reaper = Reaper(self._tree, self._prctl, self._defaults)
             descriptors = _receive_with_descriptors(self._requests, 1)[1]
             if descriptors:
-                os.write(taking, b"+")
-                os.close(taking)
+                os.write(used_writer, b"+")
+                os.close(used_writer)
                 self._requests.close()
                 reaper.run(socket.socket(fileno=descriptors[0]))
             else:
@@ -301,7 +302,7 @@ class Reaper:
                 self._obey(orders)
                 if not orders:
                     sources.remove(self._control)
-                    self._pi_is_gone()
+                    self._on_pi_exit()
 
     def _receive(self) -> tuple[Request, list[int], bytes] | None:
         """Returns the request, its streams and later orders; ``None`` if pi is gone."""
@@ -340,11 +341,11 @@ class Reaper:
         self, path: bytes, command: list[bytes], env: dict[bytes, bytes], actions: list[Any]
     ) -> int:
         # Not fork and exec: what Python does between them takes two milliseconds.
-        how: dict[str, Any] = {"file_actions": actions, "setsigdef": self._defaults}
+        options: dict[str, Any] = {"file_actions": actions, "setsigdef": self._defaults}
         try:
-            return os.posix_spawn(path, command, env, setsid=True, **how)
+            return os.posix_spawn(path, command, env, setsid=True, **options)
         except NotImplementedError:  # an old macOS; we have no terminal that it could lose
-            return os.posix_spawn(path, command, env, setpgroup=0, **how)
+            return os.posix_spawn(path, command, env, setpgroup=0, **options)
 
     def _send(self, kind: bytes, number: int = 0) -> None:
         try:
@@ -371,7 +372,7 @@ class Reaper:
             except OSError:
                 pass  # it has just ended
 
-    def _pi_is_gone(self) -> None:
+    def _on_pi_exit(self) -> None:
         if os.getppid() == self._supervisor:  # it may have been stopped too
             os.kill(self._supervisor, signal.SIGCONT)
         if self._kill_at is None:
@@ -383,8 +384,8 @@ class Reaper:
         if self._kill_at is None:
             if self._found is None or not self._has_ended:
                 return None  # the kernel reports every end that matters
-        elif (left := self._kill_at - time.monotonic()) > 0:
-            return left
+        elif (remaining := self._kill_at - time.monotonic()) > 0:
+            return remaining
         else:
             self._signal(signal.SIGKILL)
         self._pause = min(self._pause * 2, _MAX_PAUSE)

@@ -195,9 +195,9 @@ def _from_proc(pid: str, marker: bytes) -> ProcessInfo | None:
     )
 
 
-def _read_proc(pid: str, what: str) -> bytes:
+def _read_proc(pid: str, name: str) -> bytes:
     # Not with Path: hundreds of these are read at once, and that would take five times as long.
-    with open(f"/proc/{pid}/{what}", "rb", buffering=0) as file:  # noqa: PTH123
+    with open(f"/proc/{pid}/{name}", "rb", buffering=0) as file:  # noqa: PTH123
         return file.read()
 
 

@@ -125,7 +125,9 @@ def list_models(search: str, environ: Mapping[str, str], *, approve: bool | None
     elif not offers and not problems:
         sys.stdout.write(f'No models matching "{one_line(search)}"\n')
     for standing, models in offers:
-        sys.stdout.write(f"\n{standing.explain()} Choose it {standing.how}.\n{table(models)}")
+        sys.stdout.write(
+            f"\n{standing.explain()} Choose it {standing.how_to_choose}.\n{table(models)}"
+        )
     for problem in problems:
         print_error(f"Warning: {problem}")
     return 0

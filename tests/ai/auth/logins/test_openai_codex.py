@@ -69,7 +69,7 @@ async def test_login_in_the_browser_refresh_and_access(
 async def test_login_with_a_code_on_another_device(
     server: AuthorizationServer, http: HttpClient, settings: LoginSettings
 ) -> None:
-    ui, clock, asked_at = ScriptedUI("device"), FakeClock(NOW), []
+    ui, clock, polled_at = ScriptedUI("device"), FakeClock(NOW), []
     begun = {"device_auth_id": "id-1", "user_code": "ABCD", "interval": "7"}
     server.pages["/device"] = lambda visit: Reply(200, begun)
     server.codes["code-9"] = {
@@ -79,16 +79,16 @@ async def test_login_with_a_code_on_another_device(
     }
 
     def confirmed(visit: Visit) -> Reply:
-        asked_at.append(clock.monotonic())
-        if len(asked_at) < 3:
-            return Reply(403 if len(asked_at) == 1 else 404)
+        polled_at.append(clock.monotonic())
+        if len(polled_at) < 3:
+            return Reply(403 if len(polled_at) == 1 else 404)
         return Reply(200, {"authorization_code": "code-9", "code_verifier": "v"})
 
     server.pages["/device/token"] = confirmed
 
     credential = await in_time(clock, openai_codex.login(ui, http, clock, settings))
 
-    assert asked_at == [7, 14, 21]
+    assert polled_at == [7, 14, 21]
     assert credential.access == token("acct", 1)
     assert DeviceCode(user_code="ABCD", url=settings.device_page, expires_in=900) in ui.notices
     assert [visit.fields for visit in server.visits[:2]] == [

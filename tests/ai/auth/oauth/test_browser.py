@@ -147,7 +147,7 @@ async def test_a_login_times_out(http: HttpClient, settings: LoginSettings) -> N
     clock, ui = FakeClock(), ScriptedUI()
     waiting = asyncio.create_task(browser_login(ui, http, clock, settings))
     async with asyncio.timeout(30):
-        await ui.asked.wait()
+        await ui.prompted.wait()
 
     await clock.advance(LOGIN_SECONDS)
 
@@ -159,7 +159,7 @@ async def test_cancelling_closes_the_listener(http: HttpClient, settings: LoginS
     ui = ScriptedUI()
     waiting = asyncio.create_task(browser_login(ui, http, CLOCK, settings))
     async with asyncio.timeout(30):
-        await ui.asked.wait()
+        await ui.prompted.wait()
     (shown,) = (notice for notice in ui.notices if isinstance(notice, AuthUrl))
     port = urlsplit(parse_qs(urlsplit(shown.url).query)["redirect_uri"][0]).port
 

@@ -38,18 +38,18 @@ def settings(server: AuthorizationServer) -> LoginSettings:
 async def test_polling_waits_first_and_slows_down_on_request(
     server: AuthorizationServer, http: HttpClient, settings: LoginSettings
 ) -> None:
-    clock, ui, asked_at = FakeClock(), ScriptedUI(), []
+    clock, ui, polled_at = FakeClock(), ScriptedUI(), []
     replies = [PENDING, SLOW_DOWN, PENDING, SLOW_DOWN, server.grant()]
 
     def token(visit: Visit) -> Reply:
-        asked_at.append(clock.monotonic())
+        polled_at.append(clock.monotonic())
         return replies.pop(0)
 
     server.pages["/token"] = token
 
     tokens = await in_time(clock, device_login(ui, http, clock, settings))
 
-    assert asked_at == [5, 10, 20, 30, 45]
+    assert polled_at == [5, 10, 20, 30, 45]
     assert tokens == Tokens(access_token="access-1", refresh_token="refresh-1", expires_in=3600)
     assert ui.notices == [
         DeviceCode(user_code="ABCD-1234", url="https://example.com/device", expires_in=600),
@@ -112,27 +112,27 @@ async def test_a_login_that_cannot_begin_says_why(
 
 
 async def test_polling_ends_when_the_code_expires() -> None:
-    clock, asked_at = FakeClock(), []
+    clock, polled_at = FakeClock(), []
 
     async def not_yet() -> str | Wait:
-        asked_at.append(clock.monotonic())
+        polled_at.append(clock.monotonic())
         return Wait()
 
     with pytest.raises(LoginFailed, match="not confirmed in time"):
         await in_time(clock, poll(not_yet, clock=clock, interval=20, expires_in=50))
 
-    assert asked_at == [20, 40, 50]
+    assert polled_at == [20, 40, 50]
 
 
 async def test_a_server_that_wants_no_pause_gets_one() -> None:
-    clock, asked_at = FakeClock(), []
+    clock, polled_at = FakeClock(), []
 
     async def not_yet() -> str | Wait:
-        asked_at.append(clock.monotonic())
-        return "token" if len(asked_at) == 3 else Wait()
+        polled_at.append(clock.monotonic())
+        return "token" if len(polled_at) == 3 else Wait()
 
     assert await in_time(clock, poll(not_yet, clock=clock, interval=0, expires_in=9)) == "token"
-    assert asked_at == [1, 2, 3]
+    assert polled_at == [1, 2, 3]
 
 
 def test_what_a_server_leaves_out_has_the_values_of_the_standard() -> None:

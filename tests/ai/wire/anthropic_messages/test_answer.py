@@ -39,7 +39,7 @@ def refusal(sentence: str) -> bytes:
     return head.encode() + json.dumps(error).encode()
 
 
-class Asked:
+class ScriptedExchange:
     """One request to a scripted server, and all requests that it received."""
 
     def __init__(self, *responses: bytes) -> None:
@@ -51,7 +51,7 @@ class Asked:
         head, _, body = (await peer.request()).partition(b"\r\n\r\n")
         self.heads.append(head.decode())
         self.bodies.append(json.loads(body))
-        await peer.say(self.responses.pop(0))
+        await peer.send(self.responses.pop(0))
         await peer.hang_up()
 
     async def ask(
@@ -83,16 +83,16 @@ def diagnostic(kind: str, sentence: str) -> Json:
 
 @pytest.mark.behaviour("rejected-signature-heals")
 async def test_a_refused_signature_is_healed_and_never_sent_again() -> None:
-    asked = Asked(refusal(SIGNATURE), THINKING)
-    later = Asked(TEXT)
+    first = ScriptedExchange(refusal(SIGNATURE), THINKING)
+    later = ScriptedExchange(TEXT)
 
-    builder = await asked.ask(*TALK)
+    builder = await first.ask(*TALK)
     assert builder.final is not None
     await later.ask(*TALK, builder.final, user("3"))
 
     assert builder.final.text == "42."
     assert builder.final.diagnostics == (diagnostic("thinking_signature_rejected", SIGNATURE),)
-    assert [[kinds(body) for body in turn.bodies] for turn in (asked, later)] == [
+    assert [[kinds(body) for body in turn.bodies] for turn in (first, later)] == [
         [[["thinking", "text"]], [["text"]]],
         [[["text"], ["thinking", "text"]]],
     ]
@@ -109,13 +109,13 @@ def kinds(body: Json) -> list[list[str]]:
 
 @pytest.mark.behaviour("strict-schemas-only-where-accepted", "bad-schema-is-isolated")
 async def test_a_refused_schema_loses_strictness_first_and_then_its_tool() -> None:
-    asked = Asked(refusal(SCHEMA), refusal(SCHEMA), TEXT)
+    first = ScriptedExchange(refusal(SCHEMA), refusal(SCHEMA), TEXT)
 
-    builder = await asked.ask(*TALK, target=model({"supportsStrictTools": True}))
+    builder = await first.ask(*TALK, target=model({"supportsStrictTools": True}))
 
     offered = [
         [(entry["name"], entry.get("strict")) for entry in body.get("tools", [])]
-        for body in asked.bodies
+        for body in first.bodies
     ]
     assert offered == [[("a", True)], [("a", None)], []]
     assert builder.diagnostics == [
@@ -127,45 +127,45 @@ async def test_a_refused_schema_loses_strictness_first_and_then_its_tool() -> No
 @pytest.mark.behaviour("strict-schemas-only-where-accepted")
 async def test_a_refused_strictness_is_not_asked_for_again() -> None:
     strict = model({"supportsStrictTools": True})
-    asked = Asked(refusal(SCHEMA), TEXT)
-    later = Asked(TEXT)
+    first = ScriptedExchange(refusal(SCHEMA), TEXT)
+    later = ScriptedExchange(TEXT)
 
-    builder = await asked.ask(*TALK, target=strict)
+    builder = await first.ask(*TALK, target=strict)
     assert builder.final is not None
     await later.ask(*TALK, builder.final, user("3"), target=strict)
 
-    assert [["strict" in body["tools"][0] for body in turn.bodies] for turn in (asked, later)] == [
+    assert [["strict" in body["tools"][0] for body in turn.bodies] for turn in (first, later)] == [
         [True, False],
         [False],
     ]
 
 
 async def test_a_refusal_that_stays_is_raised() -> None:
-    asked = Asked(refusal(SIGNATURE), refusal(SIGNATURE))
+    first = ScriptedExchange(refusal(SIGNATURE), refusal(SIGNATURE))
 
     with pytest.raises(BadRequest, match="Invalid `signature`"):
-        await asked.ask(*TALK)
+        await first.ask(*TALK)
 
-    assert len(asked.bodies) == 2
+    assert len(first.bodies) == 2
 
 
 async def test_features_travel_in_a_header_as_the_hook_leaves_them() -> None:
     async def add(payload: Json, _: Model) -> Json:
         return {**payload, "betas": [*payload["betas"], "mine-2026-01-01"]}
 
-    asked = Asked(TEXT)
+    first = ScriptedExchange(TEXT)
     options = StreamOptions(reasoning="low", on_payload=add)
 
-    await asked.ask(user("hi"), options=options)
+    await first.ask(user("hi"), options=options)
 
-    assert "betas" not in asked.bodies[0]
-    assert "anthropic-beta: interleaved-thinking-2025-05-14,mine-2026-01-01\r\n" in asked.heads[0]
+    assert "betas" not in first.bodies[0]
+    assert "anthropic-beta: interleaved-thinking-2025-05-14,mine-2026-01-01\r\n" in first.heads[0]
 
 
 async def test_the_effort_is_kept_with_the_answer_where_it_may_change() -> None:
     changing = model({"forceAdaptiveThinking": True, "supportsMidConvoEffort": True})
 
-    builder = await Asked(TEXT).ask(
+    builder = await ScriptedExchange(TEXT).ask(
         user("hi"), target=changing, options=StreamOptions(reasoning="low")
     )
 

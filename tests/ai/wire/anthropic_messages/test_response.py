@@ -46,7 +46,7 @@ def delta(index: int, **content: Any) -> Json:
     return {"type": "content_block_delta", "index": index, "delta": content}
 
 
-def said(words: str, index: int = 0) -> Json:
+def text_delta(words: str, index: int = 0) -> Json:
     return delta(index, type="text_delta", text=words)
 
 
@@ -68,7 +68,7 @@ def test_what_a_block_begins_with_is_kept() -> None:
         delta(0, type="thinking_delta", thinking="me."),
         delta(0, type="signature_delta", signature="ln"),
         block(1, type="text", text="4"),
-        said("2", 1),
+        text_delta("2", 1),
     )
 
     assert message.content == (
@@ -161,7 +161,7 @@ def test_tools_of_the_server_and_citations_are_passed_over() -> None:
         block(1, type="web_search_tool_result", tool_use_id="s", content=[]),
         block(2, type="text", text="", citations=[]),
         delta(2, type="citations_delta", citation={"cited_text": "no"}),
-        said("yes", 2),
+        text_delta("yes", 2),
     )
 
     assert message.content == (Text(text="yes"),)
@@ -172,7 +172,7 @@ def test_blocks_of_different_kinds_never_meet_whatever_their_numbers() -> None:
         block(0, type="text", text="a"),
         delta(0, type="thinking_delta", thinking="b"),
         block(0, type="tool_use", id="c", name="peek", input={}),
-        said("d"),
+        text_delta("d"),
     )
 
     assert message.content == (
@@ -192,7 +192,7 @@ def test_the_last_event_may_lack_usage() -> None:
         "message": {"id": "msg_1", "model": "m-2026", "usage": {"input_tokens": 12}},
     }
 
-    message = answered(start, said("ok"), because("end_turn"))
+    message = answered(start, text_delta("ok"), because("end_turn"))
 
     assert message.usage == Usage(input=12, total_tokens=12)
     assert (message.response_id, message.response_model) == ("msg_1", "m-2026")
@@ -202,7 +202,7 @@ def test_the_model_that_the_server_fell_back_to_is_named() -> None:
     start = {"type": "message_start", "message": {"id": "msg_1", "model": "m"}}
     fallback = {"from": {"model": "m"}, "to": {"model": "other"}}
 
-    message = answered(start, block(0, type="fallback", **fallback), said("ok", 1))
+    message = answered(start, block(0, type="fallback", **fallback), text_delta("ok", 1))
 
     assert message.response_model == "other"
     assert message.content == (Text(text="ok"),)
@@ -221,7 +221,7 @@ def test_the_model_that_the_server_fell_back_to_is_named() -> None:
     ],
 )
 def test_a_reason_is_understood_and_kept(reason: str, stop: str) -> None:
-    message = answered(said("ok"), because(reason))
+    message = answered(text_delta("ok"), because(reason))
 
     assert (message.stop_reason, message.raw_stop_reason) == (stop, reason)
 
@@ -236,7 +236,9 @@ def test_a_call_that_the_limit_cut_off_is_not_a_normal_call() -> None:
 @pytest.mark.behaviour("anthropic-refusals-explain")
 def test_a_refusal_contains_its_reason() -> None:
     details = {"type": "refusal", "category": "cyber", "explanation": "It could do harm."}
-    answer = Answer().feed(said("part"), because("refusal", stop_details=details), because(None))
+    answer = Answer().feed(
+        text_delta("part"), because("refusal", stop_details=details), because(None)
+    )
 
     with pytest.raises(AnswerRefused, match=r"The model declined to answer: It could do harm\."):
         answer.feed(STOP)
@@ -254,13 +256,13 @@ def test_an_answer_that_was_not_finished_is_an_error(
     reason: str, error: type[ProviderError]
 ) -> None:
     with pytest.raises(error, match=r"explanation|pause_turn"):
-        Answer().feed(said("part"), because(reason), STOP)
+        Answer().feed(text_delta("part"), because(reason), STOP)
 
 
 @pytest.mark.behaviour("error-inside-a-200-stream")
 @pytest.mark.parametrize("kind", [{"type": "error"}, {}])
 def test_an_error_in_the_stream_is_raised_by_its_kind(kind: Json) -> None:
-    answer = Answer().feed(said("part"))
+    answer = Answer().feed(text_delta("part"))
 
     with pytest.raises(ProviderUnavailable, match="Overloaded"):
         answer.feed({**kind, "error": {"type": "overloaded_error", "message": "Overloaded"}})
@@ -269,16 +271,16 @@ def test_an_error_in_the_stream_is_raised_by_its_kind(kind: Json) -> None:
 
 
 @pytest.mark.behaviour("stream-without-end-is-an-error")
-@pytest.mark.parametrize("last", [said("part"), because("end_turn")])
+@pytest.mark.parametrize("last", [text_delta("part"), because("end_turn")])
 def test_a_stream_that_ends_without_its_last_event_is_an_error(last: Json) -> None:
-    answer = Answer().feed(said("part"), last)
+    answer = Answer().feed(text_delta("part"), last)
 
     with pytest.raises(BadAnswer, match="ended before the answer was complete"):
         answer.decoder.end()
 
 
 def test_a_gateways_own_last_event_ends_an_answer_whose_reason_is_known() -> None:
-    answer = Answer().feed(said("ok"))
+    answer = Answer().feed(text_delta("ok"))
 
     with pytest.raises(BadAnswer, match="ended before the answer was complete"):
         answer.feed(b"[DONE]")
@@ -289,7 +291,7 @@ def test_a_gateways_own_last_event_ends_an_answer_whose_reason_is_known() -> Non
 
 
 def test_the_name_of_an_event_stands_in_for_a_missing_type() -> None:
-    answer = Answer().feed(said("ok"), because("end_turn")).feed({}, name="message_stop")
+    answer = Answer().feed(text_delta("ok"), because("end_turn")).feed({}, name="message_stop")
 
     assert answer.message.text == "ok"
 
@@ -300,7 +302,7 @@ def test_half_of_a_surrogate_pair_is_left_out() -> None:
         rb'{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a\ud83d"}}'
     )
 
-    assert answered(raw, said("b")).text == "ab"
+    assert answered(raw, text_delta("b")).text == "ab"
 
 
 @pytest.mark.parametrize("data", [b"{", b"nonsense", b"[" * 100_000])

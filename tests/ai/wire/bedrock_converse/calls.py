@@ -53,7 +53,9 @@ def call(*messages: Message, target: Model | None = None, **options: Any) -> Cal
     )
 
 
-def said(*content: Text | Thinking | ToolCall, by: Model | None = None) -> AssistantMessage:
+def assistant_message(
+    *content: Text | Thinking | ToolCall, by: Model | None = None
+) -> AssistantMessage:
     """An answer of ``by``."""
     author = by or model()
     return AssistantMessage(

@@ -14,7 +14,7 @@ from pi.ai.wire_support.exchange import Services
 from pi.base.records import replace
 from pi.testing.fakes import FakeClock
 from tests.ai.http.raw_server import Peer, raw_server
-from tests.ai.wire.bedrock_converse.calls import API, HELLO, call, model, said
+from tests.ai.wire.bedrock_converse.calls import API, HELLO, assistant_message, call, model
 from tests.ai.wire.conformance import recording
 from tests.ai.wire.fixed_conversation import PEEK
 
@@ -46,7 +46,7 @@ async def ask(
 
     async def script(peer: Peer) -> None:
         requests.append(await peer.request())
-        await peer.say(answers[len(requests) - 1])
+        await peer.send(answers[len(requests) - 1])
         await peer.hang_up()
 
     async with raw_server(script) as server, HttpClient(environ={}) as client:
@@ -82,7 +82,7 @@ async def test_a_refusal_of_strict_tools_is_answered_with_loose_ones() -> None:
 @pytest.mark.behaviour("rejected-signature-heals")
 async def test_a_refused_signature_is_healed_and_never_sent_again() -> None:
     thought = Thinking(thinking="hm", thinking_signature="bad")
-    history = (HELLO, said(thought, Text(text="so")), HELLO)
+    history = (HELLO, assistant_message(thought, Text(text="so")), HELLO)
 
     requests, builder = await ask(refusal("Invalid `signature`"), THINKING, messages=history)
     assert builder.final is not None
@@ -91,14 +91,14 @@ async def test_a_refused_signature_is_healed_and_never_sent_again() -> None:
     assert [note["type"] for note in builder.final.diagnostics or ()] == [
         "thinking_signature_rejected"
     ]
-    assert [said_in(request) for request in (*requests, *later)] == [
+    assert [answer_kinds(request) for request in (*requests, *later)] == [
         [["reasoningContent", "text"]],
         [["text"]],
         [["text"], ["reasoningContent", "text"]],
     ]
 
 
-def said_in(request: bytes) -> list[list[str]]:
+def answer_kinds(request: bytes) -> list[list[str]]:
     """The kinds of the blocks of every answer in a request."""
     body: Json = json.loads(request.partition(b"\r\n\r\n")[2])
     return [

@@ -15,7 +15,7 @@ from pi.ai.wire.bedrock_converse.request import (
     history_for,
 )
 from pi.ai.wire_support.handoff import NO_OUTPUT
-from tests.ai.wire.bedrock_converse.calls import HELLO, model, peek, result, said
+from tests.ai.wire.bedrock_converse.calls import HELLO, assistant_message, model, peek, result
 from tests.ai.wire.fixed_conversation import PNG
 
 PICTURE = Image(data=PNG, mime_type="image/png")
@@ -46,14 +46,14 @@ def tool_result(id: str, *content: Json, status: str = "success") -> Json:
 def test_blank_text_is_left_out_or_replaced() -> None:
     assert encoded(UserMessage(content=" \n")) == [user({"text": NO_TEXT})]
     assert encoded(UserMessage(content=(Text(text=""), PICTURE))) == [user(ENCODED_PICTURE)]
-    assert encoded(HELLO, said(Text(text=" "), Text(text="ok"))) == [
+    assert encoded(HELLO, assistant_message(Text(text=" "), Text(text="ok"))) == [
         user({"text": "hello"}),
         assistant({"text": "ok"}),
     ]
 
 
 def test_an_answer_that_says_nothing_is_left_out() -> None:
-    assert encoded(HELLO, said(Text(text="")), HELLO) == [user({"text": "hello"})] * 2
+    assert encoded(HELLO, assistant_message(Text(text="")), HELLO) == [user({"text": "hello"})] * 2
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_picture_that_cannot_be_sent_becomes_a_note(picture: Image) -> None:
 def test_the_results_of_a_batch_share_a_message_and_keep_their_pictures() -> None:
     messages = encoded(
         HELLO,
-        said(peek("a"), peek("b"), peek("c")),
+        assistant_message(peek("a"), peek("b"), peek("c")),
         result("b", Text(text="no"), is_error=True),
         result("a", Text(text="see"), PICTURE),
         HELLO,
@@ -108,13 +108,13 @@ def test_the_results_of_a_batch_share_a_message_and_keep_their_pictures() -> Non
 @pytest.mark.behaviour("empty-tool-result-placeholder")
 @pytest.mark.parametrize("content", [(), (Text(text=""),), (Text(text=" \n"),)])
 def test_an_empty_result_gets_a_placeholder(content: tuple[Text, ...]) -> None:
-    messages = encoded(HELLO, said(peek("a")), result("a", *content))
+    messages = encoded(HELLO, assistant_message(peek("a")), result("a", *content))
 
     assert messages[-1] == user(tool_result("a", {"text": NO_OUTPUT}))
 
 
 def test_a_result_that_is_only_a_picture_needs_no_text() -> None:
-    messages = encoded(HELLO, said(peek("a")), result("a", PICTURE))
+    messages = encoded(HELLO, assistant_message(peek("a")), result("a", PICTURE))
 
     assert messages[-1] == user(tool_result("a", ENCODED_PICTURE))
 
@@ -123,7 +123,7 @@ def test_a_result_that_is_only_a_picture_needs_no_text() -> None:
 def test_ids_are_written_in_the_alphabet_of_the_wire() -> None:
     odd = "call|" + "x" * 80
 
-    messages = encoded(HELLO, said(peek(odd)), result(odd, Text(text="R")))
+    messages = encoded(HELLO, assistant_message(peek(odd)), result(odd, Text(text="R")))
 
     id = "call_" + "x" * 59
     call = {"toolUse": {"toolUseId": id, "name": "peek", "input": {"path": "x"}}}
@@ -169,7 +169,7 @@ def test_thoughts_go_back_as_their_model_takes_them(
     id: str, thought: Thinking, expected: list[Json]
 ) -> None:
     target = model(id)
-    messages = encoded(HELLO, said(thought, Text(text="ok"), by=target), target=target)
+    messages = encoded(HELLO, assistant_message(thought, Text(text="ok"), by=target), target=target)
 
     assert messages[1] == assistant(*expected, {"text": "ok"})
 
@@ -177,7 +177,9 @@ def test_thoughts_go_back_as_their_model_takes_them(
 @pytest.mark.behaviour("foreign-thinking-is-dropped")
 def test_foreign_thoughts_are_prose_and_foreign_secrets_are_gone() -> None:
     messages = encoded(
-        HELLO, said(SIGNED, REDACTED, Text(text="ok"), by=model("other")), target=model()
+        HELLO,
+        assistant_message(SIGNED, REDACTED, Text(text="ok"), by=model("other")),
+        target=model(),
     )
 
     assert messages[1] == assistant({"text": "hm"}, {"text": "ok"})
@@ -186,4 +188,4 @@ def test_foreign_thoughts_are_prose_and_foreign_secrets_are_gone() -> None:
 def test_calls_without_a_name_are_dropped() -> None:
     nameless = ToolCall(id="a", name="", arguments={})
 
-    assert encoded(HELLO, said(nameless), result("a")) == [user({"text": "hello"})]
+    assert encoded(HELLO, assistant_message(nameless), result("a")) == [user({"text": "hello"})]

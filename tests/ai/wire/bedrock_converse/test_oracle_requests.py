@@ -13,7 +13,7 @@ import pytest
 
 from pi.ai.messages import Image, Json, SystemMessage, Text, Thinking, UserMessage
 from pi.ai.request import Call
-from pi.ai.wire.bedrock_converse.request import encode, rest
+from pi.ai.wire.bedrock_converse.request import encode, rest_request
 from pi.ai.wire.bedrock_converse.signing import AwsIdentity, AwsKeys, scope_at, sign
 from pi.base.records import replace
 from tests.ai.http.raw_server import Peer, raw_server
@@ -23,11 +23,11 @@ from tests.ai.wire.bedrock_converse.calls import (
     HELLO,
     KEYS,
     SONNET,
+    assistant_message,
     call,
     model,
     peek,
     result,
-    said,
 )
 from tests.ai.wire.conformance import recording
 from tests.ai.wire.fixed_conversation import PEEK, PNG, recorded_call, recorded_payloads
@@ -40,7 +40,7 @@ REDACTED = Thinking(thinking="", thinking_signature="AAE=", redacted=True)
 TURN = (
     SystemMessage(content="S", tools_added=(PEEK,)),
     UserMessage(content=(Text(text="wörld 👋"), PICTURE)),
-    said(REDACTED, Text(text="t"), peek("a"), peek("b")),
+    assistant_message(REDACTED, Text(text="t"), peek("a"), peek("b")),
     result("a", Text(text="no"), is_error=True),
     result("b", PICTURE),
 )
@@ -86,7 +86,7 @@ class Sdk:
     async def _script(self, peer: Peer) -> None:
         self.head = await peer.reader.readuntil(b"\r\n\r\n")
         self.body = await peer.reader.readexactly(int(self.header("Content-Length")))
-        await peer.say(recording(API, "text"))
+        await peer.send(recording(API, "text"))
         await peer.hang_up()
 
     def _ask(self, url: str) -> None:
@@ -115,7 +115,7 @@ async def test_our_request_is_the_one_that_botocore_makes(asked: Call, keys: Aws
     now_ms = timegm(strptime(moment, "%Y%m%dT%H%M%SZ")) * 1000
     through = replace(asked, model=replace(asked.model, base_url=f"http://{host}"))
 
-    ours = rest(through, payload, AwsIdentity(keys=keys, region="us-east-1"), now_ms)
+    ours = rest_request(through, payload, AwsIdentity(keys=keys, region="us-east-1"), now_ms)
 
     assert json.loads(ours.body) == json.loads(theirs.body)
     assert theirs.head.split(b" ")[1].decode() == urlsplit(ours.url).path

@@ -12,11 +12,11 @@ from tests.ai.wire.bedrock_converse.calls import (
     HELLO,
     OPUS,
     SONNET,
+    assistant_message,
     call,
     model,
     peek,
     result,
-    said,
 )
 from tests.ai.wire.fixed_conversation import PEEK
 
@@ -32,7 +32,7 @@ def talk(*later: Message, id: str = SONNET) -> Call:
     return call(
         SystemMessage(content="S", tools_added=(STRICT,)),
         HELLO,
-        said(THOUGHT, peek(), by=target),
+        assistant_message(THOUGHT, peek(), by=target),
         result("call_1", Text(text="R")),
         *later,
         target=target,
@@ -56,13 +56,13 @@ def test_a_refused_signature_asks_to_leave_thoughts_out() -> None:
 
 
 def test_an_answer_that_was_a_thought_and_nothing_else_is_left_out_with_it() -> None:
-    alone = said(THOUGHT, by=model(SONNET))
+    alone = assistant_message(THOUGHT, by=model(SONNET))
 
     assert answers(encode(talk(alone), Repairs(thinking=True))) == [["toolUse"]]
 
 
 def test_only_a_budget_needs_the_thought_before_the_latest_calls() -> None:
-    new_turn = (said(THOUGHT, Text(text="so"), by=model(SONNET)), HELLO)
+    new_turn = (assistant_message(THOUGHT, Text(text="so"), by=model(SONNET)), HELLO)
 
     fields = [
         encode(asked, Repairs(thinking=True)).get("additionalModelRequestFields", {})
@@ -75,7 +75,8 @@ def test_only_a_budget_needs_the_thought_before_the_latest_calls() -> None:
 @pytest.mark.behaviour("rejected-signature-heals")
 def test_thoughts_from_before_a_noted_refusal_stay_away_and_later_ones_are_sent() -> None:
     noted = replace(
-        said(THOUGHT, Text(text="so"), by=model(SONNET)), diagnostics=({"type": THINKING_REJECTED},)
+        assistant_message(THOUGHT, Text(text="so"), by=model(SONNET)),
+        diagnostics=({"type": THINKING_REJECTED},),
     )
 
     payload = encode(talk(noted, HELLO))

@@ -6,7 +6,15 @@ import pytest
 
 from pi.ai.messages import Json, Message, SystemMessage, Text, UserMessage
 from pi.ai.wire.bedrock_converse.request import encode
-from tests.ai.wire.bedrock_converse.calls import HELLO, SONNET, call, model, peek, result, said
+from tests.ai.wire.bedrock_converse.calls import (
+    HELLO,
+    SONNET,
+    assistant_message,
+    call,
+    model,
+    peek,
+    result,
+)
 from tests.ai.wire.fixed_conversation import PEEK
 
 POINT = {"cachePoint": {"type": "default"}}
@@ -100,7 +108,11 @@ def test_cache_points_are_set_only_where_they_are_understood(
 
 
 def test_the_cache_reaches_over_the_results_of_tools() -> None:
-    messages: tuple[Message, ...] = (HELLO, said(peek()), result("call_1", Text(text="R")))
+    messages: tuple[Message, ...] = (
+        HELLO,
+        assistant_message(peek()),
+        result("call_1", Text(text="R")),
+    )
 
     payload = encode(call(SYSTEM, *messages))
 
@@ -108,7 +120,7 @@ def test_the_cache_reaches_over_the_results_of_tools() -> None:
 
 
 def test_no_cache_point_follows_words_of_the_model() -> None:
-    payload = encode(call(HELLO, said(Text(text="I"))))
+    payload = encode(call(HELLO, assistant_message(Text(text="I"))))
 
     assert payload["messages"][-1] == {"role": "assistant", "content": [{"text": "I"}]}
 

@@ -4,7 +4,7 @@ import pytest
 
 from pi.ai.http.request import user_agent
 from pi.ai.json_text import json_bytes
-from pi.ai.wire.bedrock_converse.request import encode, rest
+from pi.ai.wire.bedrock_converse.request import encode, rest_request
 from pi.ai.wire.bedrock_converse.signing import AwsIdentity, scope_at, sign
 from tests.ai.wire.bedrock_converse.calls import IDENTITY, KEYS, SONNET, call, model
 
@@ -16,14 +16,14 @@ FIXED = {"Accept": "application/vnd.amazon.eventstream", "User-Agent": user_agen
 def url(id: str, base_url: str, region: str | None) -> str:
     asked = call(target=model(id, base_url=base_url))
     identity = AwsIdentity(token="T", region=region)
-    return rest(asked, encode(asked), identity, NOW).url
+    return rest_request(asked, encode(asked), identity, NOW).url
 
 
 def test_a_token_is_sent_as_it_is() -> None:
     asked = call()
     payload = encode(asked)
 
-    request = rest(asked, payload, AwsIdentity(token="T"), NOW)
+    request = rest_request(asked, payload, AwsIdentity(token="T"), NOW)
 
     body = {name: part for name, part in payload.items() if name != "modelId"}
     assert request.body == json_bytes(body)
@@ -37,7 +37,7 @@ def test_a_token_is_sent_as_it_is() -> None:
 def test_keys_sign_the_bytes_that_are_sent() -> None:
     asked = call(target=model(SONNET))
 
-    request = rest(asked, encode(asked), IDENTITY, NOW)
+    request = rest_request(asked, encode(asked), IDENTITY, NOW)
 
     signed = sign(
         "POST",
@@ -53,7 +53,7 @@ def test_keys_sign_the_bytes_that_are_sent() -> None:
 def test_a_model_that_a_hook_chose_is_asked() -> None:
     asked = call()
 
-    request = rest(asked, {**encode(asked), "modelId": "a/b:0"}, IDENTITY, NOW)
+    request = rest_request(asked, {**encode(asked), "modelId": "a/b:0"}, IDENTITY, NOW)
 
     assert request.url.endswith(".amazonaws.com/model/a%2Fb%3A0/converse-stream")
 
@@ -99,7 +99,7 @@ def test_a_request_through_another_host_is_signed_for_the_region_that_is_known(
 ) -> None:
     asked = call(target=model(id, base_url=base_url))
 
-    request = rest(asked, encode(asked), AwsIdentity(keys=KEYS), NOW)
+    request = rest_request(asked, encode(asked), AwsIdentity(keys=KEYS), NOW)
 
     assert request.url.startswith(f"{base_url}/model/")
     assert f"/{signed}/bedrock/aws4_request" in request.headers["Authorization"]

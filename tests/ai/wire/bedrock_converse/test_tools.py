@@ -6,7 +6,7 @@ from pi.ai.errors import BadRequest
 from pi.ai.messages import Json, Tool
 from pi.ai.wire.bedrock_converse.request import ModelCompat, tool_choice, tool_config
 from pi.base.records import replace
-from tests.ai.wire.bedrock_converse.calls import peek, said
+from tests.ai.wire.bedrock_converse.calls import assistant_message, peek
 from tests.ai.wire.fixed_conversation import PEEK
 
 LOOSE, STRICT = ModelCompat(), ModelCompat(strict_tools=True)
@@ -28,7 +28,7 @@ def test_without_tools_there_is_no_tool_config() -> None:
 
 @pytest.mark.behaviour("bedrock-request-rules")
 def test_a_conversation_with_calls_has_a_tool_config_even_when_no_tool_is_active() -> None:
-    history = (said(peek("a"), peek("b")),)
+    history = (assistant_message(peek("a"), peek("b")),)
 
     config = tool_config((), history, None, LOOSE)
 
@@ -37,7 +37,9 @@ def test_a_conversation_with_calls_has_a_tool_config_even_when_no_tool_is_active
 
 def test_tools_that_must_not_be_called_are_left_out_where_they_can_be() -> None:
     assert tool_config((PEEK,), (), "none", LOOSE) is None
-    assert tool_config((PEEK,), (said(peek()),), "none", LOOSE) == {"tools": [DECLARED]}
+    assert tool_config((PEEK,), (assistant_message(peek()),), "none", LOOSE) == {
+        "tools": [DECLARED]
+    }
 
 
 @pytest.mark.behaviour("no-tools-no-tool-fields")

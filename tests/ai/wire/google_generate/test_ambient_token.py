@@ -34,11 +34,11 @@ def machine(requests: list[bytes]) -> Script:
             requests.append(request := await peer.request())
             path = request.split(b" ")[1]
             if path.startswith(b"/computeMetadata/v1/instance"):
-                await peer.say(ok(b'{"access_token": "ya29.machine", "expires_in": 3600}'))
+                await peer.send(ok(b'{"access_token": "ya29.machine", "expires_in": 3600}'))
             elif path.startswith(b"/computeMetadata"):
-                await peer.say(ok(b"machine-project"))
+                await peer.send(ok(b"machine-project"))
             else:
-                await peer.say(ok(b"data: " + json.dumps(ANSWER).encode() + b"\n\n"))
+                await peer.send(ok(b"data: " + json.dumps(ANSWER).encode() + b"\n\n"))
 
     return script
 

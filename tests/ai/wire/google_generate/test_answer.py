@@ -37,7 +37,7 @@ async def test_a_hook_sees_the_payload_and_may_change_even_the_model(http: HttpC
     async def script(peer: Peer) -> None:
         requests.append(await peer.request())
         event = b"data: " + json.dumps(FLATTENED).encode() + b"\n\n"
-        await peer.say(b"HTTP/1.1 200 OK\r\n\r\n" + event)
+        await peer.send(b"HTTP/1.1 200 OK\r\n\r\n" + event)
 
     async def hook(payload: Json, model: Model) -> Json:
         seen.append(payload)
@@ -75,7 +75,7 @@ async def test_a_finish_reason_with_every_event_does_not_end_the_answer(
     http: HttpClient, ending: Literal["hold", "close", "reset"]
 ) -> None:
     events = [
-        b"data: " + json.dumps(_said(word)).encode() + b"\r\n\r\n"
+        b"data: " + json.dumps(_chunk(word)).encode() + b"\r\n\r\n"
         for word in ("one ", "two ", "three")
     ]
     pieces = [b"HTTP/1.1 200 OK\r\n\r\n", *events]
@@ -97,5 +97,5 @@ async def test_a_finish_reason_with_every_event_does_not_end_the_answer(
     assert builder.final.stop_reason == "stop"
 
 
-def _said(word: str) -> Json:
+def _chunk(word: str) -> Json:
     return {"candidates": [{"content": {"parts": [{"text": word}]}, "finishReason": "STOP"}]}

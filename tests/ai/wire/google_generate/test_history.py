@@ -48,14 +48,14 @@ def parts(model: Model, *messages: Message) -> list[list[Json]]:
     "foreign-thinking-is-dropped", "empty-and-redacted-thinking-survives", "gemini-tool-results"
 )
 def test_own_signatures_are_replayed_byte_for_byte() -> None:
-    said = own(
+    answer = own(
         NEW,
         Thinking(thinking="", thinking_signature="dGhvdWdodA=="),
         Text(text="", text_signature="dGV4dA=="),
         ToolCall(id="c1", name="peek", arguments={"n": 1}, thought_signature="Y2FsbA=="),
     )
 
-    assert parts(NEW, ASK, said, result("c1", Text(text="R")))[1] == [
+    assert parts(NEW, ASK, answer, result("c1", Text(text="R")))[1] == [
         {"thought": True, "text": "", "thoughtSignature": "dGhvdWdodA=="},
         {"text": "", "thoughtSignature": "dGV4dA=="},
         {

@@ -44,7 +44,7 @@ async def sent_by_sdk(payload: Json, **client: Any) -> tuple[str, Json]:
 
     async def script(peer: Peer) -> None:
         requests.append(await sdk_request(peer))
-        await peer.say(ANSWER)
+        await peer.send(ANSWER)
         await peer.hang_up()
 
     def ask(base_url: str) -> None:

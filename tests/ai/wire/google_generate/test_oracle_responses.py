@@ -79,7 +79,7 @@ async def understood_by_us(base_url: str) -> dict[str, Any]:
 async def test_we_understand_what_the_sdk_understands(case: str) -> None:
     async def script(peer: Peer) -> None:
         await sdk_request(peer)
-        await peer.say(recording("google-generative-ai", case))
+        await peer.send(recording("google-generative-ai", case))
         await peer.hang_up()
 
     async with raw_server(script) as server, asyncio.timeout(30):

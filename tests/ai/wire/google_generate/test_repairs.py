@@ -63,7 +63,7 @@ async def asked(*messages: Message, responses: list[bytes]) -> tuple[list[Json],
 
     async def script(peer: Peer) -> None:
         bodies.append(json.loads((await peer.request()).partition(b"\r\n\r\n")[2]))
-        await peer.say(responses[len(bodies) - 1])
+        await peer.send(responses[len(bodies) - 1])
         await peer.hang_up()
 
     async with raw_server(script) as server, HttpClient(environ={}) as http:
@@ -89,7 +89,7 @@ def signatures(body: Json) -> list[str]:
 async def test_refused_signatures_are_healed_and_never_sent_again() -> None:
     error = {"error": {"code": 400, "message": "Corrupted thought signature."}}
     refused = b"HTTP/1.1 400 Bad Request\r\n\r\n" + json.dumps(error).encode()
-    said = AssistantMessage(
+    earlier_answer = AssistantMessage(
         content=(
             Thinking(thinking="hm", thinking_signature="YmFk"),
             Text(text="so", text_signature="YmFk"),
@@ -100,7 +100,7 @@ async def test_refused_signatures_are_healed_and_never_sent_again() -> None:
         model=MODEL.id,
     )
     result = ToolResultMessage(tool_call_id="c", tool_name="peek", content=(Text(text="R"),))
-    history = (HI, said, result)
+    history = (HI, earlier_answer, result)
 
     bodies, healed = await asked(*history, responses=[refused, recording(MODEL.api, "thinking")])
     later, _ = await asked(*history, healed, HI, responses=[recording(MODEL.api, "text")])

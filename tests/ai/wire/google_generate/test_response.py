@@ -119,11 +119,11 @@ def test_reasons_in_lower_case_mean_the_same(reason: str, stop: str) -> None:
 
 @pytest.mark.behaviour("sse-reader-is-lenient", "missing-finish-reason-is-a-stop")
 def test_a_gateway_may_end_with_done_in_place_of_a_reason() -> None:
-    said = answer(chunk({"text": "ok"}), b"[DONE]")
-    asked = answer(chunk(called("peek", {})), b"[DONE]")
+    text_answer = answer(chunk({"text": "ok"}), b"[DONE]")
+    call_answer = answer(chunk(called("peek", {})), b"[DONE]")
 
-    assert (said.stop_reason, said.raw_stop_reason) == ("stop", UNSET)
-    assert asked.stop_reason == "toolUse"
+    assert (text_answer.stop_reason, text_answer.raw_stop_reason) == ("stop", UNSET)
+    assert call_answer.stop_reason == "toolUse"
     with pytest.raises(BadAnswer):
         answer(b"[DONE]")
 

@@ -6,16 +6,16 @@ from pi.ai.wire.google_generate.response import UsageCounter, UsageMetadata
 
 def test_what_an_event_does_not_count_stays_as_an_earlier_one_said() -> None:
     tally = UsageCounter()
-    tally.take(UsageMetadata(prompt_token_count=9, cached_content_token_count=4))
-    tally.take(UsageMetadata(candidates_token_count=2, thoughts_token_count=3))
-    tally.take(UsageMetadata(candidates_token_count=5, tool_use_prompt_token_count=1))
+    tally.update(UsageMetadata(prompt_token_count=9, cached_content_token_count=4))
+    tally.update(UsageMetadata(candidates_token_count=2, thoughts_token_count=3))
+    tally.update(UsageMetadata(candidates_token_count=5, tool_use_prompt_token_count=1))
 
     assert tally.usage() == Usage(input=6, output=8, cache_read=4, reasoning=3)
 
 
 def test_more_from_the_cache_than_there_was_is_no_negative_count() -> None:
     tally = UsageCounter()
-    tally.take(UsageMetadata(prompt_token_count=1, cached_content_token_count=4))
+    tally.update(UsageMetadata(prompt_token_count=1, cached_content_token_count=4))
 
     assert tally.usage() == Usage(cache_read=4)
 
@@ -23,7 +23,7 @@ def test_more_from_the_cache_than_there_was_is_no_negative_count() -> None:
 def test_the_value_is_the_same_until_an_event_counts_anew() -> None:
     tally = UsageCounter()
     nothing = tally.usage()
-    tally.take(UsageMetadata(prompt_token_count=1))
+    tally.update(UsageMetadata(prompt_token_count=1))
     one = tally.usage()
 
     assert (nothing, one) == (Usage(), Usage(input=1))

@@ -48,7 +48,9 @@ def call(*messages: Message, target: Model | None = None, **options: Any) -> Cal
     )
 
 
-def said(*content: Text | Thinking | ToolCall, by: Model | None = None) -> AssistantMessage:
+def assistant_message(
+    *content: Text | Thinking | ToolCall, by: Model | None = None
+) -> AssistantMessage:
     """An answer of ``by``."""
     author = by or model()
     return AssistantMessage(
@@ -69,9 +71,11 @@ def result(id: str, *content: Text | Image) -> ToolResultMessage:
 TURN: tuple[Message, ...] = (
     SystemMessage(content="S", tools_added=(PEEK,)),
     UserMessage(content=(Text(text="see"), PICTURE)),
-    said(Thinking(thinking="hm"), Text(text="t"), peek("abcdef123"), peek("abcdef124")),
+    assistant_message(
+        Thinking(thinking="hm"), Text(text="t"), peek("abcdef123"), peek("abcdef124")
+    ),
     result("abcdef123", Text(text="R")),
     result("abcdef124", PICTURE),
-    said(Text(text="done")),
+    assistant_message(Text(text="done")),
     UserMessage(content="next"),
 )

@@ -9,10 +9,10 @@ from tests.ai.wire.mistral_conversations.calls import (
     HELLO,
     PICTURE,
     TURN,
+    assistant_message,
     model,
     peek,
     result,
-    said,
 )
 
 IMAGE = {"type": "image_url", "imageUrl": f"data:image/png;base64,{PICTURE.data}"}
@@ -54,7 +54,7 @@ def test_a_turn_is_written_as_mistral_wants_it() -> None:
 
 @pytest.mark.behaviour("foreign-thinking-is-dropped", "tool-call-ids-are-valid")
 def test_words_and_ids_of_another_model_are_made_plain() -> None:
-    foreign = said(
+    foreign = assistant_message(
         Thinking(thinking="hm", thinking_signature="x"), peek("call_1|fc_1"), by=model("other")
     )
 
@@ -71,7 +71,7 @@ def test_words_and_ids_of_another_model_are_made_plain() -> None:
 
 @pytest.mark.behaviour("empty-and-redacted-thinking-survives")
 def test_a_signed_thought_goes_back_signed() -> None:
-    messages = encoded(HELLO, said(Thinking(thinking="", thinking_signature="s")))
+    messages = encoded(HELLO, assistant_message(Thinking(thinking="", thinking_signature="s")))
 
     assert messages[1]["content"] == [
         {"type": "thinking", "thinking": [text("")], "signature": "s"}
@@ -82,9 +82,9 @@ def test_a_signed_thought_goes_back_signed() -> None:
 def test_empty_parts_are_left_out_or_replaced() -> None:
     messages = encoded(
         UserMessage(content=(Text(text=""), PICTURE)),
-        said(Text(text=""), peek("abcdef123")),
+        assistant_message(Text(text=""), peek("abcdef123")),
         result("abcdef123", Text(text=" ")),
-        said(Text(text=""), Thinking(thinking="")),
+        assistant_message(Text(text=""), Thinking(thinking="")),
         UserMessage(content=()),
         UserMessage(content=""),
     )

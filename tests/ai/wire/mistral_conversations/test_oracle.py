@@ -48,7 +48,7 @@ async def sdk(arguments: Json, answer: bytes) -> tuple[Json, list[Json]]:
         length = re.search(rb"(?i)\r\ncontent-length: (\d+)\r\n", head)
         assert length is not None
         bodies.append(await peer.reader.readexactly(int(length[1])))
-        await peer.say(answer)
+        await peer.send(answer)
         await peer.hang_up()
 
     def ask(url: str) -> list[Json]:

@@ -57,7 +57,7 @@ async def server(answers: Sequence[bytes]) -> AsyncIterator[Server]:
                 return
             body = request.partition(b"\r\n\r\n")[2]
             found.bodies.append(msgspec.json.decode(body))
-            await peer.say(next(left))
+            await peer.send(next(left))
 
     async with raw_server(script) as listening:
         found = Server(listening.url.rstrip("/"))
@@ -125,8 +125,8 @@ async def test_a_refusal_that_has_nothing_to_do_with_schemas_is_final() -> None:
 async def test_a_finish_reason_is_enough_where_nothing_follows_it(
     ending: Literal["close", "reset", "hold"],
 ) -> None:
-    said = b'data: {"choices":[{"delta":{"content":"ok"},"finish_reason":"stop"}]}\n\n'
-    pieces = [b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n", said]
+    event = b'data: {"choices":[{"delta":{"content":"ok"},"finish_reason":"stop"}]}\n\n'
+    pieces = [b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n", event]
 
     async with replaying(Replay(pieces, then=ending)) as found:
         model = model_with({}, baseUrl=f"{found.url}/v1")

@@ -48,13 +48,13 @@ def test_only_servers_that_are_known_to_accept_them_get_strict_schemas_and_gramm
 
 
 def test_what_the_model_says_beats_what_is_known() -> None:
-    said = {
+    own_flags = {
         "supportsStore": True,
         "maxTokensField": "max_completion_tokens",
         "thinkingFormat": None,
     }
 
-    found = flags(said, baseUrl="https://api.deepseek.com")
+    found = flags(own_flags, baseUrl="https://api.deepseek.com")
 
     assert (found.supports_store, found.max_tokens_field, found.thinking_format) == (
         True,

@@ -170,14 +170,14 @@ def recorded_conversation(body: Json, model: Model) -> tuple[Message, ...]:
         Tool(**tool["function"], constrained_sampling={"type": "json_schema", "strict": "prefer"})
         for tool in body["tools"]
     )
-    said: list[Message] = []
+    messages: list[Message] = []
     for message in body["messages"][1:]:
         match message:
             case {"role": "user", "content": [{"text": text}]}:
-                said.append(UserMessage(content=(Text(text=text),)))
+                messages.append(UserMessage(content=(Text(text=text),)))
             case {"role": "assistant", "content": text, "tool_calls": [call]}:
                 thought = message["reasoning_content"]
-                said.append(
+                messages.append(
                     written_by(
                         model,
                         Thinking(thinking=thought, thinking_signature=SIGNATURE),
@@ -191,11 +191,11 @@ def recorded_conversation(body: Json, model: Model) -> tuple[Message, ...]:
                 )
             case {"role": "tool", "content": text, "tool_call_id": call_id}:
                 content = (Text(text=text),)
-                said.append(
+                messages.append(
                     ToolResultMessage(tool_call_id=call_id, tool_name="read", content=content)
                 )
     prompt = body["messages"][0]["content"]
-    return conversation(Context(system_prompt=prompt, tools=tools, messages=tuple(said)))
+    return conversation(Context(system_prompt=prompt, tools=tools, messages=tuple(messages)))
 
 
 @pytest.mark.parametrize("row", CHATS, ids=range(len(CHATS)))

@@ -69,8 +69,8 @@ def replying(*answers: tuple[Json, ...]) -> Script:
 
     async def script(side: Side) -> None:
         for frames in answers:
-            await side.asked()
-            await side.say(*frames)
+            await side.request()
+            await side.send(*frames)
 
     return script
 

@@ -43,7 +43,7 @@ async def server(*responses: bytes) -> AsyncIterator[tuple[str, list[Json]]]:
             asked = await peer.request()
             bodies.append(json.loads(asked.partition(b"\r\n\r\n")[2]))
             response = left.pop(0)
-            await peer.say(response)
+            await peer.send(response)
             if response is OK:
                 return await peer.hang_up()
         return await peer.gone()

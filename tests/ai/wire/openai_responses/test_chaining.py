@@ -63,7 +63,7 @@ async def server(
 
     async def script(peer: Peer) -> None:
         bodies.append(json.loads((await peer.request()).partition(b"\r\n\r\n")[2]))
-        await peer.say(left.pop(0))
+        await peer.send(left.pop(0))
         await peer.hang_up()
 
     async with raw_server(script) as listening:

@@ -107,5 +107,8 @@ def test_later_instructions_stay_in_place() -> None:
 
     made = encode(asked)
 
-    said: list[Json] = [item for item in made["input"] if item["role"] == "developer"]
-    assert (made["instructions"], said) == ("SP", [{"role": "developer", "content": "later"}])
+    developer_items: list[Json] = [item for item in made["input"] if item["role"] == "developer"]
+    assert (made["instructions"], developer_items) == (
+        "SP",
+        [{"role": "developer", "content": "later"}],
+    )

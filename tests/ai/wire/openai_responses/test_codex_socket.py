@@ -112,9 +112,9 @@ async def test_a_lost_response_is_retried_once_with_the_whole_conversation(probl
 
 async def test_a_socket_that_ends_before_the_answer_is_replaced() -> None:
     async def script(side: Side) -> None:
-        await side.asked()
-        await side.say(*says("a", "resp_1"))
-        await side.asked()
+        await side.request()
+        await side.send(*says("a", "resp_1"))
+        await side.request()
         side.socket.transport.abort()
 
     async with connected(script, replying(says("b", "resp_2"))) as (server, led):
@@ -126,8 +126,8 @@ async def test_a_socket_that_ends_before_the_answer_is_replaced() -> None:
 
 async def test_a_socket_that_ended_while_it_rested_is_replaced() -> None:
     async def script(side: Side) -> None:
-        await side.asked()
-        await side.say(*says("a", "resp_1"))
+        await side.request()
+        await side.send(*says("a", "resp_1"))
         await side.socket.close()
 
     async with connected(script, replying(says("b", "resp_2"))) as (server, led):
@@ -176,8 +176,8 @@ async def test_an_error_before_the_answer_is_the_only_event() -> None:
 
 async def test_a_connection_that_ends_in_the_answer_keeps_what_had_arrived() -> None:
     async def script(side: Side) -> None:
-        await side.asked()
-        await side.say(*says("part", "resp_1")[:2])
+        await side.request()
+        await side.send(*says("part", "resp_1")[:2])
         side.socket.transport.abort()
 
     async with connected(script) as (_, led):
@@ -191,8 +191,8 @@ async def test_a_connection_that_ends_in_the_answer_keeps_what_had_arrived() -> 
 
 async def test_a_server_that_falls_silent_is_given_up() -> None:
     async def script(side: Side) -> None:
-        await side.asked()
-        await side.say(*says("part", "resp_1")[:2])
+        await side.request()
+        await side.send(*says("part", "resp_1")[:2])
 
     async with connected(script) as (_, led):
         stream = led.stream(user("hi"), timeout_ms=50)
@@ -204,8 +204,8 @@ async def test_a_server_that_falls_silent_is_given_up() -> None:
 
 async def test_aborting_closes_the_socket_at_once() -> None:
     async def script(side: Side) -> None:
-        await side.asked()
-        await side.say(*says("part", "resp_1")[:2])
+        await side.request()
+        await side.send(*says("part", "resp_1")[:2])
 
     async with connected(script) as (server, led):
         stream = led.stream(user("hi"))
@@ -225,9 +225,9 @@ async def test_a_frame_above_the_limit_ends_the_answer_for_good(
     monkeypatch.setattr(codex_websocket, "LARGEST_EVENT", 1000)
 
     async def script(side: Side) -> None:
-        await side.asked()
-        await side.say(*says("part", "resp_1")[:2])
-        await side.say({"type": "response.output_text.delta", "delta": "x" * 5000})
+        await side.request()
+        await side.send(*says("part", "resp_1")[:2])
+        await side.send({"type": "response.output_text.delta", "delta": "x" * 5000})
 
     async with connected(script) as (server, led):
         stream = led.stream(user("hi"))

@@ -43,9 +43,9 @@ async def test_turns_that_run_side_by_side_have_a_socket_each() -> None:
     both = asyncio.Barrier(2)
 
     async def script(side: Side) -> None:
-        await side.asked()
+        await side.request()
         await both.wait()
-        await side.say(*says("a", "resp_1"))
+        await side.send(*says("a", "resp_1"))
 
     async with connected(script) as (server, led):
         answers = await asyncio.gather(led.ask(user("hi")), led.ask(user("ho")))
@@ -83,9 +83,9 @@ async def only_http(status: bytes = b"404") -> AsyncIterator[tuple[str, list[byt
         asked = await peer.request()
         seen.append(asked.partition(b" ")[0])
         if seen[-1] == b"GET":
-            await peer.say(b"HTTP/1.1 %s No\r\nContent-Length: 0\r\n\r\n" % status)
+            await peer.send(b"HTTP/1.1 %s No\r\nContent-Length: 0\r\n\r\n" % status)
         else:
-            await peer.say(recording("openai-responses", "usage_cache"))
+            await peer.send(recording("openai-responses", "usage_cache"))
         await peer.hang_up()
 
     async with raw_server(script) as server:
@@ -136,8 +136,8 @@ async def test_closing_the_services_closes_the_sockets() -> None:
 
 async def test_a_broken_socket_makes_auto_ask_over_http_from_then_on() -> None:
     async def script(side: Side) -> None:
-        await side.asked()
-        await side.say(*says("part", "resp_1")[:2])
+        await side.request()
+        await side.send(*says("part", "resp_1")[:2])
         side.socket.transport.abort()
 
     async with backend(script) as server, only_http() as (url, seen), talking(server.url) as led:
@@ -165,7 +165,7 @@ class CountingClock(FakeClock):
 
 async def test_a_socket_that_ends_before_the_answer_is_replaced_after_a_wait() -> None:
     async def gone(side: Side) -> None:
-        await side.asked()
+        await side.request()
         side.socket.transport.abort()
 
     async with connected(gone, gone, replying(says("a", "resp_1"))) as (server, led):
@@ -243,8 +243,8 @@ async def test_a_preferred_websocket_is_tried_again_after_it_failed() -> None:
 
 async def test_a_variable_says_how_long_the_server_may_be_silent() -> None:
     async def silent(side: Side) -> None:
-        await side.asked()
-        await side.say(*says("part", "resp_1")[:2])
+        await side.request()
+        await side.send(*says("part", "resp_1")[:2])
 
     limit = {"PI_CODEX_WEBSOCKET_IDLE_TIMEOUT_MS": "50"}
     async with backend(silent) as server, talking(server.url, limit) as led:

@@ -119,7 +119,7 @@ def test_every_listed_difference_belongs_to_a_recorded_case() -> None:
 # The requests of whole runs ----------------------------------------------------------------------
 
 
-def said(item: Json) -> Text | Thinking | ToolCall:
+def block(item: Json) -> Text | Thinking | ToolCall:
     """The block that was replayed as ``item``."""
     match item:
         case {"type": "reasoning", "summary": [{"text": text}]}:
@@ -151,7 +151,7 @@ def run_messages(body: Json) -> tuple[Message, ...]:
     _, _, *answer = body["input"]
     if not answer:
         return start
-    blocks = tuple(map(said, answer[:-1]))
+    blocks = tuple(map(block, answer[:-1]))
     call = blocks[-1]
     assert isinstance(call, ToolCall)
     return (

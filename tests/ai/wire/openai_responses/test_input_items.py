@@ -30,7 +30,7 @@ def items(*messages: Message, compat: Json | None = None) -> list[Json]:
     return given
 
 
-def said(text: str, identifier: str, **more: object) -> Json:
+def message_item(text: str, identifier: str, **more: object) -> Json:
     part = {"type": "output_text", "text": text, "annotations": []}
     return {
         "type": "message",
@@ -55,7 +55,7 @@ def test_a_thought_is_replayed_before_the_item_that_followed_it() -> None:
 
     assert items(answer, result("call_1|fc_1", "R")) == [
         reasoned(**ENCRYPTED),
-        said("so", "msg_pi_0"),
+        message_item("so", "msg_pi_0"),
         reasoned("rs_2", **ENCRYPTED),
         {
             "type": "function_call",
@@ -71,7 +71,7 @@ def test_a_thought_is_replayed_before_the_item_that_followed_it() -> None:
 @pytest.mark.behaviour("responses-reasoning-items")
 def test_a_thought_that_led_to_nothing_is_left_out() -> None:
     assert items(own("so", thought(**ENCRYPTED)), own(thought(id="rs_2"))) == [
-        said("so", "msg_pi_0")
+        message_item("so", "msg_pi_0")
     ]
 
 
@@ -79,12 +79,12 @@ def test_a_thought_that_led_to_nothing_is_left_out() -> None:
 def test_fields_that_only_the_server_writes_are_stripped() -> None:
     answer = own(thought(status="completed", content=None, **ENCRYPTED), "so")
 
-    assert items(answer) == [reasoned(**ENCRYPTED), said("so", "msg_pi_0")]
+    assert items(answer) == [reasoned(**ENCRYPTED), message_item("so", "msg_pi_0")]
 
 
 @pytest.mark.behaviour("empty-and-redacted-thinking-survives", "responses-replay-is-cleaned")
 def test_an_empty_reasoning_item_is_left_out_and_a_signed_one_stays() -> None:
-    assert items(own(thought(""), "so")) == [said("so", "msg_pi_0")]
+    assert items(own(thought(""), "so")) == [message_item("so", "msg_pi_0")]
     assert items(own(thought("", **ENCRYPTED), "so"))[0] == reasoned(**ENCRYPTED)
 
 
@@ -92,7 +92,7 @@ def test_a_thought_without_a_reasoning_item_is_left_out() -> None:
     unsigned = Thinking(thinking="hm")
     strange = Thinking(thinking="hm", thinking_signature="not JSON")
 
-    assert items(own(unsigned, strange, "so")) == [said("so", "msg_pi_0")]
+    assert items(own(unsigned, strange, "so")) == [message_item("so", "msg_pi_0")]
 
 
 def test_no_item_is_sent_twice_under_the_same_id() -> None:
@@ -100,8 +100,8 @@ def test_no_item_is_sent_twice_under_the_same_id() -> None:
 
     assert items(own(thought(), signed), own(thought(), signed)) == [
         reasoned(),
-        said("so", "msg_1"),
-        said("so", "msg_pi_1"),
+        message_item("so", "msg_1"),
+        message_item("so", "msg_pi_1"),
     ]
 
 
@@ -111,7 +111,7 @@ def test_no_item_is_sent_twice_under_the_same_id() -> None:
 def test_a_text_keeps_its_id_and_its_phase() -> None:
     signed = Text(text="so", text_signature='{"v":1,"id":"msg_1","phase":"commentary"}')
 
-    assert items(own(signed)) == [said("so", "msg_1", phase="commentary")]
+    assert items(own(signed)) == [message_item("so", "msg_1", phase="commentary")]
 
 
 @pytest.mark.behaviour("responses-replay-is-cleaned")
@@ -121,18 +121,18 @@ def test_an_id_of_another_form_is_hashed_and_an_old_signature_is_an_id() -> None
     deep = Text(text="c", text_signature="[" * 100_000)
 
     assert items(own(odd, old, deep)) == [
-        said("a", item_id("chatcmpl/9", "msg")),
-        said("b", "msg_7"),
-        said("c", item_id("[" * 100_000, "msg")),
+        message_item("a", item_id("chatcmpl/9", "msg")),
+        message_item("b", "msg_7"),
+        message_item("c", item_id("[" * 100_000, "msg")),
     ]
 
 
 def test_texts_without_an_id_are_numbered_and_empty_ones_left_out() -> None:
     assert items(user("a"), own("", "b", "c"), own("d")) == [
         {"role": "user", "content": [{"type": "input_text", "text": "a"}]},
-        said("b", "msg_pi_1"),
-        said("c", "msg_pi_1_1"),
-        said("d", "msg_pi_2"),
+        message_item("b", "msg_pi_1"),
+        message_item("c", "msg_pi_1_1"),
+        message_item("d", "msg_pi_2"),
     ]
 
 

@@ -23,13 +23,13 @@ class Side:
     socket: ServerConnection
     backend: Backend
 
-    async def asked(self) -> Json:
+    async def request(self) -> Json:
         """The next request."""
         request: Json = json.loads(await self.socket.recv())
         self.backend.requests.append((self.backend.connections.index(self.socket), request))
         return request
 
-    async def say(self, *events: Json) -> None:
+    async def send(self, *events: Json) -> None:
         """Send frames."""
         for event in events:
             await self.socket.send(json.dumps(event))

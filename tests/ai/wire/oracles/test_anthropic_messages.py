@@ -2,7 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.ai.wire.oracles.understanding import Asked, Understood, every_case, ours, replayed
+from tests.ai.wire.oracles.understanding import (
+    ReadCall,
+    Understood,
+    every_case,
+    ours,
+    replayed,
+)
 
 pytestmark = pytest.mark.full  # importing the SDK alone takes seconds
 
@@ -29,7 +35,7 @@ async def theirs(case: str) -> Understood:
         text="".join(block.text for block in message.content if block.type == "text"),
         thinking="".join(block.thinking for block in message.content if block.type == "thinking"),
         calls=tuple(
-            Asked(id=block.id, name=block.name, arguments=block.input)
+            ReadCall(id=block.id, name=block.name, arguments=block.input)
             for block in message.content
             if block.type == "tool_use"
         ),

@@ -8,7 +8,13 @@ from typing import Any
 import pytest
 
 from pi.ai.messages import Json
-from tests.ai.wire.oracles.understanding import Asked, Understood, every_case, ours, replayed
+from tests.ai.wire.oracles.understanding import (
+    ReadCall,
+    Understood,
+    every_case,
+    ours,
+    replayed,
+)
 
 pytestmark = pytest.mark.full  # importing the SDK alone takes seconds
 
@@ -31,8 +37,8 @@ async def theirs(case: str) -> Understood:
             aws_secret_access_key="SECRET",
         )
         try:
-            said = {"role": "user", "content": [{"text": "hi"}]}
-            return list(client.converse_stream(modelId="test-model", messages=[said])["stream"])
+            message = {"role": "user", "content": [{"text": "hi"}]}
+            return list(client.converse_stream(modelId="test-model", messages=[message])["stream"])
         finally:
             client.close()
 
@@ -59,12 +65,12 @@ def _all(events: list[Json], kind: str) -> list[Any]:
     return [event[kind] for event in events if kind in event]
 
 
-def _calls(starts: list[Json], deltas: list[Json]) -> tuple[Asked, ...]:
+def _calls(starts: list[Json], deltas: list[Json]) -> tuple[ReadCall, ...]:
     arguments: dict[int, str] = defaultdict(str)
     for delta in deltas:
         arguments[delta["contentBlockIndex"]] += delta["delta"].get("toolUse", {}).get("input", "")
     return tuple(
-        Asked(
+        ReadCall(
             id=start["start"]["toolUse"]["toolUseId"],
             name=start["start"]["toolUse"]["name"],
             arguments=json.loads(arguments[start["contentBlockIndex"]]),

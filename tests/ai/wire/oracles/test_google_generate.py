@@ -5,7 +5,13 @@ from typing import Any
 
 import pytest
 
-from tests.ai.wire.oracles.understanding import Asked, Understood, every_case, ours, replayed
+from tests.ai.wire.oracles.understanding import (
+    ReadCall,
+    Understood,
+    every_case,
+    ours,
+    replayed,
+)
 
 pytestmark = pytest.mark.full  # importing the SDK alone takes seconds
 
@@ -31,7 +37,7 @@ async def theirs(case: str) -> Understood:
     return Understood(
         text="".join(part.text for part in parts if part.text and not part.thought),
         thinking="".join(part.text for part in parts if part.text and part.thought),
-        calls=tuple(Asked(id=call.id, name=call.name, arguments=call.args) for call in calls),
+        calls=tuple(ReadCall(id=call.id, name=call.name, arguments=call.args) for call in calls),
         input=usage.prompt_token_count - cached,
         output=usage.candidates_token_count + thoughts,
         cache_read=cached,

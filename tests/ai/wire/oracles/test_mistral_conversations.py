@@ -5,7 +5,13 @@ from typing import Any
 
 import pytest
 
-from tests.ai.wire.oracles.understanding import Asked, Understood, every_case, ours, replayed
+from tests.ai.wire.oracles.understanding import (
+    ReadCall,
+    Understood,
+    every_case,
+    ours,
+    replayed,
+)
 
 pytestmark = pytest.mark.full  # importing the SDK alone takes seconds
 
@@ -37,7 +43,7 @@ async def theirs(case: str) -> Understood:
             piece.text for part in parts if part.type == "thinking" for piece in part.thinking
         ),
         calls=tuple(
-            Asked(
+            ReadCall(
                 id=call.id, name=call.function.name, arguments=json.loads(call.function.arguments)
             )
             for delta in deltas

@@ -4,7 +4,13 @@ import json
 
 import pytest
 
-from tests.ai.wire.oracles.understanding import Asked, Understood, every_case, ours, replayed
+from tests.ai.wire.oracles.understanding import (
+    ReadCall,
+    Understood,
+    every_case,
+    ours,
+    replayed,
+)
 
 pytestmark = pytest.mark.full  # importing the SDK alone takes seconds
 
@@ -38,7 +44,7 @@ async def theirs(case: str) -> Understood:
         # No field of the SDK's own: servers other than OpenAI's send it, and the SDK keeps it.
         thinking=(choice.message.model_extra or {}).get("reasoning_content", ""),
         calls=tuple(
-            Asked(
+            ReadCall(
                 id=call.id, name=call.function.name, arguments=json.loads(call.function.arguments)
             )
             for call in choice.message.tool_calls or ()

@@ -5,7 +5,13 @@ from typing import Any
 
 import pytest
 
-from tests.ai.wire.oracles.understanding import Asked, Understood, every_case, ours, replayed
+from tests.ai.wire.oracles.understanding import (
+    ReadCall,
+    Understood,
+    every_case,
+    ours,
+    replayed,
+)
 
 pytestmark = pytest.mark.full  # importing the SDK alone takes seconds
 
@@ -32,7 +38,7 @@ async def theirs(case: str) -> Understood:
         text=_joined(events, "response.output_text.delta"),
         thinking=_joined(events, "response.reasoning_summary_text.delta"),
         calls=tuple(
-            Asked(
+            ReadCall(
                 id=f"{call.call_id}|{call.id}",  # our id is both of theirs
                 name=call.name,
                 arguments=json.loads(call.arguments),

@@ -21,7 +21,7 @@ CASES = ("text", "thinking", "tool_call", "parallel_tools", "usage_cache", "leng
 every_case = pytest.mark.parametrize("case", CASES)
 
 
-class Asked(Record):
+class ReadCall(Record):
     """A tool call."""
 
     id: str
@@ -34,7 +34,7 @@ class Understood(Record):
 
     text: str = ""
     thinking: str = ""
-    calls: tuple[Asked, ...] = ()
+    calls: tuple[ReadCall, ...] = ()
     input: int
     output: int
     cache_read: int = 0
@@ -51,7 +51,7 @@ async def ours(api: str, case: str) -> Understood:
         text=message.text,
         thinking="".join(part.thinking for part in message.content if isinstance(part, Thinking)),
         calls=tuple(
-            Asked(id=call.id, name=call.name, arguments=call.arguments)
+            ReadCall(id=call.id, name=call.name, arguments=call.arguments)
             for call in message.tool_calls
         ),
         input=usage.input,
@@ -72,7 +72,7 @@ async def replayed(api: str, case: str) -> AsyncIterator[str]:
         length = re.search(rb"(?i)\r\ncontent-length: *(\d+)\r\n", head)
         assert length is not None
         await peer.reader.readexactly(int(length[1]))
-        await peer.say(recording(api, case))
+        await peer.send(recording(api, case))
         await peer.hang_up()
 
     async with raw_server(script) as server:

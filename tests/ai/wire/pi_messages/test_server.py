@@ -176,7 +176,7 @@ async def proxy(answers: Callable[[ProxyRequest], EventStream]) -> AsyncIterator
     async def script(peer: Peer) -> None:
         _, _, body = (await peer.request()).partition(b"\r\n\r\n")
         head = f"HTTP/1.1 200 OK\r\nContent-Type: {PROXY_CONTENT_TYPE}\r\n"
-        await peer.say(f"{head}Connection: close\r\n\r\n".encode())
+        await peer.send(f"{head}Connection: close\r\n\r\n".encode())
         gone = asyncio.create_task(peer.gone())
         async with aclosing(serve_proxy(answers(read_proxy_request(body)))) as pieces:
             sending = asyncio.create_task(_send(peer, pieces))
@@ -192,7 +192,7 @@ async def proxy(answers: Callable[[ProxyRequest], EventStream]) -> AsyncIterator
 
 async def _send(peer: Peer, pieces: AsyncIterator[bytes]) -> None:
     async for piece in pieces:
-        await peer.say(piece)
+        await peer.send(piece)
 
 
 @asynccontextmanager

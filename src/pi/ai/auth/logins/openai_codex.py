@@ -39,13 +39,13 @@ _NOT_YET = (403, 404)
 """OpenAI's statuses for a device code that is not confirmed yet."""
 
 
-class _Begun(Record, rename=None):
+class _DeviceAuthorization(Record, rename=None):
     device_auth_id: str
     user_code: str
     interval: float = INTERVAL
 
 
-class _Confirmed(Record, rename=None):
+class _Confirmation(Record, rename=None):
     authorization_code: Annotated[str, Meta(min_length=1)]
     code_verifier: str
 
@@ -102,21 +102,21 @@ async def _device_login(
     )
     if not answer.ok:
         raise refusal(answer, clock)
-    begun = _read(answer, _Begun)
-    page = DeviceCode(user_code=begun.user_code, url=settings.device_page, expires_in=CODE_SECONDS)
+    device = _read(answer, _DeviceAuthorization)
+    page = DeviceCode(user_code=device.user_code, url=settings.device_page, expires_in=CODE_SECONDS)
     ui.notify(page)
     ui.notify(LoginProgress(message="Waiting until the code is confirmed…"))
 
-    async def confirmed() -> _Confirmed | Wait:
-        fields = {"device_auth_id": begun.device_auth_id, "user_code": begun.user_code}
+    async def confirmation() -> _Confirmation | Wait:
+        fields = {"device_auth_id": device.device_auth_id, "user_code": device.user_code}
         answer = await post_form(
             http, settings.device_token_url, fields, encoding="json", headers=settings.headers
         )
         if answer.status in _NOT_YET:
             return Wait()
-        return _read(answer, _Confirmed) if answer.ok else not_yet(answer, clock)
+        return _read(answer, _Confirmation) if answer.ok else not_yet(answer, clock)
 
-    code = await poll(confirmed, clock=clock, interval=begun.interval, expires_in=CODE_SECONDS)
+    code = await poll(confirmation, clock=clock, interval=device.interval, expires_in=CODE_SECONDS)
     return await request_tokens(
         http,
         clock,

@@ -57,12 +57,12 @@ class ExpectedIssuer(Record):
     is_required: bool = False
     """Whether the server announces that its answers name it."""
 
-    def problem(self, given: str) -> str:
+    def problem(self, issuer: str) -> str:
         """Why an answer with this ``iss`` is refused; empty if it is accepted."""
-        if not self.name or given == self.name:
+        if not self.name or issuer == self.name:
             return ""
-        if given:
-            return f"The login was answered by {given[:200]!r} instead of {self.name!r}."
+        if issuer:
+            return f"The login was answered by {issuer[:200]!r} instead of {self.name!r}."
         if self.is_required:
             return f"The answer to the login does not name its server {self.name!r}."
         return ""
@@ -84,7 +84,7 @@ class CallbackListener:
         self._issuer = issuer or ExpectedIssuer()
         self._port = port
         self._servers: list[asyncio.Server] = []
-        self._visits: set[asyncio.Task[None]] = set()
+        self._handlers: set[asyncio.Task[None]] = set()
         self._idle: dict[asyncio.StreamWriter, None] = {}
         """Connections that have not sent a whole request yet, the oldest first."""
         self._closed = False
@@ -107,7 +107,7 @@ class CallbackListener:
     async def __aenter__(self) -> Self:
         for sock in self._sockets():
             self._servers.append(
-                await asyncio.start_server(self._visited, sock=sock, limit=LARGEST_HEAD)
+                await asyncio.start_server(self._serve_connection, sock=sock, limit=LARGEST_HEAD)
             )
         return self
 
@@ -123,8 +123,8 @@ class CallbackListener:
         # Not cancelled: Python 3.11 prints a traceback for a cancelled connection handler.
         for writer in self._idle:
             writer.transport.abort()
-        if self._visits:
-            await asyncio.wait(self._visits, timeout=ANSWER_SECONDS)
+        if self._handlers:
+            await asyncio.wait(self._handlers, timeout=ANSWER_SECONDS)
         for server in self._servers:
             await server.wait_closed()
         if self._code.done():
@@ -142,13 +142,15 @@ class CallbackListener:
             found.append(socket.create_server(("::1", self._port), family=socket.AF_INET6))
         return found
 
-    async def _visited(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve_connection(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         if self._closed:  # accepted while the listener was closing
             writer.transport.abort()
             return
-        visit = asyncio.current_task()
-        assert visit is not None
-        self._visits.add(visit)
+        handler = asyncio.current_task()
+        assert handler is not None
+        self._handlers.add(handler)
         self._idle[writer] = None
         if len(self._idle) > MOST_IDLE:  # a browser sends its request at once
             next(iter(self._idle)).transport.abort()
@@ -162,7 +164,7 @@ class CallbackListener:
             pass  # not HTTP, or closed
         finally:
             self._idle.pop(writer, None)
-            self._visits.discard(visit)
+            self._handlers.discard(handler)
             writer.close()
 
     def _answer(self, head: str) -> bytes:
@@ -178,17 +180,17 @@ class CallbackListener:
             return _page(405, "Not like this", "This address is for browsers only.")
         if self._state is not None and not _equal(query.get("state", ""), self._state):
             return _page(400, "Another login", "This answer belongs to another or older login.")
-        return self._outcome(query)
+        return self._finish_login(query)
 
-    def _outcome(self, query: Mapping[str, str]) -> bytes:
-        """Take the code or the refusal of an answer to this login. Returns a page for the user."""
+    def _finish_login(self, query: Mapping[str, str]) -> bytes:
+        """Read the code or the refusal of an answer to this login. Returns a page for the user."""
         if problem := self._issuer.problem(query.get("iss", "")):
             self._decide(LoginFailed(problem, hint=_MIX_UP))
             return _page(400, "Not logged in", problem)
         if "error" in query:
-            why = query.get("error_description", query["error"])
-            self._decide(LoginFailed(f"The login was refused: {why}"))
-            return _page(200, "Not logged in", f"The login was refused: {why}")
+            reason = query.get("error_description", query["error"])
+            self._decide(LoginFailed(f"The login was refused: {reason}"))
+            return _page(200, "Not logged in", f"The login was refused: {reason}")
         if not query.get("code"):
             return _page(400, "No code", "The answer holds no code.")
         self._decide(query["code"])
@@ -216,8 +218,8 @@ def _is_for_loopback(headers: str) -> bool:
     return hosts[0] in _HOSTS or hosts[0].rpartition(":")[0] in _HOSTS
 
 
-def _equal(given: str, expected: str) -> bool:
-    return compare_digest(given.encode(), expected.encode())
+def _equal(received: str, expected: str) -> bool:
+    return compare_digest(received.encode(), expected.encode())
 
 
 def _page(status: int, title: str, text: str) -> bytes:
@@ -319,8 +321,8 @@ async def browser_login(
 
 def page_url(page: str, parameters: Mapping[str, str]) -> str:
     """Returns the URL of a vendor's page; empty parameters are left out."""
-    given = {name: value for name, value in parameters.items() if value}
-    return f"{page}{'&' if '?' in page else '?'}{urlencode(given)}"
+    query = {name: value for name, value in parameters.items() if value}
+    return f"{page}{'&' if '?' in page else '?'}{urlencode(query)}"
 
 
 async def browser_code(
@@ -340,8 +342,8 @@ async def browser_code(
     ui.notify(AuthUrl(url=url, instructions=_IN_BROWSER if listener.listening else _PASTE))
     returned = asyncio.create_task(listener.code(), name="browser")
     pasted = asyncio.create_task(_pasted(ui, state, issuer), name="paste")
-    too_late = asyncio.create_task(clock.sleep(LOGIN_SECONDS), name="patience")
-    tasks = (returned, pasted, too_late)
+    timeout = asyncio.create_task(clock.sleep(LOGIN_SECONDS), name="patience")
+    tasks = (returned, pasted, timeout)
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         for source in (returned, pasted):
@@ -374,12 +376,12 @@ def read_pasted(
     text, query = text.strip(), {}
     if "code=" in text or "error=" in text:
         query = dict(parse_qsl((text.partition("?")[2] or text).partition("#")[0]))
-        code, given = query.get("code", ""), query.get("state", "")
+        code, received_state = query.get("code", ""), query.get("state", "")
         if "error" in query:
             return "", f"The login was refused: {query.get('error_description', query['error'])}"
     else:
-        code, _, given = text.partition("#")
-    if state is not None and given and given != state:
+        code, _, received_state = text.partition("#")
+    if state is not None and received_state and received_state != state:
         return "", "This belongs to another or older login. Paste the address of this one."
     if code and issuer is not None and (problem := issuer.problem(query.get("iss", ""))):
         return "", f"{problem} Paste the whole address of this login."

@@ -94,8 +94,8 @@ async def poll(
     """Poll until there is a response or the code has expired, never faster than ``interval``."""
     deadline = clock.monotonic() + expires_in
     interval = max(interval, SHORTEST_INTERVAL)
-    while (left := deadline - clock.monotonic()) > 0:
-        await clock.sleep(min(interval, left))
+    while (remaining := deadline - clock.monotonic()) > 0:
+        await clock.sleep(min(interval, remaining))
         try:
             answer = await question()
         except RateLimited:  # also if the server or the network is down: it may recover in time
@@ -125,8 +125,8 @@ def not_yet(answer: TokenResponse, clock: Clock) -> Wait:
 
 async def _begin(http: HttpClient, clock: Clock, settings: LoginSettings) -> DeviceGrant:
     fields = {"client_id": settings.client_id, "scope": settings.scope, **settings.device_params}
-    given = {name: value for name, value in fields.items() if value}
-    answer = await post_form(http, settings.device_url, given, headers=settings.headers)
+    form = {name: value for name, value in fields.items() if value}
+    answer = await post_form(http, settings.device_url, form, headers=settings.headers)
     if not answer.ok:
         raise refusal(answer, clock)
     return grant_of(answer.body)

@@ -113,9 +113,9 @@ def refusal(answer: TokenResponse, clock: Clock) -> ProviderError:
     refresh may succeed a minute later.
     """
     error = codes.inner_error(answer.body)
-    said = answer.body.get("error_description") or codes.message_in(error)
+    description = answer.body.get("error_description") or codes.message_in(error)
     if answer.is_final:
-        words = dict.fromkeys(filter(None, (answer.code, str(said))))
+        words = dict.fromkeys(filter(None, (answer.code, str(description))))
         message = ": ".join(words) or "it gave no reason"
         return GrantRefused(
             f"The server refused: {message}", status=answer.status, code=answer.code
@@ -144,9 +144,9 @@ async def request_tokens(
 
 def granted(answer: TokenResponse) -> Tokens:
     """Returns the tokens of a response that is ``ok``."""
-    given = {name: value for name, value in answer.body.items() if value is not None}
+    fields = {name: value for name, value in answer.body.items() if value is not None}
     try:
-        return msgspec.convert(given, Tokens, strict=False)
+        return msgspec.convert(fields, Tokens, strict=False)
     except msgspec.ValidationError as error:
         raise BadAnswer(f"The server's tokens cannot be used: {error}.") from error
 

@@ -99,19 +99,19 @@ class _Writer:
             case SystemMessage():
                 self._waiting.append(message)
             case UserMessage():
-                self._say("user", _user_content(message))
+                self._append("user", _user_content(message))
             case AssistantMessage():
                 self._end_turn(own_level(message, self._style.model))
-                self._say("assistant", _assistant_blocks(message, self._style))
+                self._append("assistant", _assistant_blocks(message, self._style))
 
     def finish(self) -> list[Json]:
         """Returns all messages."""
         self._end_turn(self._style.efforts.now if self._style.efforts else None)
         if self._waiting:  # no user message follows the last response, so none can hold it
-            self._say("user", list(_instructions(self._waiting)))
+            self._append("user", list(_instructions(self._waiting)))
         return self._messages
 
-    def _say(self, role: str, content: str | list[Json]) -> None:
+    def _append(self, role: str, content: str | list[Json]) -> None:
         if content:
             self._messages.append({"role": role, "content": content})
 
@@ -128,7 +128,7 @@ class _Writer:
             if self._style.offer.in_place:
                 for message in self._waiting:
                     blocks += changes(message, self._offered, self._known)
-            self._say("system", blocks)
+            self._append("system", blocks)
             self._waiting = []
         if effort is not None and self._effort not in (None, effort):
             self._effort = effort
@@ -156,14 +156,14 @@ def _user_content(message: UserMessage) -> str | list[Json]:
     """Returns the content without blank texts, which are rejected; may be empty."""
     if isinstance(message.content, str):
         return message.content if message.content.strip() else ""
-    return list(_said(message.content))
+    return list(_content_blocks(message.content))
 
 
 def _result(message: ToolResultMessage) -> Json:
-    said = list(_said(message.content))
-    content: str | list[Json] = said
-    if all(block["type"] == "text" for block in said):
-        content = "\n".join(block["text"] for block in said)
+    blocks = list(_content_blocks(message.content))
+    content: str | list[Json] = blocks
+    if all(block["type"] == "text" for block in blocks):
+        content = "\n".join(block["text"] for block in blocks)
     if not content and message.is_error:
         content = NO_OUTPUT  # an error without text is rejected
     return {
@@ -174,7 +174,7 @@ def _result(message: ToolResultMessage) -> Json:
     }
 
 
-def _said(blocks: Sequence[Text | Image]) -> Iterator[Json]:
+def _content_blocks(blocks: Sequence[Text | Image]) -> Iterator[Json]:
     for block in blocks:
         match block:
             case Text() if block.text.strip():
@@ -370,19 +370,19 @@ _TOOL = r"tools\.(\d+)\.(?:custom\.)?input_schema"
 
 def next_repair(refusal: BadRequest, payload: Json) -> Repairs | None:
     """Returns the repair for ``refusal``."""
-    said = refusal.message
-    if re.search(_SIGNATURE, said) and _has_thoughts(payload):
+    message = refusal.message
+    if re.search(_SIGNATURE, message) and _has_thoughts(payload):
         return Repairs(thinking=True)
     tools = payload.get("tools", [])
-    if re.search(_STRICT, said) and any(tool.get("strict") for tool in tools):
+    if re.search(_STRICT, message) and any(tool.get("strict") for tool in tools):
         return Repairs(strict=True)
-    refused = _refused_tool(said, tools)
+    refused = _refused_tool(message, tools)
     return Repairs(tools=frozenset({refused})) if refused else None
 
 
-def _refused_tool(said: str, tools: list[Json]) -> str:
+def _refused_tool(message: str, tools: list[Json]) -> str:
     """Returns the name of the tool whose schema the sentence is about."""
-    found = re.search(_TOOL, said)
+    found = re.search(_TOOL, message)
     return str(tools[int(found[1])]["name"]) if found and int(found[1]) < len(tools) else ""
 
 

@@ -101,7 +101,7 @@ class MessagesDecoder:
     def feed(self, events: Iterable[ServerEvent]) -> None:
         """Decode events up to the last one of the response."""
         for name, data in events:
-            self._take_event(name, data)
+            self._decode_event(name, data)
             if self.finished:
                 return
 
@@ -109,16 +109,16 @@ class MessagesDecoder:
         """The stream ended without its last event."""
         raise BadAnswer("The stream ended before the answer was complete.")
 
-    def _take_event(self, name: str, data: bytes) -> None:
+    def _decode_event(self, name: str, data: bytes) -> None:
         """Decode one event. Raises ``ProviderError`` for an error inside the stream."""
         try:
             event = _read_delta(data)
         except UNREADABLE:
-            self._read_and_take(name, data)
+            self._decode_json(name, data)
             return
         delta = event.delta
         if delta is None:
-            self._read_and_take(name, data)
+            self._decode_json(name, data)
         elif delta.type == "text_delta" and delta.text is not None:
             self._builder.text(("text", event.index), delta.text)
         elif delta.type == "thinking_delta" and delta.thinking is not None:
@@ -126,17 +126,17 @@ class MessagesDecoder:
         elif delta.type == "input_json_delta" and delta.partial_json is not None:
             self._add_arguments(event.index, delta.partial_json)
         else:
-            self._read_and_take(name, data)
+            self._decode_json(name, data)
 
-    def _read_and_take(self, name: str, data: bytes) -> None:
+    def _decode_json(self, name: str, data: bytes) -> None:
         if data.strip() == DONE:  # a gateway's own last event
             if self._builder.raw_stop_reason is UNSET:
                 self.end()
             self._stop()
         elif isinstance(event := read_json(data), dict):
-            self._take(event.get("type") or name, event)
+            self._handle(event.get("type") or name, event)
 
-    def _take(self, kind: str, event: Json) -> None:
+    def _handle(self, kind: str, event: Json) -> None:
         match kind:
             case "content_block_delta":
                 self._grow(_index(event), _table(event, "delta"))

@@ -131,11 +131,11 @@ def _messages(
     match values.get("role"):
         case "user":
             results = [each for each in parts if each.get("type") == "tool_result"]
-            said = [each for each in parts if each.get("type") != "tool_result"]
+            others = [each for each in parts if each.get("type") != "tool_result"]
             names = call_names(before)
             found: list[Message] = [_result(each, names.get) for each in results]
-            if said or not results:
-                text = content if isinstance(content, str) else tuple(map(_said, said))
+            if others or not results:
+                text = content if isinstance(content, str) else tuple(map(_content, others))
                 found.append(UserMessage(content=text))
             return found
         case "assistant":
@@ -162,7 +162,7 @@ def _update(parts: list[Json], tools: dict[str, Tool]) -> SystemMessage:
     )
 
 
-def _said(part: Json) -> Text | Image:
+def _content(part: Json) -> Text | Image:
     match part:
         case {"type": "text", "text": str(text)}:
             return Text(text=text)
@@ -178,15 +178,15 @@ def _said(part: Json) -> Text | Image:
 def _result(part: Json, name_of: Any) -> ToolResultMessage:
     identifier = text_field(part, "tool_use_id", "tool result")
     content = part.get("content")
-    said: tuple[Text | Image, ...]
+    blocks: tuple[Text | Image, ...]
     if isinstance(content, str) or content is None:
-        said = (Text(text=content),) if content else ()
+        blocks = (Text(text=content),) if content else ()
     else:
-        said = tuple(map(_said, objects(content, "content")))
+        blocks = tuple(map(_content, objects(content, "content")))
     return ToolResultMessage(
         tool_call_id=identifier,
         tool_name=name_of(identifier) or "",
-        content=said,
+        content=blocks,
         is_error=part.get("is_error") is True,
     )
 
@@ -236,8 +236,10 @@ def _thinking(values: Json) -> tuple[ThinkingLevel, dict[str, int] | None]:
     effort = config.get("effort") if isinstance(config, dict) else None
     match values.get("thinking"):
         case {"type": "enabled", "budget_tokens": int(budget)}:
-            meant: ThinkingLevel = next((word for most, word in _BUDGETS if budget <= most), "high")
-            return meant, {meant: budget}
+            thinking_level: ThinkingLevel = next(
+                (word for most, word in _BUDGETS if budget <= most), "high"
+            )
+            return thinking_level, {thinking_level: budget}
         case {"type": "adaptive"}:
             return level(effort or "high"), None
         case _:

@@ -12,7 +12,7 @@ from pi.ai.builder import MessageBuilder
 from pi.ai.event_stream import Flush
 from pi.ai.messages import Json
 from pi.ai.request import Call
-from pi.ai.wire.bedrock_converse.request import encode, next_repair, rest
+from pi.ai.wire.bedrock_converse.request import encode, next_repair, rest_request
 from pi.ai.wire.bedrock_converse.response import ConverseDecoder, EventStreamReader
 from pi.ai.wire.bedrock_converse.signing import find_identity
 from pi.ai.wire_support.exchange import Services, send
@@ -29,7 +29,7 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
     identity = await find_identity(call, services.environ)
 
     async def deliver(payload: Json) -> None:
-        request = rest(call, payload, identity, services.clock.now_ms())
+        request = rest_request(call, payload, identity, services.clock.now_ms())
         await send(
             call,
             request.body,

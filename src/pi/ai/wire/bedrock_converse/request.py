@@ -181,20 +181,22 @@ def history_for(messages: Sequence[Message], model: Model) -> tuple[Message, ...
 
 def encode_messages(history: Iterable[Message], traits: ModelCompat) -> list[Json]:
     """Returns the ``messages`` of a request; the results of one batch of calls share a message."""
-    written: list[Json] = []
+    encoded: list[Json] = []
     results: list[Json] = []
     for message in history:
         if isinstance(message, ToolResultMessage):
             results.append(_tool_result(message))
             continue
-        written += _message("user", results)
+        encoded += _message("user", results)
         results = []
         if isinstance(message, AssistantMessage):
-            content = [block for part in message.content for block in _said(part, traits)]
-            written += _message("assistant", content)
+            content = [
+                block for part in message.content for block in _assistant_blocks(part, traits)
+            ]
+            encoded += _message("assistant", content)
         elif isinstance(message, UserMessage):
-            written += _message("user", _contents(blocks(message.content), NO_TEXT))
-    return written + _message("user", results)
+            encoded += _message("user", _contents(blocks(message.content), NO_TEXT))
+    return encoded + _message("user", results)
 
 
 def _message(role: str, content: list[Json]) -> list[Json]:
@@ -202,7 +204,7 @@ def _message(role: str, content: list[Json]) -> list[Json]:
     return [{"role": role, "content": content}] if content else []
 
 
-def _said(block: Text | Thinking | ToolCall, traits: ModelCompat) -> list[Json]:
+def _assistant_blocks(block: Text | Thinking | ToolCall, traits: ModelCompat) -> list[Json]:
     match block:
         case Text():
             return _text(block.text)
@@ -421,7 +423,7 @@ class RestRequest(Record):
     body: bytes
 
 
-def rest(call: Call, payload: Json, identity: AwsIdentity, now_ms: int) -> RestRequest:
+def rest_request(call: Call, payload: Json, identity: AwsIdentity, now_ms: int) -> RestRequest:
     """Returns the request for ``payload``, signed now unless there is a bearer token."""
     model_id = payload.get("modelId") or call.model.id
     body = json_bytes({name: part for name, part in payload.items() if name != "modelId"})

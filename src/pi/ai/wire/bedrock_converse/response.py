@@ -35,7 +35,7 @@ MAX_FIRST_BYTES = 4096
 
 _PRELUDE = Struct(">III")
 _CHECKSUM = Struct(">I")
-_AROUND = _PRELUDE.size + _CHECKSUM.size
+_OVERHEAD = _PRELUDE.size + _CHECKSUM.size
 _LENGTH = Struct(">H")
 _BYTES, _STRING = 6, 7
 _FIXED_SIZES = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
@@ -75,7 +75,7 @@ class EventStreamReader:
                     self._held, self._needed = bytearray(self.first_bytes), _PRELUDE.size
                     return
                 raise BadAnswer("An event of the stream is damaged: its prelude is wrong.")
-            if length < _AROUND + headers_length:
+            if length < _OVERHEAD + headers_length:
                 raise BadAnswer(f"An event of the stream cannot be {length} bytes long.")
             if length > LARGEST_FRAME:
                 raise AnswerTooLarge(
@@ -86,12 +86,12 @@ class EventStreamReader:
             if end > size:
                 self._needed = length
                 break
-            rest = data[at + 8 : end - 4]
-            if crc32(rest, computed) != _CHECKSUM.unpack_from(data, end - 4)[0]:
+            content = data[at + 8 : end - 4]
+            if crc32(content, computed) != _CHECKSUM.unpack_from(data, end - 4)[0]:
                 raise BadAnswer("An event of the stream is damaged: its checksum is wrong.")
             split = 4 + headers_length
             self.seen_event = True
-            yield self._event(rest[4:split], rest[split:])
+            yield self._event(content[4:split], content[split:])
             at = end
             self._needed = _PRELUDE.size
         self._held += data[at:]
@@ -224,7 +224,7 @@ class ConverseDecoder:
     def feed(self, events: Iterable[ServerEvent]) -> None:
         """Decode events up to the last one of the response."""
         for name, data in events:
-            self._take_event(name, data)
+            self._decode_event(name, data)
             if self.finished:
                 return
 
@@ -236,18 +236,18 @@ class ConverseDecoder:
 
     # What arrives ------------------------------------------------------------------------------
 
-    def _take_event(self, name: str, data: bytes) -> None:
+    def _decode_event(self, name: str, data: bytes) -> None:
         """Decode one event."""
         if name == "contentBlockDelta":
             event = _read(data)
             if event.delta is not None:
-                self._take(event.content_block_index, event.delta)
+                self._add_delta(event.content_block_index, event.delta)
         elif name.startswith(EXCEPTION):
             raise _failure(name.removeprefix(EXCEPTION), data)
         else:
-            self._take_mark(name, _read(data))
+            self._handle_mark(name, _read(data))
 
-    def _take_mark(self, name: str, event: _Event) -> None:
+    def _handle_mark(self, name: str, event: _Event) -> None:
         """Handle events around the deltas."""
         match name:
             case "contentBlockStart" if event.start is not None:
@@ -263,17 +263,17 @@ class ConverseDecoder:
         if self._stopped is not None and self._counted:
             self._complete(self._stopped)
 
-    def _take(self, index: int | None, delta: _Part) -> None:
+    def _add_delta(self, index: int | None, delta: _Part) -> None:
         if delta.text:
             self._builder.text(self._key("text", index), delta.text)
         elif delta.reasoning_content is not None:
-            self._think(index, delta.reasoning_content)
+            self._add_thinking(index, delta.reasoning_content)
         elif delta.tool_use is not None:
             key = self._key("call", index)
             if self._builder.find(key) is not None:
                 self._builder.arguments(key, delta.tool_use.input or "")
 
-    def _think(self, index: int | None, delta: _Reasoning) -> None:
+    def _add_thinking(self, index: int | None, delta: _Reasoning) -> None:
         if not (delta.text or delta.signature or delta.redacted_content):
             return
         block = self._builder.thinking(self._key("thinking", index), delta.text or "")
@@ -322,8 +322,8 @@ class ConverseDecoder:
             )
         if reason in BROKEN:
             raise BadAnswer(f"Provider stop reason: {reason}", code=reason)
-        ours = STOP_REASONS.get(reason, "stop")
-        self._builder.finish("toolUse" if ours == "stop" and self._called else ours)
+        stop_reason = STOP_REASONS.get(reason, "stop")
+        self._builder.finish("toolUse" if stop_reason == "stop" and self._called else stop_reason)
 
 
 def _read(data: bytes) -> _Event:
@@ -346,7 +346,7 @@ def _joined(first: str, second: str) -> str:
     if not first:
         return second
     try:
-        whole = binascii.a2b_base64(first) + binascii.a2b_base64(second)
+        joined = binascii.a2b_base64(first) + binascii.a2b_base64(second)
     except binascii.Error as error:
         raise BadAnswer("Bedrock sent a redacted thought that is not base64.") from error
-    return binascii.b2a_base64(whole, newline=False).decode()
+    return binascii.b2a_base64(joined, newline=False).decode()

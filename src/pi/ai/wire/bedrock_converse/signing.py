@@ -206,9 +206,9 @@ def _ask_botocore(
             hint=WAYS_IN,
         ) from error
     profile = source if isinstance(source, str) else None
-    whose = f"the profile {profile}" if profile else "this machine"
+    source_name = f"the profile {profile}" if profile else "this machine"
     if isinstance(source, WebIdentity):
-        whose = f"the role {source.role_arn}"
+        source_name = f"the role {source.role_arn}"
     try:
         session = botocore.Session(profile=profile)
         credentials = _renewing.get(source)
@@ -217,12 +217,14 @@ def _ask_botocore(
         elif credentials is None:
             credentials = session.get_credentials()
         if credentials is None:
-            raise AuthenticationFailed(f"There are no AWS credentials on {whose}.", hint=WAYS_IN)
+            raise AuthenticationFailed(
+                f"There are no AWS credentials on {source_name}.", hint=WAYS_IN
+            )
         frozen = credentials.get_frozen_credentials()
         configured = session.get_config_variable("region")
     except (problems.BotoCoreError, problems.ClientError, OSError) as error:
         raise AuthenticationFailed(
-            f"AWS gave no credentials for {whose}: {error}", hint=WAYS_IN
+            f"AWS gave no credentials for {source_name}: {error}", hint=WAYS_IN
         ) from error
     if hasattr(credentials, "refresh_needed"):
         _renewing[source] = credentials

@@ -138,20 +138,20 @@ def contents(messages: Sequence[Message], model: Model, traits: Compat) -> list[
 
     history = prepare(messages, model, make_id)
     turn = _start_of_turn(history)
-    written: list[Json] = []
+    encoded: list[Json] = []
     batch: list[ToolResultMessage] = []
     for at, message in enumerate(history):
         if isinstance(message, ToolResultMessage):
             batch.append(message)
             continue
-        written += _results(batch, traits)
+        encoded += _results(batch, traits)
         batch = []
         if isinstance(message, AssistantMessage):
             sign = traits.checks_signatures and at > turn
-            written += _content("model", _assistant_parts(message, traits, sign=sign))
+            encoded += _content("model", _assistant_parts(message, traits, sign=sign))
         elif isinstance(message, UserMessage):
-            written += _content("user", _user_parts(message))
-    return written + _results(batch, traits)
+            encoded += _content("user", _user_parts(message))
+    return encoded + _results(batch, traits)
 
 
 def _start_of_turn(history: Sequence[Message]) -> int:
@@ -225,7 +225,7 @@ def _image(image: Image) -> Json:
 
 VERTEX = "google-vertex"
 
-_BESIDE_GENERATION = ("tools", "toolConfig", "safetySettings", "cachedContent", "labels")
+_TOP_LEVEL_FIELDS = ("tools", "toolConfig", "safetySettings", "cachedContent", "labels")
 """Settings at the top of a REST body; all others belong to the generation config."""
 
 
@@ -261,7 +261,7 @@ def rest_body(payload: Json) -> Json:
         if isinstance(instruction, str):
             instruction = {"role": "user", "parts": [{"text": instruction}]}
         body["systemInstruction"] = instruction
-    for name in _BESIDE_GENERATION:
+    for name in _TOP_LEVEL_FIELDS:
         if name in generation:
             body[name] = generation.pop(name)
     if generation:

@@ -122,38 +122,38 @@ def _salvaged_candidate(candidate: Json) -> Candidate:
     if isinstance(found, list):
         parts += (_fitting(part, Part) for part in found)
     rest = {key: value for key, value in candidate.items() if key != "content"}
-    whole = _fitting(rest, Candidate)
-    whole.content = Content(parts=parts)
-    return whole
+    salvaged = _fitting(rest, Candidate)
+    salvaged.content = Content(parts=parts)
+    return salvaged
 
 
 def _fitting(value: Any, kind: type[S]) -> S:
     """Returns ``value`` as ``kind``, without the fields that do not fit."""
-    kept: Json = {}
+    fitting: Json = {}
     for name, inner in value.items() if isinstance(value, dict) else ():
         try:
             msgspec.convert({name: inner}, kind, strict=False)
         except msgspec.ValidationError:
             continue
-        kept[name] = inner
-    return msgspec.convert(kept, kind, strict=False)
+        fitting[name] = inner
+    return msgspec.convert(fitting, kind, strict=False)
 
 
 class UsageCounter:
     """The tokens of one response. Every event reports totals; they are summed up when read."""
 
     def __init__(self) -> None:
-        self._prompt = self._tool_prompt = self._cached = self._said = 0
+        self._prompt = self._tool_prompt = self._cached = self._candidates = 0
         self._thoughts: int | None = None
         self._usage: Usage | None = Usage()
 
-    def take(self, counts: UsageMetadata) -> None:
-        """Take the counts of an event; missing ones keep their earlier value."""
+    def update(self, counts: UsageMetadata) -> None:
+        """Update from the counts of an event; missing ones keep their earlier value."""
         self._usage = None
         if counts.prompt_token_count is not None:
             self._prompt = counts.prompt_token_count
         if counts.candidates_token_count is not None:
-            self._said = counts.candidates_token_count
+            self._candidates = counts.candidates_token_count
         if counts.cached_content_token_count is not None:
             self._cached = counts.cached_content_token_count
         if counts.tool_use_prompt_token_count is not None:
@@ -166,7 +166,7 @@ class UsageCounter:
         if self._usage is None:
             self._usage = Usage(
                 input=max(self._prompt + self._tool_prompt - self._cached, 0),
-                output=self._said + (self._thoughts or 0),
+                output=self._candidates + (self._thoughts or 0),
                 cache_read=self._cached,
                 reasoning=UNSET if self._thoughts is None else self._thoughts,
             )
@@ -198,7 +198,7 @@ def unflatten(arguments: Json, declared: Collection[str]) -> Json:
     for key, steps in flat.items():
         if not _put(root, steps, arguments[key]):
             return arguments
-    return {str(key): _whole(value) for key, value in root.items()}
+    return {str(key): _to_json(value) for key, value in root.items()}
 
 
 def _steps(key: str, declared: Collection[str]) -> list[str | int]:
@@ -234,12 +234,12 @@ def _fits(node: Any, step: str | int) -> bool:
     return isinstance(node, _Node) and type(next(iter(node), step)) is type(step)
 
 
-def _whole(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     if not isinstance(value, _Node):
         return value
     if isinstance(next(iter(value)), int):
-        return [_whole(item) for _, item in sorted(value.items())]
-    return {key: _whole(item) for key, item in value.items()}
+        return [_to_json(item) for _, item in sorted(value.items())]
+    return {key: _to_json(item) for key, item in value.items()}
 
 
 _REFUSALS = frozenset(
@@ -287,7 +287,7 @@ class GenerateDecoder:
         """The key of the current block."""
         self._thinking: bool | None = None
         """Whether that block is thinking; ``None`` if no block can take more text."""
-        self._answered = False
+        self._has_answer = False
         """Whether there was text or a call: thinking alone is not a response."""
         self._called = False
         self._is_cut = False
@@ -298,7 +298,7 @@ class GenerateDecoder:
     def feed(self, events: Iterable[ServerEvent]) -> None:
         """Decode events up to the last one of the response."""
         for name, data in events:
-            self._take_event(name, data)
+            self._decode_event(name, data)
             if self.finished:
                 return
 
@@ -310,7 +310,7 @@ class GenerateDecoder:
 
     # What arrives ------------------------------------------------------------------------------
 
-    def _take_event(self, name: str, data: bytes) -> None:
+    def _decode_event(self, name: str, data: bytes) -> None:
         """Decode one event."""
         try:
             chunk = decode(data)
@@ -319,7 +319,7 @@ class GenerateDecoder:
         if chunk.error or chunk.prompt_feedback is not None:
             _raise_problem(chunk)
         if (counts := chunk.usage_metadata) is not None:
-            self._tally.take(counts)
+            self._tally.update(counts)
         if self._builder.response_id is UNSET:
             self._note_source(chunk)
         if not chunk.candidates or (candidate := chunk.candidates[0]) is None:
@@ -327,10 +327,10 @@ class GenerateDecoder:
         if (content := candidate.content) is not None and content.parts:
             for part in content.parts:
                 if part is not None:
-                    self._take(part)
+                    self._add_part(part)
         self._note_reason(candidate.finish_reason or "", candidate.finish_message)
 
-    def _take(self, part: Part) -> None:
+    def _add_part(self, part: Part) -> None:
         text, signature = part.text, part.thought_signature
         if text or (signature and text is not None):
             thinking = part.thought is True
@@ -340,16 +340,16 @@ class GenerateDecoder:
                 block: TextBlock = self._builder.thinking(self._block, text)
             else:
                 block = self._builder.text(self._block, text)
-                self._answered = self._answered or bool(text)
+                self._has_answer = self._has_answer or bool(text)
             if signature:
                 block.signature = signature
         if part.function_call is not None:
-            self._take_call(part.function_call, signature)
+            self._add_call(part.function_call, signature)
 
-    def _take_call(self, call: FunctionCall, signature: str | None) -> None:
-        """Take a complete call; arguments that are not an object stay text and are reported."""
+    def _add_call(self, call: FunctionCall, signature: str | None) -> None:
+        """Add a complete call; arguments that are not an object stay text and are reported."""
         self._next_block(thinking=None)
-        self._answered = self._called = True
+        self._has_answer = self._called = True
         key, name = self._block, call.name or ""
         block = self._builder.tool_call(key, call.id or "", name)
         block.thought_signature = signature or UNSET
@@ -363,11 +363,11 @@ class GenerateDecoder:
     def _decode_lenient(self, data: bytes) -> Chunk:
         """Decode leniently what is not an event; returns nothing if it ends the response."""
         if data == DONE:  # a gateway's own last event
-            self._take_done()
+            self._handle_done()
         return decode_lenient(data)
 
-    def _take_done(self) -> None:
-        if self.over_after is not None or not self._answered:
+    def _handle_done(self) -> None:
+        if self.over_after is not None or not self._has_answer:
             self.end()
         else:
             self._complete("toolUse" if self._called else "stop")
@@ -399,7 +399,7 @@ class GenerateDecoder:
     def _finish(self) -> None:
         if self._is_cut:  # also with calls: the last one may be cut
             self._complete("length")
-        elif self._answered:
+        elif self._has_answer:
             self._complete("toolUse" if self._called else "stop")
         else:
             raise BadAnswer("The model stopped without an answer.", code="STOP")
@@ -442,5 +442,5 @@ def _failure(word: str, message: str | None) -> ProviderError:
     return BadAnswer(text, code=word)
 
 
-def _join(what: str, why: str | None) -> str:
-    return f"{what} ({why})" if why else what
+def _join(text: str, detail: str | None) -> str:
+    return f"{text} ({detail})" if detail else text

@@ -28,7 +28,7 @@ def json_schema(schema: Json) -> Json:
 
     Every schema inside it is an object, and every keyword has a value of the right type.
     """
-    return _Inliner(schema).plain(schema)
+    return _Inliner(schema).inlined(schema)
 
 
 class _Inliner:
@@ -38,32 +38,32 @@ class _Inliner:
         self._root = root
         self._open: list[str] = []
         """The references being followed: a repeated one is a recursive type."""
-        self._left = MAX_INLINED
+        self._remaining = MAX_INLINED
 
-    def plain(self, schema: Json) -> Json:
+    def inlined(self, schema: Json) -> Json:
         """Returns ``schema`` as it is sent."""
         if isinstance(ref := schema.get("$ref"), str):
-            return self._followed(ref, {key: schema[key] for key in schema if key != "$ref"})
-        plain: Json = {}
+            return self._resolved(ref, {key: schema[key] for key in schema if key != "$ref"})
+        inlined: Json = {}
         for key, value in schema.items():
             if key in ("enum", "const"):
-                plain.update(_enum([value] if key == "const" else value, schema))
+                inlined.update(_enum([value] if key == "const" else value, schema))
             elif not key.startswith("$") and key not in _NOTES:
-                kept = self._keyword(key, value)
-                if kept is not None:
-                    plain[key] = kept
-        return plain
+                keyword = self._keyword(key, value)
+                if keyword is not None:
+                    inlined[key] = keyword
+        return inlined
 
-    def _followed(self, ref: str, beside: Json) -> Json:
+    def _resolved(self, ref: str, siblings: Json) -> Json:
         """Returns the target of ``ref``, overlaid by the keywords beside it; at the limit any
         object."""
-        if ref in self._open or not self._left:
-            return {"type": "object", **self.plain(beside)}
-        self._left -= 1
+        if ref in self._open or not self._remaining:
+            return {"type": "object", **self.inlined(siblings)}
+        self._remaining -= 1
         self._open.append(ref)
-        plain = self.plain({**self._target(ref), **beside})
+        inlined = self.inlined({**self._target(ref), **siblings})
         self._open.pop()
-        return plain
+        return inlined
 
     def _target(self, ref: str) -> Json:
         """Returns the schema at a local reference; an empty one if there is none."""
@@ -77,8 +77,8 @@ class _Inliner:
         """Returns a keyword's value with plain schemas inside it; ``None`` drops the keyword."""
         if key in _NAMED:
             named = value.items() if isinstance(value, dict) else ()
-            plain = {name: self._subschema(inner) for name, inner in named}
-            return {name: inner for name, inner in plain.items() if inner is not None}
+            inlined = {name: self._subschema(inner) for name, inner in named}
+            return {name: inner for name, inner in inlined.items() if inner is not None}
         if key in _SEVERAL:
             several = map(self._subschema, value if isinstance(value, list) else ())
             return [inner for inner in several if inner is not None] or None
@@ -93,15 +93,15 @@ class _Inliner:
     def _subschema(self, schema: Any) -> Json | None:
         """``true`` becomes a schema that allows anything, ``false`` none at all."""
         if isinstance(schema, dict):
-            return self.plain(schema)
+            return self.inlined(schema)
         return {} if schema is True else None
 
 
 def _enum(values: Any, schema: Json) -> Json:
     """Returns the strings and numbers of an enum; without any, at least the type of its values."""
     values = values if isinstance(values, list) else []
-    if kept := [value for value in values if _is_string_or_number(value)]:
-        return {"enum": kept}
+    if supported := [value for value in values if _is_string_or_number(value)]:
+        return {"enum": supported}
     if "type" not in schema and any(isinstance(value, bool) for value in values):
         return {"type": "boolean"}
     return {}
@@ -115,7 +115,7 @@ def _is_string_or_number(value: Any) -> bool:
 # unknown keyword, so only known ones are written.
 
 
-_KEPT = frozenset(
+_SUPPORTED = frozenset(
     {
         *("title", "description", "default", "format", "nullable"),
         *("minimum", "maximum", "minLength", "maxLength", "pattern"),
@@ -129,23 +129,23 @@ _ABOUT_ALL = frozenset({"title", "description", "anyOf", "oneOf"})
 
 def openapi_schema(schema: Json) -> Json:
     """Returns ``schema`` reduced to the subset."""
-    return _written(json_schema(schema))
+    return _reduced(json_schema(schema))
 
 
-def _written(schema: Json) -> Json:
+def _reduced(schema: Json) -> Json:
     schema = _merged(schema)
     kinds = _kinds(schema)
     arms = _arms(schema)
     choices = [arm for arm in arms if _kinds(arm) != ["null"]]
-    written = {key: value for key, value in schema.items() if key in _KEPT}
+    reduced = {key: value for key, value in schema.items() if key in _SUPPORTED}
     if "null" in kinds or len(choices) < len(arms):
-        written["nullable"] = True
+        reduced["nullable"] = True
     if len(choices) == 1:
-        return {**_written(choices[0]), **written}
+        return {**_reduced(choices[0]), **reduced}
     if choices:
-        return {**written, "anyOf": [_written(arm) for arm in choices]}
+        return {**reduced, "anyOf": [_reduced(arm) for arm in choices]}
     kind = next((kind for kind in kinds if kind != "null"), "")
-    return {**written, **_value(kind, schema)}
+    return {**reduced, **_value(kind, schema)}
 
 
 def _value(kind: str, schema: Json) -> Json:
@@ -153,7 +153,7 @@ def _value(kind: str, schema: Json) -> Json:
     properties, enum = schema.get("properties"), schema.get("enum")
     if kind == "array":
         items = schema.get("items") or {"type": "string"}  # an array without items is rejected
-        return {"type": "ARRAY", "items": _written(items)}
+        return {"type": "ARRAY", "items": _reduced(items)}
     if kind == "object" or (properties and not kind):
         return {"type": "OBJECT", **_properties(properties or {}, schema.get("required") or [])}
     if enum and all(isinstance(value, str) for value in enum):
@@ -162,12 +162,12 @@ def _value(kind: str, schema: Json) -> Json:
 
 
 def _properties(properties: Json, required: list[str]) -> Json:
-    written: Json = {}
+    reduced: Json = {}
     if properties:
-        written["properties"] = {name: _written(each) for name, each in properties.items()}
+        reduced["properties"] = {name: _reduced(each) for name, each in properties.items()}
     if known := [name for name in required if name in properties]:
-        written["required"] = known
-    return written
+        reduced["required"] = known
+    return reduced
 
 
 def _merged(schema: Json) -> Json:

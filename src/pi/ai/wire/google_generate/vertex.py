@@ -70,7 +70,7 @@ def _missing(name: str, meaning: str) -> NoReturn:
     )
 
 
-_kept: WeakKeyDictionary[HttpClient, GoogleCredentials] = WeakKeyDictionary()
+_credentials: WeakKeyDictionary[HttpClient, GoogleCredentials] = WeakKeyDictionary()
 """Credentials by HTTP client: a token is valid for an hour."""
 
 
@@ -85,12 +85,12 @@ async def with_ambient_token(call: Call, services: Services) -> Call:
         return call
     own = {**access.env, **(call.options.env or {})}
     environ = {**services.environ, **own}
-    credentials = _kept.setdefault(services.http, GoogleCredentials())
+    credentials = _credentials.setdefault(services.http, GoogleCredentials())
     token, project = await credentials.access_token(environ, services.http)
     place: dict[str, str] = {}
     for names in (PROJECT_VARIABLES, LOCATION_VARIABLES):
-        said = own if any(own.get(name) for name in names) else environ
-        place |= {name: said[name] for name in names if said.get(name)}
+        variables = own if any(own.get(name) for name in names) else environ
+        place |= {name: variables[name] for name in names if variables.get(name)}
     if project:
         place = {PROJECT_VARIABLES[0]: project, **place}
     return replace(call, access=replace(access, api_key=token, env={**access.env, **place}))

@@ -84,14 +84,14 @@ def _message(message: Message) -> Json | None:
 
 def _answer(message: AssistantMessage) -> Json | None:
     answer: Json = {"role": "assistant", "prefix": False}
-    if content := [part for block in message.content for part in _said(block)]:
+    if content := [part for block in message.content for part in _assistant_parts(block)]:
         answer["content"] = content
     if calls := [_call(call, index) for index, call in enumerate(message.tool_calls)]:
         answer["toolCalls"] = calls
     return answer if content or calls else None
 
 
-def _said(block: Text | Thinking | ToolCall) -> list[Json]:
+def _assistant_parts(block: Text | Thinking | ToolCall) -> list[Json]:
     match block:
         case Text() if block.text:
             return [_text(block.text)]

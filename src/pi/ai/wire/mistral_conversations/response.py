@@ -110,7 +110,7 @@ class CompletionDecoder:
     def feed(self, events: Iterable[ServerEvent]) -> None:
         """Decode events up to the last one of the response."""
         for name, data in events:
-            self._take_event(name, data)
+            self._decode_event(name, data)
             if self.finished:
                 return
 
@@ -122,7 +122,7 @@ class CompletionDecoder:
 
     # What arrives ------------------------------------------------------------------------------
 
-    def _take_event(self, name: str, data: bytes) -> None:
+    def _decode_event(self, name: str, data: bytes) -> None:
         """Decode one event."""
         if data == DONE:
             self._complete(self._stopped or "stop")
@@ -130,7 +130,7 @@ class CompletionDecoder:
         chunk = _read(data)
         if chunk.choices and (choice := chunk.choices[0]) is not None:
             if (delta := choice.delta) is not None:
-                self._take(delta)
+                self._add_delta(delta)
             if choice.finish_reason:
                 self._stopped = self._builder.raw_stop_reason = choice.finish_reason
         elif chunk.error or chunk.object == "error":
@@ -143,32 +143,32 @@ class CompletionDecoder:
         if self._stopped is not None and self._counted:
             self._complete(self._stopped)
 
-    def _take(self, delta: _Delta) -> None:
+    def _add_delta(self, delta: _Delta) -> None:
         content = delta.content
         if isinstance(content, str):
-            self._say(content)
+            self._add_text(content)
         elif content:
             for part in content:
                 if part is not None:
-                    self._take_part(part)
+                    self._add_part(part)
         for call in delta.tool_calls or ():
             if call is not None:
-                self._take_call(call)
+                self._add_call(call)
 
-    def _take_part(self, part: _Part) -> None:
-        """Take text or thinking; references and other parts are skipped."""
+    def _add_part(self, part: _Part) -> None:
+        """Add text or thinking; references and other parts are skipped."""
         if part.thinking is not None or part.type == "thinking":
-            self._think(_words(part.thinking), part.signature or "")
+            self._add_thinking(_words(part.thinking), part.signature or "")
         elif part.type in ("text", None):
-            self._say(part.text or "")
+            self._add_text(part.text or "")
 
-    def _say(self, text: str) -> None:
+    def _add_text(self, text: str) -> None:
         if text:
             if self._thinking is not False:
                 self._next_block(thinking=False)
             self._builder.text(self._block, text)
 
-    def _think(self, text: str, signature: str) -> None:
+    def _add_thinking(self, text: str, signature: str) -> None:
         if text or signature:
             if self._thinking is not True:
                 self._next_block(thinking=True)
@@ -176,7 +176,7 @@ class CompletionDecoder:
             if signature:
                 block.signature = (block.signature or "") + signature
 
-    def _take_call(self, call: _Call) -> None:
+    def _add_call(self, call: _Call) -> None:
         self._next_block(thinking=None)
         self._called = True
         identifier = "" if call.id == NO_ID else call.id or ""
@@ -227,8 +227,8 @@ class CompletionDecoder:
             raise ProviderUnavailable("Provider finish_reason: error", code=word)
         if word == "content_filter":
             raise AnswerRefused("Provider finish_reason: content_filter", code=word)
-        ours = STOP_REASONS.get(word, "stop")
-        self._builder.finish("toolUse" if ours == "stop" and self._called else ours)
+        stop_reason = STOP_REASONS.get(word, "stop")
+        self._builder.finish("toolUse" if stop_reason == "stop" and self._called else stop_reason)
 
 
 def _words(thinking: list[_Part | None] | str | None) -> str:

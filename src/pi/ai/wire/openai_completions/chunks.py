@@ -105,16 +105,16 @@ def parse_usage(counted: Any) -> Usage | None:
         or _count(counted, "prompt_cache_hit_tokens")
         or _count(counted, "cached_tokens")
     )
-    written = _count(details, "cache_write_tokens")
+    cache_write = _count(details, "cache_write_tokens")
     thoughts = _number(_object(counted, "completion_tokens_details").get("reasoning_tokens"))
     reasoning = int(thoughts or 0)
     if reasoning and _count(counted, "total_tokens") == prompt + output + reasoning:
         output += reasoning  # xAI and Google count thinking separately
     return Usage(
-        input=max(prompt - read - written, 0),
+        input=max(prompt - read - cache_write, 0),
         output=output,
         cache_read=read,
-        cache_write=written,
+        cache_write=cache_write,
         reasoning=UNSET if thoughts is None else min(reasoning, output),
     )
 
@@ -158,12 +158,12 @@ class ReasoningDetails:
         self._details: list[tuple[Json, dict[str, list[str]]]] = []
 
     def add(self, pieces: Any) -> str:
-        """Take new details; returns the text in them."""
-        said = ""
+        """Add new details; returns the text in them."""
+        text = ""
         for piece in pieces if isinstance(pieces, list) else ():
             if isinstance(piece, dict):
-                said += self._merge(piece)
-        return said
+                text += self._merge(piece)
+        return text
 
     @property
     def proof(self) -> str | None:
@@ -181,14 +181,14 @@ class ReasoningDetails:
         if not self._details or not _continues(self._details[-1][0], piece):
             self._details.append(({}, {}))
         fields, words = self._details[-1]
-        said = ""
+        text = ""
         for name, value in piece.items():
             if name in WORDS and isinstance(value, str):
                 words.setdefault(name, []).append(value)
-                said += value
+                text += value
             elif value is not None or name not in fields:
                 fields[name] = value
-        return said
+        return text
 
 
 def thinking_delta(delta: Delta, details: ReasoningDetails) -> tuple[str, str]:

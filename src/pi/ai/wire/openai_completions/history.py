@@ -156,7 +156,7 @@ class History:
                     encoded += self._system(render_update(message))
                     encoded += self._additions(message)
                 case UserMessage():
-                    self._say(encoded, _user_content(message))
+                    self._add_user_message(encoded, _user_content(message))
                 case AssistantMessage():
                     encoded += self._assistant(message)
                 case ToolResultMessage():
@@ -177,7 +177,7 @@ class History:
         # Kimi, which introduced this, accepts tools only in a message without text.
         return [{"role": "system", "tools": tools}] if tools else []
 
-    def _say(self, encoded: list[Json], content: str | list[Json]) -> None:
+    def _add_user_message(self, encoded: list[Json], content: str | list[Json]) -> None:
         """Add a user message, and before it what the server requires there."""
         if not content:
             return
@@ -188,7 +188,7 @@ class History:
 
     def _show(self, encoded: list[Json], images: list[Image]) -> None:
         if images:
-            self._say(encoded, [_text_part(IMAGES_FOLLOW), *map(_image_part, images)])
+            self._add_user_message(encoded, [_text_part(IMAGES_FOLLOW), *map(_image_part, images)])
             images.clear()
 
     def _result(self, message: ToolResultMessage) -> Json:
@@ -203,7 +203,7 @@ class History:
 
     def _assistant(self, message: AssistantMessage) -> Iterator[Json]:
         calls = [self._call(call) for call in message.tool_calls]
-        content = self._spoken(message)
+        content = self._assistant_content(message)
         if not content and not calls:
             return  # servers reject a turn of thinking alone
         encoded: Json = {"role": "assistant", "content": content or None}
@@ -212,7 +212,7 @@ class History:
             encoded["tool_calls"] = calls
         yield encoded
 
-    def _spoken(self, message: AssistantMessage) -> str | list[Json]:
+    def _assistant_content(self, message: AssistantMessage) -> str | list[Json]:
         if self._compat.requires_thinking_as_text and _thoughts(message):
             words = (
                 block.thinking if isinstance(block, Thinking) else block.text

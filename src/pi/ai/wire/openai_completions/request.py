@@ -226,8 +226,8 @@ def _tool_fields(
     fields: Json = {}
     if declared := [declaration(tool, forms) for tool in tools if tool.name not in late]:
         fields["tools"] = declared
-    given = call.options.tool_choice
-    if given is not None and (choice := tool_choice(given, tools, forms)) is not None:
+    requested = call.options.tool_choice
+    if requested is not None and (choice := tool_choice(requested, tools, forms)) is not None:
         fields["tool_choice"] = choice
     if compat.zai_tool_stream:
         fields["tool_stream"] = True

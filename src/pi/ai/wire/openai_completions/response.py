@@ -72,10 +72,10 @@ class _Call:
         # A server that repeats the name in every delta would make us parse everything every time.
         if len(text) > PARSED_ALWAYS and len(text) < self.unparsed * 1.1:
             return False
-        whole = parse_arguments(text) is not None
-        if not whole:
+        is_complete = parse_arguments(text) is not None
+        if not is_complete:
             self.unparsed = len(text)
-        return whole
+        return is_complete
 
 
 class CallDeltas:
@@ -96,7 +96,7 @@ class CallDeltas:
         return bool(self._calls)
 
     def add(self, delta: Any) -> None:
-        """Take one element."""
+        """Add one element."""
         if not isinstance(delta, dict):
             return
         function, custom = _object(delta, "function"), _object(delta, "custom")
@@ -270,7 +270,7 @@ class ChatDecoder:
         """Decode events up to the last one of the response."""
         try:
             for name, data in events:
-                self._take_event(name, data)
+                self._decode_event(name, data)
                 if self.finished:
                     return
         finally:  # also before an error: what arrived stays
@@ -285,7 +285,7 @@ class ChatDecoder:
 
     # What arrives ------------------------------------------------------------------------------
 
-    def _take_event(self, name: str, data: bytes) -> None:
+    def _decode_event(self, name: str, data: bytes) -> None:
         """Decode one event; this wire does not use event names."""
         try:
             chunk = self._decode(data)
@@ -337,7 +337,7 @@ class ChatDecoder:
         if is_thinking:
             text, field = thinking_delta(delta, self._details)
             if text:
-                self._think(text).signature = field
+                self._add_thinking(text).signature = field
         if content:
             self._visible(content)
         if delta.tool_calls or delta.refusal:
@@ -375,12 +375,12 @@ class ChatDecoder:
     def _add_pieces(self, pieces: Iterable[tuple[bool, str]]) -> None:
         for thinking, text in pieces:
             if thinking:
-                self._think(text)
+                self._add_thinking(text)
             else:
                 self._change(thinking=False)
                 self._builder.text(self._block, text)
 
-    def _think(self, text: str) -> ThinkingBlock:
+    def _add_thinking(self, text: str) -> ThinkingBlock:
         self._change(thinking=True)
         self._thought = self._builder.thinking(self._block, text)
         return self._thought
@@ -438,7 +438,7 @@ class ChatDecoder:
         self._calls.finish()
         if (proof := self._details.proof) is not None:
             if self._thought is None:
-                self._think("").redacted = True
+                self._add_thinking("").redacted = True
             assert self._thought is not None
             self._thought.signature = proof
 

@@ -37,34 +37,34 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
         case _ if is_stateful(call, services.environ):
             await _answer_stored(ResponsesCall(call, builder, flush, services))
         case _:
-            asking = ResponsesCall(call, builder, flush, services)
-            await asking.ask(
+            responses_call = ResponsesCall(call, builder, flush, services)
+            await responses_call.ask(
                 encode=partial(encode, call),
-                deliver=partial(asking.post, url=url(call), headers=headers(call)),
+                deliver=partial(responses_call.post, url=url(call), headers=headers(call)),
             )
 
 
-async def _answer_stored(asking: ResponsesCall) -> None:
+async def _answer_stored(responses_call: ResponsesCall) -> None:
     """Have the response stored, and continue the previous one if the server has it."""
-    call = asking.call
-    stored = stored_responses(asking.services)
+    call = responses_call.call
+    stored = stored_responses(responses_call.services)
     conversation = Conversation(
         url=url(call), account=call.access.api_key or "", session=call.cached_session or ""
     )
-    post = partial(asking.post, url=url(call), headers=headers(call))
+    post = partial(responses_call.post, url=url(call), headers=headers(call))
 
     def encode_stored(repairs: Repairs) -> Json:
-        store = stored.is_kept(conversation)
+        store = stored.can_store(conversation)
         return {**encode(call, repairs), "store": store, **call.sampling}
 
-    def answered() -> tuple[list[Json], str]:
-        items = answer_items(call, read_compat(call.model), asking.builder.message())
-        return items, asking.builder.response_id or ""
+    def read_response() -> tuple[list[Json], str]:
+        items = answer_items(call, read_compat(call.model), responses_call.builder.message())
+        return items, responses_call.builder.response_id or ""
 
     async def deliver(payload: Json) -> None:
         if payload.get("store") is True:  # an extension may have changed it
-            await stored.deliver(conversation, payload, post, answered)
+            await stored.deliver(conversation, payload, post, read_response)
         else:
             await post(payload)
 
-    await asking.ask(encode=encode_stored, deliver=deliver)
+    await responses_call.ask(encode=encode_stored, deliver=deliver)

@@ -25,11 +25,11 @@ _PATH = "/openai/v1"
 
 async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Services) -> None:
     """Send the request, and fill ``builder`` until its message is final."""
-    asking = ResponsesCall(call, builder, flush, services)
+    responses_call = ResponsesCall(call, builder, flush, services)
     environ = services.environ
-    await asking.ask(
+    await responses_call.ask(
         encode=partial(encode, call, environ),
-        deliver=partial(asking.post, url=url(call, environ), headers=headers(call)),
+        deliver=partial(responses_call.post, url=url(call, environ), headers=headers(call)),
     )
 
 

@@ -75,7 +75,7 @@ class StoredResponses:
         self._chains: dict[Conversation, Chain] = {}
         self._refused: set[tuple[str, str]] = set()
 
-    def is_kept(self, conversation: Conversation) -> bool:
+    def can_store(self, conversation: Conversation) -> bool:
         """Whether the server is expected to have the stored responses."""
         return (conversation.url, conversation.account) not in self._refused
 
@@ -84,11 +84,11 @@ class StoredResponses:
         conversation: Conversation,
         payload: Json,
         post: Callable[[Json], Awaitable[None]],
-        answered: Callable[[], tuple[list[Json], str]],
+        read_response: Callable[[], tuple[list[Json], str]],
     ) -> None:
         """Post ``payload``, shortened if possible; a lost response costs one more request.
 
-        ``answered`` returns the output items and the id of the response once it is complete.
+        ``read_response`` returns the output items and the id of the response once it is complete.
         """
         chain = self._chains.pop(conversation, None) or Chain()
         self._chains[conversation] = chain
@@ -107,7 +107,7 @@ class StoredResponses:
             chain.forget()
             await post({**payload, "store": False})
             return
-        chain.remember(payload, *answered())
+        chain.remember(payload, *read_response())
 
 
 def is_stateful(call: Call, environ: Mapping[str, str]) -> bool:

@@ -63,23 +63,25 @@ WEBSOCKET_PROTOCOL = "responses_websockets=2026-02-06"
 
 async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Services) -> None:
     """Send the request over the transport of the options, and fill ``builder``."""
-    asking = ResponsesCall(call, builder, flush, services)
-    await asking.ask(encode=partial(encode, call), deliver=partial(_deliver, asking))
+    responses_call = ResponsesCall(call, builder, flush, services)
+    await responses_call.ask(
+        encode=partial(encode, call), deliver=partial(_deliver, responses_call)
+    )
 
 
-async def _deliver(asking: ResponsesCall, payload: Json) -> None:
-    call, environ = asking.call, asking.services.environ
-    sockets = sockets_of(asking.services)
+async def _deliver(responses_call: ResponsesCall, payload: Json) -> None:
+    call, environ = responses_call.call, responses_call.services.environ
+    sockets = sockets_of(responses_call.services)
     preferred = environ.get("PI_CODEX_WEBSOCKET", "").strip().lower() in ("1", "true")
     if sockets.should_use(call.options.transport, preferred=preferred):
         log.debug("asking %s over a WebSocket: %d items", call.model.id, len(payload["input"]))
         try:
-            await sockets.converse(_address(call), _turn(asking, payload))
+            await sockets.converse(_address(call), _turn(responses_call, payload))
             return
         except SocketLost as error:
             log.info("asking over HTTP, as the WebSocket cannot be used: %s", error)
     log.debug("asking %s over HTTP: %d items", call.model.id, len(payload["input"]))
-    await asking.post(payload, url=url(call), headers=headers(call))
+    await responses_call.post(payload, url=url(call), headers=headers(call))
 
 
 def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
@@ -164,19 +166,19 @@ def _compat(call: Call) -> Compat:
     return replace(read_compat(call.model), loose_tools=None)
 
 
-def _turn(asking: ResponsesCall, payload: Json) -> SocketRequest:
-    call, builder = asking.call, asking.builder
+def _turn(responses_call: ResponsesCall, payload: Json) -> SocketRequest:
+    call, builder = responses_call.call, responses_call.builder
     protocol = {"openai-beta": WEBSOCKET_PROTOCOL}
     wait = call.options.websocket_connect_timeout_ms
-    environ = asking.services.environ
+    environ = responses_call.services.environ
     patience = timeouts(call, environ) or Timeouts()
     idle = _number(environ, "PI_CODEX_WEBSOCKET_IDLE_TIMEOUT_MS")
     return SocketRequest(
         payload=payload,
         headers=final_headers(call, {**_identity(call), **protocol}),
-        decoder=asking.decoder(),
+        decoder=responses_call.decoder(),
         builder=builder,
-        flush=asking.flush,
+        flush=responses_call.flush,
         output=lambda: answer_items(call, _compat(call), builder.message()),
         connect_seconds=CONNECT_SECONDS if wait is None else wait / 1000 or None,
         idle_seconds=idle / 1000 if idle else patience.limit("idle"),

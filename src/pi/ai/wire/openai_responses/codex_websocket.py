@@ -239,8 +239,8 @@ class CodexSockets:
     def __init__(self, clock: Clock, http: HttpClient) -> None:
         self._clock = clock
         self._http = http
-        self._promising = _is_installed()
-        self._kept: dict[Address, CodexSocket] = {}
+        self._is_usable = _is_installed()
+        self._idle: dict[Address, CodexSocket] = {}
         self._open: set[CodexSocket] = set()
 
     def should_use(self, transport: Transport, *, preferred: bool = False) -> bool:
@@ -255,7 +255,7 @@ class CodexSockets:
                 hint='Or set transport to "auto".',
             )
         if transport == "auto":
-            return _is_installed() if preferred else self._promising
+            return _is_installed() if preferred else self._is_usable
         return transport == "websocket"
 
     async def converse(self, address: Address, turn: SocketRequest) -> None:
@@ -264,9 +264,9 @@ class CodexSockets:
         Raises ``SocketLost`` if no socket works after ``turn.retries``, before anything of the
         response has arrived, and ``ProviderError`` for everything else.
         """
-        kept = self._take(address)
+        idle = self._take_idle(address)
         try:
-            if kept is not None and await self._carried(address, kept, turn):
+            if idle is not None and await self._carried(address, idle, turn):
                 return
             for wait in (*turn.retries, None):
                 try:
@@ -278,30 +278,30 @@ class CodexSockets:
                     log.debug("a new WebSocket in %g s: %s", wait, error)
                 await self._clock.sleep(wait)
         except (SocketLost, SocketBroken):
-            self._promising = False
+            self._is_usable = False
             raise
 
     async def close(self) -> None:
         """Close every socket, also those in use."""
-        self._kept.clear()
+        self._idle.clear()
         await asyncio.gather(*(socket.close() for socket in self._open))
         self._open.clear()
 
-    def _take(self, address: Address) -> CodexSocket | None:
+    def _take_idle(self, address: Address) -> CodexSocket | None:
         """Returns an idle socket that is usable for another turn; others are closed."""
-        for other, socket in list(self._kept.items()):
+        for other, socket in list(self._idle.items()):
             if not socket.is_open or self._clock.monotonic() - socket.opened > OLDEST:
-                del self._kept[other]
+                del self._idle[other]
                 self._drop(socket)
-        return self._kept.pop(address, None)
+        return self._idle.pop(address, None)
 
-    async def _carried(self, address: Address, kept: CodexSocket, turn: SocketRequest) -> bool:
+    async def _carried(self, address: Address, idle: CodexSocket, turn: SocketRequest) -> bool:
         """Whether an idle socket could carry the turn.
 
         If it was closed or its state lost meanwhile, a new one gets the whole conversation.
         """
         try:
-            await self._hold(address, kept, turn)
+            await self._hold(address, idle, turn)
         except SocketLost:
             return False
         return True
@@ -312,7 +312,7 @@ class CodexSockets:
         except BaseException:
             self._drop(socket)
             raise
-        if self._kept.setdefault(address, socket) is not socket:
+        if self._idle.setdefault(address, socket) is not socket:
             self._drop(socket)  # two turns of the session ran concurrently
 
     def _drop(self, socket: CodexSocket) -> None:

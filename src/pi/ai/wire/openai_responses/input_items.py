@@ -61,17 +61,17 @@ class CallIds:
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self._taken: set[str] = set()
+        self._used: set[str] = set()
 
     def __call__(self, identifier: str, message: AssistantMessage) -> str:
         """Returns the id for the next call of the request."""
         call, _, item = identifier.partition("|")
         if not is_own(message, self._model):
             call, item = identifier, ""
-        call = unique_id(_call_id(call, message), self._taken)
-        if not item or item in self._taken:
+        call = unique_id(_call_id(call, message), self._used)
+        if not item or item in self._used:
             return call
-        self._taken.add(item)
+        self._used.add(item)
         return f"{call}|{item}"
 
 

@@ -56,8 +56,8 @@ def next_repair(refusal: BadRequest, payload: Json) -> Repairs | None:
         return None
     if re.search(_REFUSED_THOUGHT, refusal.message):
         items = payload.get("input") or ()
-        thoughtful = any(item.get("type") == "reasoning" for item in items)
-        return Repairs(thinking=True) if thoughtful else None
+        has_reasoning = any(item.get("type") == "reasoning" for item in items)
+        return Repairs(thinking=True) if has_reasoning else None
     if re.search(_REFUSED_SCHEMA, refusal.message):
         tools = payload.get("tools") or ()
         return Repairs(strict=True) if any(tool.get("strict") for tool in tools) else None

@@ -68,7 +68,7 @@ class OutputItems:
                 if self._builder.find(("call", place)) is None:
                     self._open_call(place, item)
 
-    def think(self, place: Place, delta: str, part: int) -> None:
+    def add_thinking(self, place: Place, delta: str, part: int) -> None:
         """Append to thinking, whose summary comes in numbered parts."""
         if ("thought", place) in self.closed:
             return
@@ -106,9 +106,9 @@ class OutputItems:
         block = self._builder.find(key)
         if not isinstance(block, ToolCallBlock) or key in self.closed or not arguments:
             return
-        whole = arguments if isinstance(arguments, str) else json_text(arguments)
-        if not _complete(block, whole, lambda rest: self._builder.arguments(key, rest)):
-            streamed, final = parse_arguments(block.text), parse_arguments(whole)
+        full_text = arguments if isinstance(arguments, str) else json_text(arguments)
+        if not _complete(block, full_text, lambda rest: self._builder.arguments(key, rest)):
+            streamed, final = parse_arguments(block.text), parse_arguments(full_text)
             if streamed is None:
                 block.arguments = final
             elif final not in (None, streamed):
@@ -137,16 +137,16 @@ class OutputItems:
         return self._text_arguments.get(tool, "input")
 
     def _close_text(self, place: Place, item: Json) -> None:
-        whole = "".join(
+        full_text = "".join(
             _text(part.get("text")) or _text(part.get("refusal"))
             for part in _objects(item, "content")
         )
         block = self._builder.find(place)
-        if block is None and not whole:
+        if block is None and not full_text:
             return
         block = block or self._builder.text(place, "")
         if block.open:
-            _complete(block, whole, lambda rest: self._builder.text(place, rest))
+            _complete(block, full_text, lambda rest: self._builder.text(place, rest))
         if identifier := _text(item.get("id")):
             phase = _text(item.get("phase"))
             mark = {"v": 1, "id": identifier, **({"phase": phase} if phase else {})}
@@ -156,12 +156,12 @@ class OutputItems:
     def _close_thought(self, place: Place, item: Json) -> None:
         key = ("thought", place)
         texts = [_text(part.get("text")) for part in _objects(item, "summary")]
-        whole = PARAGRAPH.join(texts) or "".join(
+        full_text = PARAGRAPH.join(texts) or "".join(
             _text(part.get("text")) for part in _objects(item, "content")
         )
         block = self._builder.thinking(key, "")
         if block.open:
-            _complete(block, whole, lambda rest: self._builder.thinking(key, rest))
+            _complete(block, full_text, lambda rest: self._builder.thinking(key, rest))
         if item.get("encrypted_content") or block.signature is UNSET:
             # Some servers send encrypted thinking only in the finished response.
             block.signature = json_text(item)
@@ -185,11 +185,11 @@ class OutputItems:
         self.closed.add(key)
 
 
-def _complete(block: TextBlock, whole: str, add: Callable[[str], object]) -> bool:
-    """Append what deltas have left out of ``whole``; returns False if they differ."""
-    if not whole.startswith(block.text):
+def _complete(block: TextBlock, full_text: str, add: Callable[[str], object]) -> bool:
+    """Append what deltas have left out of ``full_text``; returns False if they differ."""
+    if not full_text.startswith(block.text):
         return False
-    add(whole[len(block.text) :])
+    add(full_text[len(block.text) :])
     return True
 
 
@@ -266,7 +266,7 @@ class ResponsesDecoder:
     def feed(self, events: Iterable[ServerEvent]) -> None:
         """Decode events up to the last one of the response."""
         for name, data in events:
-            self._take_event(name, data)
+            self._decode_event(name, data)
             if self.finished:
                 return
 
@@ -276,7 +276,7 @@ class ResponsesDecoder:
 
     # What grows ----------------------------------------------------------------------------------
 
-    def _take_event(self, name: str, data: bytes) -> None:
+    def _decode_event(self, name: str, data: bytes) -> None:
         """Decode one event; raises ``ProviderError`` for an error or invalid JSON."""
         try:
             event = _decode(data)
@@ -301,7 +301,7 @@ class ResponsesDecoder:
 
     def _on_thought(self, event: ResponseEvent) -> None:
         if event.delta:
-            self._items.think(self._place(event), event.delta, event.summary_index or 0)
+            self._items.add_thinking(self._place(event), event.delta, event.summary_index or 0)
 
     def _on_arguments(self, event: ResponseEvent) -> None:
         self._items.add_arguments(self._place(event), event.delta or "")
@@ -386,21 +386,24 @@ def _problem(error: Any, otherwise: Json | str) -> Json | str:
 
 def read_usage(counts: Json) -> Usage:
     """Returns the token counts of a response."""
-    asked, answered = _details(counts, "input"), _details(counts, "output")
-    cached, written = _count(asked, "cached_tokens"), _count(asked, "cache_write_tokens")
-    reasoning = answered.get("reasoning_tokens")
+    input_details, output_details = _details(counts, "input"), _details(counts, "output")
+    cached, cache_write = (
+        _count(input_details, "cached_tokens"),
+        _count(input_details, "cache_write_tokens"),
+    )
+    reasoning = output_details.get("reasoning_tokens")
     return Usage(
-        input=max(_count(counts, "input_tokens") - cached - written, 0),
+        input=max(_count(counts, "input_tokens") - cached - cache_write, 0),
         output=_count(counts, "output_tokens"),
         cache_read=cached,
-        cache_write=written,
+        cache_write=cache_write,
         reasoning=reasoning if isinstance(reasoning, int) else UNSET,
         total_tokens=_count(counts, "total_tokens"),
     )
 
 
-def _details(counts: Json, side: str) -> Json:
-    details = counts.get(f"{side}_tokens_details")
+def _details(counts: Json, direction: str) -> Json:
+    details = counts.get(f"{direction}_tokens_details")
     return details if isinstance(details, dict) else {}
 
 

@@ -92,8 +92,8 @@ def decode_request(body: bytes) -> ServedRequest:
         reader.messages.append(SystemMessage(content="", tools_added=tools))
     if isinstance(instructions := values.get("instructions"), str):
         reader.instruct(instructions)
-    given = values.get("input")
-    items = [{"role": "user", "content": given}] if isinstance(given, str) else given
+    input = values.get("input")
+    items = [{"role": "user", "content": input}] if isinstance(input, str) else input
     for item in objects(items, "input"):
         reader.add(item)
     reasoning = values.get("reasoning")
@@ -154,8 +154,8 @@ class _InputReader:
             case "system" | "developer":
                 self.instruct(_joined(content))
             case "user":
-                said = content if isinstance(content, str) else tuple(_parts(content))
-                self.messages.append(UserMessage(content=said))
+                message_content = content if isinstance(content, str) else tuple(_parts(content))
+                self.messages.append(UserMessage(content=message_content))
             case "assistant":
                 self._answer(Text(text=_joined(content), text_signature=_text_signature(item)))
             case role:
@@ -272,8 +272,8 @@ class ResponsesEncoder:
         match event:
             case Start():
                 response = {**self._head, "status": "in_progress", "output": []}
-                begun = self._event("response.created", response=response)
-                return begun + self._event("response.in_progress", response=response)
+                created = self._event("response.created", response=response)
+                return created + self._event("response.in_progress", response=response)
             case TextStart() | TextDelta() | TextEnd():
                 return self._text(event, block)
             case ThinkingStart() | ThinkingDelta() | ThinkingEnd():
@@ -343,7 +343,7 @@ class ResponsesEncoder:
         item = {**self._item(index, block), "status": "in_progress", **changes}
         return self._event("response.output_item.added", output_index=index, item=item)
 
-    def _closed(self, index: int, block: ContentBlock) -> bytes:
+    def _item_done(self, index: int, block: ContentBlock) -> bytes:
         item = self._items[index] = self._item(index, block)
         return self._event("response.output_item.done", output_index=index, item=item)
 
@@ -357,11 +357,11 @@ class ResponsesEncoder:
             return data + self._event("response.content_part.added", **place, part=empty)
         if isinstance(event, TextDelta):
             return self._event("response.output_text.delta", **place, delta=event.delta)
-        whole = block if isinstance(block, Text) else Text(text=event.content)
+        final_block = block if isinstance(block, Text) else Text(text=event.content)
         part = {**empty, "text": event.content}
         data = self._event("response.output_text.done", **place, text=event.content)
         data += self._event("response.content_part.done", **place, part=part)
-        return data + self._closed(index, whole)
+        return data + self._item_done(index, final_block)
 
     def _thinking(
         self, event: ThinkingStart | ThinkingDelta | ThinkingEnd, block: ContentBlock | None
@@ -372,9 +372,9 @@ class ResponsesEncoder:
             return self._opened(index, Thinking(thinking=""), summary=[])
         if isinstance(event, ThinkingDelta):
             return self._event("response.reasoning_summary_text.delta", **place, delta=event.delta)
-        whole = block if isinstance(block, Thinking) else Thinking(thinking=event.content)
+        final_block = block if isinstance(block, Thinking) else Thinking(thinking=event.content)
         data = self._event("response.reasoning_summary_text.done", **place, text=event.content)
-        return data + self._closed(index, whole)
+        return data + self._item_done(index, final_block)
 
     def _call(self, event: ToolCallStart | ToolCallDelta | ToolCallEnd) -> bytes:
         index = event.content_index
@@ -388,7 +388,7 @@ class ResponsesEncoder:
             return self._event(kind, **place, delta=event.delta)
         text = json_text(event.tool_call.arguments)
         data = self._event("response.function_call_arguments.done", **place, arguments=text)
-        return data + self._closed(index, event.tool_call)
+        return data + self._item_done(index, event.tool_call)
 
 
 def _summary(text: str) -> Json:
@@ -406,13 +406,13 @@ def _mark(block: Text) -> Json:
 
 
 def _usage(usage: Usage) -> Json:
-    given = usage.input + usage.cache_read + usage.cache_write
+    input_tokens = usage.input + usage.cache_read + usage.cache_write
     details = {"cached_tokens": usage.cache_read, "cache_write_tokens": usage.cache_write}
     counts: Json = {
-        "input_tokens": given,
+        "input_tokens": input_tokens,
         "input_tokens_details": details,
         "output_tokens": usage.output,
-        "total_tokens": given + usage.output,
+        "total_tokens": input_tokens + usage.output,
     }
     if usage.reasoning is not UNSET:
         counts["output_tokens_details"] = {"reasoning_tokens": usage.reasoning}

@@ -117,8 +117,8 @@ def _may_come_later(compat: Compat) -> bool:
 
 
 def _added_later(messages: Sequence[Message], tools: Sequence[Tool]) -> frozenset[str]:
-    there = {tool.name: tool for tool in final_tools(leading(messages))}
-    return frozenset(tool.name for tool in tools if there.get(tool.name) != tool)
+    declared = {tool.name: tool for tool in final_tools(leading(messages))}
+    return frozenset(tool.name for tool in tools if declared.get(tool.name) != tool)
 
 
 def _declare_all(tools: Sequence[Tool], compat: Compat, *, strict_refused: bool) -> dict[str, Json]:

@@ -54,8 +54,8 @@ def encode(call: Call) -> Json:
     # Over JSON, because a record's tuples must become lists, which hooks may change.
     payload: Json = msgspec.json.decode(json_bytes(msgspec.to_builtins(question)))
     for message in payload["context"]["messages"]:
-        for ours in ("interrupt", "useless"):  # internal fields, not for models
-            message.pop(ours, None)
+        for field in ("interrupt", "useless"):  # internal fields, not for models
+            message.pop(field, None)
     return payload
 
 

@@ -60,7 +60,7 @@ class EventDecoder:
     def feed(self, events: Iterable[ServerEvent]) -> None:
         """Decode events up to the last one of the response."""
         for name, data in events:
-            self._take_event(name, data)
+            self._decode_event(name, data)
             if self.finished:
                 return
 
@@ -70,7 +70,7 @@ class EventDecoder:
 
     # Blocks ------------------------------------------------------------------------------------
 
-    def _take_event(self, name: str, data: bytes) -> None:
+    def _decode_event(self, name: str, data: bytes) -> None:
         """Decode one event."""
         try:
             event = _decode(data)
@@ -104,12 +104,12 @@ class EventDecoder:
         kind = (event.type or "").removesuffix("_end")
         key = self._key(kind, event)
         block = self._builder.find(key)
-        late = event.content or "" if block is None or not block.parts else ""
+        missing_text = event.content or "" if block is None or not block.parts else ""
         if kind == "text":
-            text = self._builder.text(key, late)
+            text = self._builder.text(key, missing_text)
             text.signature = event.content_signature or text.signature
         elif kind == "thinking":
-            thought = self._builder.thinking(key, late)
+            thought = self._builder.thinking(key, missing_text)
             thought.signature = event.content_signature or thought.signature
             thought.redacted = event.redacted is True
         elif isinstance(block, ToolCallBlock):
@@ -151,7 +151,7 @@ class EventDecoder:
 
 
 def _complete_call(block: ToolCallBlock, event: _Event) -> None:
-    """Take from the whole call what its pieces did not contain."""
+    """Add from the whole call what its pieces did not contain."""
     block.thought_signature = event.content_signature or block.thought_signature
     try:
         call = msgspec.convert(event.tool_call, ToolCall)

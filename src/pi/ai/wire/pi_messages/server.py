@@ -35,9 +35,11 @@ def read_proxy_request(body: bytes) -> ProxyRequest:
         raise BadRequest(f"The request cannot be read: {error}", status=400) from error
 
 
-def proxy_stream_options(asked: ProxyOptions) -> StreamOptions:
+def proxy_stream_options(options: ProxyOptions) -> StreamOptions:
     """Returns the options of the client, for the server's own request."""
-    return StreamOptions(**{name: getattr(asked, name) for name in ProxyOptions.__struct_fields__})
+    return StreamOptions(
+        **{name: getattr(options, name) for name in ProxyOptions.__struct_fields__}
+    )
 
 
 def proxy_messages(request: ProxyRequest, target: Model) -> tuple[Message, ...]:
@@ -104,6 +106,6 @@ def _ending(event: TextEnd | ThinkingEnd, block: Text | Thinking | ToolCall | No
 
 
 def _summary(message: AssistantMessage) -> Json:
-    whole: Json = msgspec.to_builtins(message)
-    kept = ("usage", "responseId", "responseModel", "rawStopReason", "errorMessage")
-    return {name: whole[name] for name in kept if name in whole}
+    fields: Json = msgspec.to_builtins(message)
+    names = ("usage", "responseId", "responseModel", "rawStopReason", "errorMessage")
+    return {name: fields[name] for name in names if name in fields}
