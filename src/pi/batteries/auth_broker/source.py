@@ -39,7 +39,7 @@ BLOCK_MS = 60_000
 """How long an account rests after a rate limit without a time of its end."""
 MIN_LEFT_MS = 30_000
 """A token that expires sooner is not used for a request."""
-MAX_GIVEN = 50
+MAX_ISSUED = 50
 MAX_BLOCK_MS = 7 * 24 * 3_600_000
 
 
@@ -56,7 +56,7 @@ class BrokerSource:
         self._usage: Mapping[str, AccountUsage] = {}
         self._current: dict[str, str] = {}
         """The account that this session uses, by provider."""
-        self._given: dict[str | None, tuple[str, int]] = {}
+        self._issued: dict[str | None, tuple[str, int]] = {}
         """The account and version of the keys and tokens that were given to requests."""
         self._checked = float("-inf")
         self._problem: PiError | None = None
@@ -117,15 +117,15 @@ class BrokerSource:
         self._current[name] = account.id
         access = await self._pi.auth.access_of(name, account.credential())
         if access is not None:
-            self._given.pop(access.api_key, None)
-            self._given[access.api_key] = (account.id, account.version)
-            while len(self._given) > MAX_GIVEN:
-                del self._given[next(iter(self._given))]
+            self._issued.pop(access.api_key, None)
+            self._issued[access.api_key] = (account.id, account.version)
+            while len(self._issued) > MAX_ISSUED:
+                del self._issued[next(iter(self._issued))]
         return access
 
     async def rejected(self, name: str, access: Access) -> bool:
         """A provider refused the token: ask for a newer one. False if there is none."""
-        id, version = self._given.get(access.api_key, ("", 0))
+        id, version = self._issued.get(access.api_key, ("", 0))
         account = self._account(id)
         if account is None:
             return False
