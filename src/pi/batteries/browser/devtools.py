@@ -118,14 +118,14 @@ class DevTools:
             *ends, rest = chunk.split(b"\0")
             for end in ends:
                 parts.append(end)
-                self._take(b"".join(parts))
+                self._handle_message(b"".join(parts))
                 parts, size = [], 0
             parts.append(rest)
             size += len(rest)
             if size > MAX_MESSAGE:
                 raise ValueError(f"it is larger than {MAX_MESSAGE // 1024 // 1024} MB")
 
-    def _take(self, data: bytes) -> None:
+    def _handle_message(self, data: bytes) -> None:
         """Pass a message on. Raises ``ValueError`` if it is not of the protocol."""
         try:
             message = json.loads(data)
@@ -173,11 +173,11 @@ def tree_text(nodes: Sequence[Node], *, limit: int, with_refs: bool = True) -> s
     lines: list[str] = []
     size = 0
     while stack:
-        node, depth, around = stack.pop()
+        node, depth, enclosing_name = stack.pop()
         if node["nodeId"] in seen:
             continue
         seen.add(node["nodeId"])
-        line = _line(node, around, with_refs=with_refs)
+        line = _line(node, enclosing_name, with_refs=with_refs)
         if line:
             row = f"{'  ' * min(depth, MAX_DEPTH)}- {line}"
             size += len(row) + 1
@@ -185,13 +185,13 @@ def tree_text(nodes: Sequence[Node], *, limit: int, with_refs: bool = True) -> s
                 lines.append("… the rest of the page is left out")
                 break
             lines.append(row)
-            depth, around = depth + 1, _text(node, "name")
+            depth, enclosing_name = depth + 1, _text(node, "name")
         children = [by_id[id] for id in node.get("childIds", ()) if id in by_id]
-        stack += [(child, depth, around) for child in reversed(children)]
+        stack += [(child, depth, enclosing_name) for child in reversed(children)]
     return "\n".join(lines)
 
 
-def _line(node: Node, around: str, *, with_refs: bool) -> str:
+def _line(node: Node, enclosing_name: str, *, with_refs: bool) -> str:
     """One element; empty if it says nothing."""
     role = _text(node, "role")
     name = _text(node, "name")
@@ -201,7 +201,7 @@ def _line(node: Node, around: str, *, with_refs: bool) -> str:
         return ""
     if role == "StaticText":
         # The text of a link or heading is its name.
-        return "" if not name or name in around else f"text {_quoted(name)}"
+        return "" if not name or name in enclosing_name else f"text {_quoted(name)}"
     words = [role, _quoted(name)] if name else [role]
     if with_refs and operated and "backendDOMNodeId" in node:
         words.append(f"[ref={node['backendDOMNodeId']}]")
@@ -264,7 +264,7 @@ class Observed:
         self._new.clear()
         return errors
 
-    def take(self, method: str, params: dict[str, Any]) -> None:
+    def handle_event(self, method: str, params: dict[str, Any]) -> None:
         """Look at one event."""
         known = {
             "Runtime.consoleAPICalled": self._on_console,
