@@ -102,7 +102,7 @@ class GuestRoom:
         """Broadcasts that arrived before the welcome."""
         self._hello_at = -HELLO_SECONDS
         self._wants_hello = False
-        self._heard_at = 0.0
+        self._received_at = 0.0
         self._patience = ANSWER_SECONDS
 
     # The connection -------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ class GuestRoom:
         now = self._now()
         if not self.host_present:
             return
-        stuck = self.state in ("joining", "loading") and now - self._heard_at > self._patience
+        stuck = self.state in ("joining", "loading") and now - self._received_at > self._patience
         if stuck and not self._wants_hello:
             self._patience = min(LONGEST_ANSWER_SECONDS, self._patience * 2)
             self._reset()
@@ -163,7 +163,7 @@ class GuestRoom:
 
     def _hello(self) -> None:
         self._wants_hello, self._hello_at = False, self._now()
-        self._heard_at = self._hello_at
+        self._received_at = self._hello_at
         self._nonce = base64url(self._random(16))
         self.state = "joining"
         frame: Json = {"t": "hello", "v": VERSION, "name": self.name, "nonce": self._nonce}
@@ -207,7 +207,7 @@ class GuestRoom:
         if sequence.accept(opened.counter):
             self.rejoin()
             return []
-        self._heard_at = self._now()
+        self._received_at = self._now()
         frame, rest = decode(opened.plaintext)
         return self._apply(frame, rest, is_broadcast=opened.peer == EVERYONE)
 
@@ -243,7 +243,7 @@ class GuestRoom:
         self._counter = int_field(frame, "counter", 2**62)
         self._session = text_field(frame, "session", 100)
         self._left_out = int_field(frame, "from")
-        self._heard_at = self._now()
+        self._received_at = self._now()
         self._patience = ANSWER_SECONDS
         self.state = "loading"
         self._send({"t": "hello", "v": VERSION, "name": self.name}, prove=self.keys.can_write)

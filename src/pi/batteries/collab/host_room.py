@@ -66,7 +66,7 @@ class GuestPeer:
         self.nonce = ""
         self.have: Have | None = None
         self.snapshot: Body | None = None
-        self.said_hello_at = -HELLO_SECONDS
+        self.hello_at = -HELLO_SECONDS
 
 
 class Mark:
@@ -263,9 +263,9 @@ class HostRoom:
             self.send(peer.id, {"t": "error", "re": nonce, "code": "version", "message": message})
             return
         now = self._now()
-        if now - peer.said_hello_at < HELLO_SECONDS and peer.nonce:
+        if now - peer.hello_at < HELLO_SECONDS and peer.nonce:
             raise BadFrame("too many hellos")
-        peer.said_hello_at, peer.nonce, peer.snapshot = now, nonce, None
+        peer.hello_at, peer.nonce, peer.snapshot = now, nonce, None
         peer.name = clean_name(frame.get("name"))
         peer.have = _have(frame.get("have"))
         self.on_hello(peer)

@@ -67,8 +67,8 @@ def clean_name(text: object) -> str:
     if not isinstance(text, str):
         return "guest"
     shown = one_line(unicodedata.normalize("NFKC", text[:1000]))
-    kept = "".join(each for each in shown if unicodedata.category(each) not in _HIDDEN)
-    return " ".join(kept.split())[:NAME_LENGTH].strip() or "guest"
+    visible = "".join(each for each in shown if unicodedata.category(each) not in _HIDDEN)
+    return " ".join(visible.split())[:NAME_LENGTH].strip() or "guest"
 
 
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Mn", "Me"}
