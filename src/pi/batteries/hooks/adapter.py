@@ -178,8 +178,8 @@ class RunHooks(Policy):
                 " Let the hook exit with 0 when stop_hook_active is true."
             )
             return at.next
-        said = _entry(f"{event} hook: {outcome.reason}", display=True)
-        entries = (*at.next.entries, *map(_entry, outcome.context), said)
+        reason_entry = _entry(f"{event} hook: {outcome.reason}", display=True)
+        entries = (*at.next.entries, *map(_entry, outcome.context), reason_entry)
         return replace(at.next, action="again", entries=entries)
 
     def _stop_fields(self, at: Boundary) -> dict[str, Any]:

@@ -160,10 +160,10 @@ class SessionHooks:
         for problem in self.problems:
             self.report(problem)
         requests = [await self.runner.consent_request(hook) for hook in self.hooks]
-        asked = [request for request in requests if request is not None]
-        if asked:
+        pending = [request for request in requests if request is not None]
+        if pending:
             with inside_hook():
-                await self._pi.context.consent.allowed(asked)
+                await self._pi.context.consent.allowed(pending)
         if source is not None:
             outcome = await self.fire("SessionStart", (source,), source=source)
             await self.variables.refresh()
