@@ -274,12 +274,12 @@ class McpCommands:
         await show_servers(self, self._session, ctx)
 
     async def _add(self, name: str, words: list[str], ctx: CommandContext) -> None:
-        given = (f"--{name}" for name in OPTIONS if ctx.flags.get(name))
-        options = [part for each in given for part in (each, str(ctx.flags[each[2:]]))]
+        flags = (f"--{name}" for name in OPTIONS if ctx.flags.get(name))
+        options = [part for each in flags for part in (each, str(ctx.flags[each[2:]]))]
         definition = parse_added([*options, *words])
-        made = definitions.from_settings({name: definition}).servers[0]
-        if made.problem:
-            raise McpError(f"MCP server {name} cannot be added: {made.problem}.")
+        parsed = definitions.from_settings({name: definition}).servers[0]
+        if parsed.problem:
+            raise McpError(f"MCP server {name} cannot be added: {parsed.problem}.")
         self._change(name, definition)
         await self._apply(ctx, f"Added MCP server {name} to {self._own_path()}.")
 

@@ -103,12 +103,12 @@ class Interaction:
         ui = self._pi.context.ui
         if not ui.has_ui:
             raise RpcError("No user can allow the use of the model.", code=REJECTED)
-        asked = "\n".join(_shown(message) for message in params.get("messages") or [])
+        messages = "\n".join(_shown(message) for message in params.get("messages") or [])
         system = params.get("systemPrompt")
         lines = [f"MCP server {server} wants to ask {model.id}:"]
         if system:
             lines.append(f"System: {_clip(str(system))}")
-        title = "\n".join((*lines, _clip(asked)))
+        title = "\n".join((*lines, _clip(messages)))
         choice = await ui.select(title, [Option(label=each) for each in (ONCE, SESSION, DENY)])
         if choice == SESSION:
             self._may_sample.add(server)
@@ -174,8 +174,8 @@ def roots(cwd: Path) -> list[Json]:
 def sampling_messages(params: Json, now_ms: int) -> list[Message]:
     """The messages of a sampling request. Raises ``RpcError`` for content that cannot be sent."""
     messages: list[Message] = []
-    given = params.get("messages")
-    for each in given if isinstance(given, list) else ():
+    raw_messages = params.get("messages")
+    for each in raw_messages if isinstance(raw_messages, list) else ():
         if not isinstance(each, dict):
             continue
         raw = each.get("content")

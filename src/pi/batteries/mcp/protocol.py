@@ -147,11 +147,11 @@ def client_capabilities(*, has_ui: bool) -> Json:
 
 def request(id: int, method: str, params: Json | None, *, meta: Json) -> Json:
     """A request. ``meta`` is merged into the ``_meta`` of the parameters."""
-    given = dict(params or {})
+    merged = dict(params or {})
     if meta:
-        given["_meta"] = {**given.get("_meta", {}), **meta}
+        merged["_meta"] = {**merged.get("_meta", {}), **meta}
     message: Json = {"jsonrpc": "2.0", "id": id, "method": method}
-    return message | {"params": given} if given else message
+    return message | {"params": merged} if merged else message
 
 
 def notification(method: str, params: Json | None = None) -> Json:
