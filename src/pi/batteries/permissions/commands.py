@@ -126,16 +126,16 @@ def _may_match(expected: Sequence[str], part: CommandPart) -> bool:
     """Whether the arguments may mean the same: other order, other spelling, unknown values."""
     if part.more_arguments or any(word.literal is None for word in part.arguments):
         return True
-    given = [word.literal or "" for word in part.arguments]
+    words = [word.literal or "" for word in part.arguments]
     options = [word for word in expected if word.startswith("-")]
     if options:
-        return any(word.startswith("-") for word in given)
+        return any(word.startswith("-") for word in words)
     plain = [word.casefold() for word in expected if not word.startswith("-") and word != "*"]
-    rest = iter(word.casefold() for word in given)
+    rest = iter(word.casefold() for word in words)
     if plain and all(word in rest for word in plain):
         return True
     if base_name(part.name or "") == "git":
-        first = next((word for word in given if not word.startswith("-")), "")
+        first = next((word for word in words if not word.startswith("-")), "")
         return bool(first) and first not in _BUILT_INS_OF_GIT  # it may be an alias
     return False
 

@@ -129,7 +129,7 @@ class _Tool:
             return f"{protected[0].written} decides what runs later. It is always asked about."
         if self._request.approval.must_ask:
             return self._request.approval.reason or f"{self._request.tool} always asks."
-        rule = self._matching("ask") or self._around()
+        rule = self._matching("ask") or self._restricted_inside()
         return "" if rule is None else _by(rule)
 
     def _matching(self, effect: Effect) -> Rule | None:
@@ -168,7 +168,7 @@ class _Tool:
             return all(found)
         return any(found) or any(host.endswith(f".{domain}") for host in hosts if domain)
 
-    def _around(self) -> Rule | None:
+    def _restricted_inside(self) -> Rule | None:
         """A rule about something inside a folder that is searched."""
         if self._writes or self._request.tool not in _FOLDER_READERS:
             return None
@@ -229,9 +229,9 @@ class _Command:
             return Decision(action="ask", reason=unknown)
         if denied.rule is not None:
             return Decision(action="ask", reason=_by(denied.rule, certain=False))
-        asked = commands.restricting(self._line, self._about_commands("ask"))
-        if asked.rule is not None:
-            return Decision(action="ask", reason=_by(asked.rule, certain=asked.certain))
+        verdict = commands.restricting(self._line, self._about_commands("ask"))
+        if verdict.rule is not None:
+            return Decision(action="ask", reason=_by(verdict.rule, certain=verdict.certain))
         return None
 
     def _about_commands(self, effect: Effect) -> tuple[Rule, ...]:
@@ -283,8 +283,8 @@ class _Command:
 
     @property
     def _cwd(self) -> str:
-        given = self._request.input.get("cwd")
-        folder = given if isinstance(given, str) and given else "."
+        cwd = self._request.input.get("cwd")
+        folder = cwd if isinstance(cwd, str) and cwd else "."
         return touched(folder, self._places.cwd, self._places).lexical
 
     def _folders(self) -> list[str] | None:
