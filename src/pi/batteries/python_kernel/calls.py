@@ -120,8 +120,8 @@ class CellSession:
             state = "busy" if kernel.is_busy else "idle"
         return f"{self.backend.label}: {state}, {self.backend.describe(cwd)}"
 
-    def _folder(self, given: str) -> Path:
-        cwd = self._pi.context.cwd / given
+    def _folder(self, path: str) -> Path:
+        cwd = self._pi.context.cwd / path
         if not cwd.exists():
             raise ToolFailed(f"Working directory does not exist: {cwd}")
         if not cwd.is_dir():
@@ -180,7 +180,7 @@ class CellSession:
             transcript.is_cancelled = True
             transcript.end(index, "interrupted", round((clock.monotonic() - begun) * 1000))
             raise
-        if transcript.asked_for_input:
+        if transcript.input_requested:
             status = "error"
         transcript.end(index, status, round((clock.monotonic() - begun) * 1000))
 

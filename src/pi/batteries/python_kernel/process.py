@@ -152,22 +152,22 @@ def kernel_environment(
     ``environ`` is that of commands. Its names do not show which variables ``models.json`` uses for
     keys and headers: ``"apiKey": "$PI_WORK"`` makes ``PI_WORK`` a secret.
     """
-    kept = {
+    environment = {
         name: value
         for name, value in environ.items()
         if re.fullmatch(_PASSED_ON, name) and not re.fullmatch(_SECRET, name)
     }
     if interpreter is None:
-        return kept
-    kept["PYTHONUNBUFFERED"] = "1"  # of programs that cells start
+        return environment
+    environment["PYTHONUNBUFFERED"] = "1"  # of programs that cells start
     if interpreter.venv:
-        kept["VIRTUAL_ENV"] = interpreter.venv
+        environment["VIRTUAL_ENV"] = interpreter.venv
         folders = [str(Path(interpreter.path).parent), environ.get("PATH", "")]
-        kept["PATH"] = os.pathsep.join(each for each in folders if each)
-        kept.pop("PYTHONHOME", None)
+        environment["PATH"] = os.pathsep.join(each for each in folders if each)
+        environment.pop("PYTHONHOME", None)
     else:
-        kept.pop("VIRTUAL_ENV", None)  # its environment was not used
-    return kept
+        environment.pop("VIRTUAL_ENV", None)  # its environment was not used
+    return environment
 
 
 def _python_in(venv: Path) -> Path:
@@ -264,7 +264,7 @@ class ProcessConnection:
             await child.terminate()
 
     async def _died(self) -> KernelDied:
-        reason, said = "it has ended", b""
+        reason, stderr = "it has ended", b""
         if self._child is not None:
             with suppress(TimeoutError):
                 async with asyncio.timeout(LAST_WORDS):
@@ -273,8 +273,8 @@ class ProcessConnection:
                     reason = how or f"exit code {ended.exit_code}"
                     if self._error_reader is not None:
                         await asyncio.wait([self._error_reader])
-            said = self._text.last_words
-        text = said.decode("utf-8", "replace").strip()
+            stderr = self._text.last_words
+        text = stderr.decode("utf-8", "replace").strip()
         return KernelDied(
             f"The {self._label} kernel died ({reason}); its variables are lost."
             + (f"\n{text}" if text else "")

@@ -159,15 +159,15 @@ def mime_bundle(value: Any) -> dict[str, Any]:
     bundle: dict[str, Any] = {}
     whole = None if isinstance(value, type) else getattr(value, "_repr_mimebundle_", None)
     if callable(whole):
-        made = whole(include=None, exclude=None)
-        bundle.update(made[0] if isinstance(made, tuple) else made or {})
+        result = whole(include=None, exclude=None)
+        bundle.update(result[0] if isinstance(result, tuple) else result or {})
     for kind, name in METHODS.items():
         method = None if isinstance(value, type) else getattr(value, name, None)
         if kind not in bundle and callable(method):
-            made = method()
-            made = made[0] if isinstance(made, tuple) else made
-            if made is not None:
-                bundle[kind] = made
+            result = method()
+            result = result[0] if isinstance(result, tuple) else result
+            if result is not None:
+                bundle[kind] = result
     if "text/plain" not in bundle:
         bundle["text/plain"] = repr(value)
     return encoded(bundle)
@@ -175,14 +175,14 @@ def mime_bundle(value: Any) -> dict[str, Any]:
 
 def encoded(bundle: dict[str, Any]) -> dict[str, Any]:
     """The bundle with bytes as base64, and texts without lone surrogates."""
-    kept: dict[str, Any] = {}
+    texts: dict[str, Any] = {}
     for kind, data in bundle.items():
         if isinstance(data, bytes):
             data = base64.b64encode(data).decode()
         if isinstance(data, str):
             data = data.encode("utf-8", "replace").decode()
-        kept[kind] = data
-    return kept
+        texts[kind] = data
+    return texts
 
 
 class FigureBackend(importlib.abc.MetaPathFinder, importlib.abc.Loader):
