@@ -216,7 +216,7 @@ class Recorder:
             task.add_done_callback(self._captures.discard)
 
     @asynccontextmanager
-    async def around(self, what: str) -> AsyncIterator[None]:
+    async def capturing(self, what: str) -> AsyncIterator[None]:
         """Capture around work of another extension that may change any file: a merge by git."""
         id = f"work {os.urandom(4).hex()}"
         await self.before_command(id, what)

@@ -52,8 +52,8 @@ class _Screen:
 class PointsScreen(_Screen):
     """All points, the newest first, with what changed after each of them."""
 
-    def __init__(self, rows: Sequence[PointRow], about: str, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, rows: Sequence[PointRow], about: str, *arguments: Any) -> None:
+        super().__init__(*arguments)
         self._rows = rows
         self._about = about
         self._selected = 0
@@ -93,8 +93,8 @@ class PointsScreen(_Screen):
 class WorkScreen(_Screen):
     """Says what is being done until it is done. No key ends it."""
 
-    def __init__(self, text: str, task: asyncio.Future[Any], *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, text: str, task: asyncio.Future[Any], *arguments: Any) -> None:
+        super().__init__(*arguments)
         self._text = text
         task.add_done_callback(lambda _: self._done(None))
 
@@ -109,8 +109,8 @@ class WorkScreen(_Screen):
 class PreviewScreen(_Screen):
     """The files of a plan, and their differences below."""
 
-    def __init__(self, plan: Plan, diff: Sequence[str], *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, plan: Plan, diff: Sequence[str], *arguments: Any) -> None:
+        super().__init__(*arguments)
         self._plan = plan
         self._lines = [*self._file_rows(), "", *map(self._coloured, diff)] if diff else []
         self._lines = self._lines or self._file_rows()
