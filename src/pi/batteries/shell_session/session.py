@@ -107,7 +107,7 @@ class _Call:
             f" {self.name} >&{CONTROL} 2>/dev/null\n\n"
         )
 
-    def take(self, data: bytes) -> bytes:
+    def consume(self, data: bytes) -> bytes:
         """Handle output; returns what follows the marker, which is not of this command."""
         data = self._held + data
         name = self.name.encode()
@@ -252,7 +252,7 @@ class ShellSession:
         """Interrupt the command; if it does not end in time, end the shell."""
         # The interrupt drops the rest of the line, and the marker with it: ask for another one. The
         # first may still arrive if the command ended just now, so its parser stays in between.
-        stop = _Call(lambda data: _discard(call.take(data)))
+        stop = _Call(lambda data: _discard(call.consume(data)))
         self._call = stop
         self._stale = stop.name.encode()
         for _ in range(INTERRUPTS):
@@ -283,7 +283,7 @@ class ShellSession:
                 data = re.sub(_marker(self._stale), b"", data)
             if (call := self._call) is not None:
                 try:
-                    data = call.take(data)
+                    data = call.consume(data)
                 except Exception as error:
                     # For the caller of ``run``: here it would end the reader of all commands.
                     if not call.ended.done():
