@@ -229,7 +229,7 @@ class RemoteHosts:
         elif not remark and result.code != 0:
             remark = f"Command exited with code {result.code}"
         text = "\n\n".join(
-            filter(None, (sink.text.rstrip("\n"), sanitise(result.said).strip(), remark))
+            filter(None, (sink.text.rstrip("\n"), sanitise(result.stderr).strip(), remark))
         )
         details = {"action": "run", "host": params.host, "code": result.code, **sink.details}
         if remark:
@@ -302,10 +302,10 @@ class RemoteHosts:
             raise ToolFailed(message) from error
         if result.code == 0:
             return result
-        said = one_line(sanitise(result.said)).strip()[:300]
+        stderr = one_line(sanitise(result.stderr)).strip()[:300]
         end = "ssh was killed" if result.code is None else f"exit code {result.code}"
-        reason = FAILURES.get(result.code or 0, "failed: {said}")
-        raise ToolFailed(f"{_shown(connection, path)} {reason.format(said=said or end)}")
+        reason = FAILURES.get(result.code or 0, "failed: {stderr}")
+        raise ToolFailed(f"{_shown(connection, path)} {reason.format(stderr=stderr or end)}")
 
     # Consent --------------------------------------------------------------------------------------
 
