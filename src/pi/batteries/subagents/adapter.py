@@ -200,8 +200,8 @@ class SubAgents:
         self._is_quiet = False
 
     async def _sweep(self) -> None:
-        for left in await self.copies.sweep():
-            where = left.branch or str(left.path)
+        for closed in await self.copies.sweep():
+            where = closed.branch or str(closed.path)
             self._show(f"Unmerged work of an agent was kept: {where}")
 
     def _show(self, text: str) -> None:

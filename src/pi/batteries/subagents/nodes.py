@@ -234,7 +234,7 @@ class Slots:
                 turn.set_result(None)
 
     @asynccontextmanager
-    async def lent(self) -> AsyncIterator[None]:
+    async def released(self) -> AsyncIterator[None]:
         """Free the caller's slot while it waits for its own agents, and take one again."""
         self.release()
         try:
