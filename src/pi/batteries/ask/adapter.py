@@ -210,8 +210,8 @@ class Asking:
             self._alert(question)
             answer = await self._ask(question, title_of(question, place, count))
             if answer is None:
-                given = f"{summary(answers)}\n{DISMISSED}" if answers else DISMISSED
-                return self._result(given, answers, terminate=True, dismissed=question.id)
+                text = f"{summary(answers)}\n{DISMISSED}" if answers else DISMISSED
+                return self._result(text, answers, terminate=True, dismissed=question.id)
             answers.append(answer)
             ctx.update(self._result(summary(answers), answers))
         return self._result(summary(answers), answers)

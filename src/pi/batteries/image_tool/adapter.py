@@ -98,14 +98,14 @@ class ImageMaker:
 
     async def run(self, params: ImageParams, ctx: ToolContext) -> ToolResult:
         """Ask an image model, and save what it returns."""
-        given = [await self._input(path) for path in params.images]
-        model = self._chosen(await self._pi.images.available(), edits=bool(given))
+        inputs = [await self._input(path) for path in params.images]
+        model = self._chosen(await self._pi.images.available(), edits=bool(inputs))
         ctx.update(ToolResult.of(f"Asking {model.provider}/{model.id}…"))
         result = await self._pi.images.generate(
             model,
             ImageRequest(
                 prompt=params.prompt,
-                images=tuple(given),
+                images=tuple(inputs),
                 count=params.count,
                 size=params.size or None,
                 aspect_ratio=params.aspect_ratio or None,

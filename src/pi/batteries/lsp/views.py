@@ -115,10 +115,10 @@ class LanguageServersScreen:
         """The rows of the known servers that fit, from the first that is not scrolled away."""
         room = max(3, self._tui.terminal.size.rows - used - FRAME_ROWS)
         drawn = [self._known_rows(*each, width) for each in self._known]
-        last, left = len(drawn), room
-        while last and len(drawn[last - 1]) <= left:
+        last, space = len(drawn), room
+        while last and len(drawn[last - 1]) <= space:
             last -= 1
-            left -= len(drawn[last])
+            space -= len(drawn[last])
         self._top = max(0, min(self._top, last))
         return [row for rows in drawn[self._top :] for row in rows][:room]
 

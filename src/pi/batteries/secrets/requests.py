@@ -60,8 +60,8 @@ def clean_image(data: str, vault: Vault) -> str:
 
 
 def _clean_png(raw: bytes, vault: Vault) -> bytes:
-    kept = [chunk for kind, chunk in _chunks(raw) if not _is_secret(kind, chunk, vault)]
-    return _PNG + b"".join(kept)
+    chunks = [chunk for kind, chunk in _chunks(raw) if not _is_secret(kind, chunk, vault)]
+    return _PNG + b"".join(chunks)
 
 
 def _chunks(raw: bytes) -> Iterator[tuple[bytes, bytes]]:

@@ -159,9 +159,9 @@ def _issue(issue: Any, comments: Any) -> str:
     parts = ["\n".join(line for n, line in enumerate(head) if line or n == 1), _body(issue)]
     for comment in comments:
         parts.append(f"## Comment of {_author(comment)}\n\n{_body(comment)}")
-    left = int(issue.get("comments") or 0) - len(comments)
-    if left > 0:
-        parts.append(f"({left} more comments)")
+    remaining = int(issue.get("comments") or 0) - len(comments)
+    if remaining > 0:
+        parts.append(f"({remaining} more comments)")
     return "\n\n".join(parts)
 
 
