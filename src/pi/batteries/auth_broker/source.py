@@ -80,7 +80,7 @@ class BrokerSource:
 
     @property
     def problem(self) -> PiError | None:
-        """Why the broker could last not be asked."""
+        """Why the last request to the broker failed; ``None`` if it did not."""
         return self._problem
 
     # The source -----------------------------------------------------------------------------------
@@ -93,10 +93,10 @@ class BrokerSource:
         if self._snapshot is None and ":" in name:
             return None  # a service of an extension, such as an MCP server: not the broker's
         snapshot = self._require()
-        mine = [
+        accounts = [
             a for a in snapshot.accounts if a.provider == name and _in_pool(a, self._config.pools)
         ]
-        if not mine:
+        if not accounts:
             if any(each.provider == name for each in snapshot.accounts):
                 raise AuthUnavailable(
                     f"No account of {name} at the auth broker is in the pool of this machine.",
@@ -104,14 +104,14 @@ class BrokerSource:
                 )
             return None
         account = choose(
-            mine,
+            accounts,
             self._usage,
             now_ms=self._clock.now_ms(),
             current=self._current.get(name, ""),
             session=self._pi.context.session_manager.get_session_id(),
         )
         if account is None:
-            raise AuthUnavailable(self._none_left(name, mine))
+            raise AuthUnavailable(self._none_left(name, accounts))
         if _needs_renewal(account, self._clock.now_ms()):
             account = await self._renewed(account, None)
         self._current[name] = account.id
@@ -142,11 +142,11 @@ class BrokerSource:
     def describe(self, name: str) -> str:
         """Where the credentials of a provider come from, and what is left."""
         account = self._account(self._current.get(name, ""))
-        mine = [a for a in self._accounts() if a.provider == name and not a.disabled]
-        if account is None and not mine:
+        accounts = [a for a in self._accounts() if a.provider == name and not a.disabled]
+        if account is None and not accounts:
             return ""
-        chosen = account or mine[0]
-        others = f", one of {len(mine)} accounts" if len(mine) > 1 else ""
+        chosen = account or accounts[0]
+        others = f", one of {len(accounts)} accounts" if len(accounts) > 1 else ""
         usage = self._usage.get(chosen.id)
         left = f", {max(100 - usage.used_percent, 0):.0f}% left" if usage and usage.limits else ""
         return f"auth broker {self._client.url}: {chosen.label}{others}{left}"
@@ -203,7 +203,7 @@ class BrokerSource:
         return found
 
     async def _revalidate(self) -> None:
-        """Ask for a newer snapshot: half a second if there is one to go on with."""
+        """Request a newer snapshot; for half a second only if there is one already."""
         limit = REVALIDATE_SECONDS if self._snapshot is not None else None
         try:
             async with asyncio.timeout(limit):
