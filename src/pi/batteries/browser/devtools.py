@@ -70,17 +70,17 @@ class DevTools:
         self._on_event = on_event
         self._ids = itertools.count(1)
         self._waiting: dict[int, tuple[str, asyncio.Future[Params]]] = {}
-        self._gone: BrowserGone | None = None
+        self._failure: BrowserGone | None = None
 
     @property
     def is_open(self) -> bool:
         """Whether commands can be sent."""
-        return self._gone is None
+        return self._failure is None
 
     async def call(self, method: str, session: str = "", /, **params: Any) -> Params:
         """Send a command and return its result."""
-        if self._gone is not None:
-            raise self._gone
+        if self._failure is not None:
+            raise self._failure
         id = next(self._ids)
         message: Params = {"id": id, "method": method, "params": params}
         if session:
@@ -145,12 +145,12 @@ class DevTools:
                 raise ValueError("it is neither an answer nor an event")
 
     def _end(self, reason: str) -> None:
-        if self._gone is not None:
+        if self._failure is not None:
             return
-        self._gone = BrowserGone(reason)
+        self._failure = BrowserGone(reason)
         for _, future in self._waiting.values():
             if not future.done():
-                future.set_exception(self._gone)
+                future.set_exception(self._failure)
 
 
 def _settle(future: asyncio.Future[Params], message: Params) -> None:
