@@ -99,7 +99,7 @@ class Collab:
     # Sessions -------------------------------------------------------------------------------------
 
     async def session_start(self, event: SessionStartEvent, ctx: ExtensionContext) -> None:
-        """Go on with what the former session shared, or start what the settings ask for."""
+        """Continue what the former session shared, or start what the settings configure."""
         if ctx.depth or ctx.mode not in ("tui", "rpc"):
             return
         automatic = self._pi.settings.get("collab.autoStart")

@@ -89,7 +89,7 @@ class Guest:
     def __init__(self, scope: Scope, link: Link, name: str) -> None:
         self.link = link
         self.ended = ""
-        """Why it has ended; empty while it goes on."""
+        """Why it has ended; empty while it is connected."""
         self.previous: str | None = None
         """The session file before joining."""
         self.opening = False

@@ -41,7 +41,7 @@ ANSWER_SECONDS: Final = 10.0
 """Without an answer the guest says hello again."""
 LONGEST_ANSWER_SECONDS: Final = 160.0
 """The wait doubles up to this: a busy host begins a snapshot again with each hello."""
-MAX_HELD: Final = 20_000
+MAX_QUEUED: Final = 20_000
 MAX_PROMPT: Final = 720_000
 
 
@@ -97,7 +97,7 @@ class GuestRoom:
         self._session = ""
         self._left_out = 0
         self._assembler: Assembler | None = None
-        self._held: deque[Json] = deque()
+        self._queued: deque[Json] = deque()
         self._early: list[Opened] = []
         """Broadcasts that arrived before the welcome."""
         self._hello_at = -HELLO_SECONDS
@@ -157,7 +157,7 @@ class GuestRoom:
         self.state = "away"
         self._nonce, self._epoch, self.peer = "", NO_EPOCH, 0
         self._assembler = None
-        self._held.clear()
+        self._queued.clear()
         self._early.clear()
         self.outgoing.clear()
 
@@ -218,7 +218,7 @@ class GuestRoom:
             for each in early:  # no snapshot yet: these are held until it is complete
                 if each.epoch == self._epoch and each.counter > self._broadcasts.last:
                     self._follow(each)
-        elif len(self._early) < MAX_HELD:
+        elif len(self._early) < MAX_QUEUED:
             self._early.append(opened)
         return []
 
@@ -263,8 +263,8 @@ class GuestRoom:
             self.rejoin()
             return []
         if is_broadcast and self._assembler is not None and kind not in ("bye", "resync"):
-            self._held.append(frame)
-            if len(self._held) > MAX_HELD:
+            self._queued.append(frame)
+            if len(self._queued) > MAX_QUEUED:
                 self.rejoin()
             return []
         if kind == "resync":
@@ -305,8 +305,8 @@ class GuestRoom:
             )
         else:
             found += self._pass_on(decode(body)[0])
-        while self._held and self._assembler is None:
-            found += self._pass_on(self._held.popleft())
+        while self._queued and self._assembler is None:
+            found += self._pass_on(self._queued.popleft())
         return found
 
     # Writing --------------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ class Host:
         self.local = local
         """Whether the relay runs in this process, for this machine only."""
         self.ended: str = ""
-        """Why sharing has ended; empty while it goes on."""
+        """Why sharing has ended; empty while it is active."""
         self.follow = False
         """Whether the session that replaces this one is to be shared as well."""
         self.on_ended: Callable[[str], None] = lambda reason: None
