@@ -179,8 +179,10 @@ class McpCommands:
         self._write(ctx, f"Logged in at MCP server {name}.")
 
     async def _unauth(self, name: str, ctx: CommandContext) -> None:
-        gone = await self._session.logins.forget(self._server(name))
-        self._write(ctx, f"The login at {name} {'was removed' if gone else 'did not exist'}.")
+        was_removed = await self._session.logins.forget(self._server(name))
+        self._write(
+            ctx, f"The login at {name} {'was removed' if was_removed else 'did not exist'}."
+        )
 
     async def _log(self, name: str, ctx: CommandContext) -> None:
         self._write(ctx, "\n".join(self._server(name).lines) or f"The log of {name} is empty.")

@@ -260,12 +260,12 @@ class Client:
         params: Json,
         *,
         ask: Callable[[str, Json], Awaitable[Json]],
-        **how: Any,
+        **options: Any,
     ) -> Json:
         """The result of a request whose server may need input first; ``ask`` answers that."""
         request_params, pause = dict(params), 0
         for _ in range(protocol.MAX_ROUNDS + 1):
-            result = await self.request(method, request_params, **how)
+            result = await self.request(method, request_params, **options)
             needed = protocol.input_requests(result)
             if needed is None:
                 return result
@@ -413,10 +413,10 @@ class Client:
         except McpError as error:
             self._host.log(f"The answer to {method} was not sent: {error.message}")
 
-    def _stray(self, what: str) -> None:
+    def _stray(self, description: str) -> None:
         self._strays += 1
         if self._strays <= MAX_LOGGED_STRAYS:
-            self._host.log(f"Ignored {what}.")
+            self._host.log(f"Ignored {description}.")
 
     def fail(self, id: int | None, error: McpError) -> None:
         """A request failed, or the whole connection is lost."""

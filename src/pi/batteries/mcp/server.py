@@ -193,10 +193,10 @@ class McpServer:
     ) -> Json:
         """The result of a tool. Raises ``McpError``."""
         params = {"name": tool.name, "arguments": arguments}
-        how: Json = {"progress": progress, "schema": tool.input_schema}
-        return await self.ask("tools/call", params, user, **how)
+        options: Json = {"progress": progress, "schema": tool.input_schema}
+        return await self.ask("tools/call", params, user, **options)
 
-    async def ask(self, method: str, params: Json, user: ServerUser, **how: Any) -> Json:
+    async def ask(self, method: str, params: Json, user: ServerUser, **options: Any) -> Json:
         """The result of a request; the session answers what the server asks meanwhile."""
         with self.users.calling(user):
             return await self._repeated(
@@ -205,7 +205,7 @@ class McpServer:
                     params,
                     ask=partial(user.interaction.answer, self.name),
                     timeout=request_timeout(self.configured.definition, user.pi.context.environ),
-                    **how,
+                    **options,
                 )
             )
 
