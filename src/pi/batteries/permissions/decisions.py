@@ -162,7 +162,7 @@ class _Tool:
 
     def _by_url(self, rule: Rule) -> bool:
         hosts = [_host(url) for url in self._request.urls]
-        domain = rule.what.removeprefix("domain:").casefold()
+        domain = rule.specifier.removeprefix("domain:").casefold()
         found = (not domain or fnmatchcase(host, domain) for host in hosts)
         if rule.effect == "allow":
             return all(found)
@@ -309,7 +309,7 @@ class _Command:
     def _by_files(self, effect: Effect) -> Decision | None:
         """What rules about files say to the files of a command."""
         rules = self._rules.of(effect, "read", "edit")
-        rules = tuple(rule for rule in rules if rule.what)
+        rules = tuple(rule for rule in rules if rule.specifier)
         if not rules:
             return None
         for file, path in self._files():
