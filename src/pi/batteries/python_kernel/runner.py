@@ -82,26 +82,26 @@ class Output:
         os.write(self._marking, self._marker + number.to_bytes(NUMBER, "big"))
 
     def _forward(self) -> None:
-        held, sent = b"", -1
+        buffer, sent = b"", -1
         while chunk := os.read(self._pipe, CHUNK):
-            held += chunk
-            while (at := held.find(self._marker)) >= 0:
+            buffer += chunk
+            while (at := buffer.find(self._marker)) >= 0:
                 end = at + len(self._marker) + NUMBER
-                if len(held) < end:
+                if len(buffer) < end:
                     break
-                self._stream(held[:at])
-                number = int.from_bytes(held[end - NUMBER : end], "big")
+                self._stream(buffer[:at])
+                number = int.from_bytes(buffer[end - NUMBER : end], "big")
                 # An interrupt may have lost a marker: its frame leaves with the next one. Later
                 # frames wait, because what was printed before them is still in the pipe.
                 while sent < number:
                     sent, frame = self._frames.get()
                     self._write(frame)
-                held = held[end:]
+                buffer = buffer[end:]
             if at >= 0:
                 continue
-            keep = self._partial_marker(held)
-            self._stream(held[: len(held) - keep])
-            held = held[len(held) - keep :]
+            keep = self._partial_marker(buffer)
+            self._stream(buffer[: len(buffer) - keep])
+            buffer = buffer[len(buffer) - keep :]
 
     def _partial_marker(self, data: bytes) -> int:
         """The length of the beginning of a marker at the end of ``data``."""
