@@ -30,7 +30,7 @@ COLOURS = {"+": "toolDiffAdded", "-": "toolDiffRemoved", "@": "muted"}
 
 
 class _Screen:
-    """What the screens share. Those below take what they show, then what ``ui.custom`` gives."""
+    """What the screens share. The arguments of ``ui.custom`` follow their own in ``__init__``."""
 
     def __init__(self, tui: Any, theme: Theme, keys: Any, done: Callable[[Any], None]) -> None:
         self._tui = tui
