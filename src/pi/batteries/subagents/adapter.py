@@ -196,7 +196,7 @@ class SubAgents:
             await asyncio.wait({self._sweeping}, timeout=SWEEP_SECONDS)
 
     def prompted(self, event: BeforeAgentStartEvent, ctx: ExtensionContext) -> None:
-        """The user goes on."""
+        """The user has sent a prompt."""
         self._is_quiet = False
 
     async def _sweep(self) -> None:

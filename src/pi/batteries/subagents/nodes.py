@@ -149,11 +149,11 @@ class AgentNode:
         self._settled.clear()
 
     def settle(self, state: State, reason: str = "") -> None:
-        """Mark it as ended; ``release`` lets those go on who wait for it."""
+        """Mark it as ended; ``release`` wakes its waiters."""
         self.state, self.reason, self.activity = state, reason, ""
 
     def release(self) -> None:
-        """Let those who wait for it go on."""
+        """Wake all that wait for it."""
         self._settled.set()
 
     async def wait(self) -> None:

@@ -295,8 +295,8 @@ class ProcessRunner:
             if event.get("type") == "agent_settled":
                 return _run_end(last)
         ended = await self._child.wait()
-        how = f"signal {ended.signal}" if ended.signal else f"exit code {ended.exit_code}"
-        return RunEnd(text=_text(last), failure=f"its process ended ({how})")
+        ending = f"signal {ended.signal}" if ended.signal else f"exit code {ended.exit_code}"
+        return RunEnd(text=_text(last), failure=f"its process ended ({ending})")
 
     def _follow(self, event: Json) -> Json | None:
         """Note an event; returns the answer that it ends."""

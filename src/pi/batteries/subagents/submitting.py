@@ -115,7 +115,7 @@ class TaskSubmission:
         return ToolResult.of("The result was returned.", details={"data": data}, terminate=True)
 
     async def submit_text(self, text: str) -> str:
-        """Take a text as the result; returns what is wrong with it, and nothing once it is kept."""
+        """Use a text as the result. Returns what is wrong with it; empty if it was accepted."""
         data: Any = _unfenced(text) if self._is_structured else text
         mismatch, data = self._checked(data)
         if not mismatch:

@@ -162,9 +162,9 @@ class AgentWork:
         node.file = file
         node.isolated = item.isolated
         node.background = item.background and caller is None
-        held = self._pi.get_active_tools() if caller is None else caller.tools
-        node.tools = tools_of(job.definition, held)
-        if may_spawn(job.definition, node, held, max_depth(self._pi)):
+        available = self._pi.get_active_tools() if caller is None else caller.tools
+        node.tools = tools_of(job.definition, available)
+        if may_spawn(job.definition, node, available, max_depth(self._pi)):
             node.tools += (TASK,)
         node.cwd = None if caller is None else caller.cwd
         self._jobs[id] = job
