@@ -202,8 +202,8 @@ class Asking:
         """Ask all questions; the first that the user closes ends the call."""
         if not self._pi.context.has_ui:
             raise ToolFailed("No user can answer here. Decide yourself, and say what you assumed.")
-        if wrong := problem(params.questions):
-            raise ToolFailed(wrong)
+        if error := problem(params.questions):
+            raise ToolFailed(error)
         answers: list[AskAnswer] = []
         count = len(params.questions)
         for place, question in enumerate(params.questions, 1):

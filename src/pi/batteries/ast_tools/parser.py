@@ -69,9 +69,9 @@ async def source_files(pi: ExtensionAPI, path: str, language: str, glob: str) ->
         name: found for name, found in languages.items() if found and chosen in ("", found)
     }
     if not languages:
-        what = f"{chosen} files" if chosen else "files in a supported language"
+        file_kind = f"{chosen} files" if chosen else "files in a supported language"
         raise ToolFailed(
-            f"There are no {what} at {path}" + (f" that match {glob}." if glob else ".")
+            f"There are no {file_kind} at {path}" + (f" that match {glob}." if glob else ".")
         )
     if len(languages) > MAX_FILES:
         raise ToolFailed(

@@ -137,7 +137,7 @@ class Operations:
     async def _pr_search(self, params: GhParams) -> GitHubResult:
         return await self._search(params, "is:pr", "pull requests")
 
-    async def _search(self, params: GhParams, kind: str, what: str) -> GitHubResult:
+    async def _search(self, params: GhParams, kind: str, noun: str) -> GitHubResult:
         if not params.query.strip():
             raise ToolFailed(f"{params.action} needs a query.")
         query = params.query.strip()
@@ -148,7 +148,7 @@ class Operations:
             request, params.limit, within="items", page=params.page
         )
         return GitHubResult(
-            text=texts.listed(rows, what, params.page, more=more), subject=params.query
+            text=texts.listed(rows, noun, params.page, more=more), subject=params.query
         )
 
     async def _issue_create(self, params: GhParams) -> GitHubResult:
@@ -312,10 +312,10 @@ class Operations:
         return rows
 
     async def _write(
-        self, path: str, sent: Json, what: str, method: Literal["POST", "PATCH", "PUT"]
+        self, path: str, sent: Json, outcome: str, method: Literal["POST", "PATCH", "PUT"]
     ) -> GitHubResult:
         query = ApiRequest(path=f"{self._base}/{path}", method=method, body=sent)
-        text = texts.written(await self._object(query), what)
+        text = texts.written(await self._object(query), outcome)
         return GitHubResult(text=text, subject=text)
 
 

@@ -64,7 +64,7 @@ class ToolHooks(Policy):
         """Context of PreToolUse by call, sent with the result."""
 
     async def before_tool(self, call: ToolCall) -> ToolCall:
-        """Let hooks refuse the call, change its arguments, or have the user asked."""
+        """Let hooks refuse the call, change its arguments, or ask the user."""
         if not self._hooks.has("PreToolUse") or call.id in self._hooks.runner.exempt:
             return call
         outcome = await self._hooks.fire(

@@ -90,7 +90,7 @@ class HookDefinition(Record):
 
     @property
     def is_async(self) -> bool:
-        """Whether the agent goes on while it runs."""
+        """Whether the agent continues while it runs."""
         return self.options.get("async") is True and self.type == "command"
 
 

@@ -57,9 +57,9 @@ class HookVariables:
         if self._file is None or self._file.stat().st_size == 0:
             return
         shell = self._pi.context.shell_setup().path
-        how = {"environment": "command", "timeout": SECONDS, "kind": "hook"}
-        before = await self._pi.exec([shell, "-c", _PRINT, "/dev/null"], **how)  # type: ignore[arg-type]
-        after = await self._pi.exec([shell, "-c", _PRINT, str(self._file)], **how)  # type: ignore[arg-type]
+        options = {"environment": "command", "timeout": SECONDS, "kind": "hook"}
+        before = await self._pi.exec([shell, "-c", _PRINT, "/dev/null"], **options)  # type: ignore[arg-type]
+        after = await self._pi.exec([shell, "-c", _PRINT, str(self._file)], **options)  # type: ignore[arg-type]
         if after.code != 0:
             self._pi.log.warning("%s could not be evaluated: %s", self._file, after.stderr)
             return

@@ -138,10 +138,10 @@ class ImageMaker:
             and (not edits or "image" in model.input)
         ]
         if not fitting:
-            what = " that can change pictures" if edits and models else ""
+            ability = " that can change pictures" if edits and models else ""
             preferred = f" of {provider}" if provider not in ("auto", "") else ""
             raise ToolFailed(
-                f"There is no image model{preferred}{what} with a key. The user can add one with"
+                f"There is no image model{preferred}{ability} with a key. The user can add one with"
                 " /login for openai, google or openrouter."
             )
         current = self._pi.context.model

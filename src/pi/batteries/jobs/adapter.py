@@ -34,7 +34,7 @@ from pi.extension import (
 
 REPORT = "bash_job"
 """Custom type of messages about jobs that have ended."""
-HOW = {"completed": "has succeeded", "failed": "has failed", "cancelled": "was cancelled"}
+OUTCOMES = {"completed": "has succeeded", "failed": "has failed", "cancelled": "was cancelled"}
 WAITING_MODES = ("print", "json")
 """Modes that end with the last answer: they wait for jobs first."""
 MAX_WAIT_SECONDS = 3600.0
@@ -224,11 +224,11 @@ class BashJobs:
 
     async def _report(self, job: JobInfo, ended: JobInfo) -> None:
         output = self._pi.context.jobs.read(job.id).text
-        how = f"The job {job.id} {HOW[ended.state]}: {job.command}"
+        headline = f"The job {job.id} {OUTCOMES[ended.state]}: {job.command}"
         await self._pi.send_message(
             {
                 "custom_type": REPORT,
-                "content": f"{how}\n\n{output}" if output else how,
+                "content": f"{headline}\n\n{output}" if output else headline,
                 "details": {"jobId": job.id, "state": ended.state},
             },
             deliver_as="steer",

@@ -279,8 +279,8 @@ async def _ask(run: RunGit, arguments: Sequence[str]) -> ExecResult | None:
     return ended if ended.code == 0 else None
 
 
-def _number(ended: ExecResult, what: str) -> int:
-    found = re.search(rf"(\d+) {what}", ended.stdout)
+def _number(ended: ExecResult, noun: str) -> int:
+    found = re.search(rf"(\d+) {noun}", ended.stdout)
     return int(found[1]) if found else 0
 
 

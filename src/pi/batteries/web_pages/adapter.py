@@ -71,7 +71,7 @@ class GitHubPage(Record):
         return f"{hosts.raw}/{self.repository}/{quote(self.ref)}/{quote(self.path)}"
 
     def api_urls(self, hosts: GitHubHosts) -> tuple[str, ...]:
-        """The requests whose answers ``written`` takes."""
+        """The requests; ``written`` formats their answers."""
         base = f"{hosts.api}/repos/{self.repository}"
         ref = f"?ref={quote(self.ref, safe='')}" if self.ref else ""
         match self.kind:

@@ -221,7 +221,7 @@ class PiTimebox(Policy):
         self._exit_code = SPENT
         self._prompt_warns = False
         """Whether the system prompt of this run contains the warning."""
-        self._held: Sequence[Effect] = []
+        self._deferred: Sequence[Effect] = []
         """The first notice about the prompt of this turn, and what follows it."""
 
     # Commands of the user -------------------------------------------------------------------------
@@ -283,7 +283,7 @@ class PiTimebox(Policy):
         effects = self._core.turn_started(self._reading())
         is_notice = [isinstance(effect, Notify) for effect in effects]
         first = is_notice.index(True) if any(is_notice) else len(effects)
-        self._held = effects[first:]
+        self._deferred = effects[first:]
         await self._do(effects[:first])
 
     def message_end(self, event: MessageEndEvent, ctx: ExtensionContext) -> None:
@@ -305,8 +305,8 @@ class PiTimebox(Policy):
 
     async def before_request(self, request: Request) -> Request:
         """Stop the run before a request that exceeds the budget."""
-        held, self._held = self._held, []
-        await self._do(held)
+        deferred, self._deferred = self._deferred, []
+        await self._do(deferred)
         reading = self._reading()
         await self._do(self._core.request_due(reading, self._limits_of_requests))
         if self._core.refusal is not None:
