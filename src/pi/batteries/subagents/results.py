@@ -59,7 +59,6 @@ class AgentReport(Record):
     output: str = ""
     reason: str = ""
     notes: tuple[str, ...] = ()
-    can_go_on: bool = False
 
 
 def report_text(report: AgentReport) -> str:
