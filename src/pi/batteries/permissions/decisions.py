@@ -112,7 +112,7 @@ class _Tool:
         request, tier = self._request, self._request.approval.tier
         is_allowed = tier == "read" or self._matching("allow") is not None
         if (rule := self._matching("deny")) is not None:
-            return Decision(action="deny", reason=_by(rule))
+            return Decision(action="deny", reason=_rule_reason(rule))
         if self._mode == "read-only" and not is_allowed:
             return Decision(action="deny", reason="The permission mode is read-only.")
         if reason := self._must_ask():
@@ -130,7 +130,7 @@ class _Tool:
         if self._request.approval.must_ask:
             return self._request.approval.reason or f"{self._request.tool} always asks."
         rule = self._matching("ask") or self._restricted_inside()
-        return "" if rule is None else _by(rule)
+        return "" if rule is None else _rule_reason(rule)
 
     def _matching(self, effect: Effect) -> Rule | None:
         for rule in self._rules.of(effect):
@@ -209,7 +209,7 @@ class _Command:
         denied = commands.restricting(self._line, self._about_commands("deny"))
         by_files = self._by_files("deny")
         if denied.rule is not None and denied.certain:
-            return Decision(action="deny", reason=_by(denied.rule))
+            return Decision(action="deny", reason=_rule_reason(denied.rule))
         if by_files is not None and by_files.action == "deny":
             return by_files
         missing = self._missing()
@@ -228,10 +228,12 @@ class _Command:
         if unknown := self._unknown():
             return Decision(action="ask", reason=unknown)
         if denied.rule is not None:
-            return Decision(action="ask", reason=_by(denied.rule, certain=False))
+            return Decision(action="ask", reason=_rule_reason(denied.rule, certain=False))
         verdict = commands.restricting(self._line, self._about_commands("ask"))
         if verdict.rule is not None:
-            return Decision(action="ask", reason=_by(verdict.rule, certain=verdict.certain))
+            return Decision(
+                action="ask", reason=_rule_reason(verdict.rule, certain=verdict.certain)
+            )
         return None
 
     def _about_commands(self, effect: Effect) -> tuple[Rule, ...]:
@@ -315,15 +317,19 @@ class _Command:
         for file, path in self._files():
             if path is None or not file.is_known:
                 if self._may_be(path, rules):
-                    reason = f"{file.text or 'A file'} is not known in advance. {_by(rules[0])}"
+                    reason = (
+                        f"{file.text or 'A file'} is not known in advance. {_rule_reason(rules[0])}"
+                    )
                     return Decision(action="ask", reason=reason)
                 continue
             for rule in rules:
                 if rule_matches(rule, path, self._places):
-                    return Decision(action="deny" if effect == "deny" else "ask", reason=_by(rule))
+                    return Decision(
+                        action="deny" if effect == "deny" else "ask", reason=_rule_reason(rule)
+                    )
             inside = covers_restricted(path, rules, self._places)
             if inside is not None and file.text and not file.text.startswith("-"):
-                return Decision(action="ask", reason=_by(inside))
+                return Decision(action="ask", reason=_rule_reason(inside))
         return None
 
     def _may_be(self, path: TouchedPath | None, rules: Sequence[Rule]) -> bool:
@@ -355,7 +361,7 @@ class _Command:
         return tuple(dict.fromkeys(rule for rule in found if rule))
 
 
-def _by(rule: Rule, *, certain: bool = True) -> str:
+def _rule_reason(rule: Rule, *, certain: bool = True) -> str:
     source = f" ({rule.source})" if rule.source else ""
     verb = "applies" if certain else "may apply"
     return f"The {rule.effect} rule {rule.text}{source} {verb}."
