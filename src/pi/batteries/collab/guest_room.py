@@ -251,8 +251,8 @@ class GuestRoom:
 
     def _fetch(self) -> None:
         assert self._assembler is not None
-        about = {"t": "fetch-chunk", "of": self._assembler.of, "index": self._assembler.next}
-        self._send(about, prove=False)
+        request = {"t": "fetch-chunk", "of": self._assembler.of, "index": self._assembler.next}
+        self._send(request, prove=False)
 
     def _apply(self, frame: Json, rest: bytes, *, is_broadcast: bool) -> list[Update]:
         kind = frame["t"]

@@ -233,9 +233,9 @@ class Host:
         if kind in _PRIVATE:
             return
         if kind == "extension_event":
-            about = {"name": event.get("name"), "data": self._redacted(event.get("data"))}
-            if not depth_exceeds(about, 90):
-                self.room.broadcast({"t": "bus", **about}, ADVISORY)
+            payload = {"name": event.get("name"), "data": self._redacted(event.get("data"))}
+            if not depth_exceeds(payload, 90):
+                self.room.broadcast({"t": "bus", **payload}, ADVISORY)
             return
         self._send_events(self._merger.add(event))
         if self._merger.waiting and self.room.peers:
@@ -305,7 +305,7 @@ class Host:
         have, session = peer.have, str(snapshot["header"].get("id"))
         if have is not None and have.session == session and have.count <= len(entries):
             left_out = have.count if entries[have.count - 1].get("id") == have.last else 0
-        about = {
+        metadata = {
             "header": snapshot["header"],
             "leafId": snapshot["leafId"],
             "partial": self._run.partial,
@@ -321,7 +321,7 @@ class Host:
             await asyncio.sleep(0)
             if peer.nonce != nonce or self.room.epoch != epoch or self._pi is not pi:
                 return  # it has said hello again, or everything has begun again
-        body = snapshot_body(about, lines)
+        body = snapshot_body(metadata, lines)
         self.room.welcome(peer, body, mark, nonce=nonce, session=session, left_out=left_out)
         self.client.wake()
 

@@ -252,8 +252,8 @@ class GitHubCalls:
 def question(params: GhParams, row: Json, repository: Repository) -> str:
     """What would be sent, for the user: nothing of it may be hidden by control characters."""
     title = texts.line(row.get("title"))
-    about = f"#{params.number} {title}" if params.number is not None else params.title
-    lines = [f"{params.action} in {repository.label}: {one_line(about)}"]
+    subject = f"#{params.number} {title}" if params.number is not None else params.title
+    lines = [f"{params.action} in {repository.label}: {one_line(subject)}"]
     match params.action:
         case "pr_create":
             draft = ", as a draft" if params.draft else ""

@@ -13,14 +13,14 @@ def draw_gh(call: ToolView, options: ViewOptions, theme: Theme) -> list[str]:
     details = call.details if isinstance(call.details, dict) else {}
     arguments = call.arguments
     number = f" #{arguments['number']}" if arguments.get("number") else ""
-    about = (
+    subject = (
         details.get("subject")
         or arguments.get("title")
         or arguments.get("query")
         or arguments.get("run")
     )
     title = theme.fg("accent", one_line(str(arguments.get("action", "…"))) + number)
-    if shown := one_line(str(about or ""))[:120]:
+    if shown := one_line(str(subject or ""))[:120]:
         title += f" {shown.removeprefix(number.strip()).strip()}"
     if repo := details.get("repo") or arguments.get("repo"):
         title += theme.fg("muted", f" · {one_line(str(repo))}")

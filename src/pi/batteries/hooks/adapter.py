@@ -89,8 +89,8 @@ class ToolHooks(Policy):
     async def _ask(self, call: ToolCall, outcome: Outcome) -> None:
         if not self._ctx.has_ui:
             raise ToolRefused(outcome.reason or NO_USER)
-        about = "\n".join(filter(None, (outcome.reason, *call_values(call))))
-        if not await self._ctx.ui.confirm(f"Allow {call.name}?", about):
+        details = "\n".join(filter(None, (outcome.reason, *call_values(call))))
+        if not await self._ctx.ui.confirm(f"Allow {call.name}?", details):
             raise ToolRefused(NOT_APPROVED)
 
     async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:

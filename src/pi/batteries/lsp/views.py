@@ -96,8 +96,8 @@ class LanguageServersScreen:
         for each in running:
             rows += self._server(each)
         if not running:
-            about = "None is running: the first write or query starts one."
-            rows += [theme.fg("muted", row) for row in wrap_text(about, max(width - 2, 1))]
+            hint = "None is running: the first write or query starts one."
+            rows += [theme.fg("muted", row) for row in wrap_text(hint, max(width - 2, 1))]
         rows += ["", *self._installed(len(rows), max(width - 2, 1))]
         height = self._tui.terminal.size.rows
         return framed_rows(theme, "Language servers", rows, HINT, width=width, height=height)

@@ -245,11 +245,11 @@ class McpCommands:
         await server.reconnect()
         info, lists = server.info, await server.complete_lists()
         assert info is not None
-        about = f"{info.name} {info.server_version}".strip() or "an unnamed server"
+        label = f"{info.name} {info.server_version}".strip() or "an unnamed server"
         tools = ", ".join(tool.name for tool in lists.tools[:20])
         more = len(lists.tools) - 20
         return one_line(
-            f"MCP server {name} works: {about}, protocol {info.version},"
+            f"MCP server {name} works: {label}, protocol {info.version},"
             f" {len(lists.tools)} tools: {tools}" + (f" and {more} more" if more > 0 else "")
         )
 

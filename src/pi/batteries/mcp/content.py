@@ -155,8 +155,10 @@ def _picture(data: str, mime: str) -> Text | Image:
 
 def _link(block: Json, uri: str) -> str:
     name = block.get("title") or block.get("name") or ""
-    about = block.get("description") or ""
-    words = " ".join(str(each) for each in (name, f"({about})" if about else "") if each)
+    description = block.get("description") or ""
+    words = " ".join(
+        str(each) for each in (name, f"({description})" if description else "") if each
+    )
     return clean(f"[resource {uri}{': ' + words if words else ''}; read it with the read tool]")
 
 

@@ -136,8 +136,8 @@ class Interaction:
         needed = set(map(str, required)) if isinstance(required, list) else set()
         content: Json = {}
         for name, each in properties.items():
-            about = each if isinstance(each, dict) else {}
-            answered, value = await ask_field(ui, name, about, required=name in needed)
+            field = each if isinstance(each, dict) else {}
+            answered, value = await ask_field(ui, name, field, required=name in needed)
             if not answered:
                 return {"action": "cancel"}
             if value is not None:
@@ -198,10 +198,10 @@ async def ask_field(
     ui: ExtensionUI, name: str, schema: Json, *, required: bool
 ) -> tuple[bool, Any]:
     """The value of one field, and whether it was answered; an empty optional one is ``None``."""
-    about = schema.get("title") or name
+    field_title = schema.get("title") or name
     more = schema.get("description")
     hint = "" if required else " (optional)"
-    title = sanitise(f"{about}{hint}" + (f"\n{more}" if more else ""))
+    title = sanitise(f"{field_title}{hint}" + (f"\n{more}" if more else ""))
     choices = _choices(schema)
     if schema.get("type") == "array":
         items = _choices(schema.get("items") if isinstance(schema.get("items"), dict) else {})

@@ -217,11 +217,11 @@ class Logins:
         resource = await self._first(places)
         issuer, scopes = "", challenge.get("scope", "")
         if resource is not None:
-            about = str(resource.get("resource") or server.link.url)
-            if not is_same_resource(about, server.link.url):
+            resource_url = str(resource.get("resource") or server.link.url)
+            if not is_same_resource(resource_url, server.link.url):
                 raise McpError(
                     f"MCP server {server.name} names another resource in its metadata:"
-                    f" {one_line(about)}",
+                    f" {one_line(resource_url)}",
                     hint="Check the address of the server.",
                 )
             servers = resource.get("authorization_servers")

@@ -287,13 +287,13 @@ def initialized(server: str, result: Json) -> ServerInfo:
     return _info("handshake", version, result, result.get("serverInfo"))
 
 
-def _info(era: Era, version: str, result: Json, about: Any) -> ServerInfo:
-    about = _object(about)
+def _info(era: Era, version: str, result: Json, implementation: Any) -> ServerInfo:
+    implementation = _object(implementation)
     return ServerInfo(
         era=era,
         version=version,
-        name=_text(about, "name"),
-        server_version=_text(about, "version"),
+        name=_text(implementation, "name"),
+        server_version=_text(implementation, "version"),
         capabilities=_object(result.get("capabilities")),
         instructions=_text(result, "instructions"),
     )

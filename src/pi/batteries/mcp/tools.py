@@ -273,8 +273,8 @@ def search_description(offered: Mapping[Pair, tuple[McpServer, ToolInfo]]) -> st
     servers = {server.name: server for server, _ in offered.values()}
     lines = []
     for name, number in sorted(counts.items()):
-        about = one_line(servers[name].offer.current.instructions)[:120]
-        lines.append(f"- {name}: {number} tools" + (f". {about}" if about else ""))
+        instructions = one_line(servers[name].offer.current.instructions)[:120]
+        lines.append(f"- {name}: {number} tools" + (f". {instructions}" if instructions else ""))
     return (
         "Find tools of MCP servers and make them callable. Search before you say that something"
         " cannot be done. Servers:\n" + "\n".join(lines[:40])
@@ -309,10 +309,12 @@ def ranked(query: str, texts: Mapping[str, tuple[str, str]]) -> list[str]:
     words = [word for word in re.split(r"[^a-z0-9]+", query.lower()) if word]
     exact = [name for name in query.replace(",", " ").split() if name in texts]
     scores: dict[str, float] = {}
-    for name, (title, about) in texts.items():
+    for name, (title, description) in texts.items():
         parts = set(re.split(r"[^a-z0-9]+", title.lower()))
         score = sum(
-            3.0 * (word in parts) + 1.5 * (word in title.lower()) + 1.0 * (word in about.lower())
+            3.0 * (word in parts)
+            + 1.5 * (word in title.lower())
+            + 1.0 * (word in description.lower())
             for word in words
         )
         if score:
@@ -366,7 +368,7 @@ class SessionPrompts:
         words = " ".join(
             f"<{each.name}>" if each.required else f"[{each.name}]" for each in prompt.arguments
         )
-        about = one_line(prompt.description)[:100]
+        summary = one_line(prompt.description)[:100]
 
         async def complete(begin: str) -> list[str]:
             return await self.complete(name, begin)
@@ -375,7 +377,7 @@ class SessionPrompts:
             name,
             run,
             completions=complete,
-            description=sanitise(" ".join(filter(None, (words, about, f"(MCP {server.name})")))),
+            description=sanitise(" ".join(filter(None, (words, summary, f"(MCP {server.name})")))),
         )
 
     async def complete(self, command: str, typed: str) -> list[str]:
@@ -410,8 +412,8 @@ class SessionPrompts:
         values = prompt_arguments(prompt, arguments)
         for each in prompt.arguments:
             if each.required and each.name not in values:
-                about = f"{each.name}: {each.description}" if each.description else each.name
-                text = await ctx.ui.input(sanitise(about))
+                label = f"{each.name}: {each.description}" if each.description else each.name
+                text = await ctx.ui.input(sanitise(label))
                 if text is None:
                     ctx.ui.notify(f"/{command_name(server.name, prompt.name)} needs {each.name}.")
                     return

@@ -145,8 +145,8 @@ class _Tool:
                 return self._writes and self._by_path(rule)
             case "read":
                 # What must not be read must not be changed by an edit, which shows it.
-                is_about = not self._writes or rule.effect != "allow"
-                return is_about and self._by_path(rule)
+                applies = not self._writes or rule.effect != "allow"
+                return applies and self._by_path(rule)
             case "url":
                 return bool(request.urls) and self._by_url(rule)
             case "tool":
@@ -206,7 +206,7 @@ class _Command:
         self._line = commands.parsed(request.command or "")
 
     def decide(self) -> Decision:
-        denied = commands.restricting(self._line, self._about_commands("deny"))
+        denied = commands.restricting(self._line, self._command_rules("deny"))
         by_files = self._by_files("deny")
         if denied.rule is not None and denied.certain:
             return Decision(action="deny", reason=_rule_reason(denied.rule))
@@ -229,14 +229,14 @@ class _Command:
             return Decision(action="ask", reason=unknown)
         if denied.rule is not None:
             return Decision(action="ask", reason=_rule_reason(denied.rule, certain=False))
-        verdict = commands.restricting(self._line, self._about_commands("ask"))
+        verdict = commands.restricting(self._line, self._command_rules("ask"))
         if verdict.rule is not None:
             return Decision(
                 action="ask", reason=_rule_reason(verdict.rule, certain=verdict.certain)
             )
         return None
 
-    def _about_commands(self, effect: Effect) -> tuple[Rule, ...]:
+    def _command_rules(self, effect: Effect) -> tuple[Rule, ...]:
         of_tool = (
             rule
             for rule in self._rules.of(effect, "tool")
@@ -255,8 +255,8 @@ class _Command:
         return ""
 
     def _missing(self) -> list[CommandPart]:
-        strict = bool(self._about_commands("deny") or self._about_commands("ask"))
-        rules = self._about_commands("allow")
+        strict = bool(self._command_rules("deny") or self._command_rules("ask"))
+        rules = self._command_rules("allow")
         missing = commands.not_allowed(self._line, rules, strict=strict)
         if missing or not self._line.parts:
             return missing

@@ -140,9 +140,9 @@ class Requests:
 
     def __init__(self) -> None:
         self._stream = os.fdopen(os.dup(0), "rb")
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(nothing, 0)
-        os.close(nothing)
+        null_device = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(null_device, 0)
+        os.close(null_device)
         self._waiting: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         self.next = self._waiting.get
         """Waits for the next request."""

@@ -161,8 +161,8 @@ class RewindCommands:
         from pi.batteries.rewind.views import PointsScreen  # deferred: only drawn here
 
         history = await self._recorder.opened()
-        about = coverage_text(await self._recorder.run(history.coverage))
-        chosen: Point | None = await ctx.ui.custom(partial(PointsScreen, rows, about))
+        coverage = coverage_text(await self._recorder.run(history.coverage))
+        chosen: Point | None = await ctx.ui.custom(partial(PointsScreen, rows, coverage))
         return chosen
 
     # Restoring ------------------------------------------------------------------------------------

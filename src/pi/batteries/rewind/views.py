@@ -52,10 +52,10 @@ class _Screen:
 class PointsScreen(_Screen):
     """All points, the newest first, with what changed after each of them."""
 
-    def __init__(self, rows: Sequence[PointRow], about: str, *arguments: Any) -> None:
+    def __init__(self, rows: Sequence[PointRow], coverage: str, *arguments: Any) -> None:
         super().__init__(*arguments)
         self._rows = rows
-        self._about = about
+        self._coverage = coverage
         self._selected = 0
 
     def render(self, width: int) -> list[str]:
@@ -75,7 +75,7 @@ class PointsScreen(_Screen):
         hidden = len(self._rows) - room
         if hidden > 0:
             lines.append(theme.fg("dim", f"  {self._selected + 1} of {len(self._rows)}"))
-        lines += ["", *(theme.fg("muted", row) for row in wrap_text(self._about, width - 2))]
+        lines += ["", *(theme.fg("muted", row) for row in wrap_text(self._coverage, width - 2))]
         return self._framed("Rewind to before", lines, POINTS_HINT, width)
 
     def handle_input(self, data: str) -> None:

@@ -213,14 +213,14 @@ class SealedShare:
             ) from error
         stored = await self._upload(base, blob, days)
         url = f"{base}/{stored['id']}#{key}"
-        about: Json = {
+        record: Json = {
             "base": base,
             "revoke": stored["revoke"],
             "expires": stored.get("expires"),
             "name": pi.get_session_name() or "",
             "session": pi.context.session_manager.get_session_id(),
         }
-        await pi.store("global").set(str(stored["id"]), about)
+        await pi.store("global").set(str(stored["id"]), record)
         return Shared(
             url=url,
             message=f"Session shared for {days} days. Remove it with /unshare {stored['id']}",
@@ -303,11 +303,11 @@ class SealedShare:
             return
         ids = store.keys()
         known = [id for id in ids if id == link or link.endswith(f"/{id}")]
-        about = store.get(known[0]) if known else None
-        if not isinstance(about, dict):
+        record = store.get(known[0]) if known else None
+        if not isinstance(record, dict):
             raise PiError(f"Unknown share {one_line(link)[:80]}.", hint="See /unshare.")
-        url = f"{about['base']}/{known[0]}"
-        headers = {"Authorization": f"Bearer {about['revoke']}"}
+        url = f"{record['base']}/{known[0]}"
+        headers = {"Authorization": f"Bearer {record['revoke']}"}
         try:
             answer = await self._pi.http.request(
                 url, method="DELETE", headers=headers, limit=MAX_ANSWER
@@ -322,12 +322,12 @@ class SealedShare:
     def _list(self) -> str:
         store = self._pi.store("global")
         ids = store.keys()
-        rows = [(id, about) for id in ids if isinstance(about := store.get(id), dict)]
+        rows = [(id, record) for id in ids if isinstance(record := store.get(id), dict)]
         if not rows:
             return "You have no encrypted shares."
         return "\n".join(
-            f"{id}  {one_line(str(about.get('name') or about.get('session')))}"
-            for id, about in rows
+            f"{id}  {one_line(str(record.get('name') or record.get('session')))}"
+            for id, record in rows
         )
 
 

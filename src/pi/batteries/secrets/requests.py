@@ -291,9 +291,9 @@ class Restoring:
         index = event.content_index
         text = self._partial.pop(index, "") + event.delta
         text = PLACEHOLDER.sub(self._as_json, text)
-        if begun := _begun(text):
-            self._partial[index] = text[-begun:]
-            text = text[:-begun]
+        if length := _partial_length(text):
+            self._partial[index] = text[-length:]
+            text = text[:-length]
         return (ToolCallDelta(content_index=index, delta=text),) if text else ()
 
     def _as_json(self, found: re.Match[str]) -> str:
@@ -312,7 +312,7 @@ class Restoring:
         return replace(message, content=tuple(content))
 
 
-def _begun(text: str) -> int:
+def _partial_length(text: str) -> int:
     """How many characters at the end may be the beginning of a placeholder."""
     start = text.rfind("<<", max(len(text) - LONGEST, 0))
     if start >= 0:

@@ -44,8 +44,8 @@ def task(call: ToolView, options: ViewOptions, theme: Theme) -> list[str]:
     details = call.details if isinstance(call.details, dict) else {}
     rows = details.get("agents")
     if not isinstance(rows, list) or not rows:
-        lines = sanitise_keeping_style(call.text).strip("\n").split("\n") if call.text else []
-        return [theme.fg("muted", _called(call)), *lines]
+        body = sanitise_keeping_style(call.text).strip("\n").split("\n") if call.text else []
+        return [theme.fg("muted", _called(call)), *body]
     lines = [line for row in rows for line in agent_rows(row, theme)]
     head = theme.fg("muted", _called(call))
     if options.expanded and call.text:

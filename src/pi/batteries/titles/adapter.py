@@ -66,7 +66,7 @@ def extension(pi: ExtensionAPI) -> None:
     """Watch for the first message, if titles are on."""
     pi.settings.declare_all(SETTINGS)
     titles = SessionTitles(pi)
-    pi.on("before_agent_start", titles.begun)
+    pi.on("before_agent_start", titles.before_agent_start)
 
 
 class SessionTitles:
@@ -78,7 +78,7 @@ class SessionTitles:
         pi.context.resources.add_kind(KIND, lambda text, path: text.strip() or None, str)
         pi.context.resources.add_source(KIND, _files)
 
-    def begun(self, event: BeforeAgentStartEvent, ctx: ExtensionContext) -> None:
+    def before_agent_start(self, event: BeforeAgentStartEvent, ctx: ExtensionContext) -> None:
         """Ask for a title in the background when the first message is sent."""
         if self._title_requested or not event.prompt.strip() or not self._is_enabled(ctx):
             return

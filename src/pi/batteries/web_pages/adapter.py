@@ -132,12 +132,12 @@ def _listing(rows: Any, title: str) -> str:
     return "\n".join((f"# {title}", "", *(lines or ["(empty)"])))
 
 
-def _repository(about: Any, rows: Any, readme: str) -> str:
-    name = str(about["full_name"])
+def _repository(repository: Any, rows: Any, readme: str) -> str:
+    name = str(repository["full_name"])
     facts = [
-        str(about.get("description") or ""),
-        f"Default branch: {about.get('default_branch')}",
-        f"Stars: {about.get('stargazers_count', 0):,}",
+        str(repository.get("description") or ""),
+        f"Default branch: {repository.get('default_branch')}",
+        f"Stars: {repository.get('stargazers_count', 0):,}",
     ]
     listing = _listing(rows, name)
     text = "\n".join((listing.partition("\n")[0], "", *filter(None, facts)))
