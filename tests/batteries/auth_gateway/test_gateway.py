@@ -75,12 +75,12 @@ async def test_a_recording_gives_the_same_events_through_the_gateway(api: str, c
 
 
 @pytest.mark.parametrize("case", ("thinking", "parallel_tools", "usage_cache", "length"))
-@pytest.mark.parametrize("spoken", ("openai-completions", "anthropic-messages", "openai-responses"))
+@pytest.mark.parametrize("served", ("openai-completions", "anthropic-messages", "openai-responses"))
 @pytest.mark.parametrize("api", UPSTREAM[:3])
-async def test_every_format_says_the_same_over_every_wire(api: str, spoken: str, case: str) -> None:
+async def test_every_format_says_the_same_over_every_wire(api: str, served: str, case: str) -> None:
     direct = await exchange(api, Replay([recording(api, case)]))
     async with running_gateway(api, case) as gateway:
-        _, message = await asked(gateway.url, spoken)
+        _, message = await asked(gateway.url, served)
 
     assert plain(message) == plain(direct.message)
 

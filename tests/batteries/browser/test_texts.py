@@ -52,8 +52,8 @@ def test_errors_are_taken_once_and_bounded() -> None:
     observed = Observed()
     for number in range(2 * MAX_KEPT):
         args = [{"value": f"e{number}\nx" + "y" * 2000}]
-        observed.take("Runtime.consoleAPICalled", {"type": "error", "args": args})
-    observed.take("Page.unknown", {})
+        observed.handle_event("Runtime.consoleAPICalled", {"type": "error", "args": args})
+    observed.handle_event("Page.unknown", {})
 
     taken = observed.take_errors()
     assert len(taken) == MAX_KEPT and all(len(line) < 600 and "\n" not in line for line in taken)

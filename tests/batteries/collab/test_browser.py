@@ -53,7 +53,7 @@ class Visit:
         self.page = page
         self.problems: list[str] = []
         self.requests: list[str] = []
-        page.on("console", lambda said: self.problems.append(f"{said.type}: {said.text}"))
+        page.on("console", lambda message: self.problems.append(f"{message.type}: {message.text}"))
         page.on("pageerror", lambda error: self.problems.append(str(error)))
         page.on("request", lambda request: self.requests.append(request.url))
         page.on("websocket", lambda socket: self.requests.append(socket.url))

@@ -289,7 +289,7 @@ async def test_memory_and_log_of_a_relay_have_no_plaintext_and_no_key(tmp_path: 
             found = await asyncio.to_thread(memory_of, relay.process.pid)
             keys, link = host.link.keys, host.link
         log.close()
-        said = (tmp_path / "relay.log").read_bytes()
+        logged = (tmp_path / "relay.log").read_bytes()
         assert link.room.encode() in found  # what a relay does know: the scan sees its memory
         secret = base64.urlsafe_b64encode(keys.key + keys.token)
         words = (
@@ -303,7 +303,7 @@ async def test_memory_and_log_of_a_relay_have_no_plaintext_and_no_key(tmp_path: 
         )
         for each in (*words, keys.key, keys.token, secret[:40], secret[44:], b"echo tool"):
             assert each not in found
-            assert each not in said
-        assert said == b""
+            assert each not in logged
+        assert logged == b""
     finally:
         relay.stop()

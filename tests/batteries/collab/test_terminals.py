@@ -34,8 +34,8 @@ LONG = " ".join(f"word{n}" for n in range(150))
 
 def extension(pi):
     def step(call):
-        said = [m for m in call.messages if type(m).__name__ == "UserMessage"][-1]
-        text = "".join(getattr(block, "text", "") for block in said.content)
+        message = [m for m in call.messages if type(m).__name__ == "UserMessage"][-1]
+        text = "".join(getattr(block, "text", "") for block in message.content)
         if type(call.messages[-1]).__name__ == "ToolResultMessage":
             return says("The tool has run.")
         if "tool" in text:

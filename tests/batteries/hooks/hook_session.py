@@ -120,5 +120,5 @@ def results(hosted: ExtensionFixture) -> list[str]:
 
 def added(hosted: ExtensionFixture) -> list[str]:
     """The texts that hooks added to the conversation."""
-    said = [m for m in hosted.session.messages if isinstance(m, CustomMessage)]
-    return [str(m.content) for m in said if m.custom_type == "hook"]
+    messages = [m for m in hosted.session.messages if isinstance(m, CustomMessage)]
+    return [str(m.content) for m in messages if m.custom_type == "hook"]

@@ -290,9 +290,9 @@ async def test_a_message_during_a_run_passes_the_same_hooks(
         await hosted.session.prompts.steer("a hint")
         go.touch()
         await run
-        said = [str(m) for m in hosted.session.messages if isinstance(m, UserMessage)]
+        messages = [str(m) for m in hosted.session.messages if isinstance(m, UserMessage)]
 
-    assert ["a hint" in text for text in said] == [False, True]
+    assert ["a hint" in text for text in messages] == [False, True]
     assert [got["prompt"] for got in project.got] == ["go", "a secret", "a hint"]
 
 

@@ -161,13 +161,13 @@ async def test_a_command_that_takes_long_becomes_a_job_and_a_quick_one_does_not(
     ) as hosted:
         async with asyncio.timeout(TIMEOUT_SECONDS):
             await hosted.session.prompt("go")
-        said = [text(each) for each in results(hosted)]
+        texts = [text(each) for each in results(hosted)]
 
     note = "The command runs on as job bash-1. You will be notified when it ends."
-    assert said[:2] == ["quick\n", f"begun\n\n\n{note}"]
-    assert said[2] == "bash-1 [running] echo begun; sleep 600"
-    assert said[3] == "Cancelled: bash-1."
-    assert said[4].startswith("bash-1 [cancelled] echo begun; sleep 600\n\nbegun\n")
+    assert texts[:2] == ["quick\n", f"begun\n\n\n{note}"]
+    assert texts[2] == "bash-1 [running] echo begun; sleep 600"
+    assert texts[3] == "Cancelled: bash-1."
+    assert texts[4].startswith("bash-1 [cancelled] echo begun; sleep 600\n\nbegun\n")
 
 
 async def test_the_job_tool_waits_reads_and_names_unknown_jobs(tmp_path: Path) -> None:
@@ -187,12 +187,12 @@ async def test_the_job_tool_waits_reads_and_names_unknown_jobs(tmp_path: Path) -
 
     # A poll that found nothing new may be left out of later requests.
     assert [each.useless is True for each in found] == [False, True, False, False, False]
-    said = [text(each) for each in found[1:]]
-    assert said[0] == "[Uneventful result elided]"
-    assert said[1].startswith("bash-1 [failed] sleep 0.2;")
-    assert said[1].endswith("far\n\n\nCommand exited with code 2")
-    assert said[2] == "Unknown job 'bash-7'. Jobs of this session: bash-1."
-    assert said[3] == "It had ended already (failed): bash-1."
+    texts = [text(each) for each in found[1:]]
+    assert texts[0] == "[Uneventful result elided]"
+    assert texts[1].startswith("bash-1 [failed] sleep 0.2;")
+    assert texts[1].endswith("far\n\n\nCommand exited with code 2")
+    assert texts[2] == "Unknown job 'bash-7'. Jobs of this session: bash-1."
+    assert texts[3] == "It had ended already (failed): bash-1."
 
 
 async def test_an_abort_ends_a_command_that_is_not_yet_a_job(tmp_path: Path) -> None:
@@ -224,10 +224,10 @@ async def test_a_job_has_its_own_shell_beside_the_session(tmp_path: Path) -> Non
     async with extension_session(tmp_path, *both, steps=steps, settings=settings) as hosted:
         async with asyncio.timeout(TIMEOUT_SECONDS):
             await hosted.session.prompt("go")
-        said = [text(each) for each in results(hosted)]
+        texts = [text(each) for each in results(hosted)]
 
-    assert said[2].endswith("/\n[]\n")
-    assert said[3] == "/\n[1]\n"
+    assert texts[2].endswith("/\n[]\n")
+    assert texts[3] == "/\n[1]\n"
 
 
 async def test_a_job_that_ends_with_its_session_is_not_reported(tmp_path: Path) -> None:
@@ -248,5 +248,8 @@ async def test_the_command_lists_jobs_where_there_is_no_screen(tmp_path: Path) -
         await hosted.session.prompt("go")
         await hosted.session.prompt("/jobs")
 
-    said = [text for kind, text, *_ in ui.seen if kind == "notify"]
-    assert [each.strip() for each in said] == ["There are no jobs.", "bash-1 [running] sleep 600"]
+    notices = [text for kind, text, *_ in ui.seen if kind == "notify"]
+    assert [each.strip() for each in notices] == [
+        "There are no jobs.",
+        "bash-1 [running] sleep 600",
+    ]

@@ -151,7 +151,7 @@ class FakeServer:
             case "tools/list":
                 return reply(request, {"tools": [TOOL]})
             case "tools/call":
-                said = message["params"]["arguments"].get("text", "")
-                return reply(request, {"content": [{"type": "text", "text": f"said {said}"}]})
+                text = message["params"]["arguments"].get("text", "")
+                return reply(request, {"content": [{"type": "text", "text": f"said {text}"}]})
             case _:
                 return 400, {"Content-Type": "text/plain"}, b"Bad Request: not initialized"

@@ -195,8 +195,8 @@ def request(id: Any, method: str, params: dict[str, Any]) -> None:  # noqa: C901
         case "tools/call":
             call(id, params)
         case "prompts/get":
-            said = json.dumps(params["arguments"], sort_keys=True)
-            content = {"type": "text", "text": f"Write: {said}"}
+            arguments = json.dumps(params["arguments"], sort_keys=True)
+            content = {"type": "text", "text": f"Write: {arguments}"}
             answer(id, {"messages": [{"role": "user", "content": content}]})
         case "resources/read":
             contents = [{"uri": params["uri"], "text": f"content of {params['uri']}"}]

@@ -21,7 +21,7 @@ from tests.batteries.mcp.http_server import (
 from tests.batteries.mcp.mcp_session import Answers, mcp_session, text, until
 
 
-def said(request: Request, value: str) -> dict[str, Any]:
+def text_result(request: Request, value: str) -> dict[str, Any]:
     content = [{"type": "text", "text": value}]
     return {"jsonrpc": "2.0", "id": request.message["id"], "result": {"content": content}}
 
@@ -82,7 +82,7 @@ async def cut_stream(fake: FakeServer, request: Request, writer: asyncio.StreamW
     async def later(_: FakeServer, again: Request, writer: asyncio.StreamWriter) -> Reply | None:
         assert again.headers["last-event-id"] == "7"
         begin_events(writer)
-        writer.write(event(said(asked, "after the cut"), "8"))
+        writer.write(event(text_result(asked, "after the cut"), "8"))
         return None
 
     original = fake.__call__

@@ -29,8 +29,8 @@ async def test_tools_of_both_eras_are_declared_and_called(tmp_path: Path, era: s
         assert "mcp__s_echo" in mcp.tools
         first = mcp.hosted.session.messages[0]
         assert "mcp__s_echo" in str(first), "declared with the first request"
-        said = await mcp.text("mcp__s_echo", text="hi")
-        assert said.startswith("You said hi.") and '"said": "hi"' in said
+        echoed = await mcp.text("mcp__s_echo", text="hi")
+        assert echoed.startswith("You said hi.") and '"said": "hi"' in echoed
         assert await mcp.text("mcp__s__echo", text="by its alias") != ""
 
 

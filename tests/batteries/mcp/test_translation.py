@@ -410,6 +410,15 @@ def test_unsafe_authorization_servers_are_refused(change: dict[str, Any], messag
         authorization("s", "https://auth.example", METADATA | change, resource="r", scope="")
 
 
+def test_the_issuer_of_a_login_is_the_one_that_was_found_and_callbacks_name_the_published() -> None:
+    found = authorization("s", "https://auth.example/", METADATA, resource="r", scope="")
+
+    assert (found.issuer, found.callback_issuer) == (
+        "https://auth.example/",
+        "https://auth.example",
+    )
+
+
 def test_metadata_is_searched_where_the_protocol_says() -> None:
     assert [*well_known("https://x.org/a/mcp", "oauth-protected-resource")] == [
         "https://x.org/.well-known/oauth-protected-resource/a/mcp",

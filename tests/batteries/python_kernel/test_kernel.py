@@ -164,9 +164,9 @@ async def test_code_of_the_user_shares_the_kernel(tmp_path: Path) -> None:
         await session.prompt("go")
 
         assert texts(session) == ["42"]
-        said = [m for m in session.messages if isinstance(m, CustomMessage)]
-        assert len(said) == 1
-        assert "x = 40" in repr(said[0].content)
+        messages = [m for m in session.messages if isinstance(m, CustomMessage)]
+        assert len(messages) == 1
+        assert "x = 40" in repr(messages[0].content)
 
 
 async def test_a_fresh_kernel_per_call(tmp_path: Path) -> None:

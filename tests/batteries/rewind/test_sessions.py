@@ -96,19 +96,19 @@ async def test_files_and_conversation_go_back_and_forth(tmp_path: Path) -> None:
         (root / "a").write_text("one")
         (root / "gone").write_text("here")
         await hosted.session.prompt("hello")
-        before, said = tree_of(root), roles(hosted)
+        before, roles_before = tree_of(root), roles(hosted)
         await hosted.session.prompt("change it")
-        after, all_said = tree_of(root), roles(hosted)
+        after, roles_after = tree_of(root), roles(hosted)
         await hosted.session.prompt("/rewind 1")
 
         assert tree_of(root) == before
-        assert roles(hosted) == said
+        assert roles(hosted) == roles_before
         assert ui.text == "change it"
 
         await hosted.session.prompt("/redo")
 
         assert tree_of(root) == after
-        assert roles(hosted) == all_said
+        assert roles(hosted) == roles_after
         assert hosted.failures == []
         assert "files restored" in ui.notes
 
@@ -245,7 +245,7 @@ async def test_work_beside_a_run_is_covered_to_its_end(tmp_path: Path) -> None:
     async with extension_session(tmp_path, recording, steps=steps, settings=ON, ui=ui) as hosted:
         root = hosted.fixture.cwd
         await hosted.session.prompt("go")
-        async with recorders[0].around("a merge"):
+        async with recorders[0].capturing("a merge"):
             (root / "early").write_text("x")
             await hosted.session.prompt("go on")
             (root / "late").write_text("x")

@@ -203,11 +203,11 @@ async def test_rows_of_unusual_tables(tmp_path: Path) -> None:
         ready=tables,
     )
 
-    said = [("! " if each.is_error else "") + text(each) for each in found]
-    assert said[:2] == ["Inserted row into plain", "name: none"]
-    assert said[2] == "! keyed is a WITHOUT ROWID table; rows cannot be addressed by a key."
-    assert said[3] == "! seen is a view; its rows have no key."
-    assert said[4].startswith("! There is no table absent; the database has ")
-    assert said[5].startswith("! The row is not valid JSON5: ")
+    texts = [("! " if each.is_error else "") + text(each) for each in found]
+    assert texts[:2] == ["Inserted row into plain", "name: none"]
+    assert texts[2] == "! keyed is a WITHOUT ROWID table; rows cannot be addressed by a key."
+    assert texts[3] == "! seen is a view; its rows have no key."
+    assert texts[4].startswith("! There is no table absent; the database has ")
+    assert texts[5].startswith("! The row is not valid JSON5: ")
     assert (project(tmp_path) / "text.db").read_text() == "still text\n"
-    assert said[7] == "Successfully wrote 9 bytes to b.zip:app.db:plain"
+    assert texts[7] == "Successfully wrote 9 bytes to b.zip:app.db:plain"

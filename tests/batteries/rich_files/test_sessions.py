@@ -82,12 +82,12 @@ async def test_20_parallel_writes_keep_20_entries(tmp_path: Path, name: str) -> 
         )
     )
 
-    said = await outputs(tmp_path, nothing, parallel, read(f"{name}:d/7"))
+    results = await outputs(tmp_path, nothing, parallel, read(f"{name}:d/7"))
 
-    assert said[:20] == [
+    assert results[:20] == [
         f"Successfully wrote {len(str(n))} bytes to {name}:d/{n}" for n in range(20)
     ]
-    assert said[20] == "7"
+    assert results[20] == "7"
     data = (project(tmp_path) / name).read_bytes()
     assert sorted(m.name for m in archives.members(data, archives.kind_of(name))) == sorted(
         f"d/{n}" for n in range(20)
@@ -95,7 +95,7 @@ async def test_20_parallel_writes_keep_20_entries(tmp_path: Path, name: str) -> 
 
 
 async def test_modes_links_dates_and_order_are_kept(tmp_path: Path) -> None:
-    said = await outputs(
+    results = await outputs(
         tmp_path,
         make_tar,
         write("a.tar.gz:last", "new"),
@@ -104,8 +104,8 @@ async def test_modes_links_dates_and_order_are_kept(tmp_path: Path) -> None:
         read("a.tar.gz:bin/link"),
     )
 
-    assert said[2].splitlines()[:2] == ["0755 bin/run (5 bytes)", "0644 bin/link -> run"]
-    assert said[3] == "! bin/link is a link to run; read its target instead."
+    assert results[2].splitlines()[:2] == ["0755 bin/run (5 bytes)", "0644 bin/link -> run"]
+    assert results[3] == "! bin/link is a link to run; read its target instead."
     with tarfile.open(project(tmp_path) / "a.tar.gz") as tar:
         assert tar.getnames() == ["bin/run", "bin/link", "last"]
         assert tar.getmember("bin/run").mode == 0o755
@@ -128,9 +128,9 @@ async def test_a_literal_file_comes_first(tmp_path: Path) -> None:
     def literal(folder: Path) -> None:
         (folder / "a.zip:b").write_text("literal")
 
-    said = await outputs(tmp_path, literal, read("a.zip:b"), write("a.zip:b", "changed"))
+    results = await outputs(tmp_path, literal, read("a.zip:b"), write("a.zip:b", "changed"))
 
-    assert said[0] == "literal"
+    assert results[0] == "literal"
     assert (project(tmp_path) / "a.zip:b").read_text() == "changed"
 
 
@@ -158,7 +158,7 @@ def make_db(folder: Path) -> None:
 
 
 async def test_rows_are_read_inserted_updated_and_deleted(tmp_path: Path) -> None:
-    said = await outputs(
+    results = await outputs(
         tmp_path,
         make_db,
         read("app.db"),
@@ -174,19 +174,19 @@ async def test_rows_are_read_inserted_updated_and_deleted(tmp_path: Path) -> Non
         read("app.db:users:31"),
     )
 
-    assert said[0] == "pairs (table, 0 rows)\nusers (table, 30 rows)"
-    assert said[1] == "id: 3\nname: u2\nactive: NULL"
-    assert said[2].splitlines()[2:4] == ["29 | u28 | NULL", "28 | u27 | NULL"]
-    assert said[3].splitlines()[2] == "6 | u5 | NULL"
-    assert said[4].splitlines()[2] == "30"
-    assert said[5:10] == [
+    assert results[0] == "pairs (table, 0 rows)\nusers (table, 30 rows)"
+    assert results[1] == "id: 3\nname: u2\nactive: NULL"
+    assert results[2].splitlines()[2:4] == ["29 | u28 | NULL", "28 | u27 | NULL"]
+    assert results[3].splitlines()[2] == "6 | u5 | NULL"
+    assert results[4].splitlines()[2] == "30"
+    assert results[5:10] == [
         "Inserted row into users",
         "Updated row '31' in users",
         "No row updated: there is no row '99' in users",
         "Deleted row '1' from users",
         "No row deleted: there is no row '1' in users",
     ]
-    assert said[10] == "id: 31\nname: Eve\nactive: 1"
+    assert results[10] == "id: 31\nname: Eve\nactive: 1"
 
 
 @pytest.mark.parametrize(
@@ -199,9 +199,9 @@ async def test_rows_are_read_inserted_updated_and_deleted(tmp_path: Path) -> Non
     ],
 )
 async def test_a_query_can_only_read(tmp_path: Path, sql: str) -> None:
-    (said,) = await outputs(tmp_path, make_db, read(f"app.db?q={sql}"))
+    (result,) = await outputs(tmp_path, make_db, read(f"app.db?q={sql}"))
 
-    assert said.startswith("! ")
+    assert result.startswith("! ")
     assert not (project(tmp_path) / "x.db").exists()
 
 
@@ -220,9 +220,9 @@ async def test_a_query_can_only_read(tmp_path: Path, sql: str) -> None:
     ],
 )
 async def test_writes_that_are_refused(tmp_path: Path, path: str, content: str, error: str) -> None:
-    (said,) = await outputs(tmp_path, make_db, write(path, content))
+    (result,) = await outputs(tmp_path, make_db, write(path, content))
 
-    assert said.startswith(f"! {error}")
+    assert result.startswith(f"! {error}")
 
 
 async def test_row_writes_pass_the_file_layers(tmp_path: Path) -> None:
@@ -232,9 +232,9 @@ async def test_row_writes_pass_the_file_layers(tmp_path: Path) -> None:
 
         pi.wrap_files(layer)
 
-    said = await outputs(tmp_path, make_db, write("app.db:users", "{}"), more=(guard,))
+    results = await outputs(tmp_path, make_db, write("app.db:users", "{}"), more=(guard,))
 
-    assert said == ["! app.db is protected"]
+    assert results == ["! app.db is protected"]
     with sqlite3.connect(project(tmp_path) / "app.db") as db:
         assert db.execute("SELECT count(*) FROM users").fetchone() == (30,)
     db.close()
@@ -264,7 +264,7 @@ def conflicted(folder: Path) -> None:
     [("@ours", "ours\n"), ("@both", "ours\ntheirs\n"), ("mine", "mine\n")],
 )
 async def test_a_conflict_of_git_is_resolved(tmp_path: Path, content: str, expected: str) -> None:
-    said = await outputs(
+    results = await outputs(
         tmp_path,
         conflicted,
         read("f.txt"),
@@ -274,11 +274,11 @@ async def test_a_conflict_of_git_is_resolved(tmp_path: Path, content: str, expec
         write("conflict://1", "x"),
     )
 
-    assert "conflict://1 (line 2)" in said[0]
-    assert said[1] == "theirs\n"
-    assert said[2].startswith("! conflict://1/ours is read-only")
-    assert said[3] == "Resolved conflict://1 in f.txt:2"
-    assert said[4].startswith("! There is no conflict '1'")
+    assert "conflict://1 (line 2)" in results[0]
+    assert results[1] == "theirs\n"
+    assert results[2].startswith("! conflict://1/ours is read-only")
+    assert results[3] == "Resolved conflict://1 in f.txt:2"
+    assert results[4].startswith("! There is no conflict '1'")
     assert (project(tmp_path) / "f.txt").read_text() == f"top\n{expected}end\n"
 
 
@@ -286,11 +286,11 @@ async def test_scripts_become_executable_and_generated_files_are_kept(tmp_path: 
     def generated(folder: Path) -> None:
         (folder / "api.go").write_text("// Code generated by protoc. DO NOT EDIT.\n")
 
-    said = await outputs(tmp_path, generated, write("run", "#!/bin/sh\n"), write("api.go", "x"))
+    results = await outputs(tmp_path, generated, write("run", "#!/bin/sh\n"), write("api.go", "x"))
 
-    assert said[0].endswith("Made run executable.")
+    assert results[0].endswith("Made run executable.")
     assert (project(tmp_path) / "run").stat().st_mode & 0o111
-    assert said[1].startswith("! api.go is generated")
+    assert results[1].startswith("! api.go is generated")
 
 
 async def test_a_notebook_is_read_as_cells(tmp_path: Path) -> None:
@@ -301,8 +301,8 @@ async def test_a_notebook_is_read_as_cells(tmp_path: Path) -> None:
             ' "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
         )
 
-    (said,) = await outputs(tmp_path, notebook, read("n.ipynb"))
+    (result,) = await outputs(tmp_path, notebook, read("n.ipynb"))
 
-    assert "print(41 + 1)" in said
-    assert "42" in said
-    assert '"cells"' not in said
+    assert "print(41 + 1)" in result
+    assert "42" in result
+    assert '"cells"' not in result

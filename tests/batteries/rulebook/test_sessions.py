@@ -58,8 +58,8 @@ def results(hosted: ExtensionFixture) -> list[str]:
 
 
 def sent_rules(hosted: ExtensionFixture) -> list[list[str]]:
-    said = [m for m in hosted.session.messages if isinstance(m, CustomMessage)]
-    return [m.details["rules"] for m in said if m.custom_type == "rulebook-rules"]  # type: ignore[index]
+    messages = [m for m in hosted.session.messages if isinstance(m, CustomMessage)]
+    return [m.details["rules"] for m in messages if m.custom_type == "rulebook-rules"]  # type: ignore[index]
 
 
 async def test_rules_that_always_apply_come_before_the_list(tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ async def test_the_page_of_a_share_shows_the_session(tmp_path: Path) -> None:
             page = await browser.new_page()
             problems: list[str] = []
             requests: list[str] = []
-            page.on("console", lambda said: problems.append(said.text))
+            page.on("console", lambda message: problems.append(message.text))
             page.on("pageerror", lambda error: problems.append(str(error)))
             page.on("request", lambda request: requests.append(request.url))
             await page.goto(url)

@@ -29,11 +29,11 @@ ALL = {"read", "grep", "find", "edit", "write"}
     ],
 )
 def test_commands_for_which_there_is_a_tool_are_refused(command: str, tool: str) -> None:
-    said = find_interception(command, DEFAULT_RULES, ALL)
+    message = find_interception(command, DEFAULT_RULES, ALL)
 
-    assert said is not None
-    assert said.startswith(f"Blocked: Use the {tool} tool")
-    assert said.endswith(f"Original command: {command}")
+    assert message is not None
+    assert message.startswith(f"Blocked: Use the {tool} tool")
+    assert message.endswith(f"Original command: {command}")
 
 
 @pytest.mark.parametrize(

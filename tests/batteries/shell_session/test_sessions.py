@@ -25,12 +25,12 @@ pytestmark = needs_posix_shell
 
 async def test_folder_variables_and_functions_survive(tmp_path: Path) -> None:
     async with shell(tmp_path) as bash:
-        said = await bash.texts(
+        outputs = await bash.texts(
             "x=5; f() { echo f $x $1; }; alias up='echo UP'; mkdir -p d; cd d; export Y=1; false",
             "echo $?; pwd; f z; up; sh -c 'echo $Y'",
         )
 
-        assert said[1] == f"1\n{bash.cwd}/d\nf 5 z\nUP\n1\n"
+        assert outputs[1] == f"1\n{bash.cwd}/d\nf 5 z\nUP\n1\n"
 
 
 async def test_env_and_cwd_are_for_one_call(tmp_path: Path) -> None:
@@ -110,9 +110,9 @@ async def test_a_command_that_ignores_interrupts_ends_the_shell(tmp_path: Path) 
 )
 async def test_a_faulty_command_leaves_the_shell_usable(tmp_path: Path, command: str) -> None:
     async with shell(tmp_path) as bash, asyncio.timeout(TIMEOUT_SECONDS):
-        said = await bash.texts("x=1", command, "echo $x")
+        outputs = await bash.texts("x=1", command, "echo $x")
 
-        assert said[-1] == "1\n"
+        assert outputs[-1] == "1\n"
 
 
 async def test_late_output_of_a_background_process_is_shown_with_the_next_command(
@@ -133,16 +133,16 @@ async def test_late_output_of_a_background_process_is_shown_with_the_next_comman
 
 async def test_output_may_look_like_anything(tmp_path: Path) -> None:
     async with shell(tmp_path) as bash:
-        said = await bash.texts(r"printf '\036abc 0 / abc\036'; printf '\036'", "echo ok")
+        outputs = await bash.texts(r"printf '\036abc 0 / abc\036'; printf '\036'", "echo ok")
 
-        assert said == ["\x1eabc 0 / abc\x1e\x1e", "ok\n"]
+        assert outputs == ["\x1eabc 0 / abc\x1e\x1e", "ok\n"]
 
 
 async def test_redirecting_the_shell_itself_ends_with_the_call(tmp_path: Path) -> None:
     async with shell(tmp_path) as bash:
-        said = await bash.texts("exec >file 2>&1 </dev/null; echo hidden", "cat file")
+        outputs = await bash.texts("exec >file 2>&1 </dev/null; echo hidden", "cat file")
 
-        assert said == ["(no output)", "hidden\n"]
+        assert outputs == ["(no output)", "hidden\n"]
 
 
 async def test_a_second_call_at_the_same_time_has_its_own_shell(tmp_path: Path) -> None:
@@ -176,9 +176,9 @@ async def test_guards_are_asked_about_every_command(tmp_path: Path) -> None:
         pi.wrap_spawn(refuse, {"bash"})
 
     async with shell(tmp_path, guard) as bash:
-        said = await bash.texts("x=1; touch file", "rm file", "ls; echo $x")
+        outputs = await bash.texts("x=1; touch file", "rm file", "ls; echo $x")
 
-        assert said[1:] == ["Only plan: nothing is removed.", "file\n1\n"]
+        assert outputs[1:] == ["Only plan: nothing is removed.", "file\n1\n"]
 
 
 async def test_a_guard_that_changes_its_mind_gets_a_new_shell(tmp_path: Path) -> None:
@@ -193,19 +193,19 @@ async def test_a_guard_that_changes_its_mind_gets_a_new_shell(tmp_path: Path) ->
     async with shell(tmp_path, guard) as bash:
         await bash.run("x=1")
         env["SANDBOX"] = "on"
-        [said] = await bash.texts("echo $SANDBOX [$x]")
+        [output] = await bash.texts("echo $SANDBOX [$x]")
 
-        assert said.startswith("[The shell session was started again (how commands are started")
-        assert said.endswith("on []\n")
+        assert output.startswith("[The shell session was started again (how commands are started")
+        assert output.endswith("on []\n")
 
 
 async def test_without_a_session_every_command_has_its_own_shell(tmp_path: Path) -> None:
     async with shell(tmp_path, settings={"session": False}) as bash:
         (bash.cwd / "below").mkdir()
         call: dict[str, Any] = {"command": "echo $A $CI", "env": {"A": "1"}}
-        said = await bash.texts("x=1; cd /", "echo [$x]; pwd", call, "cd below && pwd | head -5")
+        outputs = await bash.texts("x=1; cd /", "echo [$x]; pwd", call, "cd below && pwd | head -5")
 
-        assert said[1:] == [f"[]\n{bash.cwd}\n", "1 true\n", f"{bash.cwd}/below\n"]
+        assert outputs[1:] == [f"[]\n{bash.cwd}\n", "1 true\n", f"{bash.cwd}/below\n"]
 
 
 @pytest.mark.parametrize(
@@ -253,9 +253,9 @@ async def test_a_command_for_which_the_model_has_a_tool_is_rejected(tmp_path: Pa
 
 async def test_variables_of_the_session_and_of_automation_reach_commands(tmp_path: Path) -> None:
     async with shell(tmp_path) as bash:
-        [said] = await bash.texts("echo $PI_MODEL $CI $EDITOR $PI_SESSION_ID")
+        [output] = await bash.texts("echo $PI_MODEL $CI $EDITOR $PI_SESSION_ID")
 
-        assert said == f"faux true true {bash.hosted.session.entries.log.header.id}\n"
+        assert output == f"faux true true {bash.hosted.session.entries.log.header.id}\n"
 
 
 async def test_aliases_and_functions_of_the_rc_file_are_there_but_not_its_variables(
@@ -269,10 +269,12 @@ async def test_aliases_and_functions_of_the_rc_file_are_there_but_not_its_variab
         'echo x >> "$HOME/rc-runs"\n'
     )
     async with shell(tmp_path) as bash:
-        said = await bash.texts("hello; greet you; echo [$TOKEN]; shopt globstar", "exit", "hello")
+        outputs = await bash.texts(
+            "hello; greet you; echo [$TOKEN]; shopt globstar", "exit", "hello"
+        )
 
-        assert said[0] == "hello\ngreet you\n[]\nglobstar       \ton\n"
-        assert said[2] == "hello\n"
+        assert outputs[0] == "hello\ngreet you\n[]\nglobstar       \ton\n"
+        assert outputs[2] == "hello\n"
         assert (home / "rc-runs").read_text() == "x\n"
 
 

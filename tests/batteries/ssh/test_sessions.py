@@ -232,7 +232,7 @@ async def test_a_project_cannot_name_hosts(tmp_path: Path, box: StandIn) -> None
 
 
 @pytest.mark.parametrize(
-    ("said", "means"),
+    ("stderr", "means"),
     [
         (
             "No ED25519 host key is known for box and you have requested strict checking.\n"
@@ -250,8 +250,8 @@ async def test_a_project_cannot_name_hosts(tmp_path: Path, box: StandIn) -> None
         ("", "Cannot connect to box: ssh ended without a message"),
     ],
 )
-def test_failures_of_a_connection_are_explained(said: str, means: str) -> None:
-    text = connection_failure("box", said)
+def test_failures_of_a_connection_are_explained(stderr: str, means: str) -> None:
+    text = connection_failure("box", stderr)
 
     assert means in text
     assert "\x1b" not in text
@@ -298,7 +298,7 @@ if [ "$master" ]; then {master}; : >"$2"; echo connected; exec sleep 100; fi
 
 
 @pytest.mark.parametrize(
-    ("master", "call", "said"),
+    ("master", "call", "problem"),
     [
         ("head -c 20000000 /dev/zero", ":", "Cannot connect to box: ssh wrote something else"),
         (":", "printf '%06000d\\nabc' 9", "box:x was not read: the host sent something else"),
@@ -309,13 +309,13 @@ if [ "$master" ]; then {master}; : >"$2"; echo connected; exec sleep 100; fi
     ],
 )
 async def test_a_host_that_does_not_follow_the_script_is_reported(
-    tmp_path: Path, box: StandIn, master: str, call: str, said: str
+    tmp_path: Path, box: StandIn, master: str, call: str, problem: str
 ) -> None:
     (box.folder / "ssh").write_text(HOSTILE.format(master=master, call=call))
 
     (found,) = await on(tmp_path, box, {"action": "read", "remotePath": "x"})
 
-    assert found.startswith(f"! {said}")
+    assert found.startswith(f"! {problem}")
 
 
 async def test_without_ssh_the_error_names_the_program(tmp_path: Path) -> None:

@@ -34,9 +34,9 @@ def test_the_catalogue_has_every_item_and_the_usual_ones_come_in_the_order_of_th
 
 
 def test_of_nothing_nothing_is_said() -> None:
-    said = {item: say(StatusEngineState()) for item, say in CATALOGUE.items()}
+    texts = {item: say(StatusEngineState()) for item, say in CATALOGUE.items()}
 
-    assert {item for item, text in said.items() if text} == {"duration"}
+    assert {item for item, text in texts.items() if text} == {"duration"}
 
 
 def test_a_count_of_zero_lines_is_shown() -> None:
@@ -46,11 +46,11 @@ def test_a_count_of_zero_lines_is_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ms", "said"),
+    ("ms", "text"),
     [(0, "0s"), (999, "0s"), (59_999, "59s"), (60_000, "1m 00s"), (7_384_000, "2h 03m")],
 )
-def test_a_duration_has_the_two_largest_units(ms: int, said: str) -> None:
-    assert CATALOGUE["duration"](StatusEngineState(since_session_ms=ms)) == said
+def test_a_duration_has_the_two_largest_units(ms: int, text: str) -> None:
+    assert CATALOGUE["duration"](StatusEngineState(since_session_ms=ms)) == text
 
 
 def test_below_the_footer_its_items_are_left_out() -> None:

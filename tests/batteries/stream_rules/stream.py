@@ -73,8 +73,8 @@ async def ruled(
 
 def injections(hosted: ExtensionFixture) -> list[str]:
     """The hidden messages about rules."""
-    said = [m for m in hosted.session.messages if isinstance(m, CustomMessage)]
-    return [str(m.content) for m in said if m.custom_type == "ttsr-injection"]
+    messages = [m for m in hosted.session.messages if isinstance(m, CustomMessage)]
+    return [str(m.content) for m in messages if m.custom_type == "ttsr-injection"]
 
 
 def recorded(hosted: ExtensionFixture) -> list[list[str]]:
@@ -86,10 +86,10 @@ def recorded(hosted: ExtensionFixture) -> list[list[str]]:
 def roles(hosted: ExtensionFixture) -> list[str]:
     """The roles in the log, with the stop reasons of answers."""
     entries = [msgspec.json.decode(entry) for entry in hosted.session.info.entries()]
-    said = [entry["message"] for entry in entries if entry["type"] == "message"]
+    messages = [entry["message"] for entry in entries if entry["type"] == "message"]
     return [
         f"assistant:{message['stopReason']}" if message["role"] == "assistant" else message["role"]
-        for message in said
+        for message in messages
         if message["role"] != "system"
     ]
 

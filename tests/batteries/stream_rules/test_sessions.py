@@ -36,10 +36,10 @@ def texts(hosted: ExtensionFixture) -> list[list[str]]:
 
 
 async def test_a_rule_interrupts_the_answer_and_the_model_answers_again(tmp_path: Path) -> None:
-    heard: list[Any] = []
+    events: list[Any] = []
 
     def listening(pi: ExtensionAPI) -> None:
-        pi.events.on("ttsr_triggered", heard.append)
+        pi.events.on("ttsr_triggered", events.append)
 
     ui = Notices()
     async with ruled(tmp_path, {"word": WORD}, BAD, OK, extensions=(listening,), ui=ui) as hosted:
@@ -49,17 +49,17 @@ async def test_a_rule_interrupts_the_answer_and_the_model_answers_again(tmp_path
         assert answer.text == "ok"
         assert roles(hosted) == ["user", "assistant:aborted", "assistant:stop"]
         assert hosted.fixture.order.count("agent_start") == 1
-        (said,) = injections(hosted)
-        assert said.startswith(
+        (injection,) = injections(hosted)
+        assert injection.startswith(
             '<system-interrupt reason="rule_violation" rule="word" path=".pi/rules/word.md">'
         )
-        assert said.endswith("Never say the word.\n</system-interrupt>")
+        assert injection.endswith("Never say the word.\n</system-interrupt>")
         assert "FORBIDDEN" not in sent(hosted, 1)  # discarded
         assert "Never say the word." in sent(hosted, 1)
         assert recorded(hosted) == [["word"]]
         (event,) = hosted.emitted("ExtensionEvent")
         assert event.name == "ttsr_triggered"
-        assert event.data == heard[0]
+        assert event.data == events[0]
         assert event.data["rules"][0]["name"] == "word"
         assert event.data["rules"][0]["condition"] == ["FORBIDDEN"]
         assert ui.notices == ["Rule word interrupted the answer; the model answers again."]
@@ -159,8 +159,8 @@ async def test_all_rules_that_match_are_sent_once_each(tmp_path: Path) -> None:
     async with ruled(tmp_path, files, BAD, OK) as hosted:
         await hosted.session.prompt("go")
 
-        (said,) = injections(hosted)
-        assert said.count("<system-interrupt") == 2
+        (injection,) = injections(hosted)
+        assert injection.count("<system-interrupt") == 2
         assert recorded(hosted) == [["a", "b"]]
 
 
@@ -171,8 +171,8 @@ async def test_of_rules_with_one_name_the_first_source_counts(tmp_path: Path) ->
     async with ruled(tmp_path, of_pi, BAD, OK) as hosted:
         await hosted.session.prompt("go")
 
-        (said,) = injections(hosted)
-        assert "Of pi." in said
+        (injection,) = injections(hosted)
+        assert "Of pi." in injection
 
 
 @pytest.mark.behaviour("rule-buffers-reset")

@@ -166,13 +166,13 @@ async def test_prompt_skills_model_and_effort_reach_the_agent(tmp_path: Path) ->
     async with agent_session(tmp_path, script) as (hosted, agents):
         await hosted.session.prompt("go")
         request = script.requests["a"][0]
-        said = text(results(hosted)[0])
+        output = text(results(hosted)[0])
 
         assert "Write in verse." in str(request.messages[0])
         assert "Use pdftotext." in str(request.messages[0])
         assert request.options.reasoning == "high"
-        assert "No model for no/such: it uses that of its caller." in said
-        assert "The skill missing was not found." in said
+        assert "No model for no/such: it uses that of its caller." in output
+        assert "The skill missing was not found." in output
         assert agents.tree.all()[0].model == "faux/faux"
 
 

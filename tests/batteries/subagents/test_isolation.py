@@ -106,11 +106,11 @@ async def test_a_merge_conflict_keeps_the_branch_and_names_it(tmp_path: Path) ->
     async with agent_session(tmp_path, script) as (hosted, agents):
         await hosted.session.prompt("go")
         [branch] = branches(folder)
-        said = text(results(hosted)[0])
+        output = text(results(hosted)[0])
         loser = next(node for node in agents.tree.all() if node.branch)
 
-        assert "Merge conflict: The changes do not fit the files as they are now" in said
-        assert f"They are on the branch {branch}." in said
+        assert "Merge conflict: The changes do not fit the files as they are now" in output
+        assert f"They are on the branch {branch}." in output
         assert f"five of {loser.id}" in git(folder, "show", f"{branch}:list")
         assert "five of" in (folder / "list").read_text()
         assert f"five of {loser.id}" not in (folder / "list").read_text()
@@ -155,11 +155,11 @@ async def test_changes_come_back_as_commits(tmp_path: Path, clean: bool) -> None
     task = {"isolation": {"merge": "branch"}}
     async with agent_session(tmp_path, script, task=task) as (hosted, _):
         await hosted.session.prompt("go")
-        said, log = text(results(hosted)[0]), git(folder, "log", "--format=%s")
+        output, log = text(results(hosted)[0]), git(folder, "log", "--format=%s")
 
         assert ("five\n" in (folder / "list").read_text()) == clean
         assert log.splitlines() == (["Fix the list", "first"] if clean else ["first"])
-        assert ("merged as a commit" in said) == clean
+        assert ("merged as a commit" in output) == clean
         assert len(branches(folder)) == (0 if clean else 1)
         assert is_tidy(tmp_path, folder)
 
@@ -202,10 +202,10 @@ async def test_a_copy_that_a_killed_process_has_left_is_closed_and_named(tmp_pat
     async with agent_session(tmp_path, script) as (hosted, agents):
         agents.copies._finish = crash  # type: ignore[method-assign]
         await hosted.session.prompt("go")
-        said = text(results(hosted)[0])
+        output = text(results(hosted)[0])
         node = agents.tree.all()[0]
 
-        assert f"Its work was kept in {node.path}: the disk is full" in said
+        assert f"Its work was kept in {node.path}: the disk is full" in output
         label = Path(node.path).parent / "state.json"
         ended = {**json.loads(label.read_text()), "pid": 4_194_303}
         label.write_text(json.dumps(ended))  # as if its process had ended
@@ -259,13 +259,13 @@ async def test_agents_that_change_the_same_file_lose_nothing(
     script, changed = crowd(count, apart)
     async with agent_session(tmp_path, script, task={"maxConcurrency": 20}) as (hosted, agents):
         await hosted.session.prompt("go")
-        merged, said = (folder / "list").read_text(), text(results(hosted)[0])
+        merged, output = (folder / "list").read_text(), text(results(hosted)[0])
         kept = {node.id: node.branch for node in agents.tree.all() if node.branch}
 
         for n in range(count):
             if f"a{n}" in kept:
                 assert changed(n) in git(folder, "show", f"{kept[f'a{n}']}:list")
-                assert kept[f"a{n}"] in said
+                assert kept[f"a{n}"] in output
             else:
                 assert changed(n) in merged
         assert sorted(kept.values()) == sorted(branches(folder))

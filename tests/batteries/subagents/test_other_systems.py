@@ -209,10 +209,10 @@ for line in sys.stdin:
     send({"type": "tool_execution_start", "toolCallId": "1", "toolName": "bash",
           "args": {"command": "ls"}})
     send({"type": "tool_execution_end", "toolCallId": "1", "toolName": "bash"})
-    said = "no JSON" if "json" in command["message"] and prompts == 1 else '{"n": 4}'
+    text = "no JSON" if "json" in command["message"] and prompts == 1 else '{"n": 4}'
     usage = {"input": 10, "output": 5, "totalTokens": 15, "cost": {"total": 0.5}}
     send({"type": "message_end", "message": {"role": "assistant", "stopReason": "stop",
-          "usage": usage, "content": [{"type": "text", "text": said}]}})
+          "usage": usage, "content": [{"type": "text", "text": text}]}})
     send({"type": "agent_settled"})
 """
 

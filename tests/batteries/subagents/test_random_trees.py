@@ -149,9 +149,9 @@ def check(
     assert sorted(branches(folder)) == sorted(node.branch for node in nodes if node.branch)
     assert [node.path for node in nodes if node.path] == []
     assert is_tidy(tmp_path, folder)
-    said = "".join(map(text, results(hosted))) + shown
+    output = "".join(map(text, results(hosted))) + shown
     for node in agents.tree.roots:
-        assert node.branch in said
+        assert node.branch in output
     for node in nodes:
         assert not node.branch or any(node.branch in note for note in node.notes)
 

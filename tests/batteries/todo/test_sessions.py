@@ -55,8 +55,8 @@ def results(hosted: ExtensionFixture) -> list[ToolResultMessage]:
 
 
 def customs(hosted: ExtensionFixture, kind: str) -> list[str]:
-    said = [m for m in hosted.session.messages if isinstance(m, CustomMessage)]
-    return [str(m.content) for m in said if m.custom_type == kind]
+    messages = [m for m in hosted.session.messages if isinstance(m, CustomMessage)]
+    return [str(m.content) for m in messages if m.custom_type == kind]
 
 
 def details(message: ToolResultMessage) -> dict[str, Any]:

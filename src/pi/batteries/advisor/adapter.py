@@ -86,8 +86,8 @@ def _shown(message: SessionMessage) -> str:
                 for part in message.content
                 if isinstance(part, ToolCall)
             ]
-            said = [f"Agent: {_short(message.text)}"] if message.text.strip() else []
-            return "\n".join((*said, *calls))
+            text_lines = [f"Agent: {_short(message.text)}"] if message.text.strip() else []
+            return "\n".join((*text_lines, *calls))
         case ToolResultMessage():
             kind = "Error" if message.is_error else "Result"
             return f"{kind} of {message.tool_name}: {_short(_text(message.content))}"

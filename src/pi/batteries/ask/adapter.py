@@ -202,16 +202,16 @@ class Asking:
         """Ask all questions; the first that the user closes ends the call."""
         if not self._pi.context.has_ui:
             raise ToolFailed("No user can answer here. Decide yourself, and say what you assumed.")
-        if wrong := problem(params.questions):
-            raise ToolFailed(wrong)
+        if error := problem(params.questions):
+            raise ToolFailed(error)
         answers: list[AskAnswer] = []
         count = len(params.questions)
         for place, question in enumerate(params.questions, 1):
             self._alert(question)
             answer = await self._ask(question, title_of(question, place, count))
             if answer is None:
-                given = f"{summary(answers)}\n{DISMISSED}" if answers else DISMISSED
-                return self._result(given, answers, terminate=True, dismissed=question.id)
+                text = f"{summary(answers)}\n{DISMISSED}" if answers else DISMISSED
+                return self._result(text, answers, terminate=True, dismissed=question.id)
             answers.append(answer)
             ctx.update(self._result(summary(answers), answers))
         return self._result(summary(answers), answers)

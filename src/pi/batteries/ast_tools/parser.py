@@ -64,18 +64,20 @@ async def source_files(pi: ExtensionAPI, path: str, language: str, glob: str) ->
         names = [each for each in names if _fits(each, glob)]
     # A single file may have any suffix if the call names the language.
     alone = len(names) == 1 and names[0] == path
-    kept = {name: syntax_language(name) or (chosen if alone else "") for name in names}
-    kept = {name: found for name, found in kept.items() if found and chosen in ("", found)}
-    if not kept:
-        what = f"{chosen} files" if chosen else "files in a supported language"
+    languages = {name: syntax_language(name) or (chosen if alone else "") for name in names}
+    languages = {
+        name: found for name, found in languages.items() if found and chosen in ("", found)
+    }
+    if not languages:
+        file_kind = f"{chosen} files" if chosen else "files in a supported language"
         raise ToolFailed(
-            f"There are no {what} at {path}" + (f" that match {glob}." if glob else ".")
+            f"There are no {file_kind} at {path}" + (f" that match {glob}." if glob else ".")
         )
-    if len(kept) > MAX_FILES:
+    if len(languages) > MAX_FILES:
         raise ToolFailed(
-            f"{path} has {len(kept):,} source files; at most {MAX_FILES:,} are parsed."
+            f"{path} has {len(languages):,} source files; at most {MAX_FILES:,} are parsed."
         )
-    contents = await pi.context.files.read_many(kept, most=MAX_BYTES)
+    contents = await pi.context.files.read_many(languages, most=MAX_BYTES)
     files = []
     for name, data in contents.items():
         if isinstance(data, bytes):
@@ -83,7 +85,7 @@ async def source_files(pi: ExtensionAPI, path: str, language: str, glob: str) ->
                 text = data.decode("utf-8")
             except UnicodeDecodeError:
                 continue  # writing it back would damage it
-            files.append(SourceFile(path=name, text=text, language=kept[name]))
+            files.append(SourceFile(path=name, text=text, language=languages[name]))
     return files
 
 

@@ -252,12 +252,12 @@ class BrokerCommands:
         now = self._pi.scope.clock.now_ms()
         rows = [CheckResult(level="good", text=f"{self._client.url}: {len(accounts)} accounts")]
         for each in accounts:
-            left = _left(usage.get(each.id))
+            remaining = _remaining(usage.get(each.id))
             level: Literal["broken", "note", "good"] = "broken" if each.disabled else "good"
             advice = f"Run pi auth-broker login {each.provider}." if each.disabled else ""
             if each.disabled == LOGGED_OUT:
                 level, advice = "note", ""
-            rows.append(CheckResult(level=level, text=_row(each, now) + left, advice=advice))
+            rows.append(CheckResult(level=level, text=_row(each, now) + remaining, advice=advice))
         return rows
 
 
@@ -278,7 +278,7 @@ def _row(account: SharedAccount, now: int) -> str:
     return one_line(f"{account.id}  {account.provider}  {account.label}  {kind}, {state}")
 
 
-def _left(usage: AccountUsage | None) -> str:
+def _remaining(usage: AccountUsage | None) -> str:
     if usage is None or not usage.limits:
         return ""
     parts = (f"{max(100 - each.used_percent, 0):.0f}% of {each.name}" for each in usage.limits)

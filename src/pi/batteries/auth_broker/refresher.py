@@ -157,8 +157,8 @@ class Refresher:
 
         await self._store.change_account(account.id, disable)
         self._journal.end(account.id)
-        about = f"Disabled the login {account.label} to {account.provider}: {why}"
-        self._report(f"{about.rstrip('.')}. {_login_again(account)}")
+        message = f"Disabled the login {account.label} to {account.provider}: {why}"
+        self._report(f"{message.rstrip('.')}. {_login_again(account)}")
 
     def _usable(self, id: str) -> StoredAccount:
         account = self._store.read().account(id)

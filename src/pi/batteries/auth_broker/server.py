@@ -258,23 +258,23 @@ class BrokerServer:
         return _json(msgspec.to_builtins(shared(account)))
 
     async def _refresh(self, request: web.Request) -> web.StreamResponse:
-        asked = await self._read(request, RefreshRequest)
-        account = await self._refresher.refresh(request.match_info["id"], asked.version)
+        body = await self._read(request, RefreshRequest)
+        account = await self._refresher.refresh(request.match_info["id"], body.version)
         self._notice()
         return _json(msgspec.to_builtins(shared(account)))
 
     async def _disable(self, request: web.Request) -> web.StreamResponse:
-        asked = await self._read(request, DisableRequest)
+        body = await self._read(request, DisableRequest)
         return await self._edit(
-            request, lambda account: replace(account, disabled=asked.reason or "disabled")
+            request, lambda account: replace(account, disabled=body.reason or "disabled")
         )
 
     async def _block(self, request: web.Request) -> web.StreamResponse:
-        asked, now = await self._read(request, BlockRequest), self._clock.now_ms()
+        body, now = await self._read(request, BlockRequest), self._clock.now_ms()
 
         def block(account: StoredAccount) -> StoredAccount:
             current = tuple(each for each in account.blocks if each.until > now)
-            new = AccountBlock(until=asked.until, reason=asked.reason)
+            new = AccountBlock(until=body.until, reason=body.reason)
             return replace(account, blocks=(*current, new))
 
         return await self._edit(request, block)
@@ -326,9 +326,9 @@ class BrokerServer:
 
     def _encoded(self) -> bytes:
         stored, now = self._store.read(), self._clock.now_ms()
-        generation, made, body = self._body
+        generation, encoded_at, body = self._body
         # Clients take the age of their copy from it: one of yesterday would be stale at once.
-        if generation != stored.generation or now - made > 60_000:
+        if generation != stored.generation or now - encoded_at > 60_000:
             body = msgspec.json.encode(snapshot_of(stored, now))
             self._body = (stored.generation, now, body)
         return body

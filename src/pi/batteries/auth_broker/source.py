@@ -39,7 +39,7 @@ BLOCK_MS = 60_000
 """How long an account rests after a rate limit without a time of its end."""
 MIN_LEFT_MS = 30_000
 """A token that expires sooner is not used for a request."""
-MAX_GIVEN = 50
+MAX_ISSUED = 50
 MAX_BLOCK_MS = 7 * 24 * 3_600_000
 
 
@@ -56,7 +56,7 @@ class BrokerSource:
         self._usage: Mapping[str, AccountUsage] = {}
         self._current: dict[str, str] = {}
         """The account that this session uses, by provider."""
-        self._given: dict[str | None, tuple[str, int]] = {}
+        self._issued: dict[str | None, tuple[str, int]] = {}
         """The account and version of the keys and tokens that were given to requests."""
         self._checked = float("-inf")
         self._problem: PiError | None = None
@@ -80,7 +80,7 @@ class BrokerSource:
 
     @property
     def problem(self) -> PiError | None:
-        """Why the broker could last not be asked."""
+        """Why the last request to the broker failed; ``None`` if it did not."""
         return self._problem
 
     # The source -----------------------------------------------------------------------------------
@@ -93,10 +93,10 @@ class BrokerSource:
         if self._snapshot is None and ":" in name:
             return None  # a service of an extension, such as an MCP server: not the broker's
         snapshot = self._require()
-        mine = [
+        accounts = [
             a for a in snapshot.accounts if a.provider == name and _in_pool(a, self._config.pools)
         ]
-        if not mine:
+        if not accounts:
             if any(each.provider == name for each in snapshot.accounts):
                 raise AuthUnavailable(
                     f"No account of {name} at the auth broker is in the pool of this machine.",
@@ -104,28 +104,28 @@ class BrokerSource:
                 )
             return None
         account = choose(
-            mine,
+            accounts,
             self._usage,
             now_ms=self._clock.now_ms(),
             current=self._current.get(name, ""),
             session=self._pi.context.session_manager.get_session_id(),
         )
         if account is None:
-            raise AuthUnavailable(self._none_left(name, mine))
+            raise AuthUnavailable(self._none_left(name, accounts))
         if _needs_renewal(account, self._clock.now_ms()):
             account = await self._renewed(account, None)
         self._current[name] = account.id
         access = await self._pi.auth.access_of(name, account.credential())
         if access is not None:
-            self._given.pop(access.api_key, None)
-            self._given[access.api_key] = (account.id, account.version)
-            while len(self._given) > MAX_GIVEN:
-                del self._given[next(iter(self._given))]
+            self._issued.pop(access.api_key, None)
+            self._issued[access.api_key] = (account.id, account.version)
+            while len(self._issued) > MAX_ISSUED:
+                del self._issued[next(iter(self._issued))]
         return access
 
     async def rejected(self, name: str, access: Access) -> bool:
         """A provider refused the token: ask for a newer one. False if there is none."""
-        id, version = self._given.get(access.api_key, ("", 0))
+        id, version = self._issued.get(access.api_key, ("", 0))
         account = self._account(id)
         if account is None:
             return False
@@ -142,11 +142,11 @@ class BrokerSource:
     def describe(self, name: str) -> str:
         """Where the credentials of a provider come from, and what is left."""
         account = self._account(self._current.get(name, ""))
-        mine = [a for a in self._accounts() if a.provider == name and not a.disabled]
-        if account is None and not mine:
+        accounts = [a for a in self._accounts() if a.provider == name and not a.disabled]
+        if account is None and not accounts:
             return ""
-        chosen = account or mine[0]
-        others = f", one of {len(mine)} accounts" if len(mine) > 1 else ""
+        chosen = account or accounts[0]
+        others = f", one of {len(accounts)} accounts" if len(accounts) > 1 else ""
         usage = self._usage.get(chosen.id)
         left = f", {max(100 - usage.used_percent, 0):.0f}% left" if usage and usage.limits else ""
         return f"auth broker {self._client.url}: {chosen.label}{others}{left}"
@@ -203,7 +203,7 @@ class BrokerSource:
         return found
 
     async def _revalidate(self) -> None:
-        """Ask for a newer snapshot: half a second if there is one to go on with."""
+        """Request a newer snapshot; for half a second only if there is one already."""
         limit = REVALIDATE_SECONDS if self._snapshot is not None else None
         try:
             async with asyncio.timeout(limit):

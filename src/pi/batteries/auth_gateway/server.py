@@ -109,7 +109,7 @@ class GatewayServer:
         return app
 
     def serving(self, host: str, port: int) -> AbstractAsyncContextManager[int]:
-        """Listen while the context is open; it gives the port.
+        """Listen while the context is open; it yields the port.
 
         A client that goes away cancels its handler, which aborts the request to the model.
         """

@@ -308,10 +308,10 @@ def _condition(params: BrowserParams) -> str:
 
 
 def _timed_out(params: BrowserParams) -> str:
-    what = f"{params.action} took longer than {params.seconds:g} s."
+    message = f"{params.action} took longer than {params.seconds:g} s."
     if params.action in ("open", "click", "type"):
-        return f"{what} The page may be slow: tree shows what has arrived."
-    return f"{what} The page may be busy, or what it waits for does not come."
+        return f"{message} The page may be slow: tree shows what has arrived."
+    return f"{message} The page may be busy, or what it waits for does not come."
 
 
 def _tail(browser: Browser, tab: Tab) -> str:

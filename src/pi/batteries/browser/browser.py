@@ -46,7 +46,7 @@ class Browser:
         await self.proxy.open()
         child = await start_chromium(self._pi, self._scope, self.proxy.port)
         reading = self._scope.spawn(self._read_errors(child), name="browser errors")
-        devtools = self._devtools = DevTools(child, self._take)
+        devtools = self._devtools = DevTools(child, self._handle_event)
         self._scope.spawn(devtools.read(), name="browser messages")
         try:
             async with asyncio.timeout(START_SECONDS):
@@ -56,9 +56,9 @@ class Browser:
                 await devtools.call("Target.setDiscoverTargets", discover=True)
         except BrowserGone as error:
             await asyncio.wait([reading], timeout=1.0)
-            said = self._errors.decode("utf-8", "replace").strip()
+            stderr = self._errors.decode("utf-8", "replace").strip()
             reason = "" if error.message == ENDED else f"\n{error.message}"
-            text = f"Chromium ended when it was started.{reason}\n{sanitise(said)}".strip()
+            text = f"Chromium ended when it was started.{reason}\n{sanitise(stderr)}".strip()
             raise ToolFailed(text) from error
         except CommandFailed as error:
             raise ToolFailed(f"Chromium cannot be used: {error.message}") from error
@@ -87,13 +87,13 @@ class Browser:
         """A tab in place of the last one. Raises ``ToolFailed`` if the browser makes none."""
         try:
             async with asyncio.timeout(START_SECONDS):
-                return await self._made_tab()
+                return await self._create_tab()
         except TimeoutError as error:
             raise ToolFailed(f"Chromium did not open a tab in {START_SECONDS:g} s.") from error
         except (BrowserGone, CommandFailed, LookupError) as error:
             raise ToolFailed(f"Chromium did not open a tab: {error}") from error
 
-    async def _made_tab(self) -> Tab:
+    async def _create_tab(self) -> Tab:
         devtools = self._devtools
         assert devtools is not None
         old, self._tab = self._tab, None
@@ -107,7 +107,7 @@ class Browser:
 
     # Events ---------------------------------------------------------------------------------------
 
-    def _take(self, session: str, method: str, params: Params) -> None:
+    def _handle_event(self, session: str, method: str, params: Params) -> None:
         tab = self._tab
         if method == "Target.targetCreated":
             info = params["targetInfo"]
@@ -128,7 +128,7 @@ class Browser:
         elif method == "Page.javascriptDialogOpening":
             self._answer_dialog(tab, session, params)
         else:
-            tab.take(session, method, params)
+            tab.handle_event(session, method, params)
 
     def _answer_dialog(self, tab: Tab, session: str, params: Params) -> None:
         kind = params["type"]

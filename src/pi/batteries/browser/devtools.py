@@ -70,17 +70,17 @@ class DevTools:
         self._on_event = on_event
         self._ids = itertools.count(1)
         self._waiting: dict[int, tuple[str, asyncio.Future[Params]]] = {}
-        self._gone: BrowserGone | None = None
+        self._failure: BrowserGone | None = None
 
     @property
     def is_open(self) -> bool:
         """Whether commands can be sent."""
-        return self._gone is None
+        return self._failure is None
 
     async def call(self, method: str, session: str = "", /, **params: Any) -> Params:
         """Send a command and return its result."""
-        if self._gone is not None:
-            raise self._gone
+        if self._failure is not None:
+            raise self._failure
         id = next(self._ids)
         message: Params = {"id": id, "method": method, "params": params}
         if session:
@@ -118,14 +118,14 @@ class DevTools:
             *ends, rest = chunk.split(b"\0")
             for end in ends:
                 parts.append(end)
-                self._take(b"".join(parts))
+                self._handle_message(b"".join(parts))
                 parts, size = [], 0
             parts.append(rest)
             size += len(rest)
             if size > MAX_MESSAGE:
                 raise ValueError(f"it is larger than {MAX_MESSAGE // 1024 // 1024} MB")
 
-    def _take(self, data: bytes) -> None:
+    def _handle_message(self, data: bytes) -> None:
         """Pass a message on. Raises ``ValueError`` if it is not of the protocol."""
         try:
             message = json.loads(data)
@@ -145,12 +145,12 @@ class DevTools:
                 raise ValueError("it is neither an answer nor an event")
 
     def _end(self, reason: str) -> None:
-        if self._gone is not None:
+        if self._failure is not None:
             return
-        self._gone = BrowserGone(reason)
+        self._failure = BrowserGone(reason)
         for _, future in self._waiting.values():
             if not future.done():
-                future.set_exception(self._gone)
+                future.set_exception(self._failure)
 
 
 def _settle(future: asyncio.Future[Params], message: Params) -> None:
@@ -173,11 +173,11 @@ def tree_text(nodes: Sequence[Node], *, limit: int, with_refs: bool = True) -> s
     lines: list[str] = []
     size = 0
     while stack:
-        node, depth, around = stack.pop()
+        node, depth, enclosing_name = stack.pop()
         if node["nodeId"] in seen:
             continue
         seen.add(node["nodeId"])
-        line = _line(node, around, with_refs=with_refs)
+        line = _line(node, enclosing_name, with_refs=with_refs)
         if line:
             row = f"{'  ' * min(depth, MAX_DEPTH)}- {line}"
             size += len(row) + 1
@@ -185,13 +185,13 @@ def tree_text(nodes: Sequence[Node], *, limit: int, with_refs: bool = True) -> s
                 lines.append("… the rest of the page is left out")
                 break
             lines.append(row)
-            depth, around = depth + 1, _text(node, "name")
+            depth, enclosing_name = depth + 1, _text(node, "name")
         children = [by_id[id] for id in node.get("childIds", ()) if id in by_id]
-        stack += [(child, depth, around) for child in reversed(children)]
+        stack += [(child, depth, enclosing_name) for child in reversed(children)]
     return "\n".join(lines)
 
 
-def _line(node: Node, around: str, *, with_refs: bool) -> str:
+def _line(node: Node, enclosing_name: str, *, with_refs: bool) -> str:
     """One element; empty if it says nothing."""
     role = _text(node, "role")
     name = _text(node, "name")
@@ -201,7 +201,7 @@ def _line(node: Node, around: str, *, with_refs: bool) -> str:
         return ""
     if role == "StaticText":
         # The text of a link or heading is its name.
-        return "" if not name or name in around else f"text {_quoted(name)}"
+        return "" if not name or name in enclosing_name else f"text {_quoted(name)}"
     words = [role, _quoted(name)] if name else [role]
     if with_refs and operated and "backendDOMNodeId" in node:
         words.append(f"[ref={node['backendDOMNodeId']}]")
@@ -264,7 +264,7 @@ class Observed:
         self._new.clear()
         return errors
 
-    def take(self, method: str, params: dict[str, Any]) -> None:
+    def handle_event(self, method: str, params: dict[str, Any]) -> None:
         """Look at one event."""
         known = {
             "Runtime.consoleAPICalled": self._on_console,

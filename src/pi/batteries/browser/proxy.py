@@ -166,8 +166,10 @@ def forwarded_head(head: bytes, request: ProxyRequest) -> bytes:
 def _closing(head: bytes) -> bytes:
     # One exchange per connection: a second request might be for another host.
     first, *lines = head[:-4].split(b"\r\n")
-    kept = [line for line in lines if line.partition(b":")[0].strip().lower() not in _HOP_HEADERS]
-    return b"\r\n".join((first, *kept, b"Connection: close", b"", b""))
+    forwarded = [
+        line for line in lines if line.partition(b":")[0].strip().lower() not in _HOP_HEADERS
+    ]
+    return b"\r\n".join((first, *forwarded, b"Connection: close", b"", b""))
 
 
 def _answer(status: str, message: str) -> bytes:

@@ -96,11 +96,11 @@ class Tab:
             "Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=False, flatten=True
         )
 
-    def take(self, session: str, method: str, params: Params) -> bool:
+    def handle_event(self, session: str, method: str, params: Params) -> bool:
         """Look at an event; returns whether it belongs to this tab."""
         if session != self.session and session not in self._frames:
             return False
-        self.observed.take(method, params)
+        self.observed.handle_event(method, params)
         if session != self.session:
             return True
         if method == "Page.frameStartedLoading" and params["frameId"] == self.target:
@@ -250,8 +250,8 @@ class Tab:
         data = (await self._call("Page.captureScreenshot", format="png", **area))["data"]
         if len(data) <= MAX_PICTURE:
             return data, "image/png"
-        taken = await self._call("Page.captureScreenshot", format="jpeg", quality=60, **area)
-        return taken["data"], "image/jpeg"
+        capture = await self._call("Page.captureScreenshot", format="jpeg", quality=60, **area)
+        return capture["data"], "image/jpeg"
 
     async def tree(self, limit: int) -> str:
         """The accessibility tree of the page and its frames."""

@@ -99,7 +99,7 @@ class Collab:
     # Sessions -------------------------------------------------------------------------------------
 
     async def session_start(self, event: SessionStartEvent, ctx: ExtensionContext) -> None:
-        """Go on with what the former session shared, or start what the settings ask for."""
+        """Continue what the former session shared, or start what the settings configure."""
         if ctx.depth or ctx.mode not in ("tui", "rpc"):
             return
         automatic = self._pi.settings.get("collab.autoStart")
@@ -110,7 +110,7 @@ class Collab:
                 self._pi.warn(error.explain())
             return
         if sharing.is_guest or sharing.opening:
-            await self._guest_goes_on(sharing, event)
+            await self._continue_as_guest(sharing, event)
         elif sharing.host is not None and sharing.is_hosting:
             if sharing.host.follow or event.reason == "reload":
                 self._attach(sharing.host)
@@ -125,7 +125,7 @@ class Collab:
             except PiError as error:
                 self._pi.warn(f"Sharing was not started. {error.explain()}")
 
-    async def _guest_goes_on(self, sharing: Sharing, event: SessionStartEvent) -> None:
+    async def _continue_as_guest(self, sharing: Sharing, event: SessionStartEvent) -> None:
         guest = sharing.guest
         if guest is not None and (sharing.opening or event.reason == "reload" or guest.opening):
             guest.attach(self._pi)

@@ -89,7 +89,7 @@ class Guest:
     def __init__(self, scope: Scope, link: Link, name: str) -> None:
         self.link = link
         self.ended = ""
-        """Why it has ended; empty while it goes on."""
+        """Why it has ended; empty while it is connected."""
         self.previous: str | None = None
         """The session file before joining."""
         self.opening = False
@@ -214,7 +214,7 @@ class Guest:
         return True
 
     async def _open_replica(self, control: Any, update: SnapshotReceived, folder: Path) -> bool:
-        header = update.snapshot.about["header"]
+        header = update.snapshot.metadata["header"]
         # Hashed: no part of a path comes from the host.
         number = hashlib.sha256(update.session.encode()).hexdigest()[:8]
         file = folder / f"{self.link.room}-{number}.jsonl"
@@ -281,20 +281,20 @@ class Guest:
         await done
 
     async def _apply_snapshot(self, update: SnapshotReceived) -> None:
-        replica, about = self._replica, update.snapshot.about
+        replica, metadata = self._replica, update.snapshot.metadata
         if replica is None:
             return
         entries = [msgspec.json.decode(line) for line in update.snapshot.entries]
         if self._busy:  # the end of a run may be among what was missed
             await self._settle()
-        state = about.get("state") or {}
+        state = metadata.get("state") or {}
         session_state = state.get("state") or {}
         await replica.receive(
             {
                 "kind": "snapshot",
                 "data": {
                     "entries": entries,
-                    "leafId": about.get("leafId"),
+                    "leafId": metadata.get("leafId"),
                     "state": session_state,
                     "partial": None,
                 },
@@ -305,9 +305,9 @@ class Guest:
         self._set_state(state)
         if session_state.get("isStreaming") is True:
             await self._event({"type": "agent_start"})
-            if partial := about.get("partial"):
+            if partial := metadata.get("partial"):
                 await self._event({"type": "message_start", "message": partial})
-            for event in about.get("tools") or ():
+            for event in metadata.get("tools") or ():
                 await self._event(event)
 
     async def _apply_frame(self, frame: Json) -> None:

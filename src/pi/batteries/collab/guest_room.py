@@ -41,7 +41,7 @@ ANSWER_SECONDS: Final = 10.0
 """Without an answer the guest says hello again."""
 LONGEST_ANSWER_SECONDS: Final = 160.0
 """The wait doubles up to this: a busy host begins a snapshot again with each hello."""
-MAX_HELD: Final = 20_000
+MAX_QUEUED: Final = 20_000
 MAX_PROMPT: Final = 720_000
 
 
@@ -97,12 +97,12 @@ class GuestRoom:
         self._session = ""
         self._left_out = 0
         self._assembler: Assembler | None = None
-        self._held: deque[Json] = deque()
+        self._queued: deque[Json] = deque()
         self._early: list[Opened] = []
         """Broadcasts that arrived before the welcome."""
         self._hello_at = -HELLO_SECONDS
         self._wants_hello = False
-        self._heard_at = 0.0
+        self._received_at = 0.0
         self._patience = ANSWER_SECONDS
 
     # The connection -------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ class GuestRoom:
         now = self._now()
         if not self.host_present:
             return
-        stuck = self.state in ("joining", "loading") and now - self._heard_at > self._patience
+        stuck = self.state in ("joining", "loading") and now - self._received_at > self._patience
         if stuck and not self._wants_hello:
             self._patience = min(LONGEST_ANSWER_SECONDS, self._patience * 2)
             self._reset()
@@ -157,13 +157,13 @@ class GuestRoom:
         self.state = "away"
         self._nonce, self._epoch, self.peer = "", NO_EPOCH, 0
         self._assembler = None
-        self._held.clear()
+        self._queued.clear()
         self._early.clear()
         self.outgoing.clear()
 
     def _hello(self) -> None:
         self._wants_hello, self._hello_at = False, self._now()
-        self._heard_at = self._hello_at
+        self._received_at = self._hello_at
         self._nonce = base64url(self._random(16))
         self.state = "joining"
         frame: Json = {"t": "hello", "v": VERSION, "name": self.name, "nonce": self._nonce}
@@ -207,7 +207,7 @@ class GuestRoom:
         if sequence.accept(opened.counter):
             self.rejoin()
             return []
-        self._heard_at = self._now()
+        self._received_at = self._now()
         frame, rest = decode(opened.plaintext)
         return self._apply(frame, rest, is_broadcast=opened.peer == EVERYONE)
 
@@ -218,7 +218,7 @@ class GuestRoom:
             for each in early:  # no snapshot yet: these are held until it is complete
                 if each.epoch == self._epoch and each.counter > self._broadcasts.last:
                     self._follow(each)
-        elif len(self._early) < MAX_HELD:
+        elif len(self._early) < MAX_QUEUED:
             self._early.append(opened)
         return []
 
@@ -243,7 +243,7 @@ class GuestRoom:
         self._counter = int_field(frame, "counter", 2**62)
         self._session = text_field(frame, "session", 100)
         self._left_out = int_field(frame, "from")
-        self._heard_at = self._now()
+        self._received_at = self._now()
         self._patience = ANSWER_SECONDS
         self.state = "loading"
         self._send({"t": "hello", "v": VERSION, "name": self.name}, prove=self.keys.can_write)
@@ -251,8 +251,8 @@ class GuestRoom:
 
     def _fetch(self) -> None:
         assert self._assembler is not None
-        about = {"t": "fetch-chunk", "of": self._assembler.of, "index": self._assembler.next}
-        self._send(about, prove=False)
+        request = {"t": "fetch-chunk", "of": self._assembler.of, "index": self._assembler.next}
+        self._send(request, prove=False)
 
     def _apply(self, frame: Json, rest: bytes, *, is_broadcast: bool) -> list[Update]:
         kind = frame["t"]
@@ -263,8 +263,8 @@ class GuestRoom:
             self.rejoin()
             return []
         if is_broadcast and self._assembler is not None and kind not in ("bye", "resync"):
-            self._held.append(frame)
-            if len(self._held) > MAX_HELD:
+            self._queued.append(frame)
+            if len(self._queued) > MAX_QUEUED:
                 self.rejoin()
             return []
         if kind == "resync":
@@ -305,8 +305,8 @@ class GuestRoom:
             )
         else:
             found += self._pass_on(decode(body)[0])
-        while self._held and self._assembler is None:
-            found += self._pass_on(self._held.popleft())
+        while self._queued and self._assembler is None:
+            found += self._pass_on(self._queued.popleft())
         return found
 
     # Writing --------------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ class Host:
         self.local = local
         """Whether the relay runs in this process, for this machine only."""
         self.ended: str = ""
-        """Why sharing has ended; empty while it goes on."""
+        """Why sharing has ended; empty while it is active."""
         self.follow = False
         """Whether the session that replaces this one is to be shared as well."""
         self.on_ended: Callable[[str], None] = lambda reason: None
@@ -190,7 +190,7 @@ class Host:
         self._run.begin(self._redacted(first["partial"]))
         self._greet_all()
         async for item in feed:
-            self._take(item)
+            self._handle(item)
             if not feed.pending:
                 self._greet_all()
             self.client.wake()
@@ -204,7 +204,7 @@ class Host:
         await self.stop("overload")
         self.on_ended("")
 
-    def _take(self, item: FeedItem) -> None:
+    def _handle(self, item: FeedItem) -> None:
         data = item.data
         if item.kind == "event":
             self._event(data)
@@ -233,9 +233,9 @@ class Host:
         if kind in _PRIVATE:
             return
         if kind == "extension_event":
-            about = {"name": event.get("name"), "data": self._redacted(event.get("data"))}
-            if not depth_exceeds(about, 90):
-                self.room.broadcast({"t": "bus", **about}, ADVISORY)
+            payload = {"name": event.get("name"), "data": self._redacted(event.get("data"))}
+            if not depth_exceeds(payload, 90):
+                self.room.broadcast({"t": "bus", **payload}, ADVISORY)
             return
         self._send_events(self._merger.add(event))
         if self._merger.waiting and self.room.peers:
@@ -296,21 +296,21 @@ class Host:
             self._waiting[peer.id] = peer
             return
         nonce, epoch = peer.nonce, self.room.epoch
-        now = pi.feed(size=1)
-        taken = (await anext(now)).data  # does not wait: it is there
-        now.close()
+        snapshot_feed = pi.feed(size=1)
+        snapshot = (await anext(snapshot_feed)).data  # does not wait: it is there
+        snapshot_feed.close()
         self._send_events(self._merger.flush())
         mark = self.room.mark()
-        entries, left_out = taken["entries"], 0
-        have, session = peer.have, str(taken["header"].get("id"))
+        entries, left_out = snapshot["entries"], 0
+        have, session = peer.have, str(snapshot["header"].get("id"))
         if have is not None and have.session == session and have.count <= len(entries):
             left_out = have.count if entries[have.count - 1].get("id") == have.last else 0
-        about = {
-            "header": taken["header"],
-            "leafId": taken["leafId"],
+        metadata = {
+            "header": snapshot["header"],
+            "leafId": snapshot["leafId"],
             "partial": self._run.partial,
             "tools": self._run.tools(),
-            "state": self._state(taken["state"]),
+            "state": self._state(snapshot["state"]),
             "agents": self.services.agents() if self.services is not None else [],
         }
         lines: list[bytes] = []
@@ -321,7 +321,7 @@ class Host:
             await asyncio.sleep(0)
             if peer.nonce != nonce or self.room.epoch != epoch or self._pi is not pi:
                 return  # it has said hello again, or everything has begun again
-        body = snapshot_body(about, lines)
+        body = snapshot_body(metadata, lines)
         self.room.welcome(peer, body, mark, nonce=nonce, session=session, left_out=left_out)
         self.client.wake()
 

@@ -66,7 +66,7 @@ class GuestPeer:
         self.nonce = ""
         self.have: Have | None = None
         self.snapshot: Body | None = None
-        self.said_hello_at = -HELLO_SECONDS
+        self.hello_at = -HELLO_SECONDS
 
 
 class Mark:
@@ -118,7 +118,7 @@ class HostRoom:
         self._now = now
         self.peers: dict[int, GuestPeer] = {}
         self._counters: dict[int, Counters] = {}
-        self._gone: set[int] = set()
+        self._departed: set[int] = set()
         """Ids of this epoch that have left: a relay that uses one again is not followed."""
         self._sent: dict[int, int] = {}
         self._bad: dict[int, deque[float]] = {}
@@ -146,7 +146,7 @@ class HostRoom:
         self.epoch = self._random(16)
         self.outbox.clear()
         self._counters.clear()
-        self._gone.clear()
+        self._departed.clear()
         self._sent.clear()
         self._large.clear()
 
@@ -160,7 +160,7 @@ class HostRoom:
         if type(peer_id) is not int or not 0 < peer_id < 2**32:
             return
         if message.get("type") == "peer-joined":
-            if peer_id not in self._gone and len(self.peers) + len(self._gone) < MAX_PEERS:
+            if peer_id not in self._departed and len(self.peers) + len(self._departed) < MAX_PEERS:
                 self.peers.setdefault(peer_id, GuestPeer(peer_id))
         elif message.get("type") == "peer-left":
             self._leave(peer_id)
@@ -168,7 +168,7 @@ class HostRoom:
     def _leave(self, peer_id: int) -> None:
         peer = self.peers.pop(peer_id, None)
         if peer is not None:
-            self._gone.add(peer_id)
+            self._departed.add(peer_id)
         self.outbox.drop(peer_id)
         if peer is not None and peer.listed:
             self.on_change(peer, "left")
@@ -263,9 +263,9 @@ class HostRoom:
             self.send(peer.id, {"t": "error", "re": nonce, "code": "version", "message": message})
             return
         now = self._now()
-        if now - peer.said_hello_at < HELLO_SECONDS and peer.nonce:
+        if now - peer.hello_at < HELLO_SECONDS and peer.nonce:
             raise BadFrame("too many hellos")
-        peer.said_hello_at, peer.nonce, peer.snapshot = now, nonce, None
+        peer.hello_at, peer.nonce, peer.snapshot = now, nonce, None
         peer.name = clean_name(frame.get("name"))
         peer.have = _have(frame.get("have"))
         self.on_hello(peer)

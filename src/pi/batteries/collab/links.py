@@ -80,15 +80,15 @@ def decode(text: str) -> bytes:
 
 def parse_link(text: str, default_relay: str = "") -> Link:
     """The link in ``text``; raises ``BadLink``, which never repeats the secret."""
-    given = text.strip().strip("\"'<>")
-    if "://" not in given and "/" not in given:
+    link = text.strip().strip("\"'<>")
+    if "://" not in link and "/" not in link:
         if not default_relay:
             raise BadLink(
                 "The link names no relay.", hint="Set collab.relayUrl, or use RELAY/r/LINK."
             )
-        return Link(relay=relay_address(default_relay), keys=_keys(given))
+        return Link(relay=relay_address(default_relay), keys=_keys(link))
     for marker in ("/r/", "/#", "/%23"):
-        base, found, code = given.partition(marker)
+        base, found, code = link.partition(marker)
         if found:
             return Link(relay=relay_address(base), keys=_keys(code))
     raise BadLink("This is not a link to a shared session.", hint=f"Links look like {_FORM}.")
@@ -96,13 +96,13 @@ def parse_link(text: str, default_relay: str = "") -> Link:
 
 def relay_address(text: str) -> str:
     """The WebSocket address of a relay that a user named; raises ``BadLink``."""
-    given = text.strip().rstrip("/")
-    if "://" not in given:
-        host = urlsplit(f"//{given}").hostname or ""
+    address = text.strip().rstrip("/")
+    if "://" not in address:
+        host = urlsplit(f"//{address}").hostname or ""
         # There are no certificates for this machine.
-        given = f"{'ws' if host in LOCAL_HOSTS else 'wss'}://{given}"
+        address = f"{'ws' if host in LOCAL_HOSTS else 'wss'}://{address}"
     try:
-        parts = urlsplit(given)
+        parts = urlsplit(address)
         host, port = parts.hostname or "", parts.port
     except ValueError as error:
         raise BadLink(f"Invalid address of a relay: {text}") from error

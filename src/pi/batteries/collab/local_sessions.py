@@ -32,7 +32,7 @@ class SharedSessions:
     async def add(self, host: Host) -> None:
         """Note this session and its links."""
         session = self._pi.context.session_manager
-        about = {
+        own_row = {
             "pid": os.getpid(),
             "session": session.get_session_id(),
             "name": session.get_session_name() or "",
@@ -45,7 +45,7 @@ class SharedSessions:
             row = store.get(key)
             if isinstance(row, dict) and not _is_alive(row.get("pid")):
                 await store.delete(key)  # its process was killed; links do not stay on the disk
-        await store.set(host.link.room, about)
+        await store.set(host.link.room, own_row)
 
     async def remove(self, host: Host) -> None:
         """Its links are void."""
@@ -78,8 +78,8 @@ class SharedSessions:
             raise PiError("No session of this machine is shared.", hint="Use /collab in pi.")
         for row in rows:
             link = str(row.get("view" if view else "link"))
-            about = {"session": row.get("session"), "link": link, "view": view}
-            ctx.write((json.dumps(about) if ctx.flags.get("json") else link) + "\n")
+            details = {"session": row.get("session"), "link": link, "view": view}
+            ctx.write((json.dumps(details) if ctx.flags.get("json") else link) + "\n")
 
 
 def _is_alive(pid: object) -> bool:

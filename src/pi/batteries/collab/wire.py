@@ -67,8 +67,8 @@ def clean_name(text: object) -> str:
     if not isinstance(text, str):
         return "guest"
     shown = one_line(unicodedata.normalize("NFKC", text[:1000]))
-    kept = "".join(each for each in shown if unicodedata.category(each) not in _HIDDEN)
-    return " ".join(kept.split())[:NAME_LENGTH].strip() or "guest"
+    visible = "".join(each for each in shown if unicodedata.category(each) not in _HIDDEN)
+    return " ".join(visible.split())[:NAME_LENGTH].strip() or "guest"
 
 
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Mn", "Me"}
@@ -138,15 +138,15 @@ class Body:
         return bytes(self._data[index * CHUNK : (index + 1) * CHUNK])
 
 
-def snapshot_body(about: Json, lines: Iterable[bytes]) -> Body:
+def snapshot_body(metadata: Json, lines: Iterable[bytes]) -> Body:
     """The body of a snapshot: what is known besides entries, then the entries."""
-    return Body(b"\n".join((encode(about), *lines)))
+    return Body(b"\n".join((encode(metadata), *lines)))
 
 
 class Snapshot(Record):
     """A snapshot as a guest got it."""
 
-    about: Json
+    metadata: Json
     entries: tuple[bytes, ...]
     """The lines of the entries, as the host sent them."""
 
@@ -155,12 +155,12 @@ def parse_snapshot(data: bytes) -> Snapshot:
     """The snapshot in a body; raises ``BadContent``."""
     first, *lines = data.split(b"\n")
     try:
-        about = msgspec.json.decode(first)
+        metadata = msgspec.json.decode(first)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise BadContent("the snapshot is damaged") from error
-    if not isinstance(about, dict) or not isinstance(about.get("header"), dict):
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("header"), dict):
         raise BadContent("the snapshot is damaged")
-    return Snapshot(about=about, entries=tuple(lines))
+    return Snapshot(metadata=metadata, entries=tuple(lines))
 
 
 class Assembler:

@@ -117,8 +117,8 @@ def groups_of(answer: str, changes: StagedChanges) -> tuple[CommitGroup, ...]:
         if not files or not isinstance(files, list) or not message:
             return ()
         groups.append(CommitGroup(files=tuple(map(str, files)), message=message))
-    given = sorted(path for group in groups for path in group.files)
-    return tuple(groups) if given == sorted(path for path, _ in changes.files) else ()
+    paths = sorted(path for group in groups for path in group.files)
+    return tuple(groups) if paths == sorted(path for path, _ in changes.files) else ()
 
 
 def fallback(changes: StagedChanges) -> str:
@@ -269,13 +269,13 @@ class Commits:
         files = tuple(path for path, _ in changes.files)
         if not _is_true(environ.get("PI_COMMIT_TEST_FALLBACK")):
             texts = await self._texts(changes)
-            asked = question(changes, options.context, texts)
+            prompt = question(changes, options.context, texts)
             if options.split and len(files) > 1:
-                groups = groups_of(await self._ask(asked, SPLIT_SYSTEM), changes)
+                groups = groups_of(await self._ask(prompt, SPLIT_SYSTEM), changes)
                 if groups:
                     return groups
                 self._pi.warn("The changes could not be divided: they become one commit.")
-            if message := message_of(await self._ask(asked, SYSTEM)):
+            if message := message_of(await self._ask(prompt, SYSTEM)):
                 return (CommitGroup(files=files, message=message),)
         if _is_true(environ.get("PI_COMMIT_NO_FALLBACK")):
             raise PiError(
@@ -300,12 +300,12 @@ class Commits:
 
         return dict(await asyncio.gather(*map(summarised, changes.diffs)))
 
-    async def _ask(self, asked: str, system: str) -> str:
+    async def _ask(self, prompt: str, system: str) -> str:
         """Return the first answer of the models of the role; empty if none answers."""
         problem = ""
         for each in (await self._pi.models.for_role("commit")).models:
             answer = await self._pi.models.complete(
-                asked,
+                prompt,
                 model=each.model,
                 system=system,
                 options=StreamOptions(max_tokens=MAX_TOKENS, reasoning=each.thinking or "off"),
@@ -319,14 +319,14 @@ class Commits:
 
 def _options(arguments: str, ctx: CommandContext) -> CommitOptions:
     words = arguments.split()
-    given = {name for name in FLAGS if ctx.flags.get(name) or f"--{name}" in words}
+    enabled = {name for name in FLAGS if ctx.flags.get(name) or f"--{name}" in words}
     context = " ".join(word for word in words if word.removeprefix("--") not in FLAGS)
     return CommitOptions(
         context=context,
-        push="push" in given,
-        split="split" in given,
-        dry_run="dry-run" in given,
-        no_verify="no-verify" in given,
+        push="push" in enabled,
+        split="split" in enabled,
+        dry_run="dry-run" in enabled,
+        no_verify="no-verify" in enabled,
     )
 
 

@@ -118,11 +118,11 @@ def _unified_hunk(lines: Sequence[str], at: int) -> tuple[Hunk, int]:
     # Per side, whether its last line has no end.
     missing = {"-": False, "+": False}
     seen = False
-    left = [int(numbers[1] or 1), int(numbers[3] or 1)] if start is not None else [0, 0]
-    while at < len(lines) and not _ends_hunk(lines, at, expects_more=min(left) > 0):
+    remaining = [int(numbers[1] or 1), int(numbers[3] or 1)] if start is not None else [0, 0]
+    while at < len(lines) and not _ends_hunk(lines, at, expects_more=min(remaining) > 0):
         line = lines[at]
-        left[0] -= line[:1] in ("", " ", "-")
-        left[1] -= line[:1] in ("", " ", "+")
+        remaining[0] -= line[:1] in ("", " ", "-")
+        remaining[1] -= line[:1] in ("", " ", "+")
         match line[:1]:
             case "\\":
                 seen = True
@@ -190,11 +190,11 @@ def parse_codex(patch: str) -> list[FilePatch]:
     while at < len(lines):
         line = lines[at].rstrip()
         if line.startswith(ADD):
-            made, at = _added(lines, at)
+            file_patch, at = _added(lines, at)
         elif line.startswith(DELETE):
-            made, at = FilePatch(kind="delete", path=line.removeprefix(DELETE)), at + 1
+            file_patch, at = FilePatch(kind="delete", path=line.removeprefix(DELETE)), at + 1
         elif line.startswith(UPDATE):
-            made, at = _updated(lines, at)
+            file_patch, at = _updated(lines, at)
         elif not line:
             at += 1
             continue
@@ -203,7 +203,7 @@ def parse_codex(patch: str) -> list[FilePatch]:
                 f"Invalid line {at + 2} of the patch: {line[:80]!r}. Expected {ADD}…, {DELETE}…"
                 f" or {UPDATE}…"
             )
-        found.append(made)
+        found.append(file_patch)
     if not found:
         raise ToolFailed(f"The patch changes no file. Use {ADD}…, {DELETE}… or {UPDATE}…")
     return found

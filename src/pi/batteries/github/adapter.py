@@ -51,7 +51,7 @@ SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
 )
 MAX_SHOWN = 30_000
 """Characters of an answer that reach the model; a longer one is kept as an artifact."""
-MAX_ASKED = 2_000
+MAX_BODY = 2_000
 """Characters of a text that the question shows."""
 GIT_SECONDS = 10.0
 DESCRIPTION = """\
@@ -130,8 +130,8 @@ class GitHubCalls:
         if len(text) <= MAX_SHOWN and len(whole) <= len(text):
             return f"{note}\n\n{text}"
         number = self._pi.context.artifacts.save(NAME, f"{note}\n\n{whole}")
-        left = f"{len(text) - MAX_SHOWN:,} more characters. " if len(text) > MAX_SHOWN else ""
-        return f"{note}\n\n{text[:MAX_SHOWN]}\n\n[{left}The whole text: artifact://{number}]"
+        remaining = f"{len(text) - MAX_SHOWN:,} more characters. " if len(text) > MAX_SHOWN else ""
+        return f"{note}\n\n{text[:MAX_SHOWN]}\n\n[{remaining}The whole text: artifact://{number}]"
 
     # Repository and credentials -------------------------------------------------------------------
 
@@ -158,9 +158,9 @@ class GitHubCalls:
         except PiError as error:
             raise ToolFailed(f"Give repo as owner/name: {error.message}") from error
         if done.code != 0:
-            said = one_line(done.stderr.strip())[:200] or f"exit code {done.code}"
+            reason = one_line(done.stderr.strip())[:200] or f"exit code {done.code}"
             raise ToolFailed(
-                f"This project has no git repository. Give repo as owner/name. ({said})"
+                f"This project has no git repository. Give repo as owner/name. ({reason})"
             )
         return done.stdout
 
@@ -217,8 +217,8 @@ class GitHubCalls:
         }
         if hidden.isdisjoint(request.env):
             return request
-        kept = {name: value for name, value in request.env.items() if name not in hidden}
-        return replace(request, env=kept)
+        environment = {name: value for name, value in request.env.items() if name not in hidden}
+        return replace(request, env=environment)
 
     async def doctor(self, ctx: ExtensionContext) -> list[CheckResult]:
         """Whether there is a token, or a login of the gh program."""
@@ -252,8 +252,8 @@ class GitHubCalls:
 def question(params: GhParams, row: Json, repository: Repository) -> str:
     """What would be sent, for the user: nothing of it may be hidden by control characters."""
     title = texts.line(row.get("title"))
-    about = f"#{params.number} {title}" if params.number is not None else params.title
-    lines = [f"{params.action} in {repository.label}: {one_line(about)}"]
+    subject = f"#{params.number} {title}" if params.number is not None else params.title
+    lines = [f"{params.action} in {repository.label}: {one_line(subject)}"]
     match params.action:
         case "pr_create":
             draft = ", as a draft" if params.draft else ""
@@ -270,7 +270,7 @@ def question(params: GhParams, row: Json, repository: Repository) -> str:
             pass
     if params.body and "close" not in params.action and "reopen" not in params.action:
         text = sanitise(params.body)
-        lines += ["", text[:MAX_ASKED]]
-        if len(text) > MAX_ASKED:
-            lines.append(f"… {len(text) - MAX_ASKED:,} more characters")
+        lines += ["", text[:MAX_BODY]]
+        if len(text) > MAX_BODY:
+            lines.append(f"… {len(text) - MAX_BODY:,} more characters")
     return "\n".join(lines)

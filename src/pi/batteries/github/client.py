@@ -51,10 +51,10 @@ class ApiRequest(Record):
     @property
     def target(self) -> str:
         """The path with the parameters that have a value."""
-        given = {
+        parameters = {
             key: str(value) for key, value in self.parameters.items() if value not in ("", None)
         }
-        return f"{self.path}?{urlencode(given)}" if given else self.path
+        return f"{self.path}?{urlencode(parameters)}" if parameters else self.path
 
 
 class ApiReply(Record):
@@ -111,9 +111,9 @@ class GitHubClient:
         found: list[Json] = []
         size = min(limit, PER_PAGE)
         for number in range(page, page + MAX_PAGES):
-            asked = {**query.parameters, "per_page": size, "page": number}
+            parameters = {**query.parameters, "per_page": size, "page": number}
             reply = await self._ok(
-                ApiRequest(path=query.path, parameters=asked, accept=query.accept)
+                ApiRequest(path=query.path, parameters=parameters, accept=query.accept)
             )
             found += self._objects(reply, within)
             more = bool(_NEXT.search(reply.headers.get("link", "")))
@@ -141,12 +141,12 @@ class GitHubClient:
 
 def explain(reply: ApiReply, query: ApiRequest, host: str, now: float) -> str:
     """What a failed answer means, and what to do."""
-    said = _message(reply.body)
-    answered = f"{host} answered with status {reply.status}{f': {said}' if said else ''}."
+    message = _message(reply.body)
+    answered = f"{host} answered with status {reply.status}{f': {message}' if message else ''}."
     if reply.status in (403, 429):
         if wait := _waiting(reply, now):
             return f"The rate limit of {host} is used up. {wait} {answered}"
-        if "rate limit" in said.casefold() or reply.status == 429:
+        if "rate limit" in message.casefold() or reply.status == 429:
             return f"The rate limit of {host} is used up. Wait some minutes. {answered}"
         allowed = reply.headers.get("x-accepted-github-permissions", "")
         needs = f" It needs: {one_line(allowed)[:200]}." if allowed else ""
@@ -281,8 +281,8 @@ class ProgramTransport:
             raise ToolFailed(_late(query, self._seconds))
         reply = parse_included(done.stdout.encode())
         if reply is None:
-            said = one_line(done.stderr.strip() or done.stdout.strip())[:300]
-            raise ToolFailed(f"gh failed: {said or f'exit code {done.code}'}")
+            message = one_line(done.stderr.strip() or done.stdout.strip())[:300]
+            raise ToolFailed(f"gh failed: {message or f'exit code {done.code}'}")
         limit = MAX_JSON if query.accept == JSON else MAX_TEXT
         return ApiReply(
             status=reply.status,

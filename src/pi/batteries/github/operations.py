@@ -117,9 +117,9 @@ class Operations:
         return GitHubResult(text=texts.repository(await self._object(ApiRequest(path=self._base))))
 
     async def _issue_list(self, params: GhParams) -> GitHubResult:
-        given = {"state": params.state, "labels": words(params.labels)}
+        filters = {"state": params.state, "labels": words(params.labels)}
         rows, more = await self._client.rows(
-            self._at("issues", **given), params.limit, page=params.page
+            self._at("issues", **filters), params.limit, page=params.page
         )
         # Pull requests are issues for this part of the API.
         issues = [row for row in rows if not row.get("pull_request")]
@@ -137,16 +137,18 @@ class Operations:
     async def _pr_search(self, params: GhParams) -> GitHubResult:
         return await self._search(params, "is:pr", "pull requests")
 
-    async def _search(self, params: GhParams, kind: str, what: str) -> GitHubResult:
+    async def _search(self, params: GhParams, kind: str, noun: str) -> GitHubResult:
         if not params.query.strip():
             raise ToolFailed(f"{params.action} needs a query.")
         query = params.query.strip()
         query += "" if _KIND.search(query) else f" {kind}"
         query += "" if _SCOPED.search(query) else f" repo:{self._repository.full_name}"
-        asked = ApiRequest(path="search/issues", parameters={"q": query})
-        rows, more = await self._client.rows(asked, params.limit, within="items", page=params.page)
+        request = ApiRequest(path="search/issues", parameters={"q": query})
+        rows, more = await self._client.rows(
+            request, params.limit, within="items", page=params.page
+        )
         return GitHubResult(
-            text=texts.listed(rows, what, params.page, more=more), subject=params.query
+            text=texts.listed(rows, noun, params.page, more=more), subject=params.query
         )
 
     async def _issue_create(self, params: GhParams) -> GitHubResult:
@@ -174,9 +176,9 @@ class Operations:
         head = params.head
         if head and ":" not in head:  # otherwise GitHub ignores the filter
             head = f"{self._repository.owner}:{head}"
-        given = {"state": params.state, "head": head, "base": params.base}
+        filters = {"state": params.state, "head": head, "base": params.base}
         rows, more = await self._client.rows(
-            self._at("pulls", **given), params.limit, page=params.page
+            self._at("pulls", **filters), params.limit, page=params.page
         )
         return GitHubResult(text=texts.listed(rows, "pull requests", params.page, more=more))
 
@@ -193,8 +195,8 @@ class Operations:
         return GitHubResult(text=text or "No changes.", subject=f"#{params.number}")
 
     async def _pr_files(self, params: GhParams) -> GitHubResult:
-        asked = self._at(f"pulls/{_number(params)}/files")
-        rows, more = await self._client.rows(asked, params.limit, page=params.page)
+        request = self._at(f"pulls/{_number(params)}/files")
+        rows, more = await self._client.rows(request, params.limit, page=params.page)
         return GitHubResult(text=texts.files(rows, more=more), subject=f"#{params.number}")
 
     async def _pr_reviews(self, params: GhParams) -> GitHubResult:
@@ -253,9 +255,9 @@ class Operations:
     # Workflow runs --------------------------------------------------------------------------------
 
     async def _run_list(self, params: GhParams) -> GitHubResult:
-        asked = self._at("actions/runs", branch=params.head, head_sha=params.ref)
+        request = self._at("actions/runs", branch=params.head, head_sha=params.ref)
         rows, more = await self._client.rows(
-            asked, params.limit, within="workflow_runs", page=params.page
+            request, params.limit, within="workflow_runs", page=params.page
         )
         return GitHubResult(text=texts.runs(rows, params.page, more=more))
 
@@ -302,18 +304,18 @@ class Operations:
         return value
 
     async def _comments(self, number: int, params: GhParams) -> tuple[list[Json], bool]:
-        asked = self._at(f"issues/{number}/comments")
-        return await self._client.rows(asked, params.limit, page=params.page)
+        request = self._at(f"issues/{number}/comments")
+        return await self._client.rows(request, params.limit, page=params.page)
 
     async def _jobs(self, path: str) -> list[Json]:
         rows, _ = await self._client.rows(self._at(f"{path}/jobs"), 300, within="jobs")
         return rows
 
     async def _write(
-        self, path: str, sent: Json, what: str, method: Literal["POST", "PATCH", "PUT"]
+        self, path: str, sent: Json, outcome: str, method: Literal["POST", "PATCH", "PUT"]
     ) -> GitHubResult:
         query = ApiRequest(path=f"{self._base}/{path}", method=method, body=sent)
-        text = texts.written(await self._object(query), what)
+        text = texts.written(await self._object(query), outcome)
         return GitHubResult(text=text, subject=text)
 
 

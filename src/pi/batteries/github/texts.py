@@ -65,10 +65,10 @@ def repository(row: Json) -> str:
     return "\n".join((f"# {line(row.get('full_name'))}", *rows))
 
 
-def listed(rows: Sequence[Json], what: str, page: int, *, more: bool) -> str:
+def listed(rows: Sequence[Json], noun: str, page: int, *, more: bool) -> str:
     """A list of issues or pull requests, one per line."""
     if not rows:
-        return f"No {what} found."
+        return f"No {noun} found."
     found = [_item(row) for row in rows]
     if more:
         found.append(f"[There are more: use page={page + 1} with the same limit.]")
@@ -244,11 +244,11 @@ def log(text: str) -> str:
     return sanitise(_TIMESTAMP.sub("", text)).strip()
 
 
-def written(row: Json, what: str) -> str:
+def written(row: Json, outcome: str) -> str:
     """What a write has done."""
     url = line(row.get("html_url"), 300)
     number = f" #{row['number']}" if row.get("number") else ""
-    return f"{what}{number}{f': {url}' if url else ''}"
+    return f"{outcome}{number}{f': {url}' if url else ''}"
 
 
 def _objects(value: Any) -> list[Json]:

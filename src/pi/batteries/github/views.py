@@ -11,13 +11,18 @@ COLLAPSED = 6
 def draw_gh(call: ToolView, options: ViewOptions, theme: Theme) -> list[str]:
     """The first line follows the name of the tool."""
     details = call.details if isinstance(call.details, dict) else {}
-    given = call.arguments
-    number = f" #{given['number']}" if given.get("number") else ""
-    about = details.get("subject") or given.get("title") or given.get("query") or given.get("run")
-    title = theme.fg("accent", one_line(str(given.get("action", "…"))) + number)
-    if shown := one_line(str(about or ""))[:120]:
+    arguments = call.arguments
+    number = f" #{arguments['number']}" if arguments.get("number") else ""
+    subject = (
+        details.get("subject")
+        or arguments.get("title")
+        or arguments.get("query")
+        or arguments.get("run")
+    )
+    title = theme.fg("accent", one_line(str(arguments.get("action", "…"))) + number)
+    if shown := one_line(str(subject or ""))[:120]:
         title += f" {shown.removeprefix(number.strip()).strip()}"
-    if repo := details.get("repo") or given.get("repo"):
+    if repo := details.get("repo") or arguments.get("repo"):
         title += theme.fg("muted", f" · {one_line(str(repo))}")
     if call.state == "running":
         return [title]

@@ -66,8 +66,8 @@ class HandOffStrategy:
         place, self._place = self._place or self._configured(), ""
         if work.reason == "overflow":
             return Declined(why="A hand-off would send the conversation that does not fit again.")
-        said = [item for item in work.items if item.role in ("user", "assistant", "custom")]
-        if len(said) < LEAST_MESSAGES:
+        messages = [item for item in work.items if item.role in ("user", "assistant", "custom")]
+        if len(messages) < LEAST_MESSAGES:
             return Declined(why="There is nothing to hand off yet.")
         if place == "here" and work.preparation is None:
             return Declined(why=work.why_not, code="nothing_to_compact")
@@ -103,8 +103,8 @@ class HandOffStrategy:
         request, now_ms = self._pi.context.next_request(), self._pi.scope.clock.now_ms()
         answer = AssistantMessage()
         for choice in ("none", "auto"):
-            asked = request_for(request, focus, tool_choice=choice, now_ms=now_ms)
-            answer = await self._pi.models.complete(asked)
+            handoff_request = request_for(request, focus, tool_choice=choice, now_ms=now_ms)
+            answer = await self._pi.models.complete(handoff_request)
             if document_of(answer) or answer.stop_reason == "aborted":
                 break
         return answer
@@ -140,8 +140,8 @@ def _has_messages(ctx: CommandContext) -> bool:
 def request_for(request: Request, focus: str, *, tool_choice: str, now_ms: int) -> Request:
     """Return the request: the live conversation, which is cached, and one message more."""
     text = "\n\n".join((PROMPT, *((FOCUS.format(focus.strip()),) if focus.strip() else ())))
-    asked = UserMessage(content=text, timestamp=now_ms)
-    messages = (*request.messages, asked)
+    instruction = UserMessage(content=text, timestamp=now_ms)
+    messages = (*request.messages, instruction)
     return replace(
         request, messages=messages, tool_choice="none" if tool_choice == "none" else "auto"
     )

@@ -64,7 +64,7 @@ class ToolHooks(Policy):
         """Context of PreToolUse by call, sent with the result."""
 
     async def before_tool(self, call: ToolCall) -> ToolCall:
-        """Let hooks refuse the call, change its arguments, or have the user asked."""
+        """Let hooks refuse the call, change its arguments, or ask the user."""
         if not self._hooks.has("PreToolUse") or call.id in self._hooks.runner.exempt:
             return call
         outcome = await self._hooks.fire(
@@ -89,8 +89,8 @@ class ToolHooks(Policy):
     async def _ask(self, call: ToolCall, outcome: Outcome) -> None:
         if not self._ctx.has_ui:
             raise ToolRefused(outcome.reason or NO_USER)
-        about = "\n".join(filter(None, (outcome.reason, *call_values(call))))
-        if not await self._ctx.ui.confirm(f"Allow {call.name}?", about):
+        details = "\n".join(filter(None, (outcome.reason, *call_values(call))))
+        if not await self._ctx.ui.confirm(f"Allow {call.name}?", details):
             raise ToolRefused(NOT_APPROVED)
 
     async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
@@ -178,8 +178,8 @@ class RunHooks(Policy):
                 " Let the hook exit with 0 when stop_hook_active is true."
             )
             return at.next
-        said = _entry(f"{event} hook: {outcome.reason}", display=True)
-        entries = (*at.next.entries, *map(_entry, outcome.context), said)
+        reason_entry = _entry(f"{event} hook: {outcome.reason}", display=True)
+        entries = (*at.next.entries, *map(_entry, outcome.context), reason_entry)
         return replace(at.next, action="again", entries=entries)
 
     def _stop_fields(self, at: Boundary) -> dict[str, Any]:

@@ -82,15 +82,15 @@ class HookDefinition(Record):
     @property
     def timeout(self) -> float:
         """Seconds after which it is ended."""
-        given = self.options.get("timeout")
-        if isinstance(given, int | float) and not isinstance(given, bool) and given > 0:
-            return float(given)
+        seconds = self.options.get("timeout")
+        if isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds > 0:
+            return float(seconds)
         usual = PROMPT_TIMEOUT if self.event == "UserPromptSubmit" else DEFAULT_TIMEOUT
         return _TIMEOUTS.get(self.type, usual)
 
     @property
     def is_async(self) -> bool:
-        """Whether the agent goes on while it runs."""
+        """Whether the agent continues while it runs."""
         return self.options.get("async") is True and self.type == "command"
 
 
@@ -150,24 +150,24 @@ def _group(
     if not isinstance(matcher, str) or not _is_valid(matcher):
         problems.append(f"{where}.matcher is not a valid pattern.")
         return
-    for number, given in enumerate(hooks):
-        problem = _problem(given)
+    for number, raw in enumerate(hooks):
+        problem = _problem(raw)
         if problem:
             problems.append(f"{where}.hooks[{number}] {problem}")
             continue
-        kind = given.get("type", "command")
-        options = {name: value for name, value in given.items() if name != "type"}
+        kind = raw.get("type", "command")
+        options = {name: value for name, value in raw.items() if name != "type"}
         yield HookDefinition(event=event, type=kind, matcher=matcher, options=options, **known)
 
 
-def _problem(given: object) -> str:
-    if not isinstance(given, Mapping):
+def _problem(raw: object) -> str:
+    if not isinstance(raw, Mapping):
         return "must be an object."
-    kind = given.get("type", "command")
+    kind = raw.get("type", "command")
     if kind not in _NEEDED:
         return f"has the unknown type {kind!r}: use one of {', '.join(_NEEDED)}."
     for name in _NEEDED[kind]:
-        if not isinstance(given.get(name), str) or not given[name].strip():
+        if not isinstance(raw.get(name), str) or not raw[name].strip():
             return f"needs {name}, a text."
     return ""
 

@@ -262,7 +262,7 @@ class HookRunner:
 
     def _headers(self, hook: HookDefinition) -> dict[str, str]:
         """Return the headers; variables are put in only if the user's own file lists them."""
-        given = hook.options.get("headers")
+        configured = hook.options.get("headers")
         listed = hook.options.get("allowedEnvVars")
         names = set(listed) if isinstance(listed, list) and hook.scope == "user" else set()
         environ = self._pi.context.environ
@@ -270,7 +270,7 @@ class HookRunner:
         def value(found: re.Match[str]) -> str:
             return environ.get(found[1], "") if found[1] in names else ""
 
-        headers = given if isinstance(given, dict) else {}
+        headers = configured if isinstance(configured, dict) else {}
         return {str(name): _VARIABLE.sub(value, str(text)) for name, text in headers.items()}
 
     async def _prompt(self, hook: HookDefinition, payload: Json) -> Outcome:
@@ -312,8 +312,8 @@ class HookRunner:
         name = next((each for each in names if each in known), None)
         if name is None:
             return failed(hook, f"was not run: there is no tool {names[0]}")
-        given = hook.options.get("input")
-        arguments = filled(given, payload) if isinstance(given, dict) else {}
+        template = hook.options.get("input")
+        arguments = filled(template, payload) if isinstance(template, dict) else {}
         result = await self._pi.call_tool(name, arguments)
         text = "\n".join(block.text for block in result.content if isinstance(block, Text))
         return failed(hook, "failed", text) if result.is_error else from_text(hook, text)

@@ -37,7 +37,7 @@ class Outcome(Record):
     notices: tuple[str, ...] = ()
     """Messages for the user."""
     failure: str = ""
-    """Why the hook did not work; the agent goes on."""
+    """Why the hook did not work; the agent continues."""
 
 
 def from_process(

@@ -57,9 +57,9 @@ class HookVariables:
         if self._file is None or self._file.stat().st_size == 0:
             return
         shell = self._pi.context.shell_setup().path
-        how = {"environment": "command", "timeout": SECONDS, "kind": "hook"}
-        before = await self._pi.exec([shell, "-c", _PRINT, "/dev/null"], **how)  # type: ignore[arg-type]
-        after = await self._pi.exec([shell, "-c", _PRINT, str(self._file)], **how)  # type: ignore[arg-type]
+        options = {"environment": "command", "timeout": SECONDS, "kind": "hook"}
+        before = await self._pi.exec([shell, "-c", _PRINT, "/dev/null"], **options)  # type: ignore[arg-type]
+        after = await self._pi.exec([shell, "-c", _PRINT, str(self._file)], **options)  # type: ignore[arg-type]
         if after.code != 0:
             self._pi.log.warning("%s could not be evaluated: %s", self._file, after.stderr)
             return
@@ -160,10 +160,10 @@ class SessionHooks:
         for problem in self.problems:
             self.report(problem)
         requests = [await self.runner.consent_request(hook) for hook in self.hooks]
-        asked = [request for request in requests if request is not None]
-        if asked:
+        pending = [request for request in requests if request is not None]
+        if pending:
             with inside_hook():
-                await self._pi.context.consent.allowed(asked)
+                await self._pi.context.consent.allowed(pending)
         if source is not None:
             outcome = await self.fire("SessionStart", (source,), source=source)
             await self.variables.refresh()

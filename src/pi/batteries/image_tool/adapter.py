@@ -98,14 +98,14 @@ class ImageMaker:
 
     async def run(self, params: ImageParams, ctx: ToolContext) -> ToolResult:
         """Ask an image model, and save what it returns."""
-        given = [await self._input(path) for path in params.images]
-        model = self._chosen(await self._pi.images.available(), edits=bool(given))
+        inputs = [await self._input(path) for path in params.images]
+        model = self._chosen(await self._pi.images.available(), edits=bool(inputs))
         ctx.update(ToolResult.of(f"Asking {model.provider}/{model.id}…"))
         result = await self._pi.images.generate(
             model,
             ImageRequest(
                 prompt=params.prompt,
-                images=tuple(given),
+                images=tuple(inputs),
                 count=params.count,
                 size=params.size or None,
                 aspect_ratio=params.aspect_ratio or None,
@@ -138,10 +138,10 @@ class ImageMaker:
             and (not edits or "image" in model.input)
         ]
         if not fitting:
-            what = " that can change pictures" if edits and models else ""
+            ability = " that can change pictures" if edits and models else ""
             preferred = f" of {provider}" if provider not in ("auto", "") else ""
             raise ToolFailed(
-                f"There is no image model{preferred}{what} with a key. The user can add one with"
+                f"There is no image model{preferred}{ability} with a key. The user can add one with"
                 " /login for openai, google or openrouter."
             )
         current = self._pi.context.model

@@ -34,7 +34,7 @@ from pi.extension import (
 
 REPORT = "bash_job"
 """Custom type of messages about jobs that have ended."""
-HOW = {"completed": "has succeeded", "failed": "has failed", "cancelled": "was cancelled"}
+OUTCOMES = {"completed": "has succeeded", "failed": "has failed", "cancelled": "was cancelled"}
 WAITING_MODES = ("print", "json")
 """Modes that end with the last answer: they wait for jobs first."""
 MAX_WAIT_SECONDS = 3600.0
@@ -164,10 +164,10 @@ class BashJobs:
             str(arguments.get("command", "")), work, call.output, prefix="bash"
         )
         self._follow(job)
-        said = call.output().text
+        output = call.output().text
         note = f"The command runs on as job {job.id}. You will be notified when it ends."
         return ToolResult.of(
-            f"{said}\n\n{note}" if said else note, details={"jobId": job.id, "state": job.state}
+            f"{output}\n\n{note}" if output else note, details={"jobId": job.id, "state": job.state}
         )
 
     def _threshold(self) -> float | None:
@@ -223,12 +223,12 @@ class BashJobs:
             self._reported[job.id].set()
 
     async def _report(self, job: JobInfo, ended: JobInfo) -> None:
-        said = self._pi.context.jobs.read(job.id).text
-        how = f"The job {job.id} {HOW[ended.state]}: {job.command}"
+        output = self._pi.context.jobs.read(job.id).text
+        headline = f"The job {job.id} {OUTCOMES[ended.state]}: {job.command}"
         await self._pi.send_message(
             {
                 "custom_type": REPORT,
-                "content": f"{how}\n\n{said}" if said else how,
+                "content": f"{headline}\n\n{output}" if output else headline,
                 "details": {"jobId": job.id, "state": ended.state},
             },
             deliver_as="steer",
@@ -272,8 +272,8 @@ class BashJobs:
         if params.action == "cancel":
             was_running = jobs.cancel(params.job)
             job = await jobs.wait(params.job, timeout=10)
-            said = "Cancelled" if was_running else f"It had ended already ({job.state})"
-            return ToolResult.of(f"{said}: {job.id}.", details=_details(job))
+            outcome = "Cancelled" if was_running else f"It had ended already ({job.state})"
+            return ToolResult.of(f"{outcome}: {job.id}.", details=_details(job))
         seconds = params.timeout if params.action == "wait" else 0.0
         job = await jobs.wait(params.job, timeout=seconds)
         output = jobs.read(params.job)

@@ -67,7 +67,7 @@ class LspConnection:
         self._last_id = 0
         self._answers: set[asyncio.Task[None]] = set()
         self._errors = b""
-        self.gone: str | None = None
+        self.end_reason: str | None = None
         """Why there is no connection any more."""
 
     async def run(self) -> None:
@@ -82,19 +82,21 @@ class LspConnection:
         except BadLspMessage as error:
             reason = error.message
         finally:
-            if self.gone is None:
+            if self.end_reason is None:
                 await asyncio.wait({errors}, timeout=0.2)  # what it wrote last says why it ended
             errors.cancel()
             self.close(reason + self._last_words())
 
     def close(self, reason: str) -> None:
         """End the connection: every waiting request raises ``ServerGone``."""
-        if self.gone is None:
-            self.gone = reason
+        if self.end_reason is None:
+            self.end_reason = reason
         waiting, self._waiting = self._waiting, {}
         for method, future in waiting.values():
             if not future.done():
-                future.set_exception(ServerGone(f"{method}: the server has ended: {self.gone}"))
+                future.set_exception(
+                    ServerGone(f"{method}: the server has ended: {self.end_reason}")
+                )
                 future.exception()  # a request that was cancelled is not awaited any more
         for task in self._answers:
             task.cancel()
@@ -104,8 +106,8 @@ class LspConnection:
 
         Raises ``RequestFailed`` and ``ServerGone``.
         """
-        if self.gone is not None:
-            raise ServerGone(f"{method}: the server has ended: {self.gone}")
+        if self.end_reason is not None:
+            raise ServerGone(f"{method}: the server has ended: {self.end_reason}")
         self._last_id += 1
         id, future = self._last_id, asyncio.get_running_loop().create_future()
         self._waiting[id] = method, future
@@ -121,7 +123,7 @@ class LspConnection:
 
     async def notify(self, method: str, params: Any = None) -> None:
         """Send a notification; nothing happens if the server has ended."""
-        if self.gone is None:
+        if self.end_reason is None:
             await self._send({"method": method, "params": params})
 
     async def _send(self, message: Json) -> None:

@@ -29,8 +29,8 @@ class Launch(Record):
     @property
     def key(self) -> str:
         """Equal for sessions that can share the process."""
-        what = [str(self.program), *self.row.args, self.row.init_options, self.row.settings]
-        digest = hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:12]
+        identity = [str(self.program), *self.row.args, self.row.init_options, self.row.settings]
+        digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
         return f"{self.row.name}:{self.root}:{digest}"
 
 

@@ -70,7 +70,7 @@ class ServerPool:
         """The running server; it is started if necessary. Raises ``ServerUnavailable``."""
         slot = self.slots.setdefault(launch.key, Slot(launch))
         if slot.server is not None:
-            if slot.server.connection.gone is None:
+            if slot.server.connection.end_reason is None:
                 return slot.server
             await self._crashed(slot, slot.server)
         if slot.starting is None:
@@ -87,7 +87,7 @@ class ServerPool:
         """Record the crash of a server whose connection has ended, if that is not known yet."""
         slot = self.slots.get(launch.key)
         server = slot.server if slot is not None else None
-        if slot is not None and server is not None and server.connection.gone is not None:
+        if slot is not None and server is not None and server.connection.end_reason is not None:
             await self._crashed(slot, server)
 
     async def reload(self, name: str = "") -> list[str]:
@@ -141,7 +141,7 @@ class ServerPool:
     async def _crashed(self, slot: Slot, server: LanguageServer) -> None:
         if slot.server is server:  # else its end is known already
             server.connection.close("it has ended")
-            why = server.connection.gone or ""
+            why = server.connection.end_reason or ""
             await self._failed(slot, "crash", f"{slot.launch.row.name} has crashed: {why}.")
 
     async def _failed(self, slot: Slot, fault: Fault, problem: str) -> None:

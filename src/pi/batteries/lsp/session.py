@@ -117,10 +117,10 @@ class LspSession:
         hint = f" Install one, e.g.: {rows[0].install}" if rows[0].install else ""
         return f"No language server for {kind} files is available.{hint}"
 
-    def first_time(self, name: str, what: str) -> bool:
+    def first_time(self, name: str, problem: str) -> bool:
         """Whether something is noted for the first time in this session."""
-        is_first = (name, what) not in self._noted
-        self._noted.add((name, what))
+        is_first = (name, problem) not in self._noted
+        self._noted.add((name, problem))
         return is_first
 
     # Running servers ------------------------------------------------------------------------------

@@ -96,8 +96,8 @@ class LanguageServersScreen:
         for each in running:
             rows += self._server(each)
         if not running:
-            about = "None is running: the first write or query starts one."
-            rows += [theme.fg("muted", row) for row in wrap_text(about, max(width - 2, 1))]
+            hint = "None is running: the first write or query starts one."
+            rows += [theme.fg("muted", row) for row in wrap_text(hint, max(width - 2, 1))]
         rows += ["", *self._installed(len(rows), max(width - 2, 1))]
         height = self._tui.terminal.size.rows
         return framed_rows(theme, "Language servers", rows, HINT, width=width, height=height)
@@ -115,10 +115,10 @@ class LanguageServersScreen:
         """The rows of the known servers that fit, from the first that is not scrolled away."""
         room = max(3, self._tui.terminal.size.rows - used - FRAME_ROWS)
         drawn = [self._known_rows(*each, width) for each in self._known]
-        last, left = len(drawn), room
-        while last and len(drawn[last - 1]) <= left:
+        last, space = len(drawn), room
+        while last and len(drawn[last - 1]) <= space:
             last -= 1
-            left -= len(drawn[last])
+            space -= len(drawn[last])
         self._top = max(0, min(self._top, last))
         return [row for rows in drawn[self._top :] for row in rows][:room]
 

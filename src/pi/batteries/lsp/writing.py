@@ -295,8 +295,8 @@ class LateNotes(Policy):
 
     async def at_boundary(self, at: Boundary) -> Next:
         """Between two turns, and before a prompt."""
-        goes_on = at.kind == "prompt" or (at.kind == "turn" and bool(at.results))
-        if not goes_on or not (text := await self._writes.take_late()):
+        continues = at.kind == "prompt" or (at.kind == "turn" and bool(at.results))
+        if not continues or not (text := await self._writes.take_late()):
             return at.next
         entry = CustomMessageEntry(custom_type=LATE_NOTE, content=text, display=True)
         return replace(at.next, entries=(*at.next.entries, entry))

@@ -179,8 +179,10 @@ class McpCommands:
         self._write(ctx, f"Logged in at MCP server {name}.")
 
     async def _unauth(self, name: str, ctx: CommandContext) -> None:
-        gone = await self._session.logins.forget(self._server(name))
-        self._write(ctx, f"The login at {name} {'was removed' if gone else 'did not exist'}.")
+        was_removed = await self._session.logins.forget(self._server(name))
+        self._write(
+            ctx, f"The login at {name} {'was removed' if was_removed else 'did not exist'}."
+        )
 
     async def _log(self, name: str, ctx: CommandContext) -> None:
         self._write(ctx, "\n".join(self._server(name).lines) or f"The log of {name} is empty.")
@@ -243,11 +245,11 @@ class McpCommands:
         await server.reconnect()
         info, lists = server.info, await server.complete_lists()
         assert info is not None
-        about = f"{info.name} {info.server_version}".strip() or "an unnamed server"
+        label = f"{info.name} {info.server_version}".strip() or "an unnamed server"
         tools = ", ".join(tool.name for tool in lists.tools[:20])
         more = len(lists.tools) - 20
         return one_line(
-            f"MCP server {name} works: {about}, protocol {info.version},"
+            f"MCP server {name} works: {label}, protocol {info.version},"
             f" {len(lists.tools)} tools: {tools}" + (f" and {more} more" if more > 0 else "")
         )
 
@@ -274,12 +276,12 @@ class McpCommands:
         await show_servers(self, self._session, ctx)
 
     async def _add(self, name: str, words: list[str], ctx: CommandContext) -> None:
-        given = (f"--{name}" for name in OPTIONS if ctx.flags.get(name))
-        options = [part for each in given for part in (each, str(ctx.flags[each[2:]]))]
+        flags = (f"--{name}" for name in OPTIONS if ctx.flags.get(name))
+        options = [part for each in flags for part in (each, str(ctx.flags[each[2:]]))]
         definition = parse_added([*options, *words])
-        made = definitions.from_settings({name: definition}).servers[0]
-        if made.problem:
-            raise McpError(f"MCP server {name} cannot be added: {made.problem}.")
+        parsed = definitions.from_settings({name: definition}).servers[0]
+        if parsed.problem:
+            raise McpError(f"MCP server {name} cannot be added: {parsed.problem}.")
         self._change(name, definition)
         await self._apply(ctx, f"Added MCP server {name} to {self._own_path()}.")
 

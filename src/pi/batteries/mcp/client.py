@@ -111,7 +111,7 @@ class Client:
         self._pending: dict[int, asyncio.Future[Json]] = {}
         self._progress: dict[int, Progress] = {}
         self._limits: dict[int, tuple[asyncio.Timeout, float | None]] = {}
-        self._asked: dict[Any, asyncio.Task[Any]] = {}
+        self._answering: dict[Any, asyncio.Task[Any]] = {}
         """Requests of the server that are being answered, by their id."""
         self._strays = 0
         self._meta: Json = {}
@@ -185,8 +185,8 @@ class Client:
 
     def _check_versions(self, error: RpcError) -> None:
         """Raise ``BadMessage`` if the server names its versions and none of them is known."""
-        given = error.data.get("supported") if isinstance(error.data, dict) else None
-        supported = [str(each) for each in given] if isinstance(given, list) else []
+        listed = error.data.get("supported") if isinstance(error.data, dict) else None
+        supported = [str(each) for each in listed] if isinstance(listed, list) else []
         known = (protocol.MODERN, *protocol.HANDSHAKE)
         refused = error.code == protocol.UNSUPPORTED_VERSION and supported
         if refused and not any(version in known for version in supported):
@@ -260,12 +260,12 @@ class Client:
         params: Json,
         *,
         ask: Callable[[str, Json], Awaitable[Json]],
-        **how: Any,
+        **options: Any,
     ) -> Json:
         """The result of a request whose server may need input first; ``ask`` answers that."""
-        given, pause = dict(params), 0
+        request_params, pause = dict(params), 0
         for _ in range(protocol.MAX_ROUNDS + 1):
-            result = await self.request(method, given, **how)
+            result = await self.request(method, request_params, **options)
             needed = protocol.input_requests(result)
             if needed is None:
                 return result
@@ -274,15 +274,15 @@ class Client:
                 key: await ask(str(each.get("method")), each.get("params") or {})
                 for key, each in requests.items()
             }
-            given = dict(params)
+            request_params = dict(params)
             if answers:
-                given["inputResponses"] = answers
+                request_params["inputResponses"] = answers
                 pause = 0
             else:
                 await asyncio.sleep(BACKOFF_SECONDS[min(pause, len(BACKOFF_SECONDS) - 1)])
                 pause += 1
             if state is not None:
-                given["requestState"] = state
+                request_params["requestState"] = state
         raise BadMessage(
             f"MCP server {self._host.name} asked for input more than {protocol.MAX_ROUNDS} times"
             f" in one {method}."
@@ -375,7 +375,7 @@ class Client:
         if method == "notifications/progress":
             self._progressed(params)
         elif method == "notifications/cancelled":
-            task = self._asked.get(params.get("requestId"))
+            task = self._answering.get(params.get("requestId"))
             if task is not None:
                 task.cancel()
         else:
@@ -394,12 +394,12 @@ class Client:
             report(float(done), known, str(params.get("message") or ""))
 
     def _answer(self, id: Any, method: str, params: Json) -> None:
-        if id in self._asked:
+        if id in self._answering:
             self._stray(f"a second request with the id {id!r}")
             return
         task = self._host.spawn(self._respond(id, method, params), method)
-        self._asked[id] = task
-        task.add_done_callback(lambda _: self._asked.pop(id, None))
+        self._answering[id] = task
+        task.add_done_callback(lambda _: self._answering.pop(id, None))
 
     async def _respond(self, id: Any, method: str, params: Json) -> None:
         reply: Json = {"jsonrpc": "2.0", "id": id}
@@ -413,10 +413,10 @@ class Client:
         except McpError as error:
             self._host.log(f"The answer to {method} was not sent: {error.message}")
 
-    def _stray(self, what: str) -> None:
+    def _stray(self, description: str) -> None:
         self._strays += 1
         if self._strays <= MAX_LOGGED_STRAYS:
-            self._host.log(f"Ignored {what}.")
+            self._host.log(f"Ignored {description}.")
 
     def fail(self, id: int | None, error: McpError) -> None:
         """A request failed, or the whole connection is lost."""
@@ -434,5 +434,5 @@ class Client:
         for answer in self._pending.values():
             if not answer.done():
                 answer.set_exception(error)
-        for task in tuple(self._asked.values()):
+        for task in tuple(self._answering.values()):
             task.cancel()

@@ -76,16 +76,16 @@ def limited(blocks: list[Text | Image], limits: Limits) -> Shown:
     texts = [block.text for block in blocks if isinstance(block, Text)]
     if sum(map(len, texts)) <= limits.characters and len(blocks) - len(texts) <= limits.pictures:
         return Shown(blocks=tuple(blocks) or (Text(text="(no content)"),))
-    left, pictures, kept = limits.characters, 0, list[Text | Image]()
+    remaining, pictures, shortened = limits.characters, 0, list[Text | Image]()
     for block in blocks:
         if isinstance(block, Image):
             pictures += 1
             if pictures <= limits.pictures:
-                kept.append(block)
-        elif left > 0:
-            kept.append(Text(text=block.text[:left]))
-            left -= len(block.text)
-    return Shown(blocks=tuple(kept), whole="\n".join(texts))
+                shortened.append(block)
+        elif remaining > 0:
+            shortened.append(Text(text=block.text[:remaining]))
+            remaining -= len(block.text)
+    return Shown(blocks=tuple(shortened), whole="\n".join(texts))
 
 
 def tool_result(shown: Shown, *, is_error: bool, stored_as: str, details: Json) -> ToolResult:
@@ -155,8 +155,10 @@ def _picture(data: str, mime: str) -> Text | Image:
 
 def _link(block: Json, uri: str) -> str:
     name = block.get("title") or block.get("name") or ""
-    about = block.get("description") or ""
-    words = " ".join(str(each) for each in (name, f"({about})" if about else "") if each)
+    description = block.get("description") or ""
+    words = " ".join(
+        str(each) for each in (name, f"({description})" if description else "") if each
+    )
     return clean(f"[resource {uri}{': ' + words if words else ''}; read it with the read tool]")
 
 

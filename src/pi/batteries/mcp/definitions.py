@@ -101,10 +101,16 @@ class Configured(Record):
     @property
     def is_same_everywhere(self) -> bool:
         """Whether the working directory of a session does not change what is run or contacted."""
-        made = self.definition
-        values = (*made.command, *made.env.values(), made.cwd, made.url, *made.headers.values())
+        definition = self.definition
+        values = (
+            *definition.command,
+            *definition.env.values(),
+            definition.cwd,
+            definition.url,
+            *definition.headers.values(),
+        )
         depends = any("${workspaceFolder}" in each or each.startswith("!") for each in values)
-        is_placed = made.transport != "stdio" or Path(made.cwd).is_absolute()
+        is_placed = definition.transport != "stdio" or Path(definition.cwd).is_absolute()
         return is_placed and not depends and not self.is_project
 
 
@@ -166,15 +172,15 @@ def _claude_user(raw: Json, where: Where | None) -> ConfigFile:
 def _codex(raw: Json, where: Where | None) -> ConfigFile:
     servers = []
     for name, each in _items(raw.get("mcp_servers")):
-        made = _server(name, {**each, "timeout": None, "headers": each.get("http_headers")})
+        definition = _server(name, {**each, "timeout": None, "headers": each.get("http_headers")})
         from_env = {
             key: f"${{{name}}}" for key, name in _strings(each.get("env_http_headers")).items()
         }
         enabled = each.get("enabled_tools")
         servers.append(
             replace(
-                made,
-                headers={**made.headers, **from_env},
+                definition,
+                headers={**definition.headers, **from_env},
                 bearer_token_env=_text(each, "bearer_token_env_var"),
                 timeout=_number(each, "tool_timeout_sec"),
                 start_timeout=_number(each, "startup_timeout_sec"),
@@ -292,16 +298,21 @@ def from_settings(raw: Any) -> ConfigFile:
     return _standard({"mcpServers": raw})
 
 
-def _checked(made: Definition) -> Definition:
+def _checked(definition: Definition) -> Definition:
     """``made`` with what is wrong with it."""
-    values = (*made.command, *made.env.values(), made.url, *made.headers.values())
-    if not made.command and not made.url:
-        return replace(made, problem="it has neither a command nor a url")
-    if made.url and not made.url.startswith(("http://", "https://", "$", "!")):
-        return replace(made, problem=f"its url {made.url!r} is not an http address")
+    values = (
+        *definition.command,
+        *definition.env.values(),
+        definition.url,
+        *definition.headers.values(),
+    )
+    if not definition.command and not definition.url:
+        return replace(definition, problem="it has neither a command nor a url")
+    if definition.url and not definition.url.startswith(("http://", "https://", "$", "!")):
+        return replace(definition, problem=f"its url {definition.url!r} is not an http address")
     if any("${input:" in value for value in values):
-        return replace(made, problem="it asks for ${input:…}, which only VS Code can fill in")
-    return made
+        return replace(definition, problem="it asks for ${input:…}, which only VS Code can fill in")
+    return definition
 
 
 def _items(value: Any) -> Iterable[tuple[str, Json]]:

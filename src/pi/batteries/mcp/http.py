@@ -85,7 +85,7 @@ class _Http:
         if 200 <= status < 300:
             return
         body = await response.read_prefix(64 * 1024)
-        said = one_line(body[:300].decode("utf-8", "replace")).strip()
+        message = one_line(body[:300].decode("utf-8", "replace")).strip()
         challenge = response.headers.get("www-authenticate")
         if status == 401 or (status == 403 and "insufficient_scope" in challenge):
             raise LoginNeeded(
@@ -105,7 +105,7 @@ class _Http:
         }.get(status, "")
         if 300 <= status < 400:
             hint = f"It redirects to {one_line(response.headers.get('location'))[:200]}."
-        text = f": {said}" if said else ""
+        text = f": {message}" if message else ""
         raise HttpRefused(
             f"MCP server {name} answered with status {status}{text}", status=status, hint=hint
         )
@@ -259,9 +259,9 @@ class StreamableTransport(_Http):
 
     async def _resume(self, id: int, last: str) -> None:
         """Continue a broken stream until the request is answered."""
-        left = MAX_RESUMES
-        while last and self._version != protocol.MODERN and left > 0:
-            left -= 1
+        attempts = MAX_RESUMES
+        while last and self._version != protocol.MODERN and attempts > 0:
+            attempts -= 1
             await asyncio.sleep(self._retry_ms / 1000)
             try:
                 async with self._get(last, await self._headers(None, None)) as response:
@@ -273,7 +273,7 @@ class StreamableTransport(_Http):
             if answered:
                 return
             if newest and newest != last:
-                last, left = newest, MAX_RESUMES
+                last, attempts = newest, MAX_RESUMES
         raise ServerClosed(
             f"MCP server {self._link.name} closed the connection before it answered.",
             hint="Retry; what the call has changed is unknown.",

@@ -103,12 +103,12 @@ class Interaction:
         ui = self._pi.context.ui
         if not ui.has_ui:
             raise RpcError("No user can allow the use of the model.", code=REJECTED)
-        asked = "\n".join(_shown(message) for message in params.get("messages") or [])
+        messages = "\n".join(_shown(message) for message in params.get("messages") or [])
         system = params.get("systemPrompt")
         lines = [f"MCP server {server} wants to ask {model.id}:"]
         if system:
             lines.append(f"System: {_clip(str(system))}")
-        title = "\n".join((*lines, _clip(asked)))
+        title = "\n".join((*lines, _clip(messages)))
         choice = await ui.select(title, [Option(label=each) for each in (ONCE, SESSION, DENY)])
         if choice == SESSION:
             self._may_sample.add(server)
@@ -136,8 +136,8 @@ class Interaction:
         needed = set(map(str, required)) if isinstance(required, list) else set()
         content: Json = {}
         for name, each in properties.items():
-            about = each if isinstance(each, dict) else {}
-            answered, value = await ask_field(ui, name, about, required=name in needed)
+            field = each if isinstance(each, dict) else {}
+            answered, value = await ask_field(ui, name, field, required=name in needed)
             if not answered:
                 return {"action": "cancel"}
             if value is not None:
@@ -174,8 +174,8 @@ def roots(cwd: Path) -> list[Json]:
 def sampling_messages(params: Json, now_ms: int) -> list[Message]:
     """The messages of a sampling request. Raises ``RpcError`` for content that cannot be sent."""
     messages: list[Message] = []
-    given = params.get("messages")
-    for each in given if isinstance(given, list) else ():
+    raw_messages = params.get("messages")
+    for each in raw_messages if isinstance(raw_messages, list) else ():
         if not isinstance(each, dict):
             continue
         raw = each.get("content")
@@ -198,10 +198,10 @@ async def ask_field(
     ui: ExtensionUI, name: str, schema: Json, *, required: bool
 ) -> tuple[bool, Any]:
     """The value of one field, and whether it was answered; an empty optional one is ``None``."""
-    about = schema.get("title") or name
+    field_title = schema.get("title") or name
     more = schema.get("description")
     hint = "" if required else " (optional)"
-    title = sanitise(f"{about}{hint}" + (f"\n{more}" if more else ""))
+    title = sanitise(f"{field_title}{hint}" + (f"\n{more}" if more else ""))
     choices = _choices(schema)
     if schema.get("type") == "array":
         items = _choices(schema.get("items") if isinstance(schema.get("items"), dict) else {})

@@ -47,7 +47,7 @@ class Authorization(Record):
     token_url: str
     registration_url: str = ""
     scope: str = ""
-    takes_metadata_documents: bool = False
+    accepts_metadata_documents: bool = False
     """Whether an address can be the client id."""
     callback_issuer: str = ""
     """What ``iss`` of the callback has to be, exactly; empty if there is no metadata."""
@@ -163,16 +163,16 @@ class Logins:
                 used = await self._registered_client(server, found, used, redirect_uri)
             return used
 
-        made = await self._pi.auth.browser_flow(callbacks, used, register=register)
+        credential = await self._pi.auth.browser_flow(callbacks, used, register=register)
         extra = {
-            **(made.extra or {}),
+            **(credential.extra or {}),
             "clientId": used.client_id,
             "clientSecret": used.client_secret,
             "tokenUrl": used.token_url,
             "resource": found.resource,
             "issuer": found.issuer,
         }
-        return replace(made, extra=extra)
+        return replace(credential, extra=extra)
 
     async def _renewed(self, credential: OAuthCredential) -> OAuthCredential:
         extra = credential.extra or {}
@@ -217,11 +217,11 @@ class Logins:
         resource = await self._first(places)
         issuer, scopes = "", challenge.get("scope", "")
         if resource is not None:
-            about = str(resource.get("resource") or server.link.url)
-            if not is_same_resource(about, server.link.url):
+            resource_url = str(resource.get("resource") or server.link.url)
+            if not is_same_resource(resource_url, server.link.url):
                 raise McpError(
                     f"MCP server {server.name} names another resource in its metadata:"
-                    f" {one_line(about)}",
+                    f" {one_line(resource_url)}",
                     hint="Check the address of the server.",
                 )
             servers = resource.get("authorization_servers")
@@ -256,7 +256,7 @@ class Logins:
     ) -> OAuthClient:
         """A client: by a metadata document if the server takes them, else registered."""
         document = self._pi.settings.get("mcp.clientMetadataUrl", with_project=False)
-        if document and found.takes_metadata_documents:
+        if document and found.accepts_metadata_documents:
             return replace(client, client_id=document)
         if not found.registration_url:
             raise McpError(
@@ -280,15 +280,15 @@ class Logins:
             timeouts=Timeouts(**_TIMEOUTS),
             limit=MAX_METADATA,
         )
-        made = answer.json() if answer.status in (200, 201) else None
-        if not isinstance(made, dict) or not isinstance(made.get("client_id"), str):
+        registration = answer.json() if answer.status in (200, 201) else None
+        if not isinstance(registration, dict) or not isinstance(registration.get("client_id"), str):
             raise McpError(
                 f"The registration at the authorization server of MCP server {server.name} failed"
                 f" with status {answer.status}: {one_line(answer.text)[:200]}",
                 hint='Add "oauth": {"clientId": "…"} to the definition of the server.',
             )
-        secret = str(made.get("client_secret") or "")
-        return replace(client, client_id=made["client_id"], client_secret=secret)
+        secret = str(registration.get("client_secret") or "")
+        return replace(client, client_id=registration["client_id"], client_secret=secret)
 
 
 def credential_name(url: str) -> str:
@@ -338,10 +338,11 @@ def authorization(
             registration_url=f"{base}/register",
             scope=scope,
         )
-    said = str(metadata.get("issuer") or "")
-    if said.rstrip("/") != base:
+    published_issuer = str(metadata.get("issuer") or "")
+    if published_issuer.rstrip("/") != base:
         raise McpError(
-            f"The authorization server of MCP server {server} calls itself {one_line(said)!r}"
+            f"The authorization server of MCP server {server} calls itself"
+            f" {one_line(published_issuer)!r}"
             f" instead of {base!r}.",
             hint="This may be an attempt to steal a login; contact the operator of the server.",
         )
@@ -364,8 +365,8 @@ def authorization(
         token_url=places["token_endpoint"],
         registration_url=places["registration_endpoint"],
         scope=scope,
-        takes_metadata_documents=metadata.get("client_id_metadata_document_supported") is True,
-        callback_issuer=said,
+        accepts_metadata_documents=metadata.get("client_id_metadata_document_supported") is True,
+        callback_issuer=published_issuer,
         names_issuer=metadata.get("authorization_response_iss_parameter_supported") is True,
     )
 

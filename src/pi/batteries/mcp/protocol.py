@@ -147,11 +147,11 @@ def client_capabilities(*, has_ui: bool) -> Json:
 
 def request(id: int, method: str, params: Json | None, *, meta: Json) -> Json:
     """A request. ``meta`` is merged into the ``_meta`` of the parameters."""
-    given = dict(params or {})
+    merged = dict(params or {})
     if meta:
-        given["_meta"] = {**given.get("_meta", {}), **meta}
+        merged["_meta"] = {**merged.get("_meta", {}), **meta}
     message: Json = {"jsonrpc": "2.0", "id": id, "method": method}
-    return message | {"params": given} if given else message
+    return message | {"params": merged} if merged else message
 
 
 def notification(method: str, params: Json | None = None) -> Json:
@@ -287,13 +287,13 @@ def initialized(server: str, result: Json) -> ServerInfo:
     return _info("handshake", version, result, result.get("serverInfo"))
 
 
-def _info(era: Era, version: str, result: Json, about: Any) -> ServerInfo:
-    about = _object(about)
+def _info(era: Era, version: str, result: Json, implementation: Any) -> ServerInfo:
+    implementation = _object(implementation)
     return ServerInfo(
         era=era,
         version=version,
-        name=_text(about, "name"),
-        server_version=_text(about, "version"),
+        name=_text(implementation, "name"),
+        server_version=_text(implementation, "version"),
         capabilities=_object(result.get("capabilities")),
         instructions=_text(result, "instructions"),
     )

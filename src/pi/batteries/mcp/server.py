@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -192,19 +193,19 @@ class McpServer:
     ) -> Json:
         """The result of a tool. Raises ``McpError``."""
         params = {"name": tool.name, "arguments": arguments}
-        how: Json = {"progress": progress, "schema": tool.input_schema}
-        return await self.ask("tools/call", params, user, **how)
+        options: Json = {"progress": progress, "schema": tool.input_schema}
+        return await self.ask("tools/call", params, user, **options)
 
-    async def ask(self, method: str, params: Json, user: ServerUser, **how: Any) -> Json:
+    async def ask(self, method: str, params: Json, user: ServerUser, **options: Any) -> Json:
         """The result of a request; the session answers what the server asks meanwhile."""
         with self.users.calling(user):
             return await self._repeated(
                 lambda client: client.interactive(
                     method,
                     params,
-                    ask=lambda asked, given: user.interaction.answer(self.name, asked, given),
+                    ask=partial(user.interaction.answer, self.name),
                     timeout=request_timeout(self.configured.definition, user.pi.context.environ),
-                    **how,
+                    **options,
                 )
             )
 
@@ -437,12 +438,12 @@ def start_timeout(definition: Definition, environ: Mapping[str, str]) -> float:
 
 def request_timeout(definition: Definition, environ: Mapping[str, str]) -> float | None:
     """Seconds of one request without progress; ``None`` without a limit."""
-    given = _milliseconds(environ, ("PI_MCP_TIMEOUT_MS", "OMP_MCP_TIMEOUT_MS"))
-    if given is None:
-        given = definition.timeout
-    if given is None:
+    seconds = _milliseconds(environ, ("PI_MCP_TIMEOUT_MS", "OMP_MCP_TIMEOUT_MS"))
+    if seconds is None:
+        seconds = definition.timeout
+    if seconds is None:
         return REQUEST_SECONDS
-    return given or None
+    return seconds or None
 
 
 def _milliseconds(environ: Mapping[str, str], names: tuple[str, ...]) -> float | None:

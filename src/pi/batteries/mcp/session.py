@@ -127,9 +127,9 @@ class Configuration:
         settings = self._pi.settings
         files: list[tuple[ConfigFile, str, bool, bool]] = []
         # The project's own settings are left out: whatever they start needs consent to a file.
-        given = settings.get("mcp.servers", with_project=False)
-        if given:
-            files.append((definitions.from_settings(given), SETTINGS_SOURCE, True, False))
+        configured = settings.get("mcp.servers", with_project=False)
+        if configured:
+            files.append((definitions.from_settings(configured), SETTINGS_SOURCE, True, False))
         of_project = settings.get("mcp.enableProjectConfig")
         for item in self._pi.context.resources.load(KIND):
             path, text = item.value
@@ -153,16 +153,16 @@ class Configuration:
 
     async def allowed(self, usable: list[Configured]) -> list[Configured]:
         """The servers of the user, and those of other files that the user accepted."""
-        asked = {}
+        requests = {}
         for each in usable:
             if not each.is_own:
-                asked[each.name] = ConsentRequest(
+                requests[each.name] = ConsentRequest(
                     kind="MCP server",
                     name=each.name,
                     source=each.source,
                     definition=each.definition.runs,
                 )
-        accepted = await self._pi.consent.allowed(asked.values()) if asked else []
+        accepted = await self._pi.consent.allowed(requests.values()) if requests else []
         names = {request.name for request in accepted}
         return [each for each in usable if each.is_own or each.name in names]
 

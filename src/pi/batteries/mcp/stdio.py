@@ -29,7 +29,7 @@ class Lines:
 
     def __init__(self, limit: int = MAX_LINE) -> None:
         self._limit = limit
-        self._held = list[bytes]()
+        self._pieces = list[bytes]()
         self._size = 0
         self.dropped = 0
         """Lines that were too long."""
@@ -41,17 +41,17 @@ class Lines:
             self._add(piece)
             if self._size > self._limit:
                 self.dropped += 1
-            elif self._held:
-                yield b"".join(self._held)
-            self._held, self._size = [], 0
+            elif self._pieces:
+                yield b"".join(self._pieces)
+            self._pieces, self._size = [], 0
         self._add(rest)
 
     def _add(self, piece: bytes) -> None:
         self._size += len(piece)
         if self._size > self._limit:
-            self._held.clear()
+            self._pieces.clear()
         elif piece:
-            self._held.append(piece)
+            self._pieces.append(piece)
 
 
 class StdioTransport:
@@ -128,11 +128,11 @@ class StdioTransport:
         end = await child.wait()
         if self._closing:
             return
-        how = f"signal {end.signal}" if end.signal is not None else f"exit code {end.exit_code}"
+        ending = f"signal {end.signal}" if end.signal is not None else f"exit code {end.exit_code}"
         self._peer.fail(
             None,
             ServerClosed(
-                f"MCP server {self._name} ended with {how}.{self._last_words()}",
+                f"MCP server {self._name} ended with {ending}.{self._last_words()}",
                 hint=f"/mcp reconnect {self._name} starts it again.",
             ),
         )

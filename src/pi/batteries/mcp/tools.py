@@ -55,12 +55,12 @@ def unique_names(tools: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]
     hash, so that a name does not depend on which server was ready first.
     """
     names: dict[tuple[str, str], str] = {}
-    taken: set[str] = set()
+    used: set[str] = set()
     for pair in sorted(set(tools)):
         name = tool_name(*pair)
-        if name in taken:
+        if name in used:
             name = _hashed(name, *pair)
-        taken.add(name)
+        used.add(name)
         names[pair] = name
     return names
 
@@ -130,21 +130,21 @@ class SessionTools:
         for name in [*self._registered]:
             if offered_now.get(name) != self._registered[name][0]:
                 self._registered.pop(name)[1].remove()
-        for name, made_from in offered_now.items():
+        for name, offer in offered_now.items():
             if name not in self._registered:
-                self._register(name, made_from)
+                self._register(name, offer)
         self._declare_search(offered)
 
-    def _register(self, name: str, made_from: Any) -> None:
-        server, tool, _, exposure = made_from
+    def _register(self, name: str, offer: Any) -> None:
+        server, tool, _, exposure = offer
         try:
-            made = self._make(server, tool, name)
-            registration = self._pi.add_tool(made, exposure=exposure)
+            agent_tool = self._make(server, tool, name)
+            registration = self._pi.add_tool(agent_tool, exposure=exposure)
         except PiError as error:  # its schema is invalid
             if exposure != "hidden":
                 server.log(f"The tool {tool.name} was left out: {error.message}")
             return
-        self._registered[name] = (made_from, registration)
+        self._registered[name] = (offer, registration)
 
     def _make(self, server: McpServer, tool: ToolInfo, name: str) -> AgentTool:
         schema = {"properties": {}, **tool.input_schema, "type": "object"}
@@ -231,7 +231,7 @@ class SessionTools:
         async def run(params: ToolSearchParams, ctx: ToolContext) -> ToolResult:
             return self._found(params.query)
 
-        made = make_tool(
+        search_tool = make_tool(
             name=SEARCH,
             label="MCP search",
             description=description,
@@ -239,14 +239,12 @@ class SessionTools:
             run=run,
             approval="read",
         )
-        self._search = (description, self._pi.add_tool(made, exposure="active"))
+        self._search = (description, self._pi.add_tool(search_tool, exposure="active"))
 
     def _found(self, query: str) -> ToolResult:
         """Activate the tools that match best, and describe them."""
         known = {
-            name: made_from[:2]
-            for name, (made_from, _) in self._registered.items()
-            if made_from[3] != "hidden"
+            name: offer[:2] for name, (offer, _) in self._registered.items() if offer[3] != "hidden"
         }
         names = ranked(query, {name: _searched(*each) for name, each in known.items()})
         if not names:
@@ -275,8 +273,8 @@ def search_description(offered: Mapping[Pair, tuple[McpServer, ToolInfo]]) -> st
     servers = {server.name: server for server, _ in offered.values()}
     lines = []
     for name, number in sorted(counts.items()):
-        about = one_line(servers[name].offer.current.instructions)[:120]
-        lines.append(f"- {name}: {number} tools" + (f". {about}" if about else ""))
+        instructions = one_line(servers[name].offer.current.instructions)[:120]
+        lines.append(f"- {name}: {number} tools" + (f". {instructions}" if instructions else ""))
     return (
         "Find tools of MCP servers and make them callable. Search before you say that something"
         " cannot be done. Servers:\n" + "\n".join(lines[:40])
@@ -311,10 +309,12 @@ def ranked(query: str, texts: Mapping[str, tuple[str, str]]) -> list[str]:
     words = [word for word in re.split(r"[^a-z0-9]+", query.lower()) if word]
     exact = [name for name in query.replace(",", " ").split() if name in texts]
     scores: dict[str, float] = {}
-    for name, (title, about) in texts.items():
+    for name, (title, description) in texts.items():
         parts = set(re.split(r"[^a-z0-9]+", title.lower()))
         score = sum(
-            3.0 * (word in parts) + 1.5 * (word in title.lower()) + 1.0 * (word in about.lower())
+            3.0 * (word in parts)
+            + 1.5 * (word in title.lower())
+            + 1.0 * (word in description.lower())
             for word in words
         )
         if score:
@@ -368,7 +368,7 @@ class SessionPrompts:
         words = " ".join(
             f"<{each.name}>" if each.required else f"[{each.name}]" for each in prompt.arguments
         )
-        about = one_line(prompt.description)[:100]
+        summary = one_line(prompt.description)[:100]
 
         async def complete(begin: str) -> list[str]:
             return await self.complete(name, begin)
@@ -377,7 +377,7 @@ class SessionPrompts:
             name,
             run,
             completions=complete,
-            description=sanitise(" ".join(filter(None, (words, about, f"(MCP {server.name})")))),
+            description=sanitise(" ".join(filter(None, (words, summary, f"(MCP {server.name})")))),
         )
 
     async def complete(self, command: str, typed: str) -> list[str]:
@@ -389,8 +389,8 @@ class SessionPrompts:
         name, equals, value = word.partition("=")
         names = [each.name for each in prompt.arguments]
         if not (equals and name in names):
-            taken = prompt_arguments(prompt, before)
-            free = [each for each in names if each not in taken]
+            filled = prompt_arguments(prompt, before)
+            free = [each for each in names if each not in filled]
             if not free:
                 return []
             name, value = free[0], word
@@ -412,8 +412,8 @@ class SessionPrompts:
         values = prompt_arguments(prompt, arguments)
         for each in prompt.arguments:
             if each.required and each.name not in values:
-                about = f"{each.name}: {each.description}" if each.description else each.name
-                text = await ctx.ui.input(sanitise(about))
+                label = f"{each.name}: {each.description}" if each.description else each.name
+                text = await ctx.ui.input(sanitise(label))
                 if text is None:
                     ctx.ui.notify(f"/{command_name(server.name, prompt.name)} needs {each.name}.")
                     return

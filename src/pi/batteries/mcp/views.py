@@ -124,8 +124,8 @@ class ServersScreen:
         if server is None or server.configured != each:
             return rows
         if server.info is not None:
-            about = f"{server.info.name} {server.info.server_version}".strip()
-            rows.append(theme.fg("dim", one_line(f"{about} · protocol {server.info.version}")))
+            label = f"{server.info.name} {server.info.server_version}".strip()
+            rows.append(theme.fg("dim", one_line(f"{label} · protocol {server.info.version}")))
         if server.error is not None:
             rows.append(theme.fg("error", one_line(server.error.explain())))
         room = max(MIN_ROWS, self._tui.terminal.size.rows - above - len(rows) - FRAME_ROWS - 2)

@@ -408,18 +408,18 @@ class SessionMemory:
             await self._act(labels[str(chosen)], ctx)
 
     async def _act(self, note: Note, ctx: CommandContext) -> None:
-        what = await ctx.ui.select(note.title, ["Edit", "Forget", "Show the file", "Back"])
-        if what == "Edit":
+        choice = await ctx.ui.select(note.title, ["Edit", "Forget", "Show the file", "Back"])
+        if choice == "Edit":
             text = await ctx.ui.editor(str(note.path), content_of(note), style="hook")
             if text is not None and text.strip() and text.strip() != content_of(note).strip():
                 clean = self._pi.redact(text, "export")
                 await asyncio.to_thread(self.notes.edit, note, clean)
-        elif what == "Forget":
+        elif choice == "Forget":
             question = f"Delete {note.path}? It cannot be undone."
             if await ctx.ui.confirm("Forget this note?", question):
                 await asyncio.to_thread(self.notes.forget, note)
                 ctx.ui.notify(f"Forgotten: {note.title}")
-        elif what == "Show the file":
+        elif choice == "Show the file":
             ctx.write(f"{note.path}\n\n{content_of(note)}")
 
     def check(self, ctx: ExtensionContext) -> Iterator[CheckResult]:

@@ -32,7 +32,7 @@ _COUNTS = "chosen"
 """Key of the stored counts."""
 MOST = 5
 """Models that are listed first."""
-KEPT = 50
+MAX_COUNTED = 50
 
 
 class ModelUsage:
@@ -46,8 +46,10 @@ class ModelUsage:
         name = f"{model.provider}/{model.id}"
         counts = {each: value * 0.95 for each, value in self._counts().items()}
         counts[name] = counts.get(name, 0.0) + 1.0
-        kept = sorted(counts, key=counts.__getitem__, reverse=True)[:KEPT]
-        await self._pi.store("global").set(_COUNTS, {each: round(counts[each], 4) for each in kept})
+        favourites = sorted(counts, key=counts.__getitem__, reverse=True)[:MAX_COUNTED]
+        await self._pi.store("global").set(
+            _COUNTS, {each: round(counts[each], 4) for each in favourites}
+        )
 
     def most_used(self) -> tuple[str, ...]:
         """Return ``provider/id`` of the models that are chosen most, the first most often."""

@@ -136,15 +136,15 @@ class Guard:
         for item in ctx.resources.load(KIND):
             lists, source = item.value.permissions, str(item.path)
             effects = RESTRICTING if item.scope == "project" else EFFECTS
-            found, wrong = parse_rules(lists, source, effects=effects)
+            found, invalid = parse_rules(lists, source, effects=effects)
             if item.scope != "project":
                 found = await self._accepted(found, source, ctx)
             rules += found
-            problems += wrong
+            problems += invalid
         # A project may forbid more, and never allow anything.
         project = self._pi.settings.get_project("permissions")
-        found, wrong = parse_rules(project, "project settings", effects=RESTRICTING)
-        self._of_files, self._problems = (*rules, *found), (*problems, *wrong)
+        found, invalid = parse_rules(project, "project settings", effects=RESTRICTING)
+        self._of_files, self._problems = (*rules, *found), (*problems, *invalid)
         for problem in (*self._problems, *self._own()[1]):
             self._complain(f"A permission rule was not used. {problem}", ctx)
 

@@ -106,18 +106,18 @@ def restricting(line: CommandLine, rules: Sequence[Rule]) -> Verdict:
 def _restricts(rule: Rule, part: CommandPart) -> bool | None:
     """Whether a rule matches a part; ``None`` if it may."""
     words = words_of(part)
-    if not rule.what or not words:
-        return not rule.what
+    if not rule.specifier or not words:
+        return not rule.specifier
     if part.name is None:
         return None
-    expected = rule.what.removesuffix(":*").replace("*", " * ").split()
+    expected = rule.specifier.removesuffix(":*").replace("*", " * ").split()
     program = base_name(expected[0]) if expected else ""
     if program == "*":
-        return _text_matches(rule.what, words) or None
+        return _text_matches(rule.specifier, words) or None
     if base_name(part.name) != program:
         is_runner = base_name(part.name) in RUNNERS
         return None if is_runner and any(base_name(w) == program for w in words[1:]) else False
-    if _text_matches(rule.what, [expected[0], *words[1:]]):
+    if _text_matches(rule.specifier, [expected[0], *words[1:]]):
         return True
     return None if _may_match(expected[1:], part) else False
 
@@ -126,30 +126,30 @@ def _may_match(expected: Sequence[str], part: CommandPart) -> bool:
     """Whether the arguments may mean the same: other order, other spelling, unknown values."""
     if part.more_arguments or any(word.literal is None for word in part.arguments):
         return True
-    given = [word.literal or "" for word in part.arguments]
+    words = [word.literal or "" for word in part.arguments]
     options = [word for word in expected if word.startswith("-")]
     if options:
-        return any(word.startswith("-") for word in given)
+        return any(word.startswith("-") for word in words)
     plain = [word.casefold() for word in expected if not word.startswith("-") and word != "*"]
-    rest = iter(word.casefold() for word in given)
+    rest = iter(word.casefold() for word in words)
     if plain and all(word in rest for word in plain):
         return True
     if base_name(part.name or "") == "git":
-        first = next((word for word in given if not word.startswith("-")), "")
+        first = next((word for word in words if not word.startswith("-")), "")
         return bool(first) and first not in _BUILT_INS_OF_GIT  # it may be an alias
     return False
 
 
-def _text_matches(what: str, words: Sequence[str]) -> bool:
+def _text_matches(specifier: str, words: Sequence[str]) -> bool:
     """Whether a specifier matches a command: exactly, as a prefix of words, or with ``*``."""
     text = " ".join(words)
-    if what.endswith(":*"):
-        prefix = " ".join(what[:-2].split())
+    if specifier.endswith(":*"):
+        prefix = " ".join(specifier[:-2].split())
         return text == prefix or text.startswith(f"{prefix} ")
-    if "*" in what:
-        pattern = ".*".join(map(re.escape, " ".join(what.split()).split("*")))
+    if "*" in specifier:
+        pattern = ".*".join(map(re.escape, " ".join(specifier.split()).split("*")))
         return re.fullmatch(pattern, text, re.DOTALL) is not None
-    return text == " ".join(what.split())
+    return text == " ".join(specifier.split())
 
 
 # Allowing -----------------------------------------------------------------------------------------
@@ -173,19 +173,19 @@ def _is_allowed(part: CommandPart, rules: Sequence[Rule], *, strict: bool) -> bo
     if part.name is None or base_name(part.name) in SCHEDULERS:
         return False
     words = words_of(part)
-    specific = [rule for rule in rules if rule.what]
+    specific = [rule for rule in rules if rule.specifier]
     if any(_allows(rule, part, words) for rule in specific):
         return True
-    everything = any(not rule.what for rule in rules)
+    everything = any(not rule.specifier for rule in rules)
     return everything and not (strict and _runs_script(part))
 
 
 def _allows(rule: Rule, part: CommandPart, words: Sequence[str]) -> bool:
-    if not _text_matches(rule.what, words):
+    if not _text_matches(rule.specifier, words):
         return False
     # What is only known at run time may stand behind the words of the rule, never in them.
-    count = len(rule.what.removesuffix(":*").split())
-    exact = not rule.what.endswith(":*") and "*" not in rule.what
+    count = len(rule.specifier.removesuffix(":*").split())
+    exact = not rule.specifier.endswith(":*") and "*" not in rule.specifier
     checked = part.words if exact else part.words[:count]
     if exact and part.more_arguments:
         return False

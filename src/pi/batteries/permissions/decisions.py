@@ -112,7 +112,7 @@ class _Tool:
         request, tier = self._request, self._request.approval.tier
         is_allowed = tier == "read" or self._matching("allow") is not None
         if (rule := self._matching("deny")) is not None:
-            return Decision(action="deny", reason=_by(rule))
+            return Decision(action="deny", reason=_rule_reason(rule))
         if self._mode == "read-only" and not is_allowed:
             return Decision(action="deny", reason="The permission mode is read-only.")
         if reason := self._must_ask():
@@ -129,8 +129,8 @@ class _Tool:
             return f"{protected[0].written} decides what runs later. It is always asked about."
         if self._request.approval.must_ask:
             return self._request.approval.reason or f"{self._request.tool} always asks."
-        rule = self._matching("ask") or self._around()
-        return "" if rule is None else _by(rule)
+        rule = self._matching("ask") or self._restricted_inside()
+        return "" if rule is None else _rule_reason(rule)
 
     def _matching(self, effect: Effect) -> Rule | None:
         for rule in self._rules.of(effect):
@@ -145,8 +145,8 @@ class _Tool:
                 return self._writes and self._by_path(rule)
             case "read":
                 # What must not be read must not be changed by an edit, which shows it.
-                is_about = not self._writes or rule.effect != "allow"
-                return is_about and self._by_path(rule)
+                applies = not self._writes or rule.effect != "allow"
+                return applies and self._by_path(rule)
             case "url":
                 return bool(request.urls) and self._by_url(rule)
             case "tool":
@@ -162,13 +162,13 @@ class _Tool:
 
     def _by_url(self, rule: Rule) -> bool:
         hosts = [_host(url) for url in self._request.urls]
-        domain = rule.what.removeprefix("domain:").casefold()
+        domain = rule.specifier.removeprefix("domain:").casefold()
         found = (not domain or fnmatchcase(host, domain) for host in hosts)
         if rule.effect == "allow":
             return all(found)
         return any(found) or any(host.endswith(f".{domain}") for host in hosts if domain)
 
-    def _around(self) -> Rule | None:
+    def _restricted_inside(self) -> Rule | None:
         """A rule about something inside a folder that is searched."""
         if self._writes or self._request.tool not in _FOLDER_READERS:
             return None
@@ -206,10 +206,10 @@ class _Command:
         self._line = commands.parsed(request.command or "")
 
     def decide(self) -> Decision:
-        denied = commands.restricting(self._line, self._about_commands("deny"))
+        denied = commands.restricting(self._line, self._command_rules("deny"))
         by_files = self._by_files("deny")
         if denied.rule is not None and denied.certain:
-            return Decision(action="deny", reason=_by(denied.rule))
+            return Decision(action="deny", reason=_rule_reason(denied.rule))
         if by_files is not None and by_files.action == "deny":
             return by_files
         missing = self._missing()
@@ -228,13 +228,15 @@ class _Command:
         if unknown := self._unknown():
             return Decision(action="ask", reason=unknown)
         if denied.rule is not None:
-            return Decision(action="ask", reason=_by(denied.rule, certain=False))
-        asked = commands.restricting(self._line, self._about_commands("ask"))
-        if asked.rule is not None:
-            return Decision(action="ask", reason=_by(asked.rule, certain=asked.certain))
+            return Decision(action="ask", reason=_rule_reason(denied.rule, certain=False))
+        verdict = commands.restricting(self._line, self._command_rules("ask"))
+        if verdict.rule is not None:
+            return Decision(
+                action="ask", reason=_rule_reason(verdict.rule, certain=verdict.certain)
+            )
         return None
 
-    def _about_commands(self, effect: Effect) -> tuple[Rule, ...]:
+    def _command_rules(self, effect: Effect) -> tuple[Rule, ...]:
         of_tool = (
             rule
             for rule in self._rules.of(effect, "tool")
@@ -253,8 +255,8 @@ class _Command:
         return ""
 
     def _missing(self) -> list[CommandPart]:
-        strict = bool(self._about_commands("deny") or self._about_commands("ask"))
-        rules = self._about_commands("allow")
+        strict = bool(self._command_rules("deny") or self._command_rules("ask"))
+        rules = self._command_rules("allow")
         missing = commands.not_allowed(self._line, rules, strict=strict)
         if missing or not self._line.parts:
             return missing
@@ -283,8 +285,8 @@ class _Command:
 
     @property
     def _cwd(self) -> str:
-        given = self._request.input.get("cwd")
-        folder = given if isinstance(given, str) and given else "."
+        cwd = self._request.input.get("cwd")
+        folder = cwd if isinstance(cwd, str) and cwd else "."
         return touched(folder, self._places.cwd, self._places).lexical
 
     def _folders(self) -> list[str] | None:
@@ -309,21 +311,25 @@ class _Command:
     def _by_files(self, effect: Effect) -> Decision | None:
         """What rules about files say to the files of a command."""
         rules = self._rules.of(effect, "read", "edit")
-        rules = tuple(rule for rule in rules if rule.what)
+        rules = tuple(rule for rule in rules if rule.specifier)
         if not rules:
             return None
         for file, path in self._files():
             if path is None or not file.is_known:
                 if self._may_be(path, rules):
-                    reason = f"{file.text or 'A file'} is not known in advance. {_by(rules[0])}"
+                    reason = (
+                        f"{file.text or 'A file'} is not known in advance. {_rule_reason(rules[0])}"
+                    )
                     return Decision(action="ask", reason=reason)
                 continue
             for rule in rules:
                 if rule_matches(rule, path, self._places):
-                    return Decision(action="deny" if effect == "deny" else "ask", reason=_by(rule))
+                    return Decision(
+                        action="deny" if effect == "deny" else "ask", reason=_rule_reason(rule)
+                    )
             inside = covers_restricted(path, rules, self._places)
             if inside is not None and file.text and not file.text.startswith("-"):
-                return Decision(action="ask", reason=_by(inside))
+                return Decision(action="ask", reason=_rule_reason(inside))
         return None
 
     def _may_be(self, path: TouchedPath | None, rules: Sequence[Rule]) -> bool:
@@ -355,7 +361,7 @@ class _Command:
         return tuple(dict.fromkeys(rule for rule in found if rule))
 
 
-def _by(rule: Rule, *, certain: bool = True) -> str:
+def _rule_reason(rule: Rule, *, certain: bool = True) -> str:
     source = f" ({rule.source})" if rule.source else ""
     verb = "applies" if certain else "may apply"
     return f"The {rule.effect} rule {rule.text}{source} {verb}."

@@ -89,15 +89,15 @@ def root_of(rule: Rule, places: Places) -> tuple[str, str]:
     ``//x`` is absolute, ``~/x`` below the home folder, all others below the project. A name without
     a slash matches in every folder below.
     """
-    what = rule.what
-    if what.startswith("//"):
-        return "/", what[2:]
-    if what.startswith("~/") or what == "~":
-        return places.home, what[2:]
-    if what.startswith("/"):
-        return places.cwd, what[1:]
-    plain = what.removeprefix("./")
-    if "/" not in plain.rstrip("/") and what == plain:
+    specifier = rule.specifier
+    if specifier.startswith("//"):
+        return "/", specifier[2:]
+    if specifier.startswith("~/") or specifier == "~":
+        return places.home, specifier[2:]
+    if specifier.startswith("/"):
+        return places.cwd, specifier[1:]
+    plain = specifier.removeprefix("./")
+    if "/" not in plain.rstrip("/") and specifier == plain:
         return places.cwd, f"**/{plain}"
     return places.cwd, plain
 
@@ -143,7 +143,7 @@ def rule_matches(rule: Rule, path: TouchedPath, places: Places) -> bool:
     A rule that restricts matches any form of the path, in any case; one that allows must match all
     of them exactly, so that a link does not lead out.
     """
-    if not rule.what:
+    if not rule.specifier:
         return True
     restricts = rule.effect != "allow"
     root, pattern = root_of(rule, places)
@@ -175,7 +175,7 @@ MAX_ENTRIES = 5000
 def covers_restricted(path: TouchedPath, rules: Sequence[Rule], places: Places) -> Rule | None:
     """The first rule about something that exists inside a folder, for calls that read all of it."""
     for rule in rules:
-        if rule.what and any(_contains(form, rule, places) for form in path.forms):
+        if rule.specifier and any(_contains(form, rule, places) for form in path.forms):
             return rule
     return None
 

@@ -45,28 +45,28 @@ def question(request: ToolRequest, decision: Decision, before: str | None) -> st
 
 
 def _subject(request: ToolRequest, before: str | None) -> Iterator[str]:
-    given = request.input
+    arguments = request.input
     if request.command is not None:
         yield request.command
         for name in ("cwd", "env"):
-            if given.get(name):
-                yield f"{name}: {json.dumps(given[name], ensure_ascii=False)}"
+            if arguments.get(name):
+                yield f"{name}: {json.dumps(arguments[name], ensure_ascii=False)}"
         return
     yield from request.urls
-    path, content = given.get("path"), given.get("content")
+    path, content = arguments.get("path"), arguments.get("content")
     if isinstance(path, str) and isinstance(content, str):
         yield path
         yield from _limited(_unified(before or "", content))
-    elif isinstance(path, str) and (edits := _edits(given)):
+    elif isinstance(path, str) and (edits := _edits(arguments)):
         yield path
         yield from _limited(_edited(edits, before))
-    elif not request.urls or len(given) > 1:
-        yield json.dumps(given, indent=2, ensure_ascii=False, default=str)
+    elif not request.urls or len(arguments) > 1:
+        yield json.dumps(arguments, indent=2, ensure_ascii=False, default=str)
 
 
-def changes_content(given: dict[str, Any]) -> bool:
+def changes_content(arguments: dict[str, Any]) -> bool:
     """Whether the arguments of a call contain the new content of a file, or edits of it."""
-    return isinstance(given.get("content"), str) or bool(_edits(given))
+    return isinstance(arguments.get("content"), str) or bool(_edits(arguments))
 
 
 def _edited(edits: list[tuple[str, str]], before: str | None) -> Iterator[str]:
@@ -79,8 +79,8 @@ def _edited(edits: list[tuple[str, str]], before: str | None) -> Iterator[str]:
     return _unified(before or "", after)
 
 
-def _edits(given: dict[str, Any]) -> list[tuple[str, str]]:
-    listed = given.get("edits") if isinstance(given.get("edits"), list) else [given]
+def _edits(arguments: dict[str, Any]) -> list[tuple[str, str]]:
+    listed = arguments.get("edits") if isinstance(arguments.get("edits"), list) else [arguments]
     found = []
     for edit in listed or []:
         if isinstance(edit, dict):

@@ -16,7 +16,7 @@ Effect: TypeAlias = Literal["deny", "ask", "allow"]
 EFFECTS: tuple[Effect, ...] = ("deny", "ask", "allow")
 Subject: TypeAlias = Literal["command", "edit", "read", "url", "tool"]
 
-_RULE = re.compile(r"\s*(?P<tool>[^\s()]+)\s*(?:\((?P<what>.*)\))?\s*", re.DOTALL)
+_RULE = re.compile(r"\s*(?P<tool>[^\s()]+)\s*(?:\((?P<specifier>.*)\))?\s*", re.DOTALL)
 _SUBJECTS: dict[str, Subject] = {
     "bash": "command",
     "edit": "edit",
@@ -45,14 +45,14 @@ class Rule(Record):
     tool: str
     """The name as written."""
     subject: Subject
-    what: str = ""
+    specifier: str = ""
     """The specifier; empty means every call."""
     source: str = ""
 
     @property
     def text(self) -> str:
         """The rule as it is written."""
-        return f"{self.tool}({self.what})" if self.what else self.tool
+        return f"{self.tool}({self.specifier})" if self.specifier else self.tool
 
     @property
     def name_pattern(self) -> str:
@@ -83,18 +83,18 @@ def parse_rule(text: str, effect: Effect, source: str = "") -> Rule:
     found = _RULE.fullmatch(text)
     if found is None:
         raise BadRule(f"{text!r} is not a rule. Write Tool or Tool(specifier).")
-    tool, what = found["tool"], (found["what"] or "").strip()
+    tool, specifier = found["tool"], (found["specifier"] or "").strip()
     subject = _SUBJECTS.get(tool.lower(), "tool")
-    if subject == "url" and what and not what.startswith("domain:"):
+    if subject == "url" and specifier and not specifier.startswith("domain:"):
         raise BadRule(f"{text!r}: write WebFetch(domain:example.com).")
-    if subject == "tool" and what and effect == "allow":
+    if subject == "tool" and specifier and effect == "allow":
         raise BadRule(f"{text!r}: arguments of {tool} cannot be matched. Write {tool}.")
-    everything = subject in ("command", "edit", "read") and what in ("*", "**", ":*")
+    everything = subject in ("command", "edit", "read") and specifier in ("*", "**", ":*")
     return Rule(
         effect=effect,
         tool=tool,
         subject=subject,
-        what="" if everything else what,
+        specifier="" if everything else specifier,
         source=source,
     )
 

@@ -186,7 +186,7 @@ class Proposals:
         if choice == COMPACT:
             self._after_compaction(order, plan)
         else:
-            handover = await take_over(self._pi)
+            handover = await shared_handover(self._pi)
             handover.order = order
             self._pi.when_idle(_in_new_session)
 
@@ -222,7 +222,7 @@ async def _in_new_session(control: SessionControl) -> None:
     await control.new_session()
 
 
-async def take_over(pi: ExtensionAPI) -> Handover:
+async def shared_handover(pi: ExtensionAPI) -> Handover:
     """Return the object that connects the old session with the new one."""
 
     async def make(scope: Scope) -> Handover:
@@ -312,7 +312,7 @@ class Planning:
             self._proposals.declare()
         if event.reason == "startup" and self._starts_on(ctx):
             await self._enter()
-        if event.reason == "new" and (order := (await take_over(self._pi)).take()):
+        if event.reason == "new" and (order := (await shared_handover(self._pi)).take()):
             await self._pi.send_user_message(order)
 
     def _starts_on(self, ctx: ExtensionContext) -> bool:

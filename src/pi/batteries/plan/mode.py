@@ -116,7 +116,7 @@ class PlanMode:
         self._before = self._planner = None
         await self._store()
         if message is not None:
-            await self._say(message)
+            await self._send(message)
         self._show()
         await self.publish()
 
@@ -127,7 +127,7 @@ class PlanMode:
     async def announce(self) -> None:
         """Inform the model that plan mode is on."""
         active = self._pi.get_active_tools()
-        await self._say(
+        await self._send(
             texts.announcement(
                 self.file,
                 sandbox=await self.guard.sandbox() is not None,
@@ -144,7 +144,7 @@ class PlanMode:
             for message in projection.messages
         )
 
-    async def _say(self, text: str) -> None:
+    async def _send(self, text: str) -> None:
         await self._pi.send_message(
             {"custom_type": texts.MESSAGE, "content": text, "display": False}
         )

@@ -97,10 +97,10 @@ class TypedCode:
             await self._pi.append_entry(tool, {"code": code, **details})
             return
         label = self._session.backend.label
-        said = f"The user ran this {label} code:\n```{tool}\n{code}\n```\nOutput:\n{text}"
+        content = f"The user ran this {label} code:\n```{tool}\n{code}\n```\nOutput:\n{text}"
         images = tuple(part for part in result.content if not isinstance(part, Text))
         await self._pi.send_message(
-            {"custom_type": tool, "content": (Text(text=said), *images), "details": details}
+            {"custom_type": tool, "content": (Text(text=content), *images), "details": details}
         )
 
     async def _result(self, code: str) -> ToolResult:

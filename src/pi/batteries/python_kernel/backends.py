@@ -295,8 +295,8 @@ class _Gateway:
     async def create(self) -> str:
         """Start a kernel; returns its id. Raises ``KernelUnavailable``."""
         await self._request("GET", "/api/kernelspecs")  # health, and whether the token is accepted
-        made = json.loads(await self._request("POST", "/api/kernels", b"{}"))
-        return str(made["id"])
+        created = json.loads(await self._request("POST", "/api/kernels", b"{}"))
+        return str(created["id"])
 
     async def interrupt(self, id: str) -> None:
         """Interrupt a kernel."""

@@ -120,8 +120,8 @@ class CellSession:
             state = "busy" if kernel.is_busy else "idle"
         return f"{self.backend.label}: {state}, {self.backend.describe(cwd)}"
 
-    def _folder(self, given: str) -> Path:
-        cwd = self._pi.context.cwd / given
+    def _folder(self, path: str) -> Path:
+        cwd = self._pi.context.cwd / path
         if not cwd.exists():
             raise ToolFailed(f"Working directory does not exist: {cwd}")
         if not cwd.is_dir():
@@ -168,7 +168,7 @@ class CellSession:
         clock = self._pi.scope.clock
         transcript.begin(index)
         changed()
-        begun = clock.monotonic()
+        started_at = clock.monotonic()
 
         def add(frame: Frame) -> None:
             transcript.add(index, frame)
@@ -178,11 +178,11 @@ class CellSession:
             status = await kernel.run(transcript.cells[index].code, add)
         except asyncio.CancelledError:
             transcript.is_cancelled = True
-            transcript.end(index, "interrupted", round((clock.monotonic() - begun) * 1000))
+            transcript.end(index, "interrupted", round((clock.monotonic() - started_at) * 1000))
             raise
-        if transcript.asked_for_input:
+        if transcript.input_requested:
             status = "error"
-        transcript.end(index, status, round((clock.monotonic() - begun) * 1000))
+        transcript.end(index, status, round((clock.monotonic() - started_at) * 1000))
 
     @asynccontextmanager
     async def _held_kernel(self, cwd: Path) -> AsyncIterator[Kernel]:

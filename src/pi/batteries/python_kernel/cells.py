@@ -46,24 +46,24 @@ class Transcript:
         """Whether a timeout or the user has interrupted a cell."""
         self._json: list[Any] = []
         self._sink = sink
-        self.asked_for_input = False
+        self.input_requested = False
 
     @property
     def details(self) -> dict[str, Any]:
         """The cells and structured outputs, as JSON."""
-        made: dict[str, Any] = {
+        details: dict[str, Any] = {
             "language": self.language,
             "cells": [_cell_details(cell) for cell in self.cells],
             "jsonOutputs": self._json,
         }
         if self.is_cancelled:
-            made["cancelled"] = True
-        if self.asked_for_input:
-            made["stdinRequested"] = True
+            details["cancelled"] = True
+        if self.input_requested:
+            details["stdinRequested"] = True
         if self._sink.number is not None:
-            made["artifact"] = f"artifact://{self._sink.number}"
-            made["truncated"] = True
-        return made
+            details["artifact"] = f"artifact://{self._sink.number}"
+            details["truncated"] = True
+        return details
 
     def begin(self, index: int) -> None:
         """The cell begins."""
@@ -84,9 +84,9 @@ class Transcript:
         elif kind == "error":
             self.write(index, frame["traceback"])
         elif kind == "input":
-            if not self.asked_for_input:
+            if not self.input_requested:
                 self.write(index, NO_INPUT)
-            self.asked_for_input = True
+            self.input_requested = True
         elif kind == "display":
             self._display(index, frame["data"])
 
@@ -114,7 +114,7 @@ class Transcript:
 
 
 def _cell_details(cell: Cell) -> dict[str, Any]:
-    made: dict[str, Any] = {
+    details: dict[str, Any] = {
         "index": cell.index,
         "code": cell.code,
         "title": cell.title,
@@ -123,10 +123,10 @@ def _cell_details(cell: Cell) -> dict[str, Any]:
         "durationMs": cell.duration_ms,
     }
     if cell.status_events:
-        made["statusEvents"] = list(cell.status_events)
+        details["statusEvents"] = list(cell.status_events)
     if cell.images:
-        made["images"] = cell.images
-    return made
+        details["images"] = cell.images
+    return details
 
 
 def display_text(data: dict[str, Any]) -> str:

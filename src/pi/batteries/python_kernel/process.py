@@ -152,22 +152,22 @@ def kernel_environment(
     ``environ`` is that of commands. Its names do not show which variables ``models.json`` uses for
     keys and headers: ``"apiKey": "$PI_WORK"`` makes ``PI_WORK`` a secret.
     """
-    kept = {
+    environment = {
         name: value
         for name, value in environ.items()
         if re.fullmatch(_PASSED_ON, name) and not re.fullmatch(_SECRET, name)
     }
     if interpreter is None:
-        return kept
-    kept["PYTHONUNBUFFERED"] = "1"  # of programs that cells start
+        return environment
+    environment["PYTHONUNBUFFERED"] = "1"  # of programs that cells start
     if interpreter.venv:
-        kept["VIRTUAL_ENV"] = interpreter.venv
+        environment["VIRTUAL_ENV"] = interpreter.venv
         folders = [str(Path(interpreter.path).parent), environ.get("PATH", "")]
-        kept["PATH"] = os.pathsep.join(each for each in folders if each)
-        kept.pop("PYTHONHOME", None)
+        environment["PATH"] = os.pathsep.join(each for each in folders if each)
+        environment.pop("PYTHONHOME", None)
     else:
-        kept.pop("VIRTUAL_ENV", None)  # its environment was not used
-    return kept
+        environment.pop("VIRTUAL_ENV", None)  # its environment was not used
+    return environment
 
 
 def _python_in(venv: Path) -> Path:
@@ -264,17 +264,17 @@ class ProcessConnection:
             await child.terminate()
 
     async def _died(self) -> KernelDied:
-        reason, said = "it has ended", b""
+        reason, stderr = "it has ended", b""
         if self._child is not None:
             with suppress(TimeoutError):
                 async with asyncio.timeout(LAST_WORDS):
                     ended = await self._child.wait()
-                    how = ended.signal and f"signal {ended.signal}"
-                    reason = how or f"exit code {ended.exit_code}"
+                    signal = ended.signal and f"signal {ended.signal}"
+                    reason = signal or f"exit code {ended.exit_code}"
                     if self._error_reader is not None:
                         await asyncio.wait([self._error_reader])
-            said = self._text.last_words
-        text = said.decode("utf-8", "replace").strip()
+            stderr = self._text.last_words
+        text = stderr.decode("utf-8", "replace").strip()
         return KernelDied(
             f"The {self._label} kernel died ({reason}); its variables are lost."
             + (f"\n{text}" if text else "")
@@ -304,7 +304,7 @@ class MarkedText:
     def __init__(self) -> None:
         self.marker = b""
         """What precedes the number of a mark; empty if standard error has no text of cells."""
-        self._held = b""
+        self._buffer = b""
         self._reached = self._passed = 0
         self._has_ended = False
         self._changed = asyncio.Event()
@@ -315,7 +315,7 @@ class MarkedText:
     def last_words(self) -> bytes:
         """The end of what was written and belongs to no cell."""
         marks = re.escape(self.marker) + b"[0-9a-f]{%d}" % MARK_DIGITS
-        return (re.sub(marks, b"", self._held) if self.marker else self._held)[-MAX_ERRORS:]
+        return (re.sub(marks, b"", self._buffer) if self.marker else self._buffer)[-MAX_ERRORS:]
 
     def begin(self, marker: bytes, mark: int) -> None:
         """Set what precedes the number of a mark, and the number of the first one."""
@@ -328,9 +328,9 @@ class MarkedText:
     async def forward(self, child: Child) -> None:
         """Read until the process closes the stream."""
         while data := await child.errors.read(MAX_UNREAD):
-            self._held += data
+            self._buffer += data
             if not self.marker or self._on_frame is None:
-                self._held = self._held[-MAX_UNREAD:]
+                self._buffer = self._buffer[-MAX_UNREAD:]
             self._split()
         self._has_ended = True
         self._split()
@@ -361,19 +361,19 @@ class MarkedText:
         if not self.marker or self._on_frame is None:
             return
         size = len(self.marker) + MARK_DIGITS
-        while (at := self._held.find(self.marker)) >= 0 and len(self._held) >= at + size:
-            self._emit(self._held[:at])
-            self._held = self._held[at:]
-            self._reached = int(self._held[len(self.marker) : size], 16)
+        while (at := self._buffer.find(self.marker)) >= 0 and len(self._buffer) >= at + size:
+            self._emit(self._buffer[:at])
+            self._buffer = self._buffer[at:]
+            self._reached = int(self._buffer[len(self.marker) : size], 16)
             self._changed.set()
             if self._reached > self._passed:
                 return
-            self._held = self._held[size:]
+            self._buffer = self._buffer[size:]
         # The rest may end inside a mark.
-        rest = len(self._held) if at < 0 else at
-        keep = 0 if self._has_ended else _overlap(self._held[:rest], self.marker)
-        self._emit(self._held[: rest - keep])
-        self._held = self._held[rest - keep :]
+        rest = len(self._buffer) if at < 0 else at
+        keep = 0 if self._has_ended else _overlap(self._buffer[:rest], self.marker)
+        self._emit(self._buffer[: rest - keep])
+        self._buffer = self._buffer[rest - keep :]
 
     def _emit(self, data: bytes) -> None:
         if self._on_frame is not None and (text := self._decoder.decode(data)):

@@ -82,26 +82,26 @@ class Output:
         os.write(self._marking, self._marker + number.to_bytes(NUMBER, "big"))
 
     def _forward(self) -> None:
-        held, sent = b"", -1
+        buffer, sent = b"", -1
         while chunk := os.read(self._pipe, CHUNK):
-            held += chunk
-            while (at := held.find(self._marker)) >= 0:
+            buffer += chunk
+            while (at := buffer.find(self._marker)) >= 0:
                 end = at + len(self._marker) + NUMBER
-                if len(held) < end:
+                if len(buffer) < end:
                     break
-                self._stream(held[:at])
-                number = int.from_bytes(held[end - NUMBER : end], "big")
+                self._stream(buffer[:at])
+                number = int.from_bytes(buffer[end - NUMBER : end], "big")
                 # An interrupt may have lost a marker: its frame leaves with the next one. Later
                 # frames wait, because what was printed before them is still in the pipe.
                 while sent < number:
                     sent, frame = self._frames.get()
                     self._write(frame)
-                held = held[end:]
+                buffer = buffer[end:]
             if at >= 0:
                 continue
-            keep = self._partial_marker(held)
-            self._stream(held[: len(held) - keep])
-            held = held[len(held) - keep :]
+            keep = self._partial_marker(buffer)
+            self._stream(buffer[: len(buffer) - keep])
+            buffer = buffer[len(buffer) - keep :]
 
     def _partial_marker(self, data: bytes) -> int:
         """The length of the beginning of a marker at the end of ``data``."""
@@ -140,9 +140,9 @@ class Requests:
 
     def __init__(self) -> None:
         self._stream = os.fdopen(os.dup(0), "rb")
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(nothing, 0)
-        os.close(nothing)
+        null_device = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(null_device, 0)
+        os.close(null_device)
         self._waiting: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         self.next = self._waiting.get
         """Waits for the next request."""
@@ -159,15 +159,15 @@ def mime_bundle(value: Any) -> dict[str, Any]:
     bundle: dict[str, Any] = {}
     whole = None if isinstance(value, type) else getattr(value, "_repr_mimebundle_", None)
     if callable(whole):
-        made = whole(include=None, exclude=None)
-        bundle.update(made[0] if isinstance(made, tuple) else made or {})
+        result = whole(include=None, exclude=None)
+        bundle.update(result[0] if isinstance(result, tuple) else result or {})
     for kind, name in METHODS.items():
         method = None if isinstance(value, type) else getattr(value, name, None)
         if kind not in bundle and callable(method):
-            made = method()
-            made = made[0] if isinstance(made, tuple) else made
-            if made is not None:
-                bundle[kind] = made
+            result = method()
+            result = result[0] if isinstance(result, tuple) else result
+            if result is not None:
+                bundle[kind] = result
     if "text/plain" not in bundle:
         bundle["text/plain"] = repr(value)
     return encoded(bundle)
@@ -175,14 +175,14 @@ def mime_bundle(value: Any) -> dict[str, Any]:
 
 def encoded(bundle: dict[str, Any]) -> dict[str, Any]:
     """The bundle with bytes as base64, and texts without lone surrogates."""
-    kept: dict[str, Any] = {}
+    texts: dict[str, Any] = {}
     for kind, data in bundle.items():
         if isinstance(data, bytes):
             data = base64.b64encode(data).decode()
         if isinstance(data, str):
             data = data.encode("utf-8", "replace").decode()
-        kept[kind] = data
-    return kept
+        texts[kind] = data
+    return texts
 
 
 class FigureBackend(importlib.abc.MetaPathFinder, importlib.abc.Loader):

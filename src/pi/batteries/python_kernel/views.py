@@ -107,8 +107,8 @@ def _cells(
 
 def _head(cell: Mapping[str, Any], place: str, theme: Theme) -> str:
     colour, mark = _MARKS.get(str(cell.get("status", "")), ("muted", "○"))
-    took, images = _number(cell.get("durationMs")), _number(cell.get("images"))
-    notes = [f"{took / 1000:.1f}s"] if took >= 100 else []
+    duration, images = _number(cell.get("durationMs")), _number(cell.get("images"))
+    notes = [f"{duration / 1000:.1f}s"] if duration >= 100 else []
     notes += [f"{images:.0f} image{'s' * (images != 1)}"] if images else []
     if cell.get("status") == "interrupted":
         notes.append("interrupted")

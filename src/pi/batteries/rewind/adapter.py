@@ -36,7 +36,9 @@ def extension(pi: ExtensionAPI) -> Recorder:
         await recorder.close()
 
     async def rewind(arguments: str, ctx: CommandContext) -> None:
-        from pi.batteries.rewind.commands import RewindCommands  # deferred: most sessions go on
+        from pi.batteries.rewind.commands import (
+            RewindCommands,
+        )  # deferred: most sessions never rewind
 
         await RewindCommands(pi, recorder).rewind(arguments, ctx)
 
@@ -68,7 +70,7 @@ def _tier(ctx: ExtensionContext, call: ToolCall) -> str:
 
 async def _check_store(recorder: Recorder, ctx: ExtensionContext) -> list[CheckResult]:
     """Remove what is too old, and report what is left."""
-    from pi.batteries.rewind.preview import size_text  # deferred: most sessions go on
+    from pi.batteries.rewind.preview import size_text  # deferred: only for pi doctor
 
     store = recorder.store
     pruned = await recorder.run(store.prune)

@@ -161,8 +161,8 @@ class RewindCommands:
         from pi.batteries.rewind.views import PointsScreen  # deferred: only drawn here
 
         history = await self._recorder.opened()
-        about = coverage_text(await self._recorder.run(history.coverage))
-        chosen: Point | None = await ctx.ui.custom(partial(PointsScreen, rows, about))
+        coverage = coverage_text(await self._recorder.run(history.coverage))
+        chosen: Point | None = await ctx.ui.custom(partial(PointsScreen, rows, coverage))
         return chosen
 
     # Restoring ------------------------------------------------------------------------------------
@@ -261,13 +261,15 @@ class RewindCommands:
         await self._run_shown(work, f"Restoring {files_text(len(steps))} …", ctx)
         moved = await self._navigate(target, ctx) if target else ""
         await self._recorder.run(restoring.end, history)
-        kept = len(plan.files) - len(steps) if scope != "conversation" else 0
+        unchanged = len(plan.files) - len(steps) if scope != "conversation" else 0
         data = {"action": kind, "to": plan.point.id, "session": history.session.id, "scope": scope}
         # An entry at the new place: without one, the session would open at its old end again.
         await self._pi.append_entry(ENTRY, data)
         done = f"{files_text(len(steps))} restored" if scope != "conversation" else ""
         stayed = (
-            f"{files_text(kept)} left as {'it is' if kept == 1 else 'they are'}" if kept else ""
+            f"{files_text(unchanged)} left as {'it is' if unchanged == 1 else 'they are'}"
+            if unchanged
+            else ""
         )
         undo = "/redo takes it back." if kind == "rewind" else ""
         parts = [part for part in (done, stayed, moved) if part]

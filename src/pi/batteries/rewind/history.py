@@ -94,7 +94,9 @@ class History:
         self._live: FileLock | None = None
         header = JournalHeader(session=session.id, root=str(self.root), file=session.file)
         self.journal = Journal(self.folder.journal(session.id), header)
-        self._space = SessionSpace(store, self.folder, self.journal, self._run, self._held)
+        self._space = SessionSpace(
+            store, self.folder, self.journal, self._run, self._retained_hashes
+        )
         self.packs = self._space.packs
         self._scanner = ProjectScanner(self.root, max_files=self._limits.max_files, ask=ask_scanner)
         self._last_scan: Scan | None = None
@@ -187,17 +189,17 @@ class History:
         known = self._known
         # In two steps: reading a file takes a hundred times as long as comparing a stamp.
         new: list[tuple[str, Stamp]] = []
-        gone: list[str] = []
+        removed: list[str] = []
         for path, stamp in in_slices(self._scan()):
             old = known.get(path)
             if stamp is None:
-                gone.append(path)
+                removed.append(path)
             elif old is None or old.stamp != stamp:
                 new.append((path, stamp))
         for path, stamp in in_slices(new, READ):
             changes += self._update(path, stamp)
         unsure = [path for path, stamp in new if path not in known or known[path].stamp != stamp]
-        for path in gone:
+        for path in removed:
             if path in known and self._is_in_unreadable(path):
                 unsure.append(path)
             elif path in known:
@@ -308,7 +310,7 @@ class History:
             self._covered_bytes -= _saved_bytes(old.state)
             self._pinned.add(old.state.hash)
 
-    def _held(self) -> set[str]:
+    def _retained_hashes(self) -> set[str]:
         """The contents that must be kept, besides those of the files of the store."""
         return {each.state.hash for each in self._known.values()} | self._pinned
 

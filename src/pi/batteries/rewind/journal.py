@@ -177,11 +177,11 @@ class Journal:
 
     def rewrite(self, events: Sequence[Event]) -> None:
         """Replace all events."""
-        beside = self.path.with_name(f".pi-{os.urandom(8).hex()}.tmp")
+        temporary = self.path.with_name(f".pi-{os.urandom(8).hex()}.tmp")
         lines = [_line(_encode_header(self.header)), *(_line(encode_event(e)) for e in events)]
-        with open(beside, "xb", opener=_private) as file:
+        with open(temporary, "xb", opener=_private) as file:
             file.writelines(lines)
-        beside.replace(self.path)
+        temporary.replace(self.path)
         self.timeline.events = list(events)
 
     def _is_torn(self) -> bool:

@@ -35,12 +35,12 @@ class Plan(Record):
     def steps(self, *, foreign: bool) -> tuple[PathChange, ...]:
         """The changes, with or without the files that others have changed."""
         steps = {e.path: e for e in self.files if not e.problem and (foreign or not e.is_foreign)}
-        kept = [each for each in self.files if each.path not in steps]
+        excluded = [each for each in self.files if each.path not in steps]
         # What is kept also keeps the folders that it is in, and no folder replaces a kept file.
-        while blocked := [each for each in steps.values() if _is_blocked(each, kept)]:
+        while blocked := [each for each in steps.values() if _is_blocked(each, excluded)]:
             for each in blocked:
                 del steps[each.path]
-            kept += blocked
+            excluded += blocked
         return tuple(
             PathChange(path=each.path, old=each.now, new=each.then) for each in steps.values()
         )
@@ -56,12 +56,12 @@ class Plan(Record):
         return tuple(each for each in self.files if each.problem)
 
 
-def _is_blocked(file: PlannedFile, kept: Sequence[PlannedFile]) -> bool:
+def _is_blocked(file: PlannedFile, excluded: Sequence[PlannedFile]) -> bool:
     if is_folder(file.now) and not is_folder(file.then):
         inside = f"{file.path}/"
-        if any(each.path.startswith(inside) and each.now is not None for each in kept):
+        if any(each.path.startswith(inside) and each.now is not None for each in excluded):
             return True
-    above = (each for each in kept if file.path.startswith(f"{each.path}/"))
+    above = (each for each in excluded if file.path.startswith(f"{each.path}/"))
     return any(each.now is not None and each.now.kind != "folder" for each in above)
 
 

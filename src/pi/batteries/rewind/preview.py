@@ -177,8 +177,8 @@ def _counted(names: Iterable[str], one: str, many: str = "") -> list[str]:
     if not names:
         return []
     shown = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
-    what = one if len(names) == 1 else many or one.replace("file", "files", 1)
-    return [f"{len(names):,} {what} ({shown})"]
+    noun = one if len(names) == 1 else many or one.replace("file", "files", 1)
+    return [f"{len(names):,} {noun} ({shown})"]
 
 
 def size_text(size: int) -> str:

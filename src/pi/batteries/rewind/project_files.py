@@ -156,33 +156,33 @@ def drop_unused(folder: Path, used: Collection[bytes]) -> int:
     """
     freed, seen = 0, set[bytes]()
     for path in pack_files(folder):
-        kept: dict[bytes, tuple[int, int]] = {}
+        retained: dict[bytes, tuple[int, int]] = {}
         for key, offset, length in records(path):
             if key in used and key not in seen:
-                kept[key] = (offset, length)
+                retained[key] = (offset, length)
         size = path.stat().st_size
-        live = sum(length + _HEAD.size for _, length in kept.values())
-        seen |= kept.keys()
-        if not kept:
+        live = sum(length + _HEAD.size for _, length in retained.values())
+        seen |= retained.keys()
+        if not retained:
             path.unlink()
         elif live * 2 < size:
-            _rewrite(path, kept)
+            _rewrite(path, retained)
         else:
             continue
-        freed += size - (live if kept else 0)
+        freed += size - (live if retained else 0)
     return freed
 
 
-def _rewrite(path: Path, kept: dict[bytes, tuple[int, int]]) -> None:
-    beside = path.with_name(f".pi-{os.urandom(8).hex()}.tmp")
-    with path.open("rb") as source, open(beside, "xb", opener=_private) as target:
-        for key, (offset, length) in kept.items():
+def _rewrite(path: Path, retained: dict[bytes, tuple[int, int]]) -> None:
+    temporary = path.with_name(f".pi-{os.urandom(8).hex()}.tmp")
+    with path.open("rb") as source, open(temporary, "xb", opener=_private) as target:
+        for key, (offset, length) in retained.items():
             source.seek(offset)
             target.write(_HEAD.pack(_MARK, key, length))
             target.write(source.read(length))
         target.flush()
         os.fsync(target.fileno())
-    beside.replace(path)
+    temporary.replace(path)
 
 
 def _private(path: str, flags: int) -> int:

@@ -208,7 +208,7 @@ class Recorder:
         self._running[id] = what
 
     def after_command(self, id: str, by: Author = "command") -> None:
-        """Capture what a command has changed, while the model or the user goes on."""
+        """Capture what a command has changed, while the model or the user continues."""
         what = self._running.pop(id, None)
         if what is not None and self.is_recording:
             task = self._pi.scope.spawn(self._guarded(self._capture(by, what)), name="capture")
@@ -216,7 +216,7 @@ class Recorder:
             task.add_done_callback(self._captures.discard)
 
     @asynccontextmanager
-    async def around(self, what: str) -> AsyncIterator[None]:
+    async def capturing(self, what: str) -> AsyncIterator[None]:
         """Capture around work of another extension that may change any file: a merge by git."""
         id = f"work {os.urandom(4).hex()}"
         await self.before_command(id, what)
@@ -266,7 +266,7 @@ class Recorder:
             self._pi.warn(f"Rewind is off in this session: {why}")
 
     async def _report_once(self, history: History) -> None:
-        """Say once that files are half restored, and what the user would miss."""
+        """Report once that files are half restored, and what the user would miss."""
         if self._has_reported:
             return
         self._has_reported = True
@@ -274,7 +274,7 @@ class Recorder:
             self._pi.warn("A rewind of this project was interrupted. Use /rewind recover.")
         found = await self.run(history.coverage)
         if found.refused or found.left_out or found.over_budget:
-            from pi.batteries.rewind.preview import coverage_text  # deferred: seldom said
+            from pi.batteries.rewind.preview import coverage_text  # deferred: seldom shown
 
             text = coverage_text(found)
             if self._pi.context.has_ui:

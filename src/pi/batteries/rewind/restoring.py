@@ -198,12 +198,12 @@ def ordered(changes: Sequence[PathChange]) -> list[PathChange]:
     inside_out = sorted(removed, key=lambda each: (is_folder(each.old), each.path.count("/")))
     files = [each for each in inside_out if not is_folder(each.old)]
     folders = [each for each in reversed(inside_out) if is_folder(each.old)]
-    gone = [PathChange(path=each.path, old=each.old, new=None) for each in (*files, *folders)]
-    made = sorted(
+    removals = [PathChange(path=each.path, old=each.old, new=None) for each in (*files, *folders)]
+    created = sorted(
         (each for each in changes if each.new is not None),
         key=lambda each: (not is_folder(each.new), each.path.count("/"), each.path),
     )
-    return [*gone, *made]
+    return [*removals, *created]
 
 
 def _changes_kind(change: PathChange) -> bool:
@@ -326,9 +326,9 @@ def finish(history: History, intent: Interrupted) -> Restoration:
     """Put back what is missing; files that were changed since then are left alone."""
     with history.folder.lock():
         sweep_leftovers(history, intent)
-        left = set(conflicts(history, intent))
-        kept = tuple(each for each in intent.restoration.files if each.path not in left)
-        restoration = replace(intent.restoration, files=kept)
+        conflicting = set(conflicts(history, intent))
+        files = tuple(each for each in intent.restoration.files if each.path not in conflicting)
+        restoration = replace(intent.restoration, files=files)
         done = _is_journaled(history, intent)
         return _perform(history, replace(intent, restoration=restoration, files_done=done))
 
@@ -337,11 +337,11 @@ def undo(history: History, intent: Interrupted) -> None:
     """Take back what was done; files that were changed since then are left alone."""
     with history.folder.lock():
         sweep_leftovers(history, intent)
-        left = set(conflicts(history, intent))
+        conflicting = set(conflicts(history, intent))
         back = [
             PathChange(path=each.path, old=each.new, new=each.old)
             for each in intent.restoration.files
-            if each.path not in left
+            if each.path not in conflicting
         ]
         put_all(history, back)
         changes = history.restored(back)

@@ -114,22 +114,22 @@ class ProcessScanner:
 
     def scan(self) -> Scan:
         """Look at everything that is covered."""
-        about = self._ask({"after": self._last} if self._last else self._beginning())
+        reply = self._ask({"after": self._last} if self._last else self._beginning())
         self._last = 0
-        found = Scan(is_complete=about["isComplete"])
-        rows = about["rows"]
+        found = Scan(is_complete=reply["isComplete"])
+        rows = reply["rows"]
         while rows:
             found.changed.update((path, tuple(stamp)) for path, stamp in rows)
-            has_more = len(found.changed) < about["changed"]
+            has_more = len(found.changed) < reply["changed"]
             rows = self._ask({"rows": len(found.changed)}) if has_more else ()
-        found.removed, found.unreadable = about["removed"], about["unreadable"]
-        found.special, found.ignored = about["special"], about["ignored"]
-        found.rules_changed = about["rulesChanged"]
-        self.left_out.update(about["leftOut"])
-        self._were_ignored = frozenset(about["wereIgnored"])
+        found.removed, found.unreadable = reply["removed"], reply["unreadable"]
+        found.special, found.ignored = reply["special"], reply["ignored"]
+        found.rules_changed = reply["rulesChanged"]
+        self.left_out.update(reply["leftOut"])
+        self._were_ignored = frozenset(reply["wereIgnored"])
         if found.rules_changed:
-            self.rule_texts = about["ruleTexts"]
-        self._last = about["number"]
+            self.rule_texts = reply["ruleTexts"]
+        self._last = reply["number"]
         return found
 
     def _beginning(self) -> dict[str, Any]:

@@ -206,9 +206,9 @@ def put(path: Path, state: FileState, data: bytes | None) -> None:
         path.chmod(state.mode | stat.S_IRWXU)  # its content is written next
         return
     if state.kind == "link":
-        beside = path.with_name(f".pi-{os.urandom(8).hex()}.tmp")
-        beside.symlink_to(state.target)
-        beside.replace(path)
+        temporary = path.with_name(f".pi-{os.urandom(8).hex()}.tmp")
+        temporary.symlink_to(state.target)
+        temporary.replace(path)
         return
     assert data is not None
     replace_file(path, data, mode=state.mode)

@@ -190,12 +190,12 @@ class SessionSpace:
         folder: ProjectFolder,
         journal: Journal,
         run: str,
-        held: Callable[[], set[str]],
+        retained_hashes: Callable[[], set[str]],
     ) -> None:
         self._store = store
         self._folder = folder
         self._journal = journal
-        self._held = held
+        self._retained_hashes = retained_hashes
         """Returns the contents that the session needs, and that may be in no file yet."""
         self.packs = Packs(folder.packs, run, self.reserve)
         self._size = 0
@@ -227,7 +227,7 @@ class SessionSpace:
                     return False
                 self.packs.forget()
                 while True:
-                    used = self._folder.used_hashes() | self._held()
+                    used = self._folder.used_hashes() | self._retained_hashes()
                     drop_unused(self._folder.packs, _keys(used))
                     self.packs.forget()
                     if self._store.size() + size <= self._store.limits.store_bytes:

@@ -30,7 +30,7 @@ COLOURS = {"+": "toolDiffAdded", "-": "toolDiffRemoved", "@": "muted"}
 
 
 class _Screen:
-    """What the screens share. Those below take what they show, then what ``ui.custom`` gives."""
+    """What the screens share. The arguments of ``ui.custom`` follow their own in ``__init__``."""
 
     def __init__(self, tui: Any, theme: Theme, keys: Any, done: Callable[[Any], None]) -> None:
         self._tui = tui
@@ -52,10 +52,10 @@ class _Screen:
 class PointsScreen(_Screen):
     """All points, the newest first, with what changed after each of them."""
 
-    def __init__(self, rows: Sequence[PointRow], about: str, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, rows: Sequence[PointRow], coverage: str, *arguments: Any) -> None:
+        super().__init__(*arguments)
         self._rows = rows
-        self._about = about
+        self._coverage = coverage
         self._selected = 0
 
     def render(self, width: int) -> list[str]:
@@ -75,7 +75,7 @@ class PointsScreen(_Screen):
         hidden = len(self._rows) - room
         if hidden > 0:
             lines.append(theme.fg("dim", f"  {self._selected + 1} of {len(self._rows)}"))
-        lines += ["", *(theme.fg("muted", row) for row in wrap_text(self._about, width - 2))]
+        lines += ["", *(theme.fg("muted", row) for row in wrap_text(self._coverage, width - 2))]
         return self._framed("Rewind to before", lines, POINTS_HINT, width)
 
     def handle_input(self, data: str) -> None:
@@ -93,8 +93,8 @@ class PointsScreen(_Screen):
 class WorkScreen(_Screen):
     """Says what is being done until it is done. No key ends it."""
 
-    def __init__(self, text: str, task: asyncio.Future[Any], *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, text: str, task: asyncio.Future[Any], *arguments: Any) -> None:
+        super().__init__(*arguments)
         self._text = text
         task.add_done_callback(lambda _: self._done(None))
 
@@ -109,8 +109,8 @@ class WorkScreen(_Screen):
 class PreviewScreen(_Screen):
     """The files of a plan, and their differences below."""
 
-    def __init__(self, plan: Plan, diff: Sequence[str], *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, plan: Plan, diff: Sequence[str], *arguments: Any) -> None:
+        super().__init__(*arguments)
         self._plan = plan
         self._lines = [*self._file_rows(), "", *map(self._coloured, diff)] if diff else []
         self._lines = self._lines or self._file_rows()

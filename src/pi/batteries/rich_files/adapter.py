@@ -63,11 +63,11 @@ class DatabaseHandler:
 
     def touches(self, ref: ResourceRef) -> tuple[str, ...]:
         """The database: writes to its rows run in order."""
-        return (self._of(ref).file,)
+        return (self._database_path(ref).file,)
 
     async def read(self, ref: ResourceRef, window: ResourceWindow) -> Resource:
         """Return tables, rows or the result of a query."""
-        found = self._of(ref)
+        found = self._database_path(ref)
         stop = threading.Event()
         try:
             text, details = await asyncio.to_thread(
@@ -79,7 +79,7 @@ class DatabaseHandler:
 
     async def write(self, ref: ResourceRef, text: str) -> ToolResult:
         """Insert, update or delete a row."""
-        found = self._of(ref)
+        found = self._database_path(ref)
         if found.query is not None:
             raise ToolFailed("SQLite write paths do not support query parameters")
         if not found.table:
@@ -126,7 +126,7 @@ class DatabaseHandler:
             raise ToolFailed(f"SQLite database '{found.file}' not found")
         return file
 
-    def _of(self, ref: ResourceRef) -> databases.DatabasePath:
+    def _database_path(self, ref: ResourceRef) -> databases.DatabasePath:
         found = self._split(ref.text)
         if found is None:
             raise ToolFailed(f"{ref.text} is not a path into a database.")
@@ -163,11 +163,11 @@ class ArchiveHandler:
 
     def touches(self, ref: ResourceRef) -> tuple[str, ...]:
         """The archive: writes to its members run in order."""
-        return (self._of(ref).archive,)
+        return (self._archive_path(ref).archive,)
 
     async def read(self, ref: ResourceRef, window: ResourceWindow) -> Resource:
         """Return a member, or the list of members."""
-        found = self._of(ref)
+        found = self._archive_path(ref)
         data, kind = await self._bytes(found.archive), archives.kind_of(found.archive)
         inner = archives.clean_inner(found.inner)
         if not inner or found.inner.endswith("/"):
@@ -188,7 +188,7 @@ class ArchiveHandler:
 
     async def list(self, ref: ResourceRef) -> list[str]:
         """The names of all members."""
-        found = self._of(ref)
+        found = self._archive_path(ref)
         data = await self._bytes(found.archive)
         listed = await asyncio.to_thread(archives.members, data, archives.kind_of(found.archive))
         below = archives.clean_inner(found.inner)
@@ -196,7 +196,7 @@ class ArchiveHandler:
 
     async def write(self, ref: ResourceRef, text: str) -> ToolResult:
         """Replace or add a member; the archive is rewritten as a whole."""
-        found, files = self._of(ref), self._pi.context.files
+        found, files = self._archive_path(ref), self._pi.context.files
         inner = archives.clean_inner(found.inner, for_write=True)
         async with self._writing:
             exists = await files.exists(found.archive)
@@ -231,7 +231,7 @@ class ArchiveHandler:
     async def _bytes(self, archive: str) -> bytes:
         return await read_file(self._pi, archive, archives.MAX_ARCHIVE)
 
-    def _of(self, ref: ResourceRef) -> archives.ArchivePath:
+    def _archive_path(self, ref: ResourceRef) -> archives.ArchivePath:
         found = self._split(ref.text)
         if found is None:
             raise ToolFailed(f"{ref.text} is not a path into an archive.")

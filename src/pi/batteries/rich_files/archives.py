@@ -194,11 +194,11 @@ def _write_zip(data: bytes | None, name: str, content: bytes, now: int) -> bytes
     fresh = zipfile.ZipInfo(name, date)
     fresh.external_attr = (stat.S_IFREG | 0o644) << 16
     fresh.compress_type = zipfile.ZIP_DEFLATED
-    with zipfile.ZipFile(out, "w") as made:
+    with zipfile.ZipFile(out, "w") as new:
         replaced = False
         if data is not None:
             with zipfile.ZipFile(io.BytesIO(data)) as old:
-                made.comment = old.comment
+                new.comment = old.comment
                 infos = _zip_infos(old)
                 if infos and min(info.header_offset for info in infos) > 0:
                     raise ToolFailed(
@@ -209,17 +209,17 @@ def _write_zip(data: bytes | None, name: str, content: bytes, now: int) -> bytes
                 for info in infos:
                     if clean_name(info.filename) != name or info.is_dir():
                         # Archives may have a name twice; the library would print a warning.
-                        made.NameToInfo.pop(info.filename, None)
-                        made.writestr(info, _unpacked(old, info), info.compress_type)
+                        new.NameToInfo.pop(info.filename, None)
+                        new.writestr(info, _unpacked(old, info), info.compress_type)
                     elif not replaced:
                         if not stat.S_ISLNK(info.external_attr >> 16):
                             fresh.external_attr = info.external_attr
                             fresh.create_system = info.create_system
                         fresh.filename = info.filename
-                        made.writestr(fresh, content)
+                        new.writestr(fresh, content)
                         replaced = True
         if not replaced:
-            made.writestr(fresh, content)
+            new.writestr(fresh, content)
     return out.getvalue()
 
 
@@ -299,22 +299,22 @@ def _write_tar(data: bytes | None, kind: Kind, name: str, content: bytes, now: i
     fresh.size, fresh.mtime, fresh.mode = len(content), now, 0o644
     # Packed while it is written. A fixed time in the header: equal contents are equal bytes.
     packing = gzip.GzipFile(filename="", mode="wb", fileobj=out, mtime=0) if kind == "tgz" else out
-    with tarfile.open(fileobj=packing, mode="w:", format=tarfile.PAX_FORMAT) as made:
+    with tarfile.open(fileobj=packing, mode="w:", format=tarfile.PAX_FORMAT) as new:
         replaced = False
         if data is not None:
             with _open_tar(data, kind) as old:
                 infos = _tar_infos(old)
-                made.pax_headers = dict(old.pax_headers)
+                new.pax_headers = dict(old.pax_headers)
                 for info in infos:
                     if clean_name(info.name) == name and not info.isdir():
                         if not replaced:
-                            made.addfile(_succeeding(fresh, info), io.BytesIO(content))
+                            new.addfile(_succeeding(fresh, info), io.BytesIO(content))
                             replaced = True
                         continue
                     source = old.extractfile(info) if info.isfile() else None
-                    made.addfile(info, source)
+                    new.addfile(info, source)
         if not replaced:
-            made.addfile(fresh, io.BytesIO(content))
+            new.addfile(fresh, io.BytesIO(content))
     if packing is not out:
         packing.close()
     return out.getvalue()

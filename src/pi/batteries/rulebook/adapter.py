@@ -279,10 +279,10 @@ class Rulebook:
     def _load(self) -> tuple[SortedRule, ...]:
         get = self._pi.settings.get
         stream = self._pi.service("stream_rules")
-        taken = () if stream is None else {rule.name for rule in stream.rules}
+        stream_names = () if stream is None else {rule.name for rule in stream.rules}
         found = sort_rules(
             self._pi.context.resources.load("rules"),
-            stream_rules=taken,
+            stream_rules=stream_names,
             disabled=get("ttsr.disabledRules"),
             globs=get("rulebook.globs"),
         )

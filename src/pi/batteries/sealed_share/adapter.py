@@ -72,29 +72,31 @@ def fit(header: Json, entries: Sequence[Json], limit: int = MAX_SEALED) -> Conte
     data = _packed(header, entries)
     if _fits(data, limit):
         return Content(data=data, entries=len(entries), images=all_images)
-    kept: list[Any] = [_without_images(entry) for entry in entries]
-    data, shortened = _packed(header, kept), 0
+    reduced: list[Any] = [_without_images(entry) for entry in entries]
+    data, shortened = _packed(header, reduced), 0
     for length in _LONG_STRINGS:
         if _fits(data, limit):
             break
         shortened = length
-        kept = [_shortened(entry, length) for entry in kept]
-        data = _packed(header, kept)
+        reduced = [_shortened(entry, length) for entry in reduced]
+        data = _packed(header, reduced)
     if _fits(data, limit):
-        return Content(data=data, entries=len(kept), dropped_images=all_images, shortened=shortened)
-    low, high = 1, len(kept)  # the least number of old entries to drop
+        return Content(
+            data=data, entries=len(reduced), dropped_images=all_images, shortened=shortened
+        )
+    low, high = 1, len(reduced)  # the least number of old entries to drop
     while low < high:
         middle = (low + high) // 2
-        if _fits(_packed(header, _newest(kept, middle)), limit):
+        if _fits(_packed(header, _newest(reduced, middle)), limit):
             high = middle
         else:
             low = middle + 1
-    data = _packed(header, _newest(kept, low))
-    if low >= len(kept) or not _fits(data, limit):
+    data = _packed(header, _newest(reduced, low))
+    if low >= len(reduced) or not _fits(data, limit):
         raise TooLarge("The session is too large to share.", hint="Use /export and share the file.")
     return Content(
         data=data,
-        entries=len(kept) - low,
+        entries=len(reduced) - low,
         dropped_images=all_images,
         shortened=shortened,
         dropped_entries=low,
@@ -121,10 +123,10 @@ def _packed(header: Json, entries: Iterable[Json]) -> bytes:
 
 
 def _newest(entries: Sequence[Json], dropped: int) -> list[Json]:
-    kept = list(entries[dropped:])
-    if kept:
-        kept[0] = {**kept[0], "parentId": None}
-    return kept
+    newest = list(entries[dropped:])
+    if newest:
+        newest[0] = {**newest[0], "parentId": None}
+    return newest
 
 
 def _is_image(value: Any) -> bool:
@@ -152,8 +154,8 @@ def _shortened(value: Any, length: int, key: str = "") -> Any:
         if len(value) <= length or key in _KEPT_KEYS:
             return value
         half = length // 2
-        left_out = len(value) - 2 * half
-        notice = f"[{left_out:,} characters were left out of this share]"
+        omitted = len(value) - 2 * half
+        notice = f"[{omitted:,} characters were left out of this share]"
         return f"{value[:half]}\n{notice}\n{value[-half:]}"
     if isinstance(value, dict):
         return {name: _shortened(each, length, name) for name, each in value.items()}
@@ -166,7 +168,7 @@ DAY_SECONDS = 86_400
 _WORD = re.compile(r"[A-Za-z0-9_-]{1,100}")
 LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 MAX_ANSWER = 65_536
-_LEFT_OUT_KEYS = ("parentSession",)
+_OMITTED_KEYS = ("parentSession",)
 """Fields of the header that name files of this machine."""
 
 SETTINGS: tuple[tuple[str, type[Any], Any, str], ...] = (
@@ -211,14 +213,14 @@ class SealedShare:
             ) from error
         stored = await self._upload(base, blob, days)
         url = f"{base}/{stored['id']}#{key}"
-        about: Json = {
+        record: Json = {
             "base": base,
             "revoke": stored["revoke"],
             "expires": stored.get("expires"),
             "name": pi.get_session_name() or "",
             "session": pi.context.session_manager.get_session_id(),
         }
-        await pi.store("global").set(str(stored["id"]), about)
+        await pi.store("global").set(str(stored["id"]), record)
         return Shared(
             url=url,
             message=f"Session shared for {days} days. Remove it with /unshare {stored['id']}",
@@ -228,10 +230,10 @@ class SealedShare:
         """What is shared, and the number of entries with secrets. The last look is at the text."""
         pi = self._pi
         feed = pi.feed(size=1)
-        taken = (await anext(feed)).data
+        snapshot = (await anext(feed)).data
         feed.close()
-        header = {k: v for k, v in taken["header"].items() if k not in _LEFT_OUT_KEYS}
-        entries = branch(taken["entries"], taken["leafId"])
+        header = {k: v for k, v in snapshot["header"].items() if k not in _OMITTED_KEYS}
+        entries = branch(snapshot["entries"], snapshot["leafId"])
         if not entries:
             raise PiError("There is nothing to share yet.", hint="Send a prompt first.")
         header["leafId"] = entries[-1]["id"]
@@ -295,17 +297,17 @@ class SealedShare:
     async def unshare(self, arguments: str, ctx: CommandContext) -> None:
         """``/unshare``: list; ``/unshare ID``: remove."""
         store = self._pi.store("global")
-        given = arguments.strip().partition("#")[0]  # a whole link, too
-        if not given:
+        link = arguments.strip().partition("#")[0]  # a whole link, too
+        if not link:
             ctx.ui.write(self._list())
             return
         ids = store.keys()
-        known = [id for id in ids if id == given or given.endswith(f"/{id}")]
-        about = store.get(known[0]) if known else None
-        if not isinstance(about, dict):
-            raise PiError(f"Unknown share {one_line(given)[:80]}.", hint="See /unshare.")
-        url = f"{about['base']}/{known[0]}"
-        headers = {"Authorization": f"Bearer {about['revoke']}"}
+        known = [id for id in ids if id == link or link.endswith(f"/{id}")]
+        record = store.get(known[0]) if known else None
+        if not isinstance(record, dict):
+            raise PiError(f"Unknown share {one_line(link)[:80]}.", hint="See /unshare.")
+        url = f"{record['base']}/{known[0]}"
+        headers = {"Authorization": f"Bearer {record['revoke']}"}
         try:
             answer = await self._pi.http.request(
                 url, method="DELETE", headers=headers, limit=MAX_ANSWER
@@ -320,27 +322,27 @@ class SealedShare:
     def _list(self) -> str:
         store = self._pi.store("global")
         ids = store.keys()
-        rows = [(id, about) for id in ids if isinstance(about := store.get(id), dict)]
+        rows = [(id, record) for id in ids if isinstance(record := store.get(id), dict)]
         if not rows:
             return "You have no encrypted shares."
         return "\n".join(
-            f"{id}  {one_line(str(about.get('name') or about.get('session')))}"
-            for id, about in rows
+            f"{id}  {one_line(str(record.get('name') or record.get('session')))}"
+            for id, record in rows
         )
 
 
 def server_address(text: Any) -> str:
     """The address that shares are sent to; raises ``PiError``."""
-    given = str(text or "").strip().rstrip("/")
-    if not given:
+    address = str(text or "").strip().rstrip("/")
+    if not address:
         raise PiError(
             "No share server is configured.",
             hint="Set share.serverUrl to https://RELAY/s of a relay (`pi relay serve`).",
         )
-    parts = urlsplit(given if "://" in given else f"https://{given}")
+    parts = urlsplit(address if "://" in address else f"https://{address}")
     is_local = parts.hostname in LOCAL_HOSTS
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-        raise PiError(f"Invalid share.serverUrl: {one_line(given)}", hint="Use https://RELAY/s.")
+        raise PiError(f"Invalid share.serverUrl: {one_line(address)}", hint="Use https://RELAY/s.")
     if parts.scheme == "http" and not is_local:
         raise PiError(
             "share.serverUrl needs https.", hint="Plain http is allowed for localhost only."

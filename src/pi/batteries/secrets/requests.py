@@ -60,8 +60,8 @@ def clean_image(data: str, vault: Vault) -> str:
 
 
 def _clean_png(raw: bytes, vault: Vault) -> bytes:
-    kept = [chunk for kind, chunk in _chunks(raw) if not _is_secret(kind, chunk, vault)]
-    return _PNG + b"".join(kept)
+    chunks = [chunk for kind, chunk in _chunks(raw) if not _is_secret(kind, chunk, vault)]
+    return _PNG + b"".join(chunks)
 
 
 def _chunks(raw: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -258,7 +258,7 @@ class Restoring:
         self._vault = vault
         self._rules = rules
         self._names: dict[int, str] = {}
-        self._held: dict[int, str] = {}
+        self._partial: dict[int, str] = {}
         """The end of the arguments so far, if it may be the beginning of a placeholder."""
 
     async def events(self, answer: AsyncIterator[StreamEvent]) -> AsyncIterator[StreamEvent]:
@@ -274,9 +274,11 @@ class Restoring:
             case ToolCallDelta() if self._rules.tool(self._names.get(event.content_index, "")):
                 return self._delta(event)
             case ToolCallEnd():
-                held = self._held.pop(event.content_index, "")
+                partial = self._partial.pop(event.content_index, "")
                 rest = (
-                    [ToolCallDelta(content_index=event.content_index, delta=held)] if held else []
+                    [ToolCallDelta(content_index=event.content_index, delta=partial)]
+                    if partial
+                    else []
                 )
                 return (*rest, replace(event, tool_call=self._call(event.tool_call)))
             case Done():
@@ -287,11 +289,11 @@ class Restoring:
 
     def _delta(self, event: ToolCallDelta) -> Sequence[StreamEvent]:
         index = event.content_index
-        text = self._held.pop(index, "") + event.delta
+        text = self._partial.pop(index, "") + event.delta
         text = PLACEHOLDER.sub(self._as_json, text)
-        if begun := _begun(text):
-            self._held[index] = text[-begun:]
-            text = text[:-begun]
+        if length := _partial_length(text):
+            self._partial[index] = text[-length:]
+            text = text[:-length]
         return (ToolCallDelta(content_index=index, delta=text),) if text else ()
 
     def _as_json(self, found: re.Match[str]) -> str:
@@ -310,7 +312,7 @@ class Restoring:
         return replace(message, content=tuple(content))
 
 
-def _begun(text: str) -> int:
+def _partial_length(text: str) -> int:
     """How many characters at the end may be the beginning of a placeholder."""
     start = text.rfind("<<", max(len(text) - LONGEST, 0))
     if start >= 0:

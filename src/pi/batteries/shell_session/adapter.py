@@ -234,11 +234,11 @@ def _with_exit_code(error: ToolFailed) -> ToolFailed:
 
 
 def _variables(params: Json) -> dict[str, str]:
-    given: dict[str, str] = params.get("env") or {}
-    for name in given:
+    variables: dict[str, str] = params.get("env") or {}
+    for name in variables:
         if not _NAME.fullmatch(name):
             raise ToolFailed(f"{name!r} cannot be the name of a variable: use letters, digits, _.")
-    return given
+    return variables
 
 
 def _timeout(params: Json) -> float | None:

@@ -259,21 +259,21 @@ def minimise(
     if rule is None:
         return None
     drop = re.compile(rule.drop)
-    kept: list[str] = []
-    left_out = 0
+    lines: list[str] = []
+    omitted = 0
     for line in output.removesuffix("\n").split("\n"):
         # Progress bars rewrite their line: only the last state of it was visible.
         shown = line.rstrip("\r").rpartition("\r")[2]
         plain = _ESCAPES.sub("", shown)
         if drop.match(plain) and not _IMPORTANT.search(plain):
-            left_out += 1
+            omitted += 1
         else:
-            kept.append(shown)
-    text = "\n".join(kept).strip("\n")
-    note = f"[{left_out} lines of progress left out]"
+            lines.append(shown)
+    text = "\n".join(lines).strip("\n")
+    note = f"[{omitted} lines of progress left out]"
     short = f"{text}\n{note}\n" if text.strip() else f"{note} The command succeeded.\n"
-    is_worth_it = left_out > 0 and len(short) <= len(output) * (1 - MIN_SAVED)
-    return short if is_worth_it else None
+    is_shorter = omitted > 0 and len(short) <= len(output) * (1 - MIN_SAVED)
+    return short if is_shorter else None
 
 
 def _plain_words(command: str, line: CommandLine) -> list[str]:

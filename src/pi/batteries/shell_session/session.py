@@ -96,7 +96,7 @@ class _Call:
         self.write = write
         self.name = secrets.token_hex(8)
         self.ended: asyncio.Future[tuple[int, str]] = asyncio.get_running_loop().create_future()
-        self._held = b""
+        self._buffer = b""
 
     @property
     def epilogue(self) -> str:
@@ -107,21 +107,21 @@ class _Call:
             f" {self.name} >&{CONTROL} 2>/dev/null\n\n"
         )
 
-    def take(self, data: bytes) -> bytes:
+    def consume(self, data: bytes) -> bytes:
         """Handle output; returns what follows the marker, which is not of this command."""
-        data = self._held + data
+        data = self._buffer + data
         name = self.name.encode()
         found = re.search(_marker(name), data)
         if found is None:
             # The marker may be torn: hold back what could be its beginning.
             start = data.rfind(b"\x1e")
             maybe = start >= 0 and _may_begin(data[start:], name)
-            self._held = data[start:] if maybe else b""
+            self._buffer = data[start:] if maybe else b""
             data = data[:start] if maybe else data
             if data:
                 self.write(data)
             return b""
-        self._held = b""
+        self._buffer = b""
         if found.start():
             self.write(data[: found.start()])
         if not self.ended.done():
@@ -130,9 +130,9 @@ class _Call:
 
     def flush(self) -> None:
         """Pass on what was held back, because no marker will follow."""
-        if self._held:
-            self.write(self._held)
-            self._held = b""
+        if self._buffer:
+            self.write(self._buffer)
+            self._buffer = b""
 
 
 def _marker(name: bytes) -> bytes:
@@ -252,7 +252,7 @@ class ShellSession:
         """Interrupt the command; if it does not end in time, end the shell."""
         # The interrupt drops the rest of the line, and the marker with it: ask for another one. The
         # first may still arrive if the command ended just now, so its parser stays in between.
-        stop = _Call(lambda data: _discard(call.take(data)))
+        stop = _Call(lambda data: _discard(call.consume(data)))
         self._call = stop
         self._stale = stop.name.encode()
         for _ in range(INTERRUPTS):
@@ -283,7 +283,7 @@ class ShellSession:
                 data = re.sub(_marker(self._stale), b"", data)
             if (call := self._call) is not None:
                 try:
-                    data = call.take(data)
+                    data = call.consume(data)
                 except Exception as error:
                     # For the caller of ``run``: here it would end the reader of all commands.
                     if not call.ended.done():

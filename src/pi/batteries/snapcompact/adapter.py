@@ -67,43 +67,43 @@ class InlinePictures:
         get = self._pi.settings.get
         if "image" in request.model.input:
             shape = shape_for(request.model, get("snapcompact.shape") or AUTO)
-            left = frame_budget(request.model.provider) - _pictures(request.messages)
+            budget = frame_budget(request.model.provider) - _pictures(request.messages)
             messages = list(request.messages)
             if get("snapcompact.systemPrompt") is True:
-                left -= await self._print_prompt(messages, shape, left)
+                budget -= await self._print_prompt(messages, shape, budget)
             if get("snapcompact.toolResults") is True:
-                await self._print_results(messages, shape, left)
+                await self._print_results(messages, shape, budget)
             request = replace(request, messages=tuple(messages))
         async for event in ask(request):
             yield event
 
-    async def _print_prompt(self, messages: list[Message], shape: FrameShape, left: int) -> int:
+    async def _print_prompt(self, messages: list[Message], shape: FrameShape, budget: int) -> int:
         first = messages[0] if messages else None
         if not isinstance(first, SystemMessage):
             return 0
         sections = first.sections if isinstance(first.sections, dict) else {}
         own = first.content if isinstance(first.content, str) else _joined(first.content)
         text = "\n\n".join(filter(None, (own, *sections.values())))
-        frames = await self._frames(text, shape, left)
+        frames = await self._frames(text, shape, budget)
         if not frames:
             return 0
         messages[0] = replace(first, content=PROMPT_STUB, sections=UNSET)
-        said = UserMessage(content=(Text(text=PROMPT_LEAD), *frames), timestamp=first.timestamp)
-        messages.insert(1, said)
+        message = UserMessage(content=(Text(text=PROMPT_LEAD), *frames), timestamp=first.timestamp)
+        messages.insert(1, message)
         return len(frames)
 
-    async def _print_results(self, messages: list[Message], shape: FrameShape, left: int) -> None:
+    async def _print_results(self, messages: list[Message], shape: FrameShape, budget: int) -> None:
         for at, message in enumerate(messages):
             if not isinstance(message, ToolResultMessage) or _pictures((message,)):
                 continue
-            frames = await self._frames(message.text, shape, left)
+            frames = await self._frames(message.text, shape, budget)
             if frames:
-                left -= len(frames)
+                budget -= len(frames)
                 messages[at] = replace(message, content=(Text(text=IN_PICTURES), *frames))
 
-    async def _frames(self, text: str, shape: FrameShape, left: int) -> tuple[Image, ...]:
+    async def _frames(self, text: str, shape: FrameShape, budget: int) -> tuple[Image, ...]:
         """Return the pictures of a text; none if they do not pay or do not fit."""
-        if len(text) < LEAST or left < 1:
+        if len(text) < LEAST or budget < 1:
             return ()
         # Wraps that mask secrets come after this one and cannot read pixels.
         clean = self._pi.redact(text, "export")
@@ -113,7 +113,7 @@ class InlinePictures:
                 self._known.pop(next(iter(self._known)))
             self._known[key] = await asyncio.to_thread(_printed, clean, shape)
         frames = self._known[key]
-        if not frames or len(frames) > left:
+        if not frames or len(frames) > budget:
             return ()
         pays = message_tokens(UserMessage(content=frames)) < len(text) // 4
         return frames if pays else ()

@@ -103,8 +103,8 @@ def limits(
     frames = min(budget, room // shape.largest_tokens)
     if frames < 1:
         return None
-    left = max(0, room - frames * shape.largest_tokens)
-    most = min(TAIL_FRAMES * shape.capacity, left * CHARACTERS_PER_TOKEN)
+    remaining = max(0, room - frames * shape.largest_tokens)
+    most = min(TAIL_FRAMES * shape.capacity, remaining * CHARACTERS_PER_TOKEN)
     if earlier.text_tail and len(earlier.frames) >= frames:
         most = min(most, max(0, len(earlier.text_tail) - NOTES))
     return ArchiveLimits(frames=frames, tail_characters=most)

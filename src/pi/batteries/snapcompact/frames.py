@@ -178,8 +178,8 @@ class _Cells(dict[tuple[str, int], tuple[bytes, ...]]):
         lines = [_line(bits, key[1], wide=wide).ljust(width, b"\0") for bits in rows]
         above = (height - HEIGHT) // 2
         cell = [bytes(width)] * above + lines
-        self[key] = made = tuple(cell + [bytes(width)] * (height - len(cell)))
-        return made
+        self[key] = padded = tuple(cell + [bytes(width)] * (height - len(cell)))
+        return padded
 
 
 _WIDE = (0, 1, 1, 2, 3, 3, 4)

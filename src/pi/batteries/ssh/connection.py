@@ -20,7 +20,7 @@ from pi.extension import Child, ExtensionAPI, PiError, Record, Scope, ToolFailed
 
 KIND = "ssh"
 """What spawn wraps see."""
-MAX_SAID = 16 * 1024
+MAX_STDERR = 16 * 1024
 """Bytes of the messages of ssh that are kept."""
 MAX_SOCKET = 80
 """Bytes of the name of a socket: systems take about 104, and ssh appends some while it binds it."""
@@ -45,7 +45,7 @@ class RemoteResult(Record):
     code: int | None
     """``None`` if ssh was ended by a signal."""
     output: bytes = b""
-    said: str = ""
+    stderr: str = ""
     """What was written to standard error."""
 
 
@@ -83,17 +83,17 @@ class HostConnection:
         words = call_arguments(self._target, socket, script)
         async with self._started(pi, words) as child:
             async with asyncio.TaskGroup() as tasks:
-                said = tasks.create_task(_collect(child.errors, MAX_SAID))
+                errors = tasks.create_task(_collect(child.errors, MAX_STDERR))
                 output = tasks.create_task(
                     _collect(child.output, limit) if sink is None else _pass_on(child.output, sink)
                 )
                 tasks.create_task(_feed(child, script.encode(), content))
             end = await child.wait()
-        messages = said.result().decode("utf-8", "replace")
+        messages = errors.result().decode("utf-8", "replace")
         if end.exit_code == LOST and await self._is_lost(messages):
             await self._drop()
             raise ToolFailed(f"The connection to {self.host} was lost. What ran there was ended.")
-        return RemoteResult(code=end.exit_code, output=output.result(), said=messages)
+        return RemoteResult(code=end.exit_code, output=output.result(), stderr=messages)
 
     async def _is_lost(self, messages: str) -> bool:
         """Whether ssh failed, and not a command that ended with the same code."""
@@ -144,7 +144,9 @@ class HostConnection:
         except PiError as error:
             raise ToolFailed(error.explain()) from error
         seconds = self._target.connect_seconds + MARGIN
-        said = self._master_scope.spawn(_collect(child.errors, MAX_SAID), name="messages of ssh")
+        errors = self._master_scope.spawn(
+            _collect(child.errors, MAX_STDERR), name="messages of ssh"
+        )
         try:
             async with asyncio.timeout(seconds):
                 line = await child.output.readline()
@@ -162,7 +164,7 @@ class HostConnection:
             await self._drop()
             raise
         if not line:
-            messages = (await said).decode("utf-8", "replace")
+            messages = (await errors).decode("utf-8", "replace")
             await self._drop()
             raise ToolFailed(connection_failure(self.host, messages))
         self._end = self._master_scope.spawn(child.wait(), name="end of ssh")
@@ -218,10 +220,10 @@ async def _feed(child: Child, script: bytes, content: bytes | None) -> None:
 
 
 async def _collect(stream: asyncio.StreamReader, limit: int) -> bytes:
-    kept = bytearray()
+    data = bytearray()
     while chunk := await stream.read(65536):
-        kept += chunk[: limit - len(kept)]
-    return bytes(kept)
+        data += chunk[: limit - len(data)]
+    return bytes(data)
 
 
 async def _pass_on(stream: asyncio.StreamReader, sink: Sink) -> bytes:

@@ -26,7 +26,7 @@ FAILURES = {
     FOLDER: "is a folder.",
     SPECIAL: "is neither a file nor a folder.",
     DENIED: "may not be read by this user.",
-    NOT_WRITTEN: "could not be written: {said}",
+    NOT_WRITTEN: "could not be written: {stderr}",
     CUT_OFF: "was not written: the connection ended before all of the content had arrived.",
     NO_FOLDER: "is not a folder.",
 }
@@ -206,11 +206,11 @@ _CONNECTING = (
 )
 
 
-def connection_failure(host: str, said: str) -> str:
+def connection_failure(host: str, stderr: str) -> str:
     """Why a connection failed, from what ssh wrote."""
-    lines = [one_line(line).strip() for line in said.splitlines() if line.strip("@ \t")]
+    lines = [one_line(line).strip() for line in stderr.splitlines() if line.strip("@ \t")]
     last = lines[-1][:300] if lines else "ssh ended without a message"
     for part, text in _CONNECTING:
-        if part in said:
+        if part in stderr:
             return f"{text.format(host=host)} ({last})"
     return f"Cannot connect to {host}: {last}"

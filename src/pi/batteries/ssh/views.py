@@ -10,12 +10,12 @@ COLLAPSED = 5
 
 def draw_ssh(call: ToolView, options: ViewOptions, theme: Theme) -> list[str]:
     """The first line follows the name of the tool."""
-    given = call.arguments
-    action = str(given.get("action") or "run")
-    what = given.get("command") if action == "run" else given.get("remotePath", "")
+    arguments = call.arguments
+    action = str(arguments.get("action") or "run")
+    subject = arguments.get("command") if action == "run" else arguments.get("remotePath", "")
     verb = "" if action == "run" else f"{action} "
-    title = f"{theme.fg('muted', one_line(str(given.get('host', '…'))))} "
-    title += theme.fg("accent", one_line(f"{verb}{what or ''}"))
+    title = f"{theme.fg('muted', one_line(str(arguments.get('host', '…'))))} "
+    title += theme.fg("accent", one_line(f"{verb}{subject or ''}"))
     rows = sanitise(call.text).rstrip().split("\n") if call.text.strip() else []
     colour = "error" if call.state == "failed" else "toolOutput"
     hidden = 0 if options.expanded else max(0, len(rows) - COLLAPSED)

@@ -166,7 +166,7 @@ def compose(
     items: Sequence[StatusItem], state: StatusEngineState, width: int, text: TextMetrics
 ) -> str:
     """Join the non-empty items in at most ``width`` columns."""
-    shown = {item: said for item in items if (said := text.plain(CATALOGUE[item](state)))}
+    shown = {item: line for item in items if (line := text.plain(CATALOGUE[item](state)))}
     for item in ELASTIC:
         excess = text.width(_joined(shown)) - width
         if excess > 0 and item in shown:
@@ -177,8 +177,8 @@ def compose(
 
 def _joined(shown: Mapping[StatusItem, str]) -> str:
     line, before = "", ""
-    for item, said in shown.items():
+    for item, text in shown.items():
         if line:  # the counts belong to the branch before them
             line += " " if (before, item) == ("git_branch", "git_counts") else SEPARATOR
-        line, before = line + said, item
+        line, before = line + text, item
     return line

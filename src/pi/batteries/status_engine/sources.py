@@ -83,7 +83,7 @@ class ThrottledSource:
         """Seconds after which the line is requested again without ``stir``; 0 turns it off."""
         self._is_stirred = True
         self._is_asking = False
-        self._asked: float | None = None
+        self._requested_at: float | None = None
         self._failures = 0
         """Consecutive failures."""
         self._has_reported = False
@@ -99,13 +99,13 @@ class ThrottledSource:
         """
         if self._is_asking or not self._is_due(now):
             return
-        self._is_asking, self._is_stirred, self._asked = True, False, now
+        self._is_asking, self._is_stirred, self._requested_at = True, False, now
         self._start(self._answer(payload()))
 
     def _is_due(self, now: float) -> bool:
-        if self._asked is None:
+        if self._requested_at is None:
             return True
-        passed = now - self._asked
+        passed = now - self._requested_at
         return passed >= THROTTLE * 2 ** min(self._failures, MAX_DOUBLINGS) and (
             self._is_stirred or (self._refresh > 0 and passed >= self._refresh)
         )
@@ -154,10 +154,10 @@ def command_source(command: str, run: Run, *, timeout_ms: int) -> Ask:
                 " Make it faster, or raise tui.statusEngine.commandTimeoutMs."
             )
         if ended.code != 0:
-            said = ended.stderr.strip().splitlines()
+            stderr = ended.stderr.strip().splitlines()
             raise SourceFailed(
                 f"The status command {command!r} failed with exit code {ended.code}"
-                + (f": {said[-1]}" if said else ".")
+                + (f": {stderr[-1]}" if stderr else ".")
             )
         return first_line(ended.stdout)
 
@@ -279,8 +279,8 @@ async def _ask(run: RunGit, arguments: Sequence[str]) -> ExecResult | None:
     return ended if ended.code == 0 else None
 
 
-def _number(ended: ExecResult, what: str) -> int:
-    found = re.search(rf"(\d+) {what}", ended.stdout)
+def _number(ended: ExecResult, noun: str) -> int:
+    found = re.search(rf"(\d+) {noun}", ended.stdout)
     return int(found[1]) if found else 0
 
 
@@ -355,7 +355,7 @@ class GitPoller:
         self._is_stirred = False
         self._is_looking = False
         self._looked: float | None = None
-        self._given_up: float | None = None
+        self._timed_out_at: float | None = None
 
     def stir(self) -> None:
         """Poll again soon, after an event."""
@@ -386,13 +386,13 @@ class GitPoller:
             self._is_looking = False
 
     async def _ask_git(self, head: Head, now: float) -> None:
-        if self._given_up is not None and now - self._given_up < TIMEOUT_PAUSE:
+        if self._timed_out_at is not None and now - self._timed_out_at < TIMEOUT_PAUSE:
             return
         try:
             branch = head.branch or await read_branch(self._run) or DETACHED
             counts = await ask_counts(self._run)
         except GitTimeout:
-            self._given_up = now
+            self._timed_out_at = now
             counts, branch = None, head.branch
         added, removed = counts or (None, None)
         self._know(GitState(branch=branch, added=added, removed=removed))

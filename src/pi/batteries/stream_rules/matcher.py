@@ -153,7 +153,7 @@ class SlowMatcher:
         self._complain = complain
         self._seconds = seconds
         self._busy = asyncio.Lock()
-        self._given_up: set[tuple[str, str]] = set()
+        self._disabled: set[tuple[str, str]] = set()
         """Patterns that hang or fail, by rule."""
 
     async def find(self, request: MatchRequest) -> list[StreamRule]:
@@ -164,7 +164,7 @@ class SlowMatcher:
             return []
         async with self._busy:
             waiting = [
-                each for each in request.patterns() if (each[0].name, each[2]) not in self._given_up
+                each for each in request.patterns() if (each[0].name, each[2]) not in self._disabled
             ]
             found: dict[str, StreamRule] = {}
             while waiting:
@@ -172,7 +172,7 @@ class SlowMatcher:
                     done = await self._match(request, waiting, found)
                 except PiError as error:
                     names = ", ".join(dict.fromkeys(rule.name for rule, _, _ in waiting))
-                    self._give_up(waiting, f"Rules cannot be checked ({names}): {error.message}")
+                    self._disable(waiting, f"Rules cannot be checked ({names}): {error.message}")
                     break
                 waiting = waiting[done:]
             return [*found.values()]
@@ -184,27 +184,27 @@ class SlowMatcher:
         found: dict[str, StreamRule],
     ) -> int:
         """Match until a pattern hangs; returns how many are done."""
-        asked = {
+        message = {
             "text": request.text,
             "removed": request.removed,
             "language": request.language,
             "lines": request.stable_lines(),
             "patterns": [pattern for _, pattern, _ in waiting],
         }
-        answers = await self._worker.ask(asked, seconds=self._seconds, answers=len(waiting))
+        answers = await self._worker.ask(message, seconds=self._seconds, answers=len(waiting))
         for number, answer in enumerate(answers):
             rule, _, source = waiting[number]
             if answer.get("matched"):
                 found[rule.name] = rule
             if problem := answer.get("error"):
-                self._give_up([waiting[number]], f"Rule {rule.name}: {source!r}: {problem}")
+                self._disable([waiting[number]], f"Rule {rule.name}: {source!r}: {problem}")
         if len(answers) == len(waiting):
             return len(waiting)
         rule, _, source = waiting[len(answers)]
         text = f"Rule {rule.name}: {source!r} took longer than {self._seconds:g} s"
-        self._give_up([waiting[len(answers)]], f"{text}. It is not checked any more.")
+        self._disable([waiting[len(answers)]], f"{text}. It is not checked any more.")
         return len(answers) + 1
 
-    def _give_up(self, patterns: Sequence[tuple[StreamRule, str, str]], reason: str) -> None:
-        self._given_up.update((rule.name, source) for rule, _, source in patterns)
+    def _disable(self, patterns: Sequence[tuple[StreamRule, str, str]], reason: str) -> None:
+        self._disabled.update((rule.name, source) for rule, _, source in patterns)
         self._complain(reason)

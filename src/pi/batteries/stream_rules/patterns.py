@@ -232,8 +232,8 @@ def _members(parts: list[str]) -> Iterator[str]:
     """Yield the members of a class; ``-`` beside a set such as ``\\d`` is a character."""
     for number, part in enumerate(parts):
         if part == "-" and 0 < number < len(parts) - 1:
-            beside = (parts[number - 1], parts[number + 1])
-            yield "\\-" if any(_is_set(each) for each in beside) else "-"
+            neighbours = (parts[number - 1], parts[number + 1])
+            yield "\\-" if any(_is_set(each) for each in neighbours) else "-"
         elif part == "-":
             yield "\\-"
         else:

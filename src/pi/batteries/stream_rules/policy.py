@@ -125,7 +125,7 @@ class StreamRulesPolicy(Policy):
             self._check(block, answer)
 
     def _switch(self, delta: Delta, answer: Partial) -> Block:
-        """Another block goes on or begins; the last one is taken for complete."""
+        """Another block continues or begins; the last one counts as complete."""
         if (ended := self._current) is not None and ended.lane.slow:
             self._begin_slow(ended, answer)
         block = self._blocks.get(delta.content_index)

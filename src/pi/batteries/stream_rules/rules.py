@@ -113,17 +113,17 @@ def register(
     ``found`` has every rule with its source. ``tools`` are the names that a scope may use without
     ``tool:``.
     """
-    made: dict[str, StreamRule] = {}
+    registered: dict[str, StreamRule] = {}
     warnings: list[str] = []
     for rule, source in found:
         used = rule.enabled and rule.name not in settings.disabled_rules
-        if not used or rule.name in made or not (rule.conditions or rule.ast_conditions):
+        if not used or rule.name in registered or not (rule.conditions or rule.ast_conditions):
             continue
         stream_rule, problems = _stream_rule(rule, source, settings, tools, re2)
         warnings += (f"Rule {rule.name} ({rule.path}): {problem}" for problem in problems)
         if stream_rule is not None:
-            made[rule.name] = stream_rule
-    return Registered(rules=tuple(made.values()), warnings=tuple(warnings))
+            registered[rule.name] = stream_rule
+    return Registered(rules=tuple(registered.values()), warnings=tuple(warnings))
 
 
 def _stream_rule(
@@ -137,7 +137,7 @@ def _stream_rule(
         except BadCondition as error:
             problems.append(f"{error.message}; it is ignored.")
     scope = _scope(rule.scopes, tools, problems)
-    made = StreamRule(
+    stream_rule = StreamRule(
         rule=rule,
         conditions=tuple(conditions),
         ast=rule.ast_conditions,
@@ -149,12 +149,12 @@ def _stream_rule(
         repeat_gap=_gap(rule, settings.repeat_gap, problems),
         source=source,
     )
-    if not conditions and not made.ast:
+    if not conditions and not stream_rule.ast:
         return None, problems
-    in_prose = conditions and (made.in_prose("text") or made.in_prose("thinking"))
+    in_prose = conditions and (stream_rule.in_prose("text") or stream_rule.in_prose("thinking"))
     if not in_prose and not scope.tools:
         return None, [*problems, "its scope excludes everything; the rule is not used."]
-    return made, problems
+    return stream_rule, problems
 
 
 def _scope(words: tuple[str, ...], tools: Collection[str], problems: list[str]) -> RuleScope:

@@ -196,12 +196,12 @@ class SubAgents:
             await asyncio.wait({self._sweeping}, timeout=SWEEP_SECONDS)
 
     def prompted(self, event: BeforeAgentStartEvent, ctx: ExtensionContext) -> None:
-        """The user goes on."""
+        """The user has sent a prompt."""
         self._is_quiet = False
 
     async def _sweep(self) -> None:
-        for left in await self.copies.sweep():
-            where = left.branch or str(left.path)
+        for closed in await self.copies.sweep():
+            where = closed.branch or str(closed.path)
             self._show(f"Unmerged work of an agent was kept: {where}")
 
     def _show(self, text: str) -> None:

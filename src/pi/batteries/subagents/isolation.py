@@ -147,12 +147,12 @@ class IsolatedCopies:
     def _recorded(self, what: str) -> AbstractAsyncContextManager[None]:
         """git writes the files of commits itself: rewind compares the project before and after."""
         history: Any = self._pi.service(FILE_HISTORY)
-        return nullcontext() if history is None else history.around(what)
+        return nullcontext() if history is None else history.capturing(what)
 
     async def _close(self, copy: WorkingCopy, note: str, *, discard: bool = False) -> MergeReport:
         async with self._lock:
-            left = await copy.close(discard=discard)
-        return _report(left, note)
+            closed = await copy.close(discard=discard)
+        return _report(closed, note)
 
     async def _message(self, node: AgentNode, patch: Patch) -> str:
         """The message of a commit: the task, or one that a model writes."""
@@ -175,14 +175,14 @@ class IsolatedCopies:
             return await sweep_working_copies(self._root, environ=dict(self._pi.context.environ))
 
 
-def _report(left: ClosedCopy, note: str) -> MergeReport:
-    path = "" if left.path is None else str(left.path)
-    where = [f"the branch {left.branch}"] if left.branch else []
+def _report(closed: ClosedCopy, note: str) -> MergeReport:
+    path = "" if closed.path is None else str(closed.path)
+    where = [f"the branch {closed.branch}"] if closed.branch else []
     where += [f"the folder {path}"] if path else []
     if where:
         note += (
-            f" They are on {' and in '.join(where)}." if left.branch else f" They are in {path}."
+            f" They are on {' and in '.join(where)}." if closed.branch else f" They are in {path}."
         )
-    if left.reason:
-        note += f" ({left.reason})"
-    return MergeReport(note=note, branch=left.branch, path=path)
+    if closed.reason:
+        note += f" ({closed.reason})"
+    return MergeReport(note=note, branch=closed.branch, path=path)

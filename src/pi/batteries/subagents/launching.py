@@ -100,20 +100,20 @@ def max_depth(pi: ExtensionAPI) -> int:
     return NO_LIMIT if limit < 0 else limit
 
 
-def tools_of(definition: AgentDefinition, held: Sequence[str]) -> tuple[str, ...]:
+def tools_of(definition: AgentDefinition, available: Sequence[str]) -> tuple[str, ...]:
     """The tools of an agent: those it wants, as far as its caller has them. It never gains any."""
-    names = held if definition.tools is None else definition.tools
+    names = available if definition.tools is None else definition.tools
     refused = {*definition.without, *OWN}
-    return tuple(name for name in names if name in held and name not in refused)
+    return tuple(name for name in names if name in available and name not in refused)
 
 
 def may_spawn(
-    definition: AgentDefinition, node: AgentNode, held: Sequence[str], limit: int
+    definition: AgentDefinition, node: AgentNode, available: Sequence[str], limit: int
 ) -> bool:
     """Whether an agent gets the tool ``task``."""
     allowed = definition.tools is None or TASK in definition.tools or bool(definition.spawns)
     refused = TASK in definition.without or not definition.spawns
-    return allowed and not refused and TASK in held and node.depth < limit
+    return allowed and not refused and TASK in available and node.depth < limit
 
 
 def choose_model(

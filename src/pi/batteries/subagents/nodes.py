@@ -149,11 +149,11 @@ class AgentNode:
         self._settled.clear()
 
     def settle(self, state: State, reason: str = "") -> None:
-        """Mark it as ended; ``release`` lets those go on who wait for it."""
+        """Mark it as ended; ``release`` wakes its waiters."""
         self.state, self.reason, self.activity = state, reason, ""
 
     def release(self) -> None:
-        """Let those who wait for it go on."""
+        """Wake all that wait for it."""
         self._settled.set()
 
     async def wait(self) -> None:
@@ -234,7 +234,7 @@ class Slots:
                 turn.set_result(None)
 
     @asynccontextmanager
-    async def lent(self) -> AsyncIterator[None]:
+    async def released(self) -> AsyncIterator[None]:
         """Free the caller's slot while it waits for its own agents, and take one again."""
         self.release()
         try:

@@ -94,10 +94,10 @@ def task_items(
     params: Mapping[str, Any], agents: Mapping[str, AgentDefinition]
 ) -> tuple[TaskItem, ...]:
     """The tasks of a call. Raises ``ToolFailed``: nothing is started if one of them is wrong."""
-    given = params.get("tasks")
-    if given and params.get("task"):
+    tasks = params.get("tasks")
+    if tasks and params.get("task"):
         raise ToolFailed("Pass either tasks or task, not both.")
-    rows: list[Any] = list(given) if given else [params]
+    rows: list[Any] = list(tasks) if tasks else [params]
     if len(rows) > MAX_TASKS:
         raise ToolFailed(f"{len(rows)} tasks are too many for one call; the limit is {MAX_TASKS}.")
     context = str(params.get("context") or "").strip()

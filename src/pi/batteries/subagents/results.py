@@ -44,10 +44,10 @@ def limited(text: str, limits: OutputLimits) -> str:
     total_lines, total = text.count("\n") + 1, len(text.encode())
     if total <= limits.bytes and total_lines <= limits.lines:
         return text
-    kept = "\n".join(text.split("\n")[: limits.lines])
-    data = kept.encode()[: limits.bytes]
-    kept = data.decode("utf-8", "ignore")
-    return f"{kept}\n\n[Output limited: {len(data)} of {total} bytes, of {total_lines} lines.]"
+    shortened = "\n".join(text.split("\n")[: limits.lines])
+    data = shortened.encode()[: limits.bytes]
+    shortened = data.decode("utf-8", "ignore")
+    return f"{shortened}\n\n[Output limited: {len(data)} of {total} bytes, of {total_lines} lines.]"
 
 
 class AgentReport(Record):
@@ -59,7 +59,6 @@ class AgentReport(Record):
     output: str = ""
     reason: str = ""
     notes: tuple[str, ...] = ()
-    can_go_on: bool = False
 
 
 def report_text(report: AgentReport) -> str:

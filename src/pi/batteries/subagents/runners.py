@@ -155,10 +155,10 @@ class NestedRunner:
 
 def describe_call(name: str, arguments: Any) -> str:
     """A tool call in a few words: ``bash: npm test``."""
-    given = arguments if isinstance(arguments, dict) else {}
+    fields = arguments if isinstance(arguments, dict) else {}
     for key in ("command", "path", "pattern", "query", "url", "task", "action"):
-        if isinstance(given.get(key), str) and given[key]:
-            words = one_line(f"{name}: {given[key]}")
+        if isinstance(fields.get(key), str) and fields[key]:
+            words = one_line(f"{name}: {fields[key]}")
             return words if len(words) <= ACTIVITY_LENGTH else words[: ACTIVITY_LENGTH - 1] + "…"
     return name
 
@@ -185,18 +185,18 @@ def plain_message(message: object) -> Json | None:
 def _blocks(content: Any) -> Any:
     if isinstance(content, str):
         return content
-    made: list[Json] = []
+    blocks: list[Json] = []
     for block in content:
         match block:
             case Text(text=text):
-                made.append({"type": "text", "text": text})
+                blocks.append({"type": "text", "text": text})
             case ToolCall(name=name, arguments=arguments):
-                made.append({"type": "toolCall", "name": name, "arguments": arguments})
+                blocks.append({"type": "toolCall", "name": name, "arguments": arguments})
             case Image():
-                made.append({"type": "image"})
+                blocks.append({"type": "image"})
             case _:
                 pass
-    return made
+    return blocks
 
 
 class ProcessRunner:
@@ -295,8 +295,8 @@ class ProcessRunner:
             if event.get("type") == "agent_settled":
                 return _run_end(last)
         ended = await self._child.wait()
-        how = f"signal {ended.signal}" if ended.signal else f"exit code {ended.exit_code}"
-        return RunEnd(text=_text(last), failure=f"its process ended ({how})")
+        ending = f"signal {ended.signal}" if ended.signal else f"exit code {ended.exit_code}"
+        return RunEnd(text=_text(last), failure=f"its process ended ({ending})")
 
     def _follow(self, event: Json) -> Json | None:
         """Note an event; returns the answer that it ends."""
@@ -354,17 +354,17 @@ def _difference(total: Usage, before: Usage) -> Usage:
 
 
 def _usage(value: Any) -> Usage:
-    given = value if isinstance(value, dict) else {}
-    cost = given.get("cost")
+    fields = value if isinstance(value, dict) else {}
+    cost = fields.get("cost")
     total = cost.get("total") if isinstance(cost, dict) else 0.0
     none = Usage()
     return replace(
         none,
-        input=_count(given.get("input")),
-        output=_count(given.get("output")),
-        cache_read=_count(given.get("cacheRead")),
-        cache_write=_count(given.get("cacheWrite")),
-        total_tokens=_count(given.get("totalTokens")),
+        input=_count(fields.get("input")),
+        output=_count(fields.get("output")),
+        cache_read=_count(fields.get("cacheRead")),
+        cache_write=_count(fields.get("cacheWrite")),
+        total_tokens=_count(fields.get("totalTokens")),
         cost=replace(none.cost, total=float(total) if isinstance(total, int | float) else 0.0),
     )
 

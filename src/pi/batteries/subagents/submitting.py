@@ -87,7 +87,7 @@ class TaskSubmission:
             "error": {"type": "string", "description": "Why the task cannot be done"},
         }
         form = ", which must match its schema" if self._expected else ""
-        made = make_tool(
+        tool = make_tool(
             name=YIELD,
             label=YIELD,
             description=DESCRIPTION.format(form=form),
@@ -96,7 +96,7 @@ class TaskSubmission:
             approval="read",
         )
         # The tool itself takes anything: what is wrong is counted, and kept in permissive mode.
-        return made if strict else replace(made, validate=lambda arguments: arguments or {})
+        return tool if strict else replace(tool, validate=lambda arguments: arguments or {})
 
     async def _submit(self, params: Json, ctx: ToolContext) -> ToolResult:
         if self.result is not None:
@@ -114,8 +114,8 @@ class TaskSubmission:
         self.result = Submission(data=data)
         return ToolResult.of("The result was returned.", details={"data": data}, terminate=True)
 
-    async def take(self, text: str) -> str:
-        """Take a text as the result; returns what is wrong with it, and nothing once it is kept."""
+    async def submit_text(self, text: str) -> str:
+        """Use a text as the result. Returns what is wrong with it; empty if it was accepted."""
         data: Any = _unfenced(text) if self._is_structured else text
         mismatch, data = self._checked(data)
         if not mismatch:

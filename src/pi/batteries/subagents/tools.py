@@ -127,7 +127,7 @@ class TaskCalls:
             for node in nodes:
                 await node.wait()
             return
-        async with self._work.tree.slots.lent():
+        async with self._work.tree.slots.released():
             for node in nodes:
                 await node.wait()
 
@@ -221,8 +221,8 @@ class Hub:
         if self._work.can_continue(node):
             state += ", parked"
         line = f"{node.id} [{state}] {node.agent}: {node.title}"
-        kept = node.branch or node.path
-        return f"{line} (unmerged work: {kept})" if kept else line
+        unmerged = node.branch or node.path
+        return f"{line} (unmerged work: {unmerged})" if unmerged else line
 
     async def _send(self, params: HubParams) -> ToolResult:
         node = self._find(params.agent)

@@ -44,8 +44,8 @@ def task(call: ToolView, options: ViewOptions, theme: Theme) -> list[str]:
     details = call.details if isinstance(call.details, dict) else {}
     rows = details.get("agents")
     if not isinstance(rows, list) or not rows:
-        said = sanitise_keeping_style(call.text).strip("\n").split("\n") if call.text else []
-        return [theme.fg("muted", _called(call)), *said]
+        body = sanitise_keeping_style(call.text).strip("\n").split("\n") if call.text else []
+        return [theme.fg("muted", _called(call)), *body]
     lines = [line for row in rows for line in agent_rows(row, theme)]
     head = theme.fg("muted", _called(call))
     if options.expanded and call.text:
@@ -58,10 +58,10 @@ def task(call: ToolView, options: ViewOptions, theme: Theme) -> list[str]:
 
 
 def _called(call: ToolView) -> str:
-    given = call.arguments
-    if action := given.get("action"):
-        return one_line(f"{action} {given.get('agent', '')}".strip())
-    tasks = given.get("tasks")
+    arguments = call.arguments
+    if action := arguments.get("action"):
+        return one_line(f"{action} {arguments.get('agent', '')}".strip())
+    tasks = arguments.get("tasks")
     count = len(tasks) if isinstance(tasks, list) else 1
     return "1 task" if count == 1 else f"{count} tasks"
 
@@ -74,8 +74,10 @@ def agent_rows(row: Json, theme: Theme, indent: str = "") -> list[str]:
     line = f"{indent}{sign} {theme.bold(name)} {one_line(str(row.get('title', '')))}"
     facts = [*_facts(row, state)]
     rows = [f"{line}  {theme.fg('dim', ' · '.join(facts))}" if facts else line]
-    if kept := row.get("branch") or row.get("path"):
-        rows.append(f"{indent}  {theme.fg('warning', f'! unmerged work: {one_line(str(kept))}')}")
+    if unmerged := row.get("branch") or row.get("path"):
+        rows.append(
+            f"{indent}  {theme.fg('warning', f'! unmerged work: {one_line(str(unmerged))}')}"
+        )
     children = row.get("children")
     for child in children if isinstance(children, list) else ():
         rows += agent_rows(child, theme, indent + "  ")

@@ -162,9 +162,9 @@ class AgentWork:
         node.file = file
         node.isolated = item.isolated
         node.background = item.background and caller is None
-        held = self._pi.get_active_tools() if caller is None else caller.tools
-        node.tools = tools_of(job.definition, held)
-        if may_spawn(job.definition, node, held, max_depth(self._pi)):
+        available = self._pi.get_active_tools() if caller is None else caller.tools
+        node.tools = tools_of(job.definition, available)
+        if may_spawn(job.definition, node, available, max_depth(self._pi)):
             node.tools += (TASK,)
         node.cwd = None if caller is None else caller.cwd
         self._jobs[id] = job
@@ -299,7 +299,7 @@ class AgentWork:
         for reminder in (*REMINDERS, "")[: MAX_REMINDERS + 1]:
             if end.failure or not end.text:
                 break
-            problem = await job.submission.take(end.text)
+            problem = await job.submission.submit_text(end.text)
             if not problem or not reminder:
                 break
             end = await runner.run(f"{problem}\n\nSend the whole corrected result.")
@@ -312,7 +312,7 @@ class AgentWork:
     ) -> None:
         try:
             await self.cancel(node.children)
-            copy = await _made(making)
+            copy = await _finished_copy(making)
             runner = node.runner
             if runner is not None and (copy is not None or node.is_cancelled):
                 await runner.close()  # nothing may write any more
@@ -458,7 +458,7 @@ class AgentWork:
                 await runner.close()
 
 
-async def _made(making: asyncio.Task[WorkingCopy] | None) -> WorkingCopy | None:
+async def _finished_copy(making: asyncio.Task[WorkingCopy] | None) -> WorkingCopy | None:
     """The working copy, if there is one; why there is none was reported already."""
     if making is None:
         return None

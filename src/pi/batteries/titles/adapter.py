@@ -66,7 +66,7 @@ def extension(pi: ExtensionAPI) -> None:
     """Watch for the first message, if titles are on."""
     pi.settings.declare_all(SETTINGS)
     titles = SessionTitles(pi)
-    pi.on("before_agent_start", titles.begun)
+    pi.on("before_agent_start", titles.before_agent_start)
 
 
 class SessionTitles:
@@ -74,15 +74,15 @@ class SessionTitles:
 
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi
-        self._is_asked = False
+        self._title_requested = False
         pi.context.resources.add_kind(KIND, lambda text, path: text.strip() or None, str)
         pi.context.resources.add_source(KIND, _files)
 
-    def begun(self, event: BeforeAgentStartEvent, ctx: ExtensionContext) -> None:
+    def before_agent_start(self, event: BeforeAgentStartEvent, ctx: ExtensionContext) -> None:
         """Ask for a title in the background when the first message is sent."""
-        if self._is_asked or not event.prompt.strip() or not self._is_enabled(ctx):
+        if self._title_requested or not event.prompt.strip() or not self._is_enabled(ctx):
             return
-        self._is_asked = True
+        self._title_requested = True
         self._pi.scope.spawn(self._name(event.prompt, ctx), name="title")
 
     def _is_enabled(self, ctx: ExtensionContext) -> bool:

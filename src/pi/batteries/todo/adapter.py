@@ -207,18 +207,18 @@ class SessionTodo:
         self, event: AgentBeforeSettleEvent, ctx: ExtensionContext
     ) -> BoundaryAnswer | None:
         """Remind a model that stops although tasks are open; at most ``todo.reminders`` times."""
-        left, limit = open_tasks(self.phases), self._pi.settings.get("todo.reminders")
+        remaining, limit = open_tasks(self.phases), self._pi.settings.get("todo.reminders")
         usable = NAME in self._pi.get_active_tools()
-        if event.outcome != "completed" or event.continue_ or not left or not usable:
+        if event.outcome != "completed" or event.continue_ or not remaining or not usable:
             return None
         if self._reminded >= limit or ctx.has_pending_messages():
             return None
         self._reminded += 1
-        todos = [{"content": task.content, "status": task.status} for _, task in left]
+        todos = [{"content": task.content, "status": task.status} for _, task in remaining]
         await self._pi.publish(
             "todo_reminder", {"todos": todos, "attempt": self._reminded, "maxAttempts": limit}
         )
-        tasks = "\n".join(f"- {task.content} [{task.status}]" for _, task in left)
+        tasks = "\n".join(f"- {task.content} [{task.status}]" for _, task in remaining)
         text = (
             f"You stopped, but the todo list has open tasks:\n{tasks}\n"
             "Continue with them. If they are finished, mark them done; if they are not needed,"
@@ -328,7 +328,7 @@ class SessionTodo:
         edited = await ctx.ui.editor("Edit the todo list (Ctrl+G opens your editor)", text)
         if edited is None or edited.strip() == text.strip():
             return
-        await self._take(edited, ctx)
+        await self._store_markdown(edited, ctx)
 
     async def _export(self, path: str, ctx: CommandContext) -> None:
         try:
@@ -344,9 +344,9 @@ class SessionTodo:
         except PiError as error:
             ctx.ui.notify(f"Cannot import a todo list: {error.message}", "error")
             return
-        await self._take(text, ctx)
+        await self._store_markdown(text, ctx)
 
-    async def _take(self, text: str, ctx: CommandContext) -> None:
+    async def _store_markdown(self, text: str, ctx: CommandContext) -> None:
         phases, errors = from_markdown(text)
         if errors:
             ctx.ui.notify("The todo list is unchanged. " + " ".join(errors), "error")

@@ -124,11 +124,11 @@ def open_tasks(phases: Phases) -> list[tuple[Phase, Task]]:
 
 def without_closed(phases: Phases) -> Phases:
     """Only the open tasks; phases without any are left out."""
-    kept = (
+    remaining = (
         replace(phase, tasks=tuple(task for task in phase.tasks if task.status not in CLOSED))
         for phase in phases
     )
-    return tuple(phase for phase in kept if phase.tasks)
+    return tuple(phase for phase in remaining if phase.tasks)
 
 
 # As JSON ------------------------------------------------------------------------------------------
@@ -184,13 +184,15 @@ def _apply(phases: Phases, op: TodoOp) -> tuple[Phases, list[str]]:
             return _mark_or_remove(phases, op)
 
 
-def _init(phases: Phases, given: Sequence[PhaseItems] | None) -> tuple[Phases, list[str]]:
-    if not given:
+def _init(phases: Phases, new_phases: Sequence[PhaseItems] | None) -> tuple[Phases, list[str]]:
+    if not new_phases:
         return phases, ["Missing list for init operation"]
-    errors = [f'Duplicate phase "{name}" in init list' for name in _twice(p.phase for p in given)]
-    items = [item for phase in given for item in phase.items]
+    errors = [
+        f'Duplicate phase "{name}" in init list' for name in _twice(p.phase for p in new_phases)
+    ]
+    items = [item for phase in new_phases for item in phase.items]
     errors += [f'Duplicate task "{item}" in init list' for item in _twice(items)]
-    if not all(phase.phase.strip() for phase in given):
+    if not all(phase.phase.strip() for phase in new_phases):
         errors.append("Missing phase name")
     if not all(item.strip() for item in items):
         errors.append("Missing task content")
@@ -198,7 +200,7 @@ def _init(phases: Phases, given: Sequence[PhaseItems] | None) -> tuple[Phases, l
         return phases, errors
     return tuple(
         Phase(name=phase.phase, tasks=tuple(Task(content=item) for item in phase.items))
-        for phase in given
+        for phase in new_phases
     ), []
 
 
@@ -310,10 +312,10 @@ def summary(batch: Batch) -> str:
         if not batch.errors:
             lines.append("Todo list is empty." if batch.read_only else "Todo list cleared.")
         return "\n".join(lines)
-    left = open_tasks(batch.phases)
-    if left:
-        lines.append(f"Remaining items ({len(left)}):")
-        lines += [f"  - {task.content} [{task.status}] ({phase.name})" for phase, task in left]
+    remaining = open_tasks(batch.phases)
+    if remaining:
+        lines.append(f"Remaining items ({len(remaining)}):")
+        lines += [f"  - {task.content} [{task.status}] ({phase.name})" for phase, task in remaining]
     else:
         lines.append("Remaining items: none.")
     number, current = _current(batch.phases)

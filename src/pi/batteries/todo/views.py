@@ -46,8 +46,8 @@ def panel(phases: Phases, theme: Theme) -> list[str]:
     if not tasks:
         return []
     closed = sum(task.status in CLOSED for _, task in tasks)
-    left = open_tasks(phases)
-    name = left[0][0].name if left else phases[-1].name
+    remaining = open_tasks(phases)
+    name = remaining[0][0].name if remaining else phases[-1].name
     progress = theme.fg("muted", f"{one_line(name)} · {closed}/{len(tasks)}")
     rows = [f"{theme.bold('Todo')} {progress}"]
     first = _first_shown([task for _, task in tasks])
@@ -86,13 +86,13 @@ def todo(view: ToolView, options: ViewOptions, theme: Theme) -> list[str] | None
     closed = sum(task.status in CLOSED for _, task in tasks)
     rows = [theme.fg("muted", f"{closed}/{len(tasks)}" if tasks else "empty")]
     limit = len(tasks) if options.expanded else COLLAPSED
-    left = limit
+    remaining = limit
     for phase in phases:
-        if left <= 0:
+        if remaining <= 0:
             break
         rows.append(theme.fg("muted", one_line(phase.name)))
-        rows += [f"  {_row(task, theme)}" for task in phase.tasks[:left]]
-        left -= len(phase.tasks)
+        rows += [f"  {_row(task, theme)}" for task in phase.tasks[:remaining]]
+        remaining -= len(phase.tasks)
     if (hidden := len(tasks) - limit) > 0:
         rows.append(theme.fg("dim", f"{ELLIPSIS} {hidden} more"))
     return rows

@@ -71,7 +71,7 @@ class GitHubPage(Record):
         return f"{hosts.raw}/{self.repository}/{quote(self.ref)}/{quote(self.path)}"
 
     def api_urls(self, hosts: GitHubHosts) -> tuple[str, ...]:
-        """The requests whose answers ``written`` takes."""
+        """The requests; ``written`` formats their answers."""
         base = f"{hosts.api}/repos/{self.repository}"
         ref = f"?ref={quote(self.ref, safe='')}" if self.ref else ""
         match self.kind:
@@ -132,12 +132,12 @@ def _listing(rows: Any, title: str) -> str:
     return "\n".join((f"# {title}", "", *(lines or ["(empty)"])))
 
 
-def _repository(about: Any, rows: Any, readme: str) -> str:
-    name = str(about["full_name"])
+def _repository(repository: Any, rows: Any, readme: str) -> str:
+    name = str(repository["full_name"])
     facts = [
-        str(about.get("description") or ""),
-        f"Default branch: {about.get('default_branch')}",
-        f"Stars: {about.get('stargazers_count', 0):,}",
+        str(repository.get("description") or ""),
+        f"Default branch: {repository.get('default_branch')}",
+        f"Stars: {repository.get('stargazers_count', 0):,}",
     ]
     listing = _listing(rows, name)
     text = "\n".join((listing.partition("\n")[0], "", *filter(None, facts)))
@@ -159,9 +159,9 @@ def _issue(issue: Any, comments: Any) -> str:
     parts = ["\n".join(line for n, line in enumerate(head) if line or n == 1), _body(issue)]
     for comment in comments:
         parts.append(f"## Comment of {_author(comment)}\n\n{_body(comment)}")
-    left = int(issue.get("comments") or 0) - len(comments)
-    if left > 0:
-        parts.append(f"({left} more comments)")
+    remaining = int(issue.get("comments") or 0) - len(comments)
+    if remaining > 0:
+        parts.append(f"({remaining} more comments)")
     return "\n\n".join(parts)
 
 

@@ -121,10 +121,10 @@ class Accounts:
         for each in key.names:
             access = await self._pi.auth.access(each)
             if access is not None and (access.api_key or access.headers):
-                return self._of(name, access)
+                return self._account_from(name, access)
         return Account(key=own) if own else None
 
-    def _of(self, name: str, access: Access) -> Account | None:
+    def _account_from(self, name: str, access: Access) -> Account | None:
         is_login = access.kind == "oauth"
         if name == "codex" and not is_login:
             return None  # an API key does not open the servers of ChatGPT

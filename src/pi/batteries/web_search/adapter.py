@@ -316,13 +316,13 @@ async def _events(provider: Provider, response: Any) -> tuple[Any, ...]:
 
     reader, events = SseReader(), list[Any]()
 
-    def take(found: Sequence[tuple[str, bytes]]) -> None:
+    def collect(found: Sequence[tuple[str, bytes]]) -> None:
         done = (b"", b"[DONE]")
         events.extend(_decoded(provider, data) for _, data in found if data.strip() not in done)
 
     async for chunk in response:
-        take(reader.feed(chunk))
-    take(reader.finish())
+        collect(reader.feed(chunk))
+    collect(reader.finish())
     return tuple(events)
 
 

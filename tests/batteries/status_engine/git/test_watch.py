@@ -20,7 +20,7 @@ class WatchedRepository:
         self.folder = folder
         self.trusted = True
         self.killed = False
-        self.said = " 1 file changed, 2 insertions(+), 1 deletion(-)\n"
+        self.stdout = " 1 file changed, 2 insertions(+), 1 deletion(-)\n"
         self.asked: list[str] = []
         self.states: list[GitState] = []
         self.held: asyncio.Event | None = None
@@ -59,8 +59,8 @@ class WatchedRepository:
         self.asked.append(next(word for word in argv if word in ("diff", "symbolic-ref")))
         if self.held is not None:
             await self.held.wait()
-        said = "table\n" if self.asked[-1] == "symbolic-ref" else self.said
-        return ExecResult(stdout=said, stderr="", code=0, killed=self.killed)
+        stdout = "table\n" if self.asked[-1] == "symbolic-ref" else self.stdout
+        return ExecResult(stdout=stdout, stderr="", code=0, killed=self.killed)
 
 
 async def test_the_branch_is_known_before_its_lines_are_counted(tmp_path: Path) -> None:

@@ -168,9 +168,9 @@ class FakePi:
     async def say(self, count: int = 1) -> None:
         """Send ``count`` user messages."""
         for _ in range(count):
-            said = UserMessage(content="go on")
-            self.entries.append(MessageEntry(message=said))
-            await self.fire("message_end", MessageEndEvent(message=said))
+            message = UserMessage(content="go on")
+            self.entries.append(MessageEntry(message=message))
+            await self.fire("message_end", MessageEndEvent(message=message))
 
     def answered(self, usage: Usage) -> None:
         """The log has an answer that cost so much."""

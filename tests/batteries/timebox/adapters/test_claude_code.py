@@ -37,9 +37,9 @@ class Claude:
         """``UserPromptSubmit``."""
         return self._hook("prompt-submit", hook_event_name="UserPromptSubmit", prompt=prompt)
 
-    def stop(self, *, goes_on: bool = False) -> Any:
+    def stop(self, *, continues: bool = False) -> Any:
         """``DemoStep``."""
-        return self._hook("stop", hook_event_name="Stop", stop_hook_active=goes_on)
+        return self._hook("stop", hook_event_name="Stop", stop_hook_active=continues)
 
     def spend(self, tokens: int) -> None:
         """The transcript gets an answer."""
@@ -55,16 +55,16 @@ class Claude:
             "permission_mode": "default",
             **fields,
         }
-        code, said, problem = self.run([event], json.dumps(payload))
+        code, output, problem = self.run([event], json.dumps(payload))
         assert (code, problem) == (0, "")
-        return json.loads(said)
+        return json.loads(output)
 
     def run(self, words: list[str], text: str) -> tuple[int, str, str]:
         """The exit code, and what is written."""
         output, errors = StringIO(), StringIO()
         code = main(
             words,
-            given=StringIO(text),
+            stdin=StringIO(text),
             output=output,
             errors=errors,
             folder=self.folder / "timebox",
@@ -149,11 +149,11 @@ def test_other_stop_hooks_are_overruled_when_the_time_is_over(claude: Claude) ->
     claude.now += 10 * MINUTE
 
     assert claude.stop()["systemMessage"].startswith("Timebox: 0s left")
-    assert claude.stop(goes_on=True) == {
+    assert claude.stop(continues=True) == {
         "continue": False,
         "stopReason": "Timebox budget spent. Used 1 turn, 10m 0s.",
     }
-    assert claude.stop(goes_on=True) == {}
+    assert claude.stop(continues=True) == {}
     assert claude.ran == ["lmk done"]
 
 
@@ -161,7 +161,7 @@ def test_turns_do_not_end_an_answer_that_goes_on(claude: Claude) -> None:
     claude.submit("/timebox turns:1")
     claude.submit("hello")
 
-    assert "continue" not in claude.stop(goes_on=True)
+    assert "continue" not in claude.stop(continues=True)
 
 
 def test_tokens_are_counted_from_where_the_transcript_was(claude: Claude) -> None:

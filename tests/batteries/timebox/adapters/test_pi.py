@@ -14,7 +14,7 @@ from pi.extension import (
 from tests.batteries.timebox.adapters.fake_pi import MINUTE, START, FakePi, kept
 
 ASKED = ModelRequest(model=FAUX_MODEL, messages=(), purpose="summary")
-GOES_ON = "The agent stops for this turn. The chat continues."
+CONTINUES = "The agent stops for this turn. The chat continues."
 
 
 # 1-3
@@ -159,7 +159,9 @@ async def test_when_the_time_is_over_the_run_is_stopped() -> None:
     stopped = await pi.prompt()
 
     assert stopped == f"Timebox budget spent. Used 0 turns, 10m 0s. ({SPENT})"
-    assert pi.notified[1:] == [("error", f"Timebox budget spent. Used 0 turns, 10m 0s. {GOES_ON}")]
+    assert pi.notified[1:] == [
+        ("error", f"Timebox budget spent. Used 0 turns, 10m 0s. {CONTINUES}")
+    ]
     assert pi.timers == []
     assert pi.kept[1:] == [kept(timeLimitMs=600_000, active=False)]
 

@@ -28,7 +28,7 @@ from tests.coding.extension_host.extension_session import (
     extension_session,
 )
 
-GOES_ON = "The agent stops for this turn. The chat continues."
+CONTINUES = "The agent stops for this turn. The chat continues."
 
 
 @asynccontextmanager
@@ -67,7 +67,7 @@ async def test_the_fifth_prompt_is_nudged_and_the_sixth_is_never_sent(tmp_path: 
     assert notices(ui) == [
         "Timebox set: 5 turns.",
         "Timebox nearly spent: this turn is the last.",
-        f"Timebox budget spent. Used 5 turns, 0s. {GOES_ON}",
+        f"Timebox budget spent. Used 5 turns, 0s. {CONTINUES}",
     ]
     assert len(requests) == 6  # the seventh prompt goes on
     warned = requests[4].messages[-1]
@@ -117,7 +117,7 @@ async def test_a_session_is_reloaded_and_resumed_with_its_budget(tmp_path: Path)
         "No active timebox.",
         restored,
         "Timebox nearly spent: this turn is the last.",
-        f"Timebox budget spent. Used 2 turns, 0s. {GOES_ON}",
+        f"Timebox budget spent. Used 2 turns, 0s. {CONTINUES}",
     ]
     assert len(hosted.fixture.provider.requests) == 2
 
@@ -177,7 +177,7 @@ async def test_a_run_is_stopped_before_the_request_that_there_are_no_tokens_for(
         await hosted.session.prompt("second")
 
     assert (requests, len(hosted.fixture.provider.requests)) == (2, 3)
-    assert notices(ui)[1:] == [f"Timebox budget spent. Used 1 turn, 0s, 2k tokens. {GOES_ON}"]
+    assert notices(ui)[1:] == [f"Timebox budget spent. Used 1 turn, 0s, 2k tokens. {CONTINUES}"]
     assert hosted.failures == []
 
 
@@ -197,7 +197,7 @@ async def test_money_is_what_the_models_price_says(tmp_path: Path) -> None:
             await hosted.session.prompt(text)
 
     assert len(paid.requests) == 2
-    assert notices(ui)[1:] == [f"Timebox budget spent. Used 2 turns, 0s, $2.00. {GOES_ON}"]
+    assert notices(ui)[1:] == [f"Timebox budget spent. Used 2 turns, 0s, $2.00. {CONTINUES}"]
 
 
 async def test_a_compaction_spends_tokens_and_is_refused_when_none_are_left(
@@ -214,7 +214,7 @@ async def test_a_compaction_spends_tokens_and_is_refused_when_none_are_left(
             await session.compact()  # asks twice
 
     assert len(hosted.fixture.provider.requests) == 3
-    assert notices(ui)[1:] == [f"Timebox budget spent. Used 0 turns, 0s, 1k tokens. {GOES_ON}"]
+    assert notices(ui)[1:] == [f"Timebox budget spent. Used 0 turns, 0s, 1k tokens. {CONTINUES}"]
 
 
 async def test_a_sub_agent_spends_of_the_same_budget(tmp_path: Path) -> None:
@@ -229,4 +229,4 @@ async def test_a_sub_agent_spends_of_the_same_budget(tmp_path: Path) -> None:
 
     assert [answer and answer.stop_reason for answer in answers] == ["stop", "error"]
     assert len(hosted.fixture.provider.requests) == 1
-    assert notices(ui)[1:] == [f"Timebox budget spent. Used 0 turns, 0s, 1k tokens. {GOES_ON}"]
+    assert notices(ui)[1:] == [f"Timebox budget spent. Used 0 turns, 0s, 1k tokens. {CONTINUES}"]

@@ -26,7 +26,7 @@ def test_a_clock_that_jumps_back_and_a_shorter_fork_use_nothing() -> None:
 def test_left_has_an_amount_for_each_limit() -> None:
     held = budget(time=15 * MINUTE, turns=5)
 
-    assert held.left(at(2, turns=9)) == {"time": 13 * MINUTE, "turns": 0}
+    assert held.remaining(at(2, turns=9)) == {"time": 13 * MINUTE, "turns": 0}
 
 
 def test_a_limit_of_nothing_is_used_up_at_once() -> None:
@@ -37,8 +37,8 @@ def test_a_limit_of_nothing_is_used_up_at_once() -> None:
 def test_a_limit_has_nothing_left_exactly_when_it_is_used_up(
     held: TimeboxBudget, reading: Reading
 ) -> None:
-    left, ratios = held.left(reading), held.ratios(reading)
+    remaining, ratios = held.remaining(reading), held.ratios(reading)
 
-    assert {each for each in left if left[each] == 0} == {
+    assert {each for each in remaining if remaining[each] == 0} == {
         each for each, ratio in ratios.items() if ratio >= 1
     }

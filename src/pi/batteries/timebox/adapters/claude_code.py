@@ -71,8 +71,8 @@ def load_state(file: Path) -> State:
     except (FileNotFoundError, ValueError):
         return State()
     match data:
-        case {"turns": int(turns), "records": list(kept)}:
-            records = (record_from_json(each) for each in kept)
+        case {"turns": int(turns), "records": list(stored)}:
+            records = (record_from_json(each) for each in stored)
             return State(turns=turns, records=tuple(each for each in records if each is not None))
         case _:
             return State()
@@ -249,17 +249,17 @@ def answer(event: str, text: str, folder: Path, now_ms: int) -> tuple[Json, list
         raise ValueError("session_id is missing")
     file = state_file(folder, payload["session_id"])
     hook = Hook(payload, before := load_state(file), now_ms)
-    said = EVENTS[event](hook)
+    reply = EVENTS[event](hook)
     after = hook.state.with_budget(hook.core.budget)
     if after != before:
         save_state(file, after)
-    return said, hook.commands
+    return reply, hook.commands
 
 
 def main(
     words: Sequence[str],
     *,
-    given: TextIO,
+    stdin: TextIO,
     output: TextIO,
     errors: TextIO,
     folder: Path,
@@ -271,11 +271,11 @@ def main(
         errors.write(f"timebox: expected one of {', '.join(EVENTS)}.\n")
         return 1
     try:
-        said, commands = answer(words[0], given.read(), folder, now_ms)
+        reply, commands = answer(words[0], stdin.read(), folder, now_ms)
     except (ValueError, OSError) as error:
         errors.write(f"timebox: the {words[0]} hook failed: {error}\n")
         return 1
-    output.write(json.dumps(said))
+    output.write(json.dumps(reply))
     for command in commands:
         run(command)
     return 0
@@ -300,7 +300,7 @@ if __name__ == "__main__":
     sys.exit(
         main(
             sys.argv[1:],
-            given=sys.stdin,
+            stdin=sys.stdin,
             output=sys.stdout,
             errors=sys.stderr,
             folder=_folder(),

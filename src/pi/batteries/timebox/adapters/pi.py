@@ -120,7 +120,7 @@ class AllowedCommands:
     def knows(self, command: str) -> bool:
         """Whether the user has typed this command on this machine."""
         try:
-            return _digest(command) in self._kept()
+            return _digest(command) in self._stored()
         except PiError as error:
             self._pi.log.warning("cannot read the allowed commands: %s", error)
             return False
@@ -129,14 +129,14 @@ class AllowedCommands:
         """Allow ``command``. If it cannot be stored, it is allowed for this session only."""
         digest = _digest(command)
         try:
-            others = [each for each in self._kept() if each != digest]
+            others = [each for each in self._stored() if each != digest]
             await self._pi.store("global").set(ALLOWED_KEY, [*others, digest][-MOST:])
         except PiError as error:
             self._pi.log.warning("cannot store an allowed command: %s", error)
 
-    def _kept(self) -> list[str]:
-        kept = self._pi.store("global").get(ALLOWED_KEY)
-        return kept if isinstance(kept, list) else []
+    def _stored(self) -> list[str]:
+        stored = self._pi.store("global").get(ALLOWED_KEY)
+        return stored if isinstance(stored, list) else []
 
 
 def _digest(command: str) -> str:
@@ -221,7 +221,7 @@ class PiTimebox(Policy):
         self._exit_code = SPENT
         self._prompt_warns = False
         """Whether the system prompt of this run contains the warning."""
-        self._held: Sequence[Effect] = []
+        self._deferred: Sequence[Effect] = []
         """The first notice about the prompt of this turn, and what follows it."""
 
     # Commands of the user -------------------------------------------------------------------------
@@ -255,8 +255,8 @@ class PiTimebox(Policy):
         """Restore the budget of the session, or set the one of the command line."""
         entries = ctx.session_manager.get_entries()
         self._totals.recount(entries)
-        kept, knows = [*records(entries)], self._commands.knows
-        restored = self._core.session_started(kept, self._reading(), knows=knows)
+        stored, knows = [*records(entries)], self._commands.knows
+        restored = self._core.session_started(stored, self._reading(), knows=knows)
         text = self._pi.get_flag(NAME)
         if event.reason == "startup" and isinstance(text, str):
             await self._apply_flag(text)
@@ -283,7 +283,7 @@ class PiTimebox(Policy):
         effects = self._core.turn_started(self._reading())
         is_notice = [isinstance(effect, Notify) for effect in effects]
         first = is_notice.index(True) if any(is_notice) else len(effects)
-        self._held = effects[first:]
+        self._deferred = effects[first:]
         await self._do(effects[:first])
 
     def message_end(self, event: MessageEndEvent, ctx: ExtensionContext) -> None:
@@ -305,8 +305,8 @@ class PiTimebox(Policy):
 
     async def before_request(self, request: Request) -> Request:
         """Stop the run before a request that exceeds the budget."""
-        held, self._held = self._held, []
-        await self._do(held)
+        deferred, self._deferred = self._deferred, []
+        await self._do(deferred)
         reading = self._reading()
         await self._do(self._core.request_due(reading, self._limits_of_requests))
         if self._core.refusal is not None:

@@ -35,7 +35,7 @@ class TimeboxBudget:
         """
         return {each: max(reading.get(each, 0) - self.start.get(each, 0), 0) for each in DIMENSIONS}
 
-    def left(self, reading: Reading) -> Amounts:
+    def remaining(self, reading: Reading) -> Amounts:
         """Return what is left of each limit."""
         used = self.used(reading)
         return {each: max(limit - used[each], 0) for each, limit in self.limits.items()}
@@ -92,35 +92,37 @@ def format_amounts(amounts: Amounts) -> str:
     return ", ".join(FORMS[each](amounts[each]) for each in DIMENSIONS if each in amounts)
 
 
-def left_text(budget: TimeboxBudget, reading: Reading, turn_began: float | None) -> str:
+def remaining_text(budget: TimeboxBudget, reading: Reading, turn_began: float | None) -> str:
     """``3m left``; in a turn ``1 turn after this one, 3m left`` or ``this turn is the last``.
 
     ``turn_began`` is the count of turns before the current turn, which the status line shows as
     used; ``None`` between turns.
     """
-    left = dict(budget.left(reading))
-    if turn_began is None or "turns" not in left:
-        return f"{format_amounts(left)} left"
-    left.pop("turns")
-    after = budget.left({**reading, "turns": turn_began + 1})["turns"]
+    remaining = dict(budget.remaining(reading))
+    if turn_began is None or "turns" not in remaining:
+        return f"{format_amounts(remaining)} left"
+    remaining.pop("turns")
+    after = budget.remaining({**reading, "turns": turn_began + 1})["turns"]
     parts = [f"{format_turns(after)} after this one" if after else "this turn is the last"]
-    return ", ".join([*parts, f"{format_amounts(left)} left"] if left else parts)
+    return ", ".join([*parts, f"{format_amounts(remaining)} left"] if remaining else parts)
 
 
 def status_line(budget: TimeboxBudget, reading: Reading) -> str:
     """``Timebox: 12m 34s left (15m budget) | 3 turns left (2/5)``."""
-    limits, left = budget.limits, budget.left(reading)
+    limits, remaining = budget.limits, budget.remaining(reading)
     parts = ["no time limit", "no turn limit"]
     if "time" in limits:
-        parts[0] = f"{format_time(left['time'])} left ({format_span(limits['time'])} budget)"
+        parts[0] = f"{format_time(remaining['time'])} left ({format_span(limits['time'])} budget)"
     if "turns" in limits:
-        taken = f"{limits['turns'] - left['turns']:.0f}/{limits['turns']:.0f}"
-        parts[1] = f"{format_turns(left['turns'])} left ({taken})"
+        turns = f"{limits['turns'] - remaining['turns']:.0f}/{limits['turns']:.0f}"
+        parts[1] = f"{format_turns(remaining['turns'])} left ({turns})"
     if "tokens" in limits:
         whole = format_tokens(limits["tokens"]).removesuffix(" tokens")
-        parts.append(f"{format_tokens(left['tokens'])} left ({whole} budget)")
+        parts.append(f"{format_tokens(remaining['tokens'])} left ({whole} budget)")
     if "cost" in limits:
-        parts.append(f"{format_cost(left['cost'])} left ({format_cost(limits['cost'])} budget)")
+        parts.append(
+            f"{format_cost(remaining['cost'])} left ({format_cost(limits['cost'])} budget)"
+        )
     return f"Timebox: {' | '.join(parts)}"
 
 
@@ -180,7 +182,7 @@ def decide(
         return Stop(budget.used(reading), budget.on_stop_command)
     is_near = worst >= WARNING or (turn_begins and _is_last_turn(budget, reading))
     if is_near and not budget.soft_nudge_sent:
-        return Nudge(_urgency(worst), format_amounts(budget.left(reading)))
+        return Nudge(_urgency(worst), format_amounts(budget.remaining(reading)))
     return Ok()
 
 
@@ -203,7 +205,7 @@ def _is_last_turn(budget: TimeboxBudget, reading: Reading) -> bool:
     Below five turns no count reaches 80 % before the last turn, so without this a budget of two
     turns would stop without a warning. A budget of one turn has no such warning.
     """
-    return budget.used(reading)["turns"] >= 1 and budget.left(reading).get("turns") == 1
+    return budget.used(reading)["turns"] >= 1 and budget.remaining(reading).get("turns") == 1
 
 
 def _urgency(worst: float) -> Urgency:

@@ -73,8 +73,8 @@ def restore(records: Sequence[TimeboxRecord], reading: Reading) -> Restored:
 
 def budget_to_json(budget: TimeboxBudget) -> Json:
     """Return ``budget`` as JSON."""
-    kept = [each for each in FIELDS if each in ORIGINAL or each in budget.limits]
-    names = {each: FIELDS[each] for each in kept}
+    fields = [each for each in FIELDS if each in ORIGINAL or each in budget.limits]
+    names = {each: FIELDS[each] for each in fields}
     return {
         **{limit: budget.limits.get(each) for each, (limit, _) in names.items()},
         **{start: budget.start.get(each, 0) for each, (_, start) in names.items()},
@@ -112,8 +112,8 @@ def record_to_json(record: TimeboxRecord) -> Json:
 def record_from_json(data: object) -> TimeboxRecord | None:
     """Return the record in ``data``; ``None`` if it is invalid."""
     match data:
-        case {"kind": "active", "budget": kept}:
-            budget = budget_from_json(kept)
+        case {"kind": "active", "budget": stored}:
+            budget = budget_from_json(stored)
             return None if budget is None else Active(budget)
         case {"kind": "off", "disabledAt": int() | float() as disabled_at}:
             return Off(int(disabled_at))

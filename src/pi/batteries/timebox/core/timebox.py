@@ -14,7 +14,7 @@ from pi.batteries.timebox.core.budget import (
     TimeboxBudget,
     decide,
     format_amounts,
-    left_text,
+    remaining_text,
     spent_line,
     status_line,
     urgency,
@@ -43,7 +43,7 @@ EXPIRED = (
 FOREIGN = (
     "The timebox of this session has a command that was not set on this machine. It will not run:"
 )
-GOES_ON = "The agent stops for this turn. The chat continues."
+CONTINUES = "The agent stops for this turn. The chat continues."
 WRAP_UP = (
     "Finish the step you are at, leave everything in a state that can be gone on from, say in a"
     " few words what is done and what is not, and stop. Begin nothing new."
@@ -148,8 +148,8 @@ class Timebox:
         match decide(self.budget, reading, among=among, turn_begins=turn_begins):
             case Nudge():
                 self.budget = replace(self.budget, soft_nudge_sent=True)
-                left = left_text(self.budget, reading, self._turn_began)
-                return [Notify(f"Timebox nearly spent: {left}.", "warning")]
+                remaining = remaining_text(self.budget, reading, self._turn_began)
+                return [Notify(f"Timebox nearly spent: {remaining}.", "warning")]
             case Stop() as stop:
                 return self._stop(self.budget, stop)
             case _:
@@ -177,15 +177,15 @@ class Timebox:
         word = "CRITICAL" if urgency(budget, reading) == "critical" else "IMPORTANT"
         # Before its first turn a prompt is not counted yet, and the warning is for that prompt.
         began = reading["turns"] if self._turn_began is None else self._turn_began
-        left = left_text(budget, reading, began)
-        return f"{word} TIMEBOX WARNING\nBudget for this session: {left}. {WRAP_UP}"
+        remaining = remaining_text(budget, reading, began)
+        return f"{word} TIMEBOX WARNING\nBudget for this session: {remaining}. {WRAP_UP}"
 
     def _stop(self, budget: TimeboxBudget, stop: Stop) -> list[Effect]:
         self.budget = replace(budget, active=False)
         self.refusal = spent_line(budget, stop.used)
         # Stored, so that a spent budget is not restored after a reload.
         effects: list[Effect] = [
-            Notify(f"{self.refusal} {GOES_ON}", "error"),
+            Notify(f"{self.refusal} {CONTINUES}", "error"),
             SaveRecord(Active(self.budget)),
         ]
         if stop.on_stop_command is not None:

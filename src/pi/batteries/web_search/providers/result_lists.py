@@ -190,7 +190,7 @@ def _read_kagi(reply: SearchReply, query: Query, account: Account) -> SearchResp
         for kind, mark in _KAGI_KINDS.items()
         for row in rows_at(body, "data", kind)
     )
-    asked = (
+    questions = (
         text_at(row, "props", "question")
         for kind in ("adjacent_question", "related_search")
         for row in rows_at(body, "data", kind)
@@ -200,7 +200,7 @@ def _read_kagi(reply: SearchReply, query: Query, account: Account) -> SearchResp
         provider="kagi",
         answer=text_at(direct, "snippet") or text_at(direct, "title"),
         sources=listed(rows, query.count(10, 40)),
-        related_questions=tuple(filter(None, asked)),
+        related_questions=tuple(filter(None, questions)),
         request_id=text_at(body, "meta", "trace"),
     )
 
