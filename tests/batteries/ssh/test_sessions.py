@@ -289,6 +289,24 @@ async def test_a_lost_connection_is_opened_again(tmp_path: Path, box: StandIn) -
     assert sum(box.connections()) == 2
 
 
+@pytest.mark.parametrize(
+    ("command", "result"),
+    [
+        (
+            ': >"$HOME/../cut"; exit 255',
+            "The connection to box was lost. What ran there was ended.",
+        ),
+        ("exit 255", "Command exited with code 255"),
+    ],
+)
+async def test_a_call_that_ends_before_its_cut_connection_is_lost_and_an_exit_code_is_not(
+    tmp_path: Path, box: StandIn, command: str, result: str
+) -> None:
+    found = await remote(tmp_path, {"command": command}, config="", environ=box.environ)
+
+    assert [text.removeprefix("! ").strip() for text in found] == [result]
+
+
 HOSTILE = """\
 #!/bin/sh
 while [ "$1" != -S ]; do [ "$1" = -N ] && master=1; shift; done

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from pi.batteries.ssh.scripts import (
     Target,
     call_arguments,
+    check_arguments,
     connection_failure,
     master_arguments,
 )
@@ -26,8 +27,8 @@ MAX_SOCKET = 80
 """Bytes of the name of a socket: systems take about 104, and ssh appends some while it binds it."""
 MARGIN = 10.0
 """Seconds for name resolution and keys, beside those for connecting."""
-ENDING_SECONDS = 2.0
-"""For the end of the shared connection, after a call over it has failed."""
+CHECK_SECONDS = 5.0
+"""For the answer of the shared connection, after a call over it has failed."""
 LOST = 255
 """Exit code of ssh itself."""
 
@@ -90,16 +91,28 @@ class HostConnection:
                 tasks.create_task(_feed(child, script.encode(), content))
             end = await child.wait()
         messages = errors.result().decode("utf-8", "replace")
-        if end.exit_code == LOST and await self._is_lost(messages):
+        if end.exit_code == LOST and await self._is_lost(pi, socket):
             await self._drop()
             raise ToolFailed(f"The connection to {self.host} was lost. What ran there was ended.")
         return RemoteResult(code=end.exit_code, output=output.result(), stderr=messages)
 
-    async def _is_lost(self, messages: str) -> bool:
-        """Whether ssh failed, and not a command that ended with the same code."""
-        if self._end is not None and messages.strip():
-            await asyncio.wait({self._end}, timeout=ENDING_SECONDS)
-        return not self._is_up
+    async def _is_lost(self, pi: ExtensionAPI, socket: str) -> bool:
+        """Whether ssh failed, and not a command that ended with the same code.
+
+        A call whose connection is cut may end before the shared connection does, without a message.
+        The shared connection then no longer answers, although its process and socket still exist.
+        """
+        try:
+            answer = await pi.exec(
+                check_arguments(self._target, socket),
+                kind=KIND,
+                env=ssh_environment(pi.context.user_environ),
+                cwd=pi.context.agent_dir,
+                timeout=CHECK_SECONDS,
+            )
+        except PiError as error:
+            raise ToolFailed(error.explain()) from error
+        return answer.code != 0
 
     async def close(self) -> None:
         """End the connection and everything that runs over it."""

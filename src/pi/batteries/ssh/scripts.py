@@ -91,6 +91,11 @@ def call_arguments(target: Target, socket: str, script: str) -> list[str]:
     return [*_arguments(target, socket, ["-T"], own), starter]
 
 
+def check_arguments(target: Target, socket: str) -> list[str]:
+    """The command line that asks the shared connection whether it is up: exit code 0 if it is."""
+    return _arguments(target, socket, ["-O", "check"], COMMON)
+
+
 def _arguments(
     target: Target, socket: str, flags: Sequence[str], options: Sequence[str]
 ) -> list[str]:

@@ -288,7 +288,7 @@ class TreeSelector:
 
 ALREADY_THERE = "Already at this point"
 MIN_ROWS = 5
-"""Maximum number of listed rows; otherwise half of the screen."""
+"""Listed rows on a small screen; otherwise half of the screen."""
 
 _KEYS = (
     ("tui.select.confirm", "go"),

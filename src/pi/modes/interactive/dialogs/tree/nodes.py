@@ -207,7 +207,7 @@ class Tree:
 
     nodes: tuple[Node, ...]
     leaf: int = ROOT
-    """The node of the current position; ``None`` at the very beginning."""
+    """The node of the current position; ``ROOT`` before the first entry."""
 
     def path(self) -> frozenset[int]:
         """The nodes from the leaf up to its root: the active branch."""
