@@ -2,9 +2,9 @@
 
 The list is here and nowhere else: ``scripts/figures`` counts with it, and a test holds the count.
 ``WORDS`` and ``PHRASES`` count everywhere: in prose, and as parts of identifiers in snake_case and
-CamelCase. ``NAMES`` are ordinary words in prose ("written elsewhere") but no terms for parts of a
-program. They count as identifiers of Python code, as parts of longer identifiers, and elsewhere
-when capitalised like a class, i.e. not as the first word of a sentence.
+CamelCase. ``NAMES`` and ``SOURCE_NAMES`` are ordinary words in prose ("written elsewhere") but no
+terms for parts of a program. They count as identifiers of Python code, as parts of longer
+identifiers, and elsewhere when capitalised like a class, i.e. not as the first word of a sentence.
 
 Quotations are listed in ``scripts/dialect-allowed.txt``, one ``path: fragment`` per line: what
 stands inside that fragment of that file does not count.
@@ -25,6 +25,9 @@ WORDS = frozenset(
 )
 PHRASES = ("gives what", "the person", "in vain", "says so")
 NAMES = frozenset({"ground", "world", "elsewhere", "wanted", "wish", "wishes", "brought"})
+SOURCE_NAMES = frozenset({"said", "asked", "meant", "heard", "spoken", "lent"})
+"""Counted like ``NAMES``, but not in tests, whose names are sentences: a variable ``said`` does not
+say whether it holds an answer, a message or the errors of a program."""
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "src": ("src/",),
@@ -66,13 +69,15 @@ class Match(NamedTuple):
     end: int
 
 
-def find(text: str, *, is_python: bool = False) -> list[Match]:
-    """Every dialect word of ``text`` in order."""
+def find(
+    text: str, *, is_python: bool = False, names: frozenset[str] = NAMES | SOURCE_NAMES
+) -> list[Match]:
+    """Every dialect word of ``text`` in order; ``names`` count as identifiers only."""
     found = []
     lowered = text.lower()
-    if any(word in lowered for word in WORDS | NAMES):  # few files have one; the others are fast
+    if any(word in lowered for word in WORDS | names):  # few files have one; the others are fast
         code = _code_spans(text) if is_python else ()
-        found = [_match(text, *span) for span in _word_spans(text, code)]
+        found = [_match(text, *span) for span in _word_spans(text, code, names)]
     found += [_match(text, *phrase.span()) for phrase in _PHRASE.finditer(text)]
     return sorted(found, key=lambda match: match.start)
 
@@ -80,6 +85,7 @@ def find(text: str, *, is_python: bool = False) -> list[Match]:
 def find_in_checkout(root: Path, group: str) -> dict[str, list[Match]]:
     """The words in the files of a group of ``GROUPS`` by path, without those that are allowed."""
     allowed = read_allowed(root / "scripts" / ALLOWED.name)
+    names = NAMES if group == "tests" else NAMES | SOURCE_NAMES
     found = {}
     for path in _files(root, GROUPS[group]):
         file = root / path
@@ -87,7 +93,8 @@ def find_in_checkout(root: Path, group: str) -> dict[str, list[Match]]:
             text = file.read_text(encoding="utf-8")
         except UnicodeDecodeError:  # a file of bytes without a suffix
             continue
-        matches = find(text, is_python=path.endswith(".py") or text.startswith("#!/usr/bin/env py"))
+        is_python = path.endswith(".py") or text.startswith("#!/usr/bin/env py")
+        matches = find(text, is_python=is_python, names=names)
         if remaining := without_allowed(text, matches, allowed.get(path, ())):
             found[path] = remaining
     return found
@@ -123,7 +130,9 @@ def _match(text: str, start: int, end: int) -> Match:
     return Match(line=text.count("\n", 0, start) + 1, word=word, start=start, end=end)
 
 
-def _word_spans(text: str, code: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def _word_spans(
+    text: str, code: Sequence[tuple[int, int]], names: frozenset[str]
+) -> Iterator[tuple[int, int]]:
     at = 0  # the first span of code that does not end before the identifier
     for identifier in _IDENTIFIER.finditer(text):
         while at < len(code) and code[at][1] <= identifier.start():
@@ -135,7 +144,7 @@ def _word_spans(text: str, code: Sequence[tuple[int, int]]) -> Iterator[tuple[in
             if word in WORDS:
                 if not (word.startswith(("tell", "told")) and _APART.match(text, end)):
                     yield start, end
-            elif word in NAMES:
+            elif word in names:
                 is_code = at < len(code) and code[at][0] <= start
                 if is_code or part[0] != identifier[0] or _is_class_name(text, start, end):
                     yield start, end

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from scripts import dialect
-from scripts.dialect import NAMES, PHRASES, WORDS, find
+from scripts.dialect import NAMES, PHRASES, SOURCE_NAMES, WORDS, find
 
 
 def found(text: str, *, is_python: bool = False) -> list[str]:
@@ -29,7 +29,7 @@ def test_a_phrase_counts_also_across_lines_and_with_underscores(phrase: str) -> 
     assert found(f"{first} {second}al") == []
 
 
-@pytest.mark.parametrize("name", sorted(NAMES))
+@pytest.mark.parametrize("name", sorted(NAMES | SOURCE_NAMES))
 def test_an_ordinary_word_counts_only_as_a_name(name: str) -> None:
     assert found(f"{name.capitalize()} is what a sentence can begin with; {name} too.") == []
     assert found(f"`{name.capitalize()}` has_{name} Make{name.capitalize()}") == [name] * 3
@@ -45,6 +45,15 @@ def test_a_match_knows_its_line_and_place() -> None:
     (match,) = find("one\ntwo told_three")
 
     assert (match.line, match.start, match.end) == (2, 8, 12)
+
+
+def test_sentences_that_name_tests_may_have_words_that_no_variable_has(tmp_path: Path) -> None:
+    for folder in ("src", "tests"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a.py").write_text("def test_the_user_is_asked() -> None: ...\n")
+
+    assert list(dialect.find_in_checkout(tmp_path, "src")) == ["src/a.py"]
+    assert dialect.find_in_checkout(tmp_path, "tests") == {}
 
 
 def test_only_what_is_inside_an_allowed_fragment_of_the_file_is_allowed(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ export class Room {
   #hostPresent = false;
   #helloAt = -HELLO_MS;
   #wantsHello = false;
-  #heardAt = 0;
+  #receivedAt = 0;
   #patience = ANSWER_MS;
   #timer = 0;
   #retry = 0;
@@ -170,7 +170,7 @@ export class Room {
   #tick() {
     if (!this.#hostPresent || this.#ended) return;
     const now = performance.now();
-    const isStuck = ["joining", "loading"].includes(this.state) && now - this.#heardAt > this.#patience;
+    const isStuck = ["joining", "loading"].includes(this.state) && now - this.#receivedAt > this.#patience;
     if (isStuck && !this.#wantsHello) {
       this.#patience = Math.min(LONGEST_ANSWER_MS, this.#patience * 2);
       this.#reset();
@@ -192,7 +192,7 @@ export class Room {
 
   #hello() {
     this.#wantsHello = false;
-    this.#helloAt = this.#heardAt = performance.now();
+    this.#helloAt = this.#receivedAt = performance.now();
     this.nonce = encode64(crypto.getRandomValues(new Uint8Array(16)));
     this.state = "joining";
     this.handlers.status("loading", "Joining…");
@@ -245,7 +245,7 @@ export class Room {
     this.counter = frame.counter;
     this.session = String(frame.session);
     this.from = frame.from;
-    this.#heardAt = performance.now();
+    this.#receivedAt = performance.now();
     this.#patience = ANSWER_MS;
     this.state = "loading";
     this.assembler = new Assembler("snapshot", frame.chunks, frame.bytes);
@@ -260,7 +260,7 @@ export class Room {
     const isMissing = opened.counter !== this[field] + 1;
     this[field] = opened.counter;
     if (isMissing) return this.#rejoin();
-    this.#heardAt = performance.now();
+    this.#receivedAt = performance.now();
     const [frame, rest] = split(opened.plaintext);
     return this.#apply(frame, rest, opened.peer === 0);
   }
