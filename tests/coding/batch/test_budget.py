@@ -1,31 +1,46 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict, deque
+from collections.abc import Hashable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pi.coding.batch.budget import GROWTH, Budget, LocalGate
 
 
-async def spend(
-    budget: Budget, calls: list[tuple[float, int]], *, workers: int, per_worker: int
-) -> float:
-    """Make calls of these prices and durations in ``workers`` × ``per_worker`` tasks.
+class ScriptedBudget(Budget):
+    """Gives each permitted call its price and duration.
 
-    Returns the sum of those that were dearer than could be expected when they were allowed.
+    ``unexpected`` is the sum of those that were dearer than could be expected when they were
+    permitted, which may be some steps before the waiting task goes on.
     """
-    left = list(reversed(calls))
-    unexpected = 0.0
+
+    def __init__(self, limit: float, calls: list[tuple[float, int]]) -> None:
+        super().__init__(limit)
+        self.remaining = list(reversed(calls))
+        self.permitted: defaultdict[Hashable, deque[tuple[float, int]]] = defaultdict(deque)
+        self.unexpected = 0.0
+
+    def _decide(self, worker: Hashable) -> bool | None:
+        answer = super()._decide(worker)
+        if answer:
+            price, duration = self.remaining.pop() if self.remaining else (0.0, 1)
+            if self._max_cost is not None and price > GROWTH * self._max_cost:
+                self.unexpected += price
+            self.permitted[worker].append((price, duration))
+        return answer
+
+
+async def spend(budget: ScriptedBudget, *, workers: int, per_worker: int) -> None:
+    """Make the calls of the budget in ``workers`` × ``per_worker`` tasks."""
 
     async def work(worker: int) -> None:
         gate = LocalGate(budget, worker)
-        nonlocal unexpected
-        while left and await gate.ask():
-            price, duration = left.pop() if left else (0.0, 1)
-            if budget._max_cost is not None and price > GROWTH * budget._max_cost:
-                unexpected += price
+        while budget.remaining and await gate.ask():
+            price, duration = budget.permitted[worker].popleft()
             for _ in range(duration):
                 await asyncio.sleep(0)
             gate.settle(price)
@@ -33,7 +48,6 @@ async def spend(
     await asyncio.wait_for(
         asyncio.gather(*(work(worker) for worker in range(workers) for _ in range(per_worker))), 20
     )
-    return unexpected
 
 
 @given(
@@ -44,6 +58,9 @@ async def spend(
     ),
     limit=st.floats(0.5, 40.0),
 )
+@example(  # the second and third call are permitted before the first, which is dear, has ended
+    workers=2, per_worker=2, ratios=[(1.0, 2), (0.125, 1), (1.0, 1), (1.0, 1)], limit=1.0
+)
 @settings(max_examples=60, deadline=None)
 def test_at_most_one_call_per_worker_exceeds_the_budget(
     workers: int, per_worker: int, ratios: list[tuple[float, int]], limit: float
@@ -52,12 +69,12 @@ def test_at_most_one_call_per_worker_exceeds_the_budget(
     for ratio, duration in ratios:  # most calls are at most GROWTH times as dear as all before
         dearest = max((price for price, _ in calls), default=1.0)
         calls.append((min(ratio * dearest, 2.0) if calls else 1.0, duration))
-    budget = Budget(limit)
+    budget = ScriptedBudget(limit, calls)
 
-    unexpected = asyncio.run(spend(budget, calls, workers=workers, per_worker=per_worker))
+    asyncio.run(spend(budget, workers=workers, per_worker=per_worker))
 
     prices = [price for price, _ in calls]
-    assert budget.spent <= limit + workers * max(prices) + unexpected
+    assert budget.spent <= limit + workers * max(prices) + budget.unexpected
     assert budget.spent >= min(limit, sum(prices)) - 1e-9
 
 
