@@ -12,7 +12,7 @@ import pytest
 
 from bench.mock_process import mock_server
 from pi import batteries
-from pi.coding.extension_host.discovery.entry_points import installed
+from pi.coding.extension_host.discovery.entry_points import PARSED, installed
 from pi.coding.extension_host.discovery.manifest import SUPPORTED_APIS, can_defer, read_manifest
 from pi.coding.port.ui import Mode
 from tests.cli.program import Program
@@ -52,6 +52,32 @@ def install(folder: Path) -> Path:
     lines = "".join(f"{name} = {target}\n" for name, target in POINTS.items())
     (metadata / "entry_points.txt").write_text(f"[pi.extensions]\n{lines}")
     return folder
+
+
+def test_the_parsed_manifests_are_those_of_the_files() -> None:
+    texts = [file.read_text(encoding="utf-8") for file in sorted(FOLDER.glob("*/pi.toml"))]
+    expected = {text: tomllib.loads(text) for text in texts}
+    file = FOLDER / PARSED
+    if os.environ.get("WRITE_SNAPSHOTS"):
+        file.write_text(json.dumps(expected, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+    renew = f"WRITE_SNAPSHOTS=1 ./test tests/batteries/{Path(__file__).name} writes {PARSED}"
+    assert json.loads(file.read_text(encoding="utf-8")) == expected, renew
+
+
+def test_a_manifest_that_was_changed_is_parsed_and_the_others_are_not(tmp_path: Path) -> None:
+    for name in ("ask", "todo"):
+        (tmp_path / "pi" / "batteries" / name).mkdir(parents=True)
+    copies = tmp_path / "pi" / "batteries"
+    text = (FOLDER / "todo" / "pi.toml").read_text(encoding="utf-8")
+    (copies / "todo" / "pi.toml").write_text(text, encoding="utf-8")
+    (copies / "ask" / "pi.toml").write_text('description = "changed"\n')
+    (copies / PARSED).write_text(json.dumps({text: {"description": "parsed before"}}))
+
+    found = installed(tmp_path, [str(tmp_path), str(install(tmp_path / "installed"))])
+
+    shown = {each.name: each.manifest.description for each in found if each.manifest}
+    assert (shown["ask"], shown["todo"]) == ("changed", "parsed before")
 
 
 @pytest.fixture
