@@ -56,7 +56,7 @@ class RotatingProvider:
         self.server.pages["/token"] = self.token
 
     async def token(self, visit: Visit) -> Reply:
-        moment = self.chance.choice(["", *MOMENTS])
+        moment = self.chance.choice(["", *MOMENTS]) if self.is_killing else ""
         if moment == "asked":
             self.kill(moment)
             return Reply(503)
@@ -142,19 +142,24 @@ class Race:
 
     async def ask(self, http: aiohttp.ClientSession, id: str) -> None:
         while not self.is_over:
-            try:
-                async with http.post(f"{self.url}/v1/credential/{id}/refresh", json={}) as reply:
-                    answer = await reply.json()
-                    if reply.status == 410:
-                        await self.log_in_again(http, answer["error"]["message"])
-                    if reply.status != 200:
-                        continue
-            except (aiohttp.ClientError, ConnectionError):
-                await asyncio.sleep(0.05)
-                continue
-            self.seen.setdefault(answer["version"], set()).add(answer["access"])
-            self.done += 1
-            await asyncio.sleep(self.provider.chance.uniform(0.1, 0.6))
+            if await self.request(http, id):
+                self.done += 1
+                await asyncio.sleep(self.provider.chance.uniform(0.1, 0.6))
+
+    async def request(self, http: aiohttp.ClientSession, id: str) -> bool:
+        """Ask for a usable token once; returns whether the broker had one, else after a pause."""
+        try:
+            async with http.post(f"{self.url}/v1/credential/{id}/refresh", json={}) as reply:
+                answer = await reply.json()
+                if reply.status == 200:
+                    self.seen.setdefault(answer["version"], set()).add(answer["access"])
+                    return True
+                if reply.status == 410:
+                    await self.log_in_again(http, answer["error"]["message"])
+        except (aiohttp.ClientError, ConnectionError):
+            pass  # the broker was killed
+        await asyncio.sleep(0.05)
+        return False
 
     async def log_in_again(self, http: aiohttp.ClientSession, reason: str) -> None:
         if not self.provider.is_revoked:
@@ -195,11 +200,15 @@ async def test_a_thousand_requests_while_the_broker_is_killed_at_random(
         await race.start()
         id = race.accounts()["anthropic"]["id"]
         headers = {"Authorization": f"Bearer {race.token}"}
-        async with aiohttp.ClientSession(headers=headers) as http, asyncio.TaskGroup() as group:
-            group.create_task(race.keep_running())
-            for _ in range(CLIENTS):
-                group.create_task(race.ask(http, id))
-        provider.is_killing = False
+        async with aiohttp.ClientSession(headers=headers) as http:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(race.keep_running())
+                for _ in range(CLIENTS):
+                    group.create_task(race.ask(http, id))
+            # The last kill may have interrupted a refresh, which the next request completes.
+            provider.is_killing = False
+            while not await race.request(http, id):
+                pass
         assert provider.broker is not None
         race.messages += await asyncio.to_thread(ended, provider.broker)
 

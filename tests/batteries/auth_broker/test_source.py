@@ -49,9 +49,9 @@ async def client(
             apis.append(pi)
         await extension(pi)
 
-    given = {"given": (battery("auth_broker", load),)}
+    options = {"candidates": (battery("auth_broker", load),)}
     async with extension_session(
-        tmp_path / "client", environ=environ(url, **more), extension_options=given
+        tmp_path / "client", environ=environ(url, **more), extension_options=options
     ) as hosted:
         yield hosted
 
