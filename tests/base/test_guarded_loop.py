@@ -94,3 +94,22 @@ def test_tasks_that_wait_or_have_not_begun_are_not_broken(monkeypatch: pytest.Mo
         return seen
 
     assert run_guarded(main()) == [False] * 12
+
+
+@pytest.mark.parametrize("work", [waits, waits_below, waits_in_a_generator])
+def test_nothing_that_a_task_of_pi_awaits_can_be_closed_through_it(work: Any) -> None:
+    async def main() -> None:
+        event = asyncio.Event()
+        task = start_in_pi(work(event))
+        await asyncio.sleep(0)
+        seen = 0
+        at: Any = task.get_coro()
+        while at is not None:
+            at.close()
+            seen += 1
+            at = getattr(at, "cr_await", None)
+        assert seen > 1
+        event.set()
+        await asyncio.wait_for(task, 5)
+
+    run_guarded(main())

@@ -99,7 +99,8 @@ class _CoroutineView:
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._coroutine, name)
-        return _CoroutineView(value) if iscoroutine(value) else value
+        # Also what is no coroutine but can be closed: a step of an asynchronous generator.
+        return _CoroutineView(value) if hasattr(value, "throw") else value
 
     def _refuse(self, *arguments: Any) -> None:
         _report_once("Code of an extension tried to run or close a coroutine of pi; pi goes on.")

@@ -54,11 +54,11 @@ def extension(pi):
 """
 
 
-def until(condition: Callable[[], Any], what: str) -> Any:
+def until(condition: Callable[[], Any], what: str, screen: Callable[[], str] = lambda: "") -> Any:
     end = time.monotonic() + SECONDS
     while not (found := condition()):
         if time.monotonic() > end:
-            pytest.fail(what)
+            pytest.fail(f"{what}\n{screen()[-4000:]}".strip())
         time.sleep(0.05)  # other processes need the processor
     return found
 
@@ -96,8 +96,14 @@ class Terminal:
     def screen(self) -> str:
         return self._tmux("capture-pane", "-p", "-J", "-S", "-500")
 
+    def editor(self) -> str:
+        """The rows between the last two rules."""
+        lines = self.screen().splitlines()
+        rules = [at for at, line in enumerate(lines) if line.startswith("────")]
+        return "\n".join(lines[rules[-2] + 1 : rules[-1]]) if len(rules) > 1 else ""
+
     def wait(self, text: str) -> None:
-        until(lambda: text in self.screen(), f"{text!r} is not on the screen")
+        until(lambda: text in self.screen(), f"{text!r} is not on the screen", self.screen)
 
     def type(self, text: str) -> None:
         self._tmux("send-keys", "-l", text)
@@ -265,8 +271,11 @@ def test_two_terminals_and_a_browser_in_step(
         host.keys("Enter")
         host.wait("Share the other session")
         host.keys("Down", "Enter")
+        # The editor has the forked message once the other session is open and shared.
+        until(lambda: "yet another long one" in host.editor(), "the fork", host.screen)
         host.wait("shared with 2")
         host.keys("C-u")
+        until(lambda: "yet another" not in host.editor(), "an empty editor", host.screen)
         host.type("in the fork")
         for each in all_three:
             each.wait("Answer to: in the fork")
