@@ -8,6 +8,7 @@ timeout of ``run_bounded`` is for.
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import subprocess
@@ -38,7 +39,9 @@ class LoopWatchdog:
         self.where = ""
         self._run: Any = None
         self._compile: Any = None
-        self._compiling = 0.0
+        self._collected: Any = None
+        self._excluded = 0.0
+        """CPU time of compiling and of collecting garbage, which no callback causes."""
 
     def install(self) -> None:
         """Measure every callback of every loop from now on."""
@@ -46,11 +49,11 @@ class LoopWatchdog:
         compile = self._compile = SourceFileLoader.source_to_code
 
         def measured(handle: asyncio.Handle) -> None:
-            begin, compiling = time.thread_time(), self._compiling
+            begin, excluded = time.thread_time(), self._excluded
             try:
                 run(handle)
             finally:
-                spent = time.thread_time() - begin - (self._compiling - compiling)
+                spent = time.thread_time() - begin - (self._excluded - excluded)
                 if spent > self.longest:
                     self.longest, self.where = spent, _name(handle)
 
@@ -59,14 +62,26 @@ class LoopWatchdog:
             try:
                 return compile(*arguments, **named)
             finally:
-                self._compiling += time.thread_time() - begin
+                self._excluded += time.thread_time() - begin
 
+        collecting = 0.0
+
+        def collected(phase: str, _: object) -> None:
+            nonlocal collecting
+            if phase == "start":
+                collecting = time.thread_time()
+            else:
+                self._excluded += time.thread_time() - collecting
+
+        self._collected = collected
+        gc.callbacks.append(collected)  # a full collection walks the objects of all tests before
         asyncio.events.Handle._run = measured  # type: ignore[method-assign, assignment]
         # What an import takes the first time after an installation, it takes once.
         SourceFileLoader.source_to_code = compiled  # type: ignore[method-assign]
 
     def remove(self) -> None:
         """Measure no more."""
+        gc.callbacks.remove(self._collected)
         asyncio.events.Handle._run = self._run  # type: ignore[method-assign]
         SourceFileLoader.source_to_code = self._compile  # type: ignore[method-assign]
 
