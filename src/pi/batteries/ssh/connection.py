@@ -102,17 +102,12 @@ class HostConnection:
         A call whose connection is cut may end before the shared connection does, without a message.
         The shared connection then no longer answers, although its process and socket still exist.
         """
+        words = check_arguments(self._target, socket)
         try:
-            answer = await pi.exec(
-                check_arguments(self._target, socket),
-                kind=KIND,
-                env=ssh_environment(pi.context.user_environ),
-                cwd=pi.context.agent_dir,
-                timeout=CHECK_SECONDS,
-            )
-        except PiError as error:
-            raise ToolFailed(error.explain()) from error
-        return answer.code != 0
+            async with asyncio.timeout(CHECK_SECONDS), self._started(pi, words) as child:
+                return (await child.wait()).exit_code != 0
+        except TimeoutError:
+            return True
 
     async def close(self) -> None:
         """End the connection and everything that runs over it."""
