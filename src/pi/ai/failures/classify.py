@@ -57,7 +57,8 @@ _BROKEN_CALL = r"error parsing tool call|failed to parse (?:input at pos|tool ca
 _NO_KEY = r"unauthori[sz]ed|invalid api key|api key not valid"
 _HTML = r"\s*(?:<!--.*?-->\s*)?<(?:!doctype\s+html|html|head|body)\b"
 _TITLE = r"<(title|h1)\b[^>]*>(.*?)</\1"
-_WITH_JSON = r"(?<!\S)(\d{3}):? +(\{.*\})\s*\Z"
+WITH_JSON = r"(?<!\S)(\d{3}):? +(\{.*\})\s*\Z"
+"""A message that ends with a status and the JSON of a refusal."""
 _WITH_TEXT = r"(\d{3}): (.*)"
 
 _HINTS: dict[type[ProviderError], str] = {
@@ -141,11 +142,11 @@ def hint_for(message: str) -> str:
 
     Sessions and events have only the message, in the form of the original pi, and not the error.
     """
-    found = re.search(_WITH_JSON, message, re.DOTALL) or re.match(_WITH_TEXT, message, re.DOTALL)
+    found = re.search(WITH_JSON, message, re.DOTALL) or re.match(_WITH_TEXT, message, re.DOTALL)
     if found is None:
         return ""
-    whole = _json(found[2].encode("utf-8", "replace"))
-    error = _described(whole) if whole else {"message": found[2]}
+    document = _json(found[2].encode("utf-8", "replace"))
+    error = _described(document) if document else {"message": found[2]}
     return _typed(message, error, int(found[1]), Headers(), None).hint
 
 

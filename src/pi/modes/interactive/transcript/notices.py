@@ -28,7 +28,6 @@ from pi.tui.text.wrap import wrap_parts, wrap_text
 # Formats provider errors. Pure.
 
 
-_REFUSAL = re.compile(r"(?<!\S)(\d{3}):? +(\{.*\})\s*\Z", re.S)
 _WITHOUT_WORDS = re.compile(r"(\d{3}): (a web page .*|the server gave no reason)\Z")
 _MEANINGS = {
     "401": "The key was refused",
@@ -53,17 +52,15 @@ def describe_provider_error(error: str) -> str:
     A status without such a message is named: ``Overloaded (HTTP 529)``. Other texts are returned
     unchanged. A second line says what to do, if that is known.
     """
-    from pi.ai.failures.classify import hint_for  # deferred: few sessions show an error
+    from pi.ai.failures.classify import WITH_JSON, hint_for  # deferred: few sessions show an error
 
     hint = _LOGIN_HINT if _REFUSED_KEY.search(error) else hint_for(error)
-    shown = _without_json(error)
+    found = re.search(WITH_JSON, error, re.DOTALL)
+    shown = _with_meaning(error) if found is None else _without_json(error, found)
     return f"{shown}\n{hint}" if hint else shown
 
 
-def _without_json(error: str) -> str:
-    found = _REFUSAL.search(error)
-    if found is None:
-        return _with_meaning(error)
+def _without_json(error: str, found: re.Match[str]) -> str:
     status, body = found.groups()
     try:
         words = _words(msgspec.json.decode(body))
