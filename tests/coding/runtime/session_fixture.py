@@ -113,6 +113,12 @@ class SessionFixture:
         return [name for name in names if name != "message_update"]
 
 
+async def give_way() -> None:
+    """Let other tasks run for as long as the start of a run takes."""
+    for _ in range(100):
+        await asyncio.sleep(0)
+
+
 def kinds(session: AgentSession) -> list[str]:
     """The kinds of entries that a session has."""
     entries = [msgspec.json.decode(raw) for raw in session.info.entries()]

@@ -23,7 +23,7 @@ from pi.coding.session.opening import open_session
 from pi.coding.trust import BadTrustFile, ProjectTrustEvent, TrustAnswer, TrustChoice
 from pi.testing import calls, says
 from tests.bounded import LoopWatchdog
-from tests.coding.runtime.session_fixture import SessionFixture, kinds
+from tests.coding.runtime.session_fixture import SessionFixture, give_way, kinds
 
 
 async def test_a_new_session_knows_its_parent_and_starts_its_clock_anew(tmp_path: Path) -> None:
@@ -42,6 +42,76 @@ async def test_a_new_session_knows_its_parent_and_starts_its_clock_anew(tmp_path
     assert session.entries.log.file != first
     await session.prompts.prompt("new")
     assert "sunflower" not in str(fixture.provider.requests[1].messages)
+    await session.close()
+
+
+async def test_a_prompt_sent_while_the_session_is_replaced_goes_to_the_new_one(
+    tmp_path: Path,
+) -> None:
+    fixture = SessionFixture(tmp_path, says("a"), says("b"))
+    session = await fixture.open()
+    await session.prompts.prompt("sunflower")
+    prompts: list[asyncio.Task[object]] = []
+
+    async def send(_: object) -> None:
+        prompts.append(asyncio.create_task(session.prompts.prompt("two")))
+        await give_way()
+
+    unsubscribe = fixture.bus.subscribe(SessionShutdownEvent, send)
+    first = session.info.fork_points()[0].entry_id
+    await session.sessions.fork(first)
+    await prompts[0]
+
+    assert [point.text for point in session.info.fork_points()] == ["two"]
+    assert "sunflower" not in str(fixture.provider.requests[1].messages)
+    unsubscribe()
+    await session.close()
+
+
+async def test_a_prompt_whose_preparation_a_new_session_overtakes_goes_there(
+    tmp_path: Path,
+) -> None:
+    fixture = SessionFixture(tmp_path, says("a"), says("b"))
+    session = await fixture.open()
+    await session.prompts.prompt("sunflower")
+    replaced: list[asyncio.Task[object]] = []
+    begun = asyncio.Event()
+
+    async def begin(_: object) -> None:
+        begun.set()
+        await give_way()
+
+    fixture.bus.subscribe(SessionShutdownEvent, begin)
+
+    async def replace_session() -> None:
+        replaced.append(asyncio.create_task(session.sessions.new()))
+        await begun.wait()
+
+    await session.prompts.prompt("two", accepted=replace_session)
+    await replaced[0]
+
+    assert [point.text for point in session.info.fork_points()] == ["two"]
+    assert "sunflower" not in str(fixture.provider.requests[1].messages)
+    await session.close()
+
+
+async def test_a_run_that_an_extension_starts_meanwhile_does_not_stop_the_replacement(
+    tmp_path: Path,
+) -> None:
+    fixture = SessionFixture(tmp_path, calls("bash", command="sleep 30"), says("b"))
+    session = await fixture.open()
+    running = fixture.seen(session, ToolExecutionStart)
+
+    async def start_run(event: SessionShutdownEvent) -> None:
+        if event.reason == "new":
+            session.prompts.start("go", (), expand=False, meta={})
+            await running.wait()
+
+    fixture.bus.subscribe(SessionShutdownEvent, start_run)
+    assert not (await session.sessions.new()).cancelled
+    await session.prompts.prompt("two")
+
+    assert [point.text for point in session.info.fork_points()] == ["two"]
     await session.close()
 
 

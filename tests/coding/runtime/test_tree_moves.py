@@ -13,7 +13,7 @@ from pi.coding.extension_host.events.queries import Notes, SessionBeforeTreeEven
 from pi.coding.extension_host.events.session import SessionTreeEvent
 from pi.coding.port.results import Navigated
 from pi.testing import says
-from tests.coding.runtime.session_fixture import SessionFixture, kinds
+from tests.coding.runtime.session_fixture import SessionFixture, give_way, kinds
 
 
 async def test_going_to_what_was_said_gives_it_back_for_editing(tmp_path: Path) -> None:
@@ -32,6 +32,28 @@ async def test_going_to_what_was_said_gives_it_back_for_editing(tmp_path: Path) 
     await session.prompts.prompt("two, differently")
     texts = [point.text for point in session.info.fork_points()]
     assert texts == ["one", "two", "two, differently"]
+    await session.close()
+
+
+async def test_a_prompt_sent_during_a_move_goes_to_the_new_branch(tmp_path: Path) -> None:
+    fixture = SessionFixture(tmp_path, says("a"), says("b"), says("c"))
+    session = await fixture.open()
+    await session.prompts.prompt("sunflower")
+    await session.prompts.prompt("dandelion")
+    second = session.info.fork_points()[1].entry_id
+    prompts: list[asyncio.Task[object]] = []
+
+    async def send(_: object) -> None:
+        prompts.append(asyncio.create_task(session.prompts.prompt("three")))
+        await give_way()
+
+    fixture.bus.subscribe(SessionBeforeTreeEvent, send)
+    await session.tree.go_to(second)
+    await prompts[0]
+
+    request = str(fixture.provider.requests[2].messages)
+    assert "sunflower" in request
+    assert "dandelion" not in request
     await session.close()
 
 

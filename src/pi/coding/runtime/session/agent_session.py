@@ -129,7 +129,9 @@ class AgentSession:
         """Moving within the session."""
         from pi.coding.runtime.session.tree import TreeMoves
 
-        return TreeMoves(self._core, self._summaries, stop_all=self._stop_all)
+        return TreeMoves(
+            self._core, self._summaries, self.prompts.move_gate, stop_all=self._stop_all
+        )
 
     @cached_property
     def accounts(self) -> Accounts:
@@ -261,6 +263,7 @@ class AgentSession:
     async def _stop(self) -> None:
         """Abort what is running locally, also for a replica."""
         self.prompts.gate.abort_waiting()
+        self.prompts.move_gate.abort_waiting()
         self._core.agent.abort()
         self.compaction.abort()
         if "tree" in vars(self):  # exists already: it may be summarising

@@ -100,6 +100,8 @@ class PromptRunner:
     ) -> None:
         self.gate = PromptGate()
         """Holds back prompts of users, not those of extensions."""
+        self.move_gate = PromptGate()
+        """Holds back prompts and commands while another session or branch replaces this one."""
         self._core = core
         self._shell = shell
         self._runs = runs
@@ -134,6 +136,8 @@ class PromptRunner:
         models do not see it.
         """
         core = self._core
+        if source != "extension":
+            await self.move_gate.passed()
         if source != "extension" and await self._handled_by_extension(text):
             await _call(accepted)
             await self._runs.settled()
@@ -161,7 +165,7 @@ class PromptRunner:
             await self._enqueue(message, streaming)
             await _call(accepted)
             return None
-        return await self._run(message, accepted)
+        return await self._run(message, accepted, streaming, is_held=source != "extension")
 
     def start(self, text: str, images: Sequence[Image], *, expand: bool, meta: Json) -> None:
         """Start a run of an extension with a user message; ``meta`` is stored with it."""
@@ -281,15 +285,34 @@ class PromptRunner:
             text = await self._filled(event.text, None)
             await self._enqueue(await self._message(text, event.images), streaming)
 
-    async def _run(self, message: UserMessage, accepted: Accepted | None) -> Next:
+    async def _run(
+        self,
+        message: UserMessage,
+        accepted: Accepted | None,
+        streaming: Streaming | None,
+        *,
+        is_held: bool,
+    ) -> Next | None:
+        log = self._core.log
         async with self._runs.when_idle.hold():
             await self._check()
             await self.prepare()
             more = await self._ask_extensions(message)
             await _call(accepted)
+        if is_held:  # a gate may have been closed during the preparation
+            await self.move_gate.passed()
+            await self.gate.passed()
+        if self._core.log is not log:  # prepared for a session that another one has replaced
+            return await self._run(message, None, streaming, is_held=is_held)
         before = self.handed_off
         try:
             ended = await self._core.agent.prompt((message, *more))
+        except AgentBusy:  # another run started during the preparation
+            if streaming is None:
+                raise
+            for each in (message, *more):
+                await self._enqueue(each, streaming)
+            return None
         except PromptRefused:
             if self.handed_off is before:
                 raise
@@ -297,7 +320,7 @@ class PromptRunner:
             await self._follow_hand_off(before)
             return ended
         # A compaction before this prompt handed off: the prompt belongs to the new session.
-        return await self._run(message, None)
+        return await self._run(message, None, streaming, is_held=is_held)
 
     async def _follow_hand_off(self, before: HandedOff | None) -> None:
         """Wait until a conversation that continues by itself in another session is idle there."""
@@ -316,7 +339,7 @@ class PromptRunner:
         text, pictures = await with_fitted_images(self._core, text, images)
         return user_message(text, pictures, now_ms=self._core.machine.clock.now_ms(), meta=meta)
 
-    async def _enqueue(self, message: UserMessage, streaming: Streaming | None) -> None:
+    async def _enqueue(self, message: SessionMessage, streaming: Streaming | None) -> None:
         agent = self._core.agent
         await (agent.steer if streaming == "steer" else agent.follow_up)(message)
 

@@ -149,11 +149,7 @@ class SessionSwitcher:
 
     async def import_file(self, path: Path) -> Replaced:
         """Copy a session file into the session directory, and resume the copy."""
-        from pi.coding.session.file_operations import (
-            import_session,  # lazy: imports forking, moving and locking
-        )
-
-        return await self.switch(import_session(path, self.location))
+        return await self.switch(file_operations.import_session(path, self.location))
 
     async def open_replica(
         self, header: Json, remote: Remote, *, file: Path | None = None
@@ -162,8 +158,6 @@ class SessionSwitcher:
 
         ``file`` keeps a copy of it.
         """
-        # lazy: few sessions show a remote one
-
         if await self._forbidden("resume", file):
             return None
         session = RemoteSession(remote)
@@ -174,17 +168,18 @@ class SessionSwitcher:
         """Reload everything around the session; the conversation stays."""
         core, bootstrap = self._core, self._bootstrap
         core.agent.require_idle()
-        await self._stop_all()
-        # First, while the extensions are loaded that may decide about trust.
-        trust = await bootstrap.decide_trust(core.workspace.cwd)
-        await core.bus.emit(SessionShutdownEvent(reason="reload"))
-        workspace = await bootstrap.open_workspace(core.workspace.cwd, trust, core.workspace)
-        await core.workspace.close()
-        core.use_workspace(workspace)
-        core.toolbox.move_to(workspace)
-        bootstrap.hosting.forget_modules()
-        await bootstrap.hosting.load()
-        await core.bus.emit(SessionStartEvent(reason="reload"))
+        with self._prompts.move_gate.closed():
+            await self._stop_all()
+            # First, while the extensions are loaded that may decide about trust.
+            trust = await bootstrap.decide_trust(core.workspace.cwd)
+            await core.bus.emit(SessionShutdownEvent(reason="reload"))
+            workspace = await bootstrap.open_workspace(core.workspace.cwd, trust, core.workspace)
+            await core.workspace.close()
+            core.use_workspace(workspace)
+            core.toolbox.move_to(workspace)
+            bootstrap.hosting.forget_modules()
+            await bootstrap.hosting.load()
+            await core.bus.emit(SessionStartEvent(reason="reload"))
         bootstrap.report_skipped_files()
 
     async def hand_off(
@@ -233,9 +228,23 @@ class SessionSwitcher:
     async def _swap(
         self, log: SessionLog, reason: SwitchReason, remote: RemoteSession | None = None
     ) -> None:
+        """Close this session and open ``log``; prompts of the user wait for it."""
+        with self._prompts.move_gate.closed():
+            await self._stop_all()
+            previous = _path_text(self._core.log.file) if self._core.log.is_saved else None
+            await self._replace_log(log, reason, remote)
+            await self._bootstrap.hosting.load()
+            bus = self._core.bus
+            await bus.emit(SessionSwitchEvent(reason=reason, previous_session_file=previous))
+            if reason == "fork":
+                await bus.emit(SessionForkEvent(previous_session_file=previous))
+            await bus.emit(SessionStartEvent(reason=reason, previous_session_file=previous))
+        self._bootstrap.report_skipped_files()
+
+    async def _replace_log(
+        self, log: SessionLog, reason: SwitchReason, remote: RemoteSession | None
+    ) -> None:
         core = self._core
-        await self._stop_all()
-        previous = _path_text(core.log.file) if core.log.is_saved else None
         cwd = Path(log.header.cwd)
         if remote is not None or not cwd.is_dir():
             cwd = core.workspace.cwd
@@ -251,6 +260,9 @@ class SessionSwitcher:
             conversation = SessionConversation(log)
             await prepare_conversation(conversation)
             await self._work_in(workspace)
+            # An extension may have started a run meanwhile: it does not wait like the user's.
+            core.agent.abort()
+            await core.agent.wait_for_idle()
         except BaseException:
             log.close()
             raise
@@ -259,12 +271,6 @@ class SessionSwitcher:
         core.agent.reset(core.conversation)
         core.began = core.machine.clock.monotonic()
         await self._follow(remote)
-        await self._bootstrap.hosting.load()
-        await core.bus.emit(SessionSwitchEvent(reason=reason, previous_session_file=previous))
-        if reason == "fork":
-            await core.bus.emit(SessionForkEvent(previous_session_file=previous))
-        await core.bus.emit(SessionStartEvent(reason=reason, previous_session_file=previous))
-        self._bootstrap.report_skipped_files()
 
     async def _work_in(self, workspace: Workspace) -> None:
         core, before = self._core, self._core.workspace

@@ -23,6 +23,7 @@ from pi.coding.extension_host.events.session import SessionTreeEvent
 from pi.coding.port.results import Navigated
 from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.session.compaction import Summaries
+from pi.coding.runtime.session.prompts import PromptGate
 from pi.coding.session.entries import BranchSummary, Compaction, Entry, Label
 from pi.coding.session.log import SessionLog
 from pi.coding.session.views import landing
@@ -32,10 +33,17 @@ class TreeMoves:
     """One move at a time; its summary can be aborted."""
 
     def __init__(
-        self, core: LiveSession, summaries: Summaries, *, stop_all: Callable[[], Awaitable[None]]
+        self,
+        core: LiveSession,
+        summaries: Summaries,
+        gate: PromptGate,
+        *,
+        stop_all: Callable[[], Awaitable[None]],
     ) -> None:
         self._core = core
         self._summaries = summaries
+        self._gate = gate
+        """Holds prompts back until the leaf has moved."""
         self._stop_all = stop_all
         self._abort: Abort | None = None
 
@@ -63,15 +71,19 @@ class TreeMoves:
         if id not in core.log.tree:
             raise PiError(f"Entry not found: {id}")
         core.require_local("move in its tree")
-        await self._stop_all()
-        move = replace(
-            tree_move(core.log, id),
-            user_wants_summary=summarize,
-            custom_instructions=instructions,
-            replace_instructions=replace_instructions,
-            label=label,
-        )
-        event = await core.bus.query(SessionBeforeTreeEvent(preparation=move))
+        with self._gate.closed():
+            await self._stop_all()
+            move = replace(
+                tree_move(core.log, id),
+                user_wants_summary=summarize,
+                custom_instructions=instructions,
+                replace_instructions=replace_instructions,
+                label=label,
+            )
+            return await self._go(move, summarize=summarize)
+
+    async def _go(self, move: TreeMove, *, summarize: bool) -> Navigated:
+        event = await self._core.bus.query(SessionBeforeTreeEvent(preparation=move))
         if event.decision.cancel:
             return Navigated(cancelled=True)
         # If the user chose "No summary", a summary of an extension is ignored as well.
