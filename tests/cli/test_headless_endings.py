@@ -45,6 +45,16 @@ def in_an_answer(cli: Program) -> subprocess.Popen[bytes]:
     raise AssertionError("it ended before it said anything")
 
 
+def test_a_tls_failure_is_reported_with_what_to_do(cli: Program) -> None:
+    models = cli.agent_dir / "models.json"
+    models.write_text(models.read_text().replace("http://", "https://"))
+    ended = cli.run("-p", "--model", "mock/echo-3", "hello")
+
+    assert ended.code == 1
+    assert ended.err.startswith("TLS with ")
+    assert ended.err.endswith(". Check the certificates of this machine and of the server.\n")
+
+
 @pytest.mark.behaviour("print-mode-exit-codes")
 @pytest.mark.skipif(not FULL.exists(), reason="/dev/full of Linux")
 @pytest.mark.parametrize("words", sampled([["-p"], ["--mode", "json"]], keep=1))

@@ -33,6 +33,7 @@ from pi.ai.http.response_parser import Headers
 from pi.ai.json_text import json_text
 from pi.ai.messages import Json
 from pi.base.clock import Clock
+from pi.base.errors import PiError
 
 MAX_SHOWN = 2000
 """Characters of a provider's error that a message keeps."""
@@ -110,15 +111,17 @@ def from_http(problem: HttpError) -> ProviderError:
     hint = problem.hint or _HTTP_HINTS.get(type(problem), "")
     if problem.retryable:
         return ProviderUnavailable(problem.message, hint=hint)
+    # Sessions and events keep only the message of an error, and no status that ``hint_for`` knows.
+    message = PiError(problem.message, hint=hint).explain()
     match problem:
         case BodyTooLarge():
-            return AnswerTooLarge(problem.message, hint=hint)
+            return AnswerTooLarge(message)
         case BadResponse():
-            return BadAnswer(problem.message, hint=hint)
+            return BadAnswer(message)
         case InvalidRequest():
-            return BadRequest(problem.message, hint=hint)
+            return BadRequest(message)
         case _:
-            return ProviderError(problem.message, hint=hint)
+            return ProviderError(message)
 
 
 def from_body(first_bytes: bytes) -> ProviderError | None:
