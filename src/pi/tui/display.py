@@ -321,7 +321,7 @@ class PlainDisplay:
         """Does nothing: the terminal handles the mouse."""
         return None
 
-    # The conversation and what stands below it ----------------------------------------------------
+    # The conversation and the rows below it -------------------------------------------------------
 
     def _conversation(self) -> list[str]:
         """Returns the rows that have become final, without empty ones in a row."""

@@ -356,7 +356,7 @@ class SessionMcp:
         if store.get(key) != lists:
             await store.set(key, lists)
 
-    # Showing --------------------------------------------------------------------------------------
+    # Registration of tools and prompts ------------------------------------------------------------
 
     def update(self) -> None:
         """Register the tools and prompts of all servers, if they changed."""

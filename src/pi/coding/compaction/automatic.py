@@ -220,7 +220,7 @@ class CompactionPolicy(Policy):
             and answer.usage.total_tokens >= NEARLY_FULL * model.context_window > 0
         )
 
-    # What is due ----------------------------------------------------------------------------------
+    # Pruning, compaction and recovery -------------------------------------------------------------
 
     def _recover(self, decision: Next, request: CompactionRequest) -> Next:
         """Make room once and request the response again that did not fit."""

@@ -100,7 +100,7 @@ class CompactionRun:
             case Declined(why=why, hint=hint, code=code):
                 raise CompactionFailed(code, why, hint=hint)
 
-    # Before ---------------------------------------------------------------------------------------
+    # Preparation ----------------------------------------------------------------------------------
 
     def _prepared(self) -> tuple[Preparation | None, str]:
         """Return what a summary would replace, or why there is nothing to summarise."""

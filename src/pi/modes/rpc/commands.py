@@ -43,7 +43,7 @@ def _command(*names: str) -> Callable[[Handler], Handler]:
     return add
 
 
-# Saying something ---------------------------------------------------------------------------------
+# Prompts and queues -------------------------------------------------------------------------------
 
 
 @_command("steer")
@@ -206,7 +206,7 @@ async def _export_html(port: SessionPort, request: Request) -> Any:
     return {"path": str(path)}
 
 
-# Questions ----------------------------------------------------------------------------------------
+# Queries ------------------------------------------------------------------------------------------
 
 
 @_command("get_state")
