@@ -46,7 +46,7 @@ StreamFn: TypeAlias = Callable[[Model, Context, StreamOptions], EventStream]
 """Streams a model response; ``Models.stream_simple`` is one."""
 
 _inside: ContextVar[frozenset[Abort]] = ContextVar("inside", default=frozenset())
-"""The runs that the current task belongs to, nested ones included, identified by their abort."""
+"""The runs around the current task, nested ones included; each is identified by its ``Abort``."""
 
 
 class AgentState(Record):

@@ -78,16 +78,16 @@ def session_options(arguments: Arguments) -> SessionOptions:
 
 
 def warnings(arguments: Arguments) -> Iterator[str]:
-    """Returns warnings about options that are not used."""
+    """Yields warnings about options that are ignored."""
     level = arguments.options.get("thinking")
     if level is not None and level not in LEVELS:
         yield f'Warning: Invalid thinking level "{level}". Valid values: {", ".join(LEVELS)}'
 
 
 def approval(arguments: Arguments) -> bool | None:
-    """Returns the trust for this run; ``None`` without an option.
+    """Returns whether the project is trusted for this run; ``None`` without an option.
 
-    With both, the project is not trusted.
+    ``--no-approve`` wins over ``--approve``.
     """
     if "no_approve" in arguments.options:
         return False
@@ -100,7 +100,7 @@ def _flag_value(option: ExtensionOption) -> bool | str:
     return option.value if option.is_attached else FollowingWord(option.value)
 
 
-# The first prompt: piped input, files and messages together.
+# The first prompt consists of piped input, files and the first message.
 
 
 LARGEST = 64 * 1024 * 1024
@@ -108,11 +108,11 @@ LARGEST = 64 * 1024 * 1024
 
 
 class FileMissing(PiError):
-    """A file on the command line does not exist."""
+    """A file on the command line cannot be read: missing, unreadable or too large."""
 
 
 class Attached(PromptInput):
-    """The text and the images that one file adds to the prompt."""
+    """The text, images and notes that one file adds to the prompt."""
 
     notes: tuple[str, ...] = ()
 
@@ -128,7 +128,7 @@ class AttachedFiles:
     async def read(self, names: Sequence[str]) -> list[Attached]:
         """Returns what the files add to the prompt. Raises ``FileMissing``.
 
-        A named pipe without a writer is waited for, until pi is ended.
+        A named pipe without a writer blocks this until pi ends.
         """
         for name in names:
             if name not in self._read:
@@ -183,7 +183,7 @@ def _expand_path(name: str, home: Path) -> Path:
     return home / name[2:] if name.startswith("~/") else Path(name)
 
 
-# Selects the session that the command line requests.
+# The session that the command line requests.
 
 
 class OpenCancelled(PiError):
@@ -254,10 +254,7 @@ class SessionResolver:
         return sessions.last(self._breadcrumb())
 
     def _find_resumed(self, sessions: SavedSessions, query: str) -> SessionLog | None:
-        """Returns the session that the value of ``--resume`` names.
-
-        ``None`` if one is to be picked.
-        """
+        """Returns the session that ``--resume`` names; ``None`` if the user is to pick one."""
         if not query:
             return None
         try:
@@ -295,7 +292,7 @@ class SessionResolver:
 
 
 def verbose_report(built: AssembledSession) -> Iterator[str]:
-    """Returns the lines of the report."""
+    """Yields the lines of the report."""
     state, workspace = built.session.info.state(), built.session.workspace
     yield f"pi {__version__}"
     yield f"folder: {workspace.cwd} ({_trust(built)})"

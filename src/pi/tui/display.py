@@ -321,10 +321,10 @@ class PlainDisplay:
         """Does nothing: the terminal handles the mouse."""
         return None
 
-    # The conversation and what stands below it ----------------------------------------------------
+    # The conversation and the rows below it -------------------------------------------------------
 
     def _conversation(self) -> list[str]:
-        """Returns the rows that have become final, without empty ones in a row."""
+        """Returns the rows that have become final since the last call, without empty ones."""
         rows = self._rows[: self._final]
         before, self._printed = self._printed, list(rows)
         if self._is_resized:  # wrapped differently, but already written
@@ -334,7 +334,7 @@ class PlainDisplay:
         return [line for row in rows[same:] if (line := _plain(row))]
 
     def _announced(self, rows: Sequence[str]) -> list[str]:
-        """Returns the lines that are new, and the one that has become the selected one."""
+        """Returns new lines, and the line that is newly selected."""
         now = [line for row in rows if (line := _plain(row))]
         known = {line.removeprefix(_ARROW) for line in self._shown} | {self._typed}
         selected = {line for line in self._shown if line.startswith(_ARROW)}

@@ -108,8 +108,8 @@ def tokens_to_keep(window: int, settings: CompactionSettings, ratio: float = 1.0
     """Return how many recent tokens are kept, as estimated.
 
     At most half of the threshold: otherwise a small window would have nothing to compact and still
-    be full. ``ratio`` is the provider's count of the conversation divided by the estimate; it
-    counts with ``adaptive_keep``.
+    be full. ``ratio`` is the provider's count of the conversation divided by the estimate; it is
+    used only with ``adaptive_keep``.
     """
     if not settings.adaptive_keep:
         ratio = 1.0

@@ -8,8 +8,8 @@
     not_smaller          the result would not be shorter than what it replaces
     too_large            not even a part of the conversation fits the summarising model
 
-A session of ``pi.coding`` asks several models and strategies. If all of them fail, the code is that
-of the first strategy, and the message has the reasons.
+A session of ``pi.coding`` tries several strategies and models. If all fail, the code is that of the
+first strategy, and the message has the reasons of the chosen strategy and of the summary.
 """
 
 from __future__ import annotations

@@ -76,7 +76,10 @@ def _allowed(items: Sequence[CompactionItem]) -> list[bool]:
 
 
 def _turn_start(items: Sequence[CompactionItem], cut: int) -> int | None:
-    """Return the start of the turn that ``cut`` splits; ``None`` if it is not in ``items``."""
+    """Return the start of the turn that ``cut`` splits.
+
+    ``None`` if the cut is between turns, or if the turn starts before ``items``.
+    """
     if items[cut].role in TURN_STARTS:
         return None
     starts = (at for at in range(cut - 1, -1, -1) if items[at].role in TURN_STARTS)

@@ -219,7 +219,7 @@ class BrokerCommands:
         if self._problem is not None:
             raise self._problem
 
-    # Showing --------------------------------------------------------------------------------------
+    # Listings and checks --------------------------------------------------------------------------
 
     async def _listing(self) -> str:
         accounts = await self._accounts()

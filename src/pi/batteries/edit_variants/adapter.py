@@ -200,7 +200,7 @@ class EditVariants:
         names = (name for each in patches for name in (each.path, each.move_to) if name)
         return tuple(dict.fromkeys(files.real(name) for name in names))
 
-    # The three front ends -------------------------------------------------------------------------
+    # The tools of the three variants --------------------------------------------------------------
 
     async def _patch(self, params: PatchParams, ctx: ToolContext) -> ToolResult:
         return await self._change(_parsed(params))

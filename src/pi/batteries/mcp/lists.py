@@ -187,7 +187,7 @@ class ServerLists:
             except McpError as error:
                 self._host.log(f"The lists could not be loaded again: {error.message}")
 
-    # The modern stream of changes -----------------------------------------------------------------
+    # Notifications over subscriptions/listen ------------------------------------------------------
 
     def _listen(self, client: Client) -> None:
         if self._listening is not None:

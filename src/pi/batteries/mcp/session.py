@@ -1,8 +1,8 @@
-"""The servers of one session: which are configured, which may run, and what they contribute.
+"""The MCP servers of one session: configuration, consent, and their tools and prompts.
 
 Values of definitions may contain ``${VAR}``, ``${VAR:-default}`` and ``!command``. Variables that
-look like credentials are not expanded in files of a project: its author also chooses the address
-that would receive them.
+look like credentials are not expanded in files of a project, because its author also chooses the
+address that would receive them.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Values:
         )
 
     async def text(self, value: str) -> str:
-        """One value, expanded."""
+        """Expand one value."""
         if value.startswith("!"):
             return (await self._run(value[1:])).strip()
         value = value.replace("${workspaceFolder}", str(self._cwd))
@@ -104,7 +104,7 @@ SETTINGS_SOURCE = "settings"
 
 
 class Configuration:
-    """Reads the files of all agents, and asks for consent to servers of others."""
+    """Reads the MCP files of all agents; asks for consent unless they are the user's own."""
 
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi
@@ -126,7 +126,7 @@ class Configuration:
         """Every definition that is found, shadowed ones included. Invalid files are reported."""
         settings = self._pi.settings
         files: list[tuple[ConfigFile, str, bool, bool]] = []
-        # The project's own settings are left out: whatever they start needs consent to a file.
+        # Without the settings of the project: its servers belong in a file, which needs consent.
         configured = settings.get("mcp.servers", with_project=False)
         if configured:
             files.append((definitions.from_settings(configured), SETTINGS_SOURCE, True, False))
@@ -152,7 +152,7 @@ class Configuration:
         return next((each for each in FILES if definitions.path_of(each, where) == path), None)
 
     async def allowed(self, usable: list[Configured]) -> list[Configured]:
-        """The servers of the user, and those of other files that the user accepted."""
+        """The user's own servers, and those of other files that the user accepted."""
         requests = {}
         for each in usable:
             if not each.is_own:
@@ -172,7 +172,7 @@ LINGER_SECONDS = 5.0
 WAIT_SECONDS = 3.0
 """How long the first request waits for servers whose tools are not known yet."""
 WAIT_SECONDS_UNATTENDED = 20.0
-"""The same without a user, who could ask again."""
+"""The same without a user interface: there is no user who could repeat the request."""
 
 
 class SessionMcp:
@@ -185,7 +185,7 @@ class SessionMcp:
         self.configuration = Configuration(pi)
         self.failures = Failures(pi)
         self.denied: set[str] = set()
-        """Servers that wait for consent."""
+        """Servers without consent."""
         self.tools = SessionTools(self)
         self.prompts = SessionPrompts(self)
         self.interaction = Interaction(pi)
@@ -212,7 +212,7 @@ class SessionMcp:
 
     @property
     def logins(self) -> Any:
-        """The access tokens; imported with the first HTTP server."""
+        """The access tokens. Lazy: only HTTP servers need them."""
         if self._logins is None:
             from pi.batteries.mcp.oauth import Logins
 
@@ -227,7 +227,7 @@ class SessionMcp:
     # Configuration --------------------------------------------------------------------------------
 
     def open(self) -> None:
-        """Read the configuration and start what it allows, without waiting."""
+        """Load the configuration and start servers in the background."""
         self._opening = self.pi.scope.spawn(self.load(), name="servers")
 
     async def load(self, *, start: bool = True) -> None:
@@ -280,11 +280,11 @@ class SessionMcp:
         task.add_done_callback(self._starting.discard)
 
     async def _started(self, server: McpServer) -> None:
-        with suppress(McpError):  # the server has it, and ``changed`` shows it
+        with suppress(McpError):  # the server keeps the error, and ``changed`` shows it
             await server.ready()
 
     async def wait(self) -> None:
-        """Wait for servers whose tools are not known yet, but not for long."""
+        """Wait for servers whose tools are not known yet, with a timeout."""
         unattended = not self.pi.context.has_ui
         seconds = WAIT_SECONDS_UNATTENDED if unattended else WAIT_SECONDS
         try:
@@ -330,7 +330,7 @@ class SessionMcp:
             pass  # the session is ending; its registrations are removed by its scope
 
     def updated(self, server: McpServer, uri: str) -> None:
-        """A subscribed resource changed: let the model know, if the user wants that."""
+        """A subscribed resource changed: notify the model, if ``mcp.notifications`` is on."""
         if self.pi.settings.get("mcp.notifications") and uri in self._watched.get(server.name, ()):
             self.pi.scope.spawn(self._notify_model(server, uri), name="resource update")
 
@@ -356,7 +356,7 @@ class SessionMcp:
         if store.get(key) != lists:
             await store.set(key, lists)
 
-    # Showing --------------------------------------------------------------------------------------
+    # Registration of tools and prompts ------------------------------------------------------------
 
     def update(self) -> None:
         """Register the tools and prompts of all servers, if they changed."""
@@ -367,7 +367,7 @@ class SessionMcp:
             self.prompts.update(self.servers)
 
     def model_changed(self) -> None:
-        """Decide again whether models search: the context window may be another one."""
+        """Register the tools again: the context window decides whether models search for them."""
         self.tools.update(self.servers)
 
 
@@ -394,7 +394,7 @@ class Failures:
         self._show_status()
 
     def seen(self) -> None:
-        """The user has seen the failures, which leave the footer."""
+        """Remove the failures from the footer: the user has seen them."""
         self._in_footer.clear()
         self._show_status()
 

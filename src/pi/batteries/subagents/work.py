@@ -1,4 +1,7 @@
-"""The life of an agent: waiting, working, returning, tidying up. Whatever happens, it settles."""
+"""Runs sub-agents: start, wait, continue, cancel, clean up.
+
+Every agent that was started reaches a final state, also after errors and cancellation.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +64,7 @@ from pi.extension import (
 
 UPDATE_SECONDS = 0.1
 MAX_PARKED = 32
-"""Sessions that are kept open for further messages; older ones are closed."""
+"""Maximum of idle sessions that are kept open for further messages; the oldest are closed."""
 JSON_RESULT = """\
 End with the result as your last message and nothing else. It must be one JSON value that matches
 this schema:
@@ -70,7 +73,7 @@ this schema:
 
 
 class Job(Record, eq=False):
-    """What an agent was started for."""
+    """The task of an agent, and what is needed to run it."""
 
     item: TaskItem
     definition: AgentDefinition
@@ -84,7 +87,7 @@ class AgentWork:
     """Starts, waits for, continues and cancels the agents of one session."""
 
     task_tool: Callable[[AgentNode, AgentDefinition], AgentTool]
-    """Makes the tool ``task`` of an agent that may give tasks to others; set by the adapter."""
+    """Creates the ``task`` tool of an agent that may start sub-agents; set by the adapter."""
 
     def __init__(
         self, pi: ExtensionAPI, tree: AgentTree, catalog: AgentCatalog, copies: IsolatedCopies
@@ -96,12 +99,12 @@ class AgentWork:
         self._jobs: dict[str, Job] = {}
         self._parked: list[AgentNode] = []
         self._pending: dict[str, list[str]] = {}
-        """Messages to agents that have not begun."""
+        """Messages to agents that are not running yet."""
 
     # Results --------------------------------------------------------------------------------------
 
     def report(self, node: AgentNode) -> str:
-        """The result of an agent for the model that has asked for it."""
+        """The result of an agent, as text for the model."""
         return report_text(
             AgentReport(
                 id=node.id,
@@ -116,7 +119,7 @@ class AgentWork:
     # Starting -------------------------------------------------------------------------------------
 
     def start(self, items: Sequence[TaskItem], caller: AgentNode | None) -> list[AgentNode]:
-        """Start agents. Raises ``ToolFailed`` before any of them if one cannot start."""
+        """Start agents. If one cannot start, raises ``ToolFailed`` before any is started."""
         depth = (self._pi.context.task.depth if caller is None else caller.depth) + 1
         if depth > (limit := max_depth(self._pi)):
             raise ToolFailed(f"Tasks may be nested {limit} deep (task.maxRecursionDepth).")
@@ -156,8 +159,9 @@ class AgentWork:
         while True:
             id = outputs.allocate(item.name or item.agent, parent=parent)
             file = None if folder is None else folder / f"{id}.jsonl"
+            # An agent that was killed leaves its session file but no output: its id is not reused.
             if self.tree.get(id) is None and (file is None or not file.exists()):
-                break  # an agent that was killed has left its file, but no output
+                break
         node = AgentNode(id, item.agent, item.title, parent=caller, depth=depth)
         node.file = file
         node.isolated = item.isolated
@@ -178,7 +182,7 @@ class AgentWork:
         self.tree.changed()
 
     def _never_began(self, node: AgentNode) -> None:
-        """A task that is cancelled before its first step runs none of its code: settle for it."""
+        """Settle an agent whose task was cancelled before its first step, so that no code ran."""
         if node.state == "queued":
             node.settle("cancelled", "it was cancelled")
             self._remember(node)
@@ -207,9 +211,9 @@ class AgentWork:
             reason = f"{type(error).__name__}: {one_line(str(error))}"
             ending = Ending(state="failed", reason=reason)
         finally:
-            # A second cancellation must not stop the tidying up: it goes on by itself.
-            tidying = self._finish(node, ending, copy[0] if copy else None)
-            await asyncio.shield(self._pi.scope.spawn(tidying, name=f"end of {node.id}"))
+            # In a task of its own: a second cancellation must not stop the cleanup.
+            cleanup = self._finish(node, ending, copy[0] if copy else None)
+            await asyncio.shield(self._pi.scope.spawn(cleanup, name=f"end of {node.id}"))
 
     async def _attempt(
         self, node: AgentNode, prompt: str, copy: list[asyncio.Task[WorkingCopy]]
@@ -218,7 +222,7 @@ class AgentWork:
         if node.runner is None:
             source = node.cwd or self._pi.context.cwd
             if node.isolated:
-                # By itself: a copy that is made by halves could not be tidied up.
+                # In a task of its own: a half-made copy could not be cleaned up.
                 making = self._copies.open(node, source)
                 copy.append(self._pi.scope.spawn(making, name=f"copy for {node.id}"))
                 node.cwd = (await asyncio.shield(copy[0])).cwd
@@ -295,7 +299,10 @@ class AgentWork:
             await asyncio.wait({run, timer})
 
     async def _process_ending(self, runner: ProcessRunner, job: Job, end: RunEnd) -> Ending:
-        """The result of an agent without ``yield``: its last message, asked for again if needed."""
+        """The ending of an agent without the tool ``yield``: its last message is the result.
+
+        An invalid result is requested again.
+        """
         for reminder in (*REMINDERS, "")[: MAX_REMINDERS + 1]:
             if end.failure or not end.text:
                 break
@@ -315,7 +322,7 @@ class AgentWork:
             copy = await _finished_copy(making)
             runner = node.runner
             if runner is not None and (copy is not None or node.is_cancelled):
-                await runner.close()  # nothing may write any more
+                await runner.close()  # from here on nothing may write to the copy
             state = ending.state
             if copy is not None:
                 node.state = "merging"
@@ -348,7 +355,7 @@ class AgentWork:
             self.tree.changed()
 
     def _record(self, node: AgentNode) -> None:
-        """Add the cost to the totals of the session, also if the agent has failed."""
+        """Add tokens and cost to the totals of the session, also if the agent failed."""
         model, runner = self._jobs[node.id].model, node.runner
         if runner is not None and model is not None:
             self._pi.models.record(runner.take_usage(), model)
@@ -373,7 +380,7 @@ class AgentWork:
 
         async def expire() -> None:
             await self._pi.scope.clock.sleep(seconds)
-            if node.work is work:  # it was not woken since
+            if node.work is work:  # it was not continued meanwhile
                 await self._unpark(node)
 
         self._pi.scope.spawn(expire(), name=f"idle {node.id}")
@@ -387,15 +394,15 @@ class AgentWork:
             self.tree.changed()
 
     def can_continue(self, node: AgentNode) -> bool:
-        """Whether an agent that has ended can take another message."""
+        """Whether an agent that has ended can be continued with another message."""
         if node.is_active or node.isolated:
             return False
         return node.runner is not None or (node.file is not None and node.file.exists())
 
     async def send(self, node: AgentNode, text: str) -> bool:
-        """Steer a working agent, or wake one that has ended. Returns whether it was woken.
+        """Steer a running agent, or continue one that has ended. Returns whether it was continued.
 
-        Raises ``ToolFailed`` if it cannot go on.
+        Raises ``ToolFailed`` if it cannot be continued.
         """
         if node.is_active:
             if node.runner is None or node.state != "running":
@@ -427,7 +434,10 @@ class AgentWork:
     # Cancelling -----------------------------------------------------------------------------------
 
     async def cancel(self, nodes: Iterable[AgentNode]) -> int:
-        """Cancel agents and all below them, and wait until they have settled."""
+        """Cancel agents and their sub-agents, and wait until they have settled.
+
+        Returns how many of ``nodes`` were active.
+        """
         active = [node for node in nodes if node.is_active]
         for node in active:
             for each in reversed([*node.walk()]):
@@ -451,7 +461,7 @@ class AgentWork:
                 await runner.close()
 
     async def close(self) -> None:
-        """Cancel everything; with the end of the session."""
+        """Cancel all agents and close their sessions, at the end of this session."""
         await self.cancel(self.tree.active())
         for node in self.tree.all():
             if (runner := node.drop_runner()) is not None:
@@ -459,7 +469,7 @@ class AgentWork:
 
 
 async def _finished_copy(making: asyncio.Task[WorkingCopy] | None) -> WorkingCopy | None:
-    """The working copy, if there is one; why there is none was reported already."""
+    """The working copy; ``None`` without one, or if making it failed, which was reported."""
     if making is None:
         return None
     await asyncio.wait({making})

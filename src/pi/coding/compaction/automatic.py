@@ -1,4 +1,7 @@
-"""Runs compactions, one at a time, and starts them: the policy for runs, and the idle timer."""
+"""Automatic compaction: the policy that checks during runs, the idle timer, and ``Compactor``.
+
+``Compactor`` runs one compaction at a time, also those that the user requests.
+"""
 
 from __future__ import annotations
 
@@ -150,7 +153,10 @@ class CompactionPolicy(Policy):
         """Whether the previous turn had results marked as useless."""
 
     async def at_boundary(self, at: Boundary) -> Next:
-        """Compact if it is due, unless another policy has claimed the boundary."""
+        """Compact if it is due, unless another policy has claimed the boundary.
+
+        A check that finds nothing to do emits no event.
+        """
         if at.kind == "prompt":
             self._recovered = self._room_made = False
         is_checked = at.kind in ("prompt", "settle") or (at.kind == "turn" and at.results)
@@ -176,7 +182,7 @@ class CompactionPolicy(Policy):
                 return await self._settled(at, options)
 
     async def _items(self) -> tuple[CompactionItem, ...]:
-        """Return what the model sees of the branch."""
+        """Return the branch, starting at the first entry that the previous compaction kept."""
         return (await measured_off_loop(self._session.conversation())).items
 
     async def _settled(self, at: Boundary, options: CompactionOptions) -> Next:
@@ -220,10 +226,10 @@ class CompactionPolicy(Policy):
             and answer.usage.total_tokens >= NEARLY_FULL * model.context_window > 0
         )
 
-    # What is due ----------------------------------------------------------------------------------
+    # Pruning, compaction and recovery -------------------------------------------------------------
 
     def _recover(self, decision: Next, request: CompactionRequest) -> Next:
-        """Make room once and request the response again that did not fit."""
+        """Return the decision to make room and repeat the request; once for each prompt."""
         if self._recovered:
             return decision
         self._recovered = True
@@ -243,7 +249,7 @@ class CompactionPolicy(Policy):
         last: bool = False,
         before_prompt: bool = False,
     ) -> Next:
-        """Elide useless results, and compact if that is not enough."""
+        """Above the threshold, prune old and useless results; compact if that is not enough."""
         conversation = conversation or self._session.conversation()
         tokens, window = tokens_in_use(conversation), self._session.agent.model.context_window
         if not should_compact(tokens, window, options):
@@ -260,7 +266,7 @@ class CompactionPolicy(Policy):
         return _prepare_first(decision, partial(self._compact, request))
 
     async def _elide_useless(self, at: Boundary, options: CompactionOptions) -> Next:
-        """Elide useless results after the model has seen them."""
+        """Elide results marked as useless, one turn after the model has seen them."""
         seen, self._worthless = self._worthless, any(result.useless for result in at.results)
         if not (seen and options.drop_useless):
             return at.next
@@ -279,7 +285,7 @@ class CompactionPolicy(Policy):
         return replace(decision, entries=(*decision.entries, *found.edits))
 
     def _measure(self, conversation: SessionConversation) -> bool:
-        """Measure what is new; returns whether the last response is older than any cache of it."""
+        """Measure new entries; returns whether the provider's cache has probably expired."""
         measure_sizes(conversation)
         latest = latest_answer(conversation.log)
         answer = message_of(conversation.log.entry(latest)) if latest else None

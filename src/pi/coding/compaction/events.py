@@ -37,7 +37,7 @@ class CompactionResult(Record):
     content: tuple[Text | Image, ...] | UnsetType = UNSET
     """Shown to the model instead of ``summary``. Stored, but not part of public results."""
     preserve_data: Json | UnsetType = UNSET
-    """Data that the strategy needs at the next compaction. Not part of public results, too."""
+    """Data that the strategy needs at the next compaction. Not part of public results either."""
 
     def public(self) -> CompactionResult:
         """Return the result for events and protocols: pictures would be megabytes of base64."""
@@ -159,12 +159,12 @@ class SessionCompactingEvent(Query):
     added: CompactingAnswer = CompactingAnswer()
 
     def with_answer(self, answer: CompactingAnswer) -> Self:
-        """Combines all answers."""
+        """Combine all answers."""
         return replace(self, added=self.added.and_then(answer))
 
 
 class SessionCompactEvent(Event):
-    """A compaction is in the log."""
+    """A compaction was appended to the log."""
 
     compaction_entry: Compaction
     from_extension: bool
@@ -173,7 +173,7 @@ class SessionCompactEvent(Event):
 
 
 class SessionCompactFailedEvent(Event):
-    """A compaction failed."""
+    """A compaction failed, or was aborted and has no ``error_message``."""
 
     reason: CompactionReason
     error_message: str

@@ -1,4 +1,4 @@
-"""Runs one compaction: hooks, strategies in order, new entries; lists dropped entries."""
+"""Runs or previews one compaction: hooks of extensions, strategies in order, new entries."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class CompactionRun:
             case Edits() as edits:
                 return await self._edit(edits)
             case HandOff(document=document, go_on=go_on, details=details):
-                # A prompt that waits is sent there; it continues the work itself.
+                # A waiting prompt is sent to the new session and continues the work itself.
                 go_on = go_on and not self._request.before_prompt
                 await self._session.hand_off(document, go_on=go_on, details=details)
                 self.handed_off = True
@@ -100,10 +100,10 @@ class CompactionRun:
             case Declined(why=why, hint=hint, code=code):
                 raise CompactionFailed(code, why, hint=hint)
 
-    # Before ---------------------------------------------------------------------------------------
+    # Preparation ----------------------------------------------------------------------------------
 
     def _prepared(self) -> tuple[Preparation | None, str]:
-        """Return what a summary would replace, or why there is nothing to summarise."""
+        """Return the plan of a summary; ``None`` and the reason if there is too little."""
         before = self._before
         try:
             preparation = prepare(
@@ -191,7 +191,7 @@ class CompactionRun:
             declined.append(outcome)
         if not declined:
             return Declined(why="No compaction strategy is configured.")
-        # The reason of another strategy alone would hide why no summary replaced it.
+        # The reason of the chosen strategy alone would hide why the summary failed as well.
         is_summary = (self._request.strategy or self._options.strategy) in (SUMMARY, "off")
         counted = declined[:1] if is_summary else declined[:2]
         return Declined(
@@ -201,8 +201,9 @@ class CompactionRun:
         )
 
     def _strategies(self) -> Iterator[Strategy]:
-        """Yield the chosen strategy, then summary, then shake if no summary was explicitly
-        requested.
+        """Yield the chosen strategy and the summary; automatic compactions also try ``shake``.
+
+        Instructions of the user need a summary, so they skip the configured strategy.
         """
         by_name, request = self._session.strategies, self._request
         chosen = self._options.strategy

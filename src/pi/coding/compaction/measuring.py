@@ -1,4 +1,4 @@
-"""Tokens in use, the branch as compaction items, and tool results that can be pruned. Pure."""
+"""Tokens in use, the branch as compaction items, and tool results that can be pruned."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Measured(Record):
     """A branch, ready to be compacted."""
 
     items: tuple[CompactionItem, ...]
-    """From the first entry that the earlier compaction kept."""
+    """Starts at the first entry that the previous compaction kept."""
     covered: tuple[CompactionItem, ...]
     """The items before that."""
     tokens: int
@@ -321,7 +321,7 @@ PROTECTED_TOKENS = 40_000
 WORTH_TOKENS = 20_000
 """Minimum saving that justifies losing the provider's cache."""
 SMALL_SUFFIX = 8_000
-"""Maximum tokens after a result that may be sent again for eliding it."""
+"""Maximum tokens after an elided result: the provider has to process them again."""
 USELESS_NOTICE = "[Uneventful result elided]"
 SUPERSEDED_NOTICE = "[Superseded by a later read of the same file]"
 
@@ -365,7 +365,7 @@ def truncated_notice(item: CompactionItem) -> str:
 
 
 def saved(item: CompactionItem, notice: str) -> int:
-    """Return the tokens saved by showing ``notice`` instead of ``item``; 0 for tiny results."""
+    """Return the tokens saved by showing ``notice`` instead; negative for tiny results."""
     return item.tokens - estimate_tokens(notice)
 
 

@@ -25,7 +25,7 @@ NATIVE_APIS = frozenset({"openai-responses", "openai-codex-responses"})
 
 
 class NativeCompaction(Record):
-    """What a provider made of the history, in a form that only it understands."""
+    """The provider's own compaction of the history, in a form that only it can read."""
 
     items: tuple[Json, ...]
     model: Model

@@ -15,7 +15,7 @@ from pi.coding.compaction.options import CompactionOptions
 from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.entries import KnownEntry
 
-if TYPE_CHECKING:  # loaded with the first compaction
+if TYPE_CHECKING:  # lazy: most sessions never compact
     from pi.agent.compaction.summarise import Ask
     from pi.coding.compaction.events import CompactionReason
     from pi.coding.compaction.remote import RemoteCompaction

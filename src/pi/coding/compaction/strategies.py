@@ -50,7 +50,7 @@ class HandOff(Record):
     go_on: bool = False
     """Whether the model continues there at once; otherwise it waits for a prompt."""
     details: Json | None = None
-    """Stored with the document; ``Work.all_facts().details`` lets its facts survive further."""
+    """Stored with the document; ``Work.all_facts().details`` keeps facts for later compactions."""
 
 
 Outcome: TypeAlias = CompactionResult | Edits | HandOff | Declined
@@ -61,7 +61,7 @@ class Work(Record):
 
     reason: CompactionReason
     items: Sequence[CompactionItem]
-    """The branch from the first entry that the earlier compaction kept."""
+    """The branch, starting at the first entry that the previous compaction kept."""
     tokens: int
     """Tokens in use."""
     threshold: int
@@ -107,7 +107,7 @@ class Strategy(Protocol):
 PROTECTED_TOKENS = 40_000
 """The newest part of the conversation, which is not changed."""
 GOAL = 0.6
-"""Target size, as part of the threshold."""
+"""Target size, as a fraction of the threshold."""
 
 
 def notice(item: CompactionItem) -> str:
@@ -155,7 +155,7 @@ def _candidates(items: Sequence[CompactionItem]) -> list[CompactionItem]:
 
 
 async def _native(work: Work) -> NativeCompaction | None:
-    """Return what the provider itself makes of the replaced part, if that is enabled."""
+    """Return the provider's own compaction of the replaced part, if that is enabled."""
     if work.remote is None or work.preparation is None:
         return None
     earlier = replayed(work.previous) if work.previous is not None else None
@@ -178,7 +178,7 @@ class SummaryStrategy:
     """
 
     async def compact(self, work: Work) -> Outcome:
-        """Return the summary of the first model that makes a usable one."""
+        """Return the first usable summary."""
         if work.preparation is None:
             return Declined(why=work.why_not, code="nothing_to_compact")
         preparation = work.preparation.unarchived()

@@ -1,4 +1,4 @@
-"""Prepares a session: trust, settings, log, extensions and models."""
+"""Prepares a session: settings, extensions, trust, log and models, in the order of ``run``."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:  # lazy: imported with the first extension
 
 
 class Bootstrap:
-    """Prepares a session in steps; each step needs the results of those before."""
+    """Prepares a session in steps; each step needs the results of the previous ones."""
 
     workspace: Workspace
     log: SessionLog
@@ -80,12 +80,16 @@ class Bootstrap:
         self.rollback = self._opened.aclose
 
     def bind(self, core: LiveSession) -> None:
-        """Connect the finished session."""
+        """Connect the finished session; from now on its workspace is the current one."""
         self._live = self._tool_support.core = core
         self.model_client.bind(core, api_key=self.options.api_key)
 
     async def run(self) -> None:
-        """Run all steps: trust, settings, log, extensions, models."""
+        """Run all steps.
+
+        The settings and extensions of the user come before trust, because an extension may take
+        part in that decision. Everything of the project comes after it.
+        """
         self._opened.push_async_callback(self.hosting.close)
         settings = self.overrides.settings or own_settings(self.machine, self.options)
         await self.hosting.load_own(self._cwd, settings)
@@ -128,8 +132,8 @@ class Bootstrap:
     async def decide_trust(self, cwd: Path, settings: Settings | None = None) -> Trust:
         """Decide whether the project in ``cwd``, with its current files, is trusted.
 
-        To be called before each read: files can appear at any time. The user's settings are read
-        again unless they are given.
+        Call it before each read: files can appear at any time. ``settings`` are those of the user;
+        without them they are read again.
         """
         if self.overrides.trust is not None:
             return self.overrides.trust.within(cwd)
@@ -158,8 +162,8 @@ class Bootstrap:
     ) -> Workspace:
         """Open a directory, as far as ``trust`` allows it.
 
-        ``settings`` are those of the user, if they were just read. Settings that were set for this
-        run in the workspace ``before`` are kept.
+        ``settings`` are those of the user, if they were just read. ``before`` is the previous
+        workspace: its overrides for this run are kept.
         """
         settings = settings or self.overrides.settings
         if settings is None:
@@ -178,9 +182,9 @@ class Bootstrap:
         )
 
     async def workspace_under(self, trust: Trust, cwd: Path, now: Workspace) -> Workspace:
-        """Return the workspace for the next session: ``now`` if its trust is the same.
+        """Return the workspace for the next session: ``now`` if directory and trust are the same.
 
-        Background commands keep running in a workspace that is reused.
+        A workspace that is reused keeps its background commands running.
         """
         if cwd != now.cwd or not trust.allows_as_much_as(now.trust, cwd):
             return await self.open_workspace(cwd, trust, now)
@@ -189,12 +193,12 @@ class Bootstrap:
     def report_skipped_files(self) -> None:
         """Report files that were not read because they are not trusted, each one once.
 
-        To be called when the session is shown: earlier reports are cleared with the old screen.
+        Call it when the session is shown: earlier reports are cleared with the old screen.
         """
         here = self._current_workspace
         is_decided_here = self.overrides.trust is None  # not for the directory of a parent session
         if is_decided_here and here.trust.source == "nothing to trust":
-            return  # it was decided just now, by looking for the same files
+            return  # the trust decision has just looked for the same files
         skipped = skipped_files(here, self.options)
         new = [str(path) for path in skipped if path not in self._skipped]
         self._skipped = skipped
@@ -206,7 +210,7 @@ class Bootstrap:
     async def _open_log(self, location: SessionLocation) -> SessionLog:
         if not self.overrides.reads_log:
             return self.overrides.open_log(location)
-        from pi.coding.session.opening import opened_in_thread  # lazy: new sessions need none
+        from pi.coding.session.opening import opened_in_thread  # lazy: new sessions do not need it
 
         return await opened_in_thread(self.overrides.open_log, location)
 
@@ -312,7 +316,7 @@ class Bootstrap:
         return overrides.settings is None and overrides.parent is None and overrides.trust is None
 
     def offer_agents_over_rpc(self) -> None:
-        """Ask an RPC client beside its commands: clients need not answer such questions."""
+        """Ask an RPC client in the background, because clients need not answer such questions."""
         if self._offers_agents and self.overrides.mode == "rpc":
             self._current_workspace.jobs.start(self._ask_client(), name="files of other agents")
 

@@ -156,7 +156,7 @@ class AcpUI(ExtensionUI):
         field = {"type": "string"} | ({"default": prefill} if prefill else {})
         return await self._within(timeout, on_timeout, self._form(title, field))
 
-    # Without an answer ----------------------------------------------------------------------------
+    # Messages without an answer -------------------------------------------------------------------
 
     def notify(self, message: str, kind: NotifyKind | None = None) -> None:
         """Shows a notice."""
@@ -286,7 +286,7 @@ class SessionChoices:
         """The values that the client knows."""
         self._listed: list[Model] = []
 
-    # What can be chosen ---------------------------------------------------------------------------
+    # Options --------------------------------------------------------------------------------------
 
     def state(self) -> Json:
         """Return the modes and options for the answer to the request that opens a session."""

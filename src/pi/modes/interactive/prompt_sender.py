@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 GRACE_SECONDS = 2.0
-"""Seconds for which an extension command holds up the following prompts."""
+"""Seconds for which an extension command delays the prompts after it."""
 
 
 class UnknownCommand(PiError):
@@ -57,9 +57,10 @@ class PromptSender:
         self._port: SessionPort | None = None
         self._commands: Commands | None = None
         self._waiting: list[tuple[str, tuple[Image, ...]]] = []
-        """Prompts that wait for the session."""
+        """Prompts to send when the session is open and no compaction is running."""
         self._queued: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
         self._turn = asyncio.Lock()
+        """Held while a prompt is being delivered."""
         self._shell_runs = 0
 
     def open(self, port: SessionPort, commands: Commands) -> None:
@@ -74,7 +75,7 @@ class PromptSender:
 
     @property
     def is_shell_running(self) -> bool:
-        """Whether a built-in command is running."""
+        """Whether a shell command of the user (``!``) is running."""
         return self._shell_runs > 0
 
     def submit(self, text: str, images: tuple[Image, ...] = ()) -> None:
@@ -82,11 +83,11 @@ class PromptSender:
         self._send(text, images, "steer")
 
     def follow_up(self, text: str, images: tuple[Image, ...] = ()) -> None:
-        """Queues text for when the agent would stop."""
+        """Queues text for delivery when the agent would stop."""
         self._send(text, images, "followUp")
 
     def deliver_waiting(self) -> None:
-        """Sends queued prompts, if possible."""
+        """Sends the waiting prompts, if possible."""
         if not self._waiting or self._must_wait:
             return
         waiting, self._waiting = self._waiting, []
@@ -95,7 +96,7 @@ class PromptSender:
             self.submit(text, images)
 
     def queue_changed(self, steering: tuple[str, ...], follow_up: tuple[str, ...]) -> None:
-        """Shows the changed queues of the session."""
+        """Shows the queues of the session after a change."""
         self._queued = (
             tuple(map(without_attachments, steering)),
             tuple(map(without_attachments, follow_up)),
@@ -103,7 +104,7 @@ class PromptSender:
         self._show_queued()
 
     def moved(self, port: SessionPort) -> None:
-        """Called when another session may be shown: undelivered prompts return to the editor."""
+        """Called after a switch of session or branch: returns dropped prompts to the editor."""
         if any(self._queued) and not port.info.state().pending_message_count:
             steering, follow_up = self._queued
             self.queue_changed((), ())
@@ -128,7 +129,7 @@ class PromptSender:
         return self._port is not None and self._port.settings.values.editor.attach_files
 
     def attachments(self, text: str) -> list[Attachment]:
-        """Reads the files that a text names, if the setting is on. Blocks: call it in a thread."""
+        """Reads the files that a text mentions, if enabled. Blocks: call it in a thread."""
         port = self._port
         if port is None or not self.attaches_files or text.startswith(("/", "!")):
             return []
@@ -178,10 +179,10 @@ class PromptSender:
     async def _prompt(
         self, port: SessionPort, text: str, images: tuple[Image, ...], streaming: Streaming
     ) -> None:
-        """Sends text. Only one text at a time is in delivery.
+        """Sends text; one at a time, in order.
 
-        An extension command is delivered when it has ended, which may never happen. Later prompts
-        wait for it, because it may change them, but only for a limited time.
+        An extension command counts as delivered when it has ended, which may never happen. Later
+        prompts wait for it, because it may change them, but no longer than ``GRACE_SECONDS``.
         """
         accepted = asyncio.Event()
         await self._turn.acquire()
@@ -212,7 +213,7 @@ class PromptSender:
             release()
 
     async def _attach(self, text: str) -> list[Attachment]:
-        """Returns what a text attaches, and reports what could not be attached."""
+        """Returns the files that a text attaches; reports those that cannot be attached."""
         if "@" not in text or not self.attaches_files:
             return []
         found = await asyncio.to_thread(self.attachments, text)
@@ -226,13 +227,12 @@ class PromptSender:
         act()
 
     async def _fill(self, missing: MissingValues) -> dict[str, str] | None:
-
         return await ask_values(self._ui, missing)
 
     def _check_command(self, port: SessionPort, text: str) -> None:
         """Raises ``UnknownCommand`` for a typo: sent to the model, it would cost money.
 
-        An existing path is not a command.
+        A text that starts with an existing path, such as ``/tmp``, is not a command.
         """
         name, _ = split_command(text) if text.startswith("/") else ("", "")
         if re.fullmatch(r"[a-z][\w:-]*", name) and not os.path.lexists(f"/{name}"):
@@ -243,7 +243,7 @@ class PromptSender:
             raise UnknownCommand(f"Unknown command /{name}", hint=hint)
 
     async def _send_to_extension(self, port: SessionPort, text: str) -> None:
-        """Passes a text to the extension whose prefix it has."""
+        """Passes a text to the extension whose input mode has its prefix."""
         await port.extensions.handle_input(text)
         self._ui.request_render()
 

@@ -163,7 +163,7 @@ class SessionController:
         self._frame.composer.show_level(self.screen.port.models.thinking_level)
         self.status.refresh()
 
-    # What happens ---------------------------------------------------------------------------------
+    # Event handling -------------------------------------------------------------------------------
 
     def _handle_event(self, event: object) -> None:
         self.transcript.feed.handle_event(event)
@@ -207,7 +207,7 @@ class SessionController:
             self._frame.fullscreen.follow()  # scroll to the new message
         self.prompt_sender.submit(text, images)
 
-    # What is shown --------------------------------------------------------------------------------
+    # Display of the session -----------------------------------------------------------------------
 
     def _show_session(self) -> None:
         """Shows the conversation and all status of the session."""
@@ -242,7 +242,7 @@ class SessionController:
         self._show_facts()
         self._frame.tui.reset_display()
 
-    # How it is put together -----------------------------------------------------------------------
+    # Construction ---------------------------------------------------------------------------------
 
     def _new_status(self, activity: Activity, window: WindowTitle) -> StatusRegion:
         frame, start = self._frame, self._start

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Handler: TypeAlias = "Callable[[SessionPort, Request], Awaitable[Any]]"
 
 COMMANDS: dict[str, Handler] = {}
-"""By name. ``prompt``, ``abort_and_prompt`` and ``bash`` are handled by the server."""
+"""Handlers by command. The server handles ``prompt``, ``abort_and_prompt`` and ``bash``."""
 
 LONG = frozenset({"prompt", "abort_and_prompt", "abort", "bash", "compact"})
 """Commands that wait for a model or a program."""
@@ -43,7 +43,7 @@ def _command(*names: str) -> Callable[[Handler], Handler]:
     return add
 
 
-# Saying something ---------------------------------------------------------------------------------
+# Prompts and queues -------------------------------------------------------------------------------
 
 
 @_command("steer")
@@ -206,7 +206,7 @@ async def _export_html(port: SessionPort, request: Request) -> Any:
     return {"path": str(path)}
 
 
-# Questions ----------------------------------------------------------------------------------------
+# Queries ------------------------------------------------------------------------------------------
 
 
 @_command("get_state")
@@ -218,7 +218,7 @@ async def _state(port: SessionPort, request: Request) -> Any:
 
 
 def _without_pictures(message: SessionMessage) -> SessionMessage:
-    """Leave out what a compaction shows to the model instead of its summary: large pictures."""
+    """Remove the pictures that a compaction sends to the model: they would be megabytes."""
     if isinstance(message, CompactionSummaryMessage):
         return replace(message, content=UNSET)
     return message

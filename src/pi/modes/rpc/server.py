@@ -339,7 +339,7 @@ class RpcUI(ExtensionUI):
         answer = await self._ask("editor", fields, timeout)
         return on_timeout if answer is None else _value(answer)
 
-    # Without a response ---------------------------------------------------------------------------
+    # Requests without a response ------------------------------------------------------------------
 
     def notify(self, message: str, kind: NotifyKind | None = None) -> None:
         """Shows a transient notice."""

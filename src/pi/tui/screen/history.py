@@ -1,8 +1,8 @@
-"""Which rows are history and which are the window; what the terminal shows. Pure.
+"""The rows in the scrollback, the rows in the window, and what the terminal shows. Pure.
 
-A frame consists of all rows that the components returned, from the first one. Its rows ``[0,
-committed)`` are in the terminal's scrollback and final. The window shows the rows from ``top`` on.
-Rows at or below the *boundary* may still change and must not become history.
+A frame consists of all rows that the components returned. Rows before ``committed`` are in the
+terminal's scrollback ("history") and final. The window shows the rows from ``top`` on. Rows from
+``boundary`` on may still change and must not become history.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Window:
 
 
 def found_at(top: int, *, height: int) -> Window:
-    """Creates the window from a row of the screen on. The cursor may be anywhere."""
+    """Creates a window that starts at row ``top`` of the screen. The cursor may be anywhere."""
     window = Window(height - top)
     window.cursor = Caret(0, 0)
     window.cursor_move = f"\x1b[{height}A" + (f"\x1b[{top}B" if top else "")
@@ -70,9 +70,9 @@ def found_at(top: int, *, height: int) -> Window:
 def disturbed(window: Window, *, before: int, height: int) -> Window:
     """Returns a full-screen window after misplaced frames were written over it.
 
-    They left the cursor anywhere. Rows that may have returned from history are not touched: as many
-    as the screen has grown, and as many as a screen that shrinks and grows again drops at its end,
-    below the cursor.
+    The position of the cursor is unknown. Rows at the top that may have returned from history are
+    left alone: as many as the screen has grown, and as many as were below the cursor, which a
+    screen that shrinks and grows again drops at its end.
     """
     untouched = len(window.rows) - 1 - window.cursor.row + max(0, height - before)
     return found_at(min(untouched, height - 1), height=height)
@@ -81,7 +81,7 @@ def disturbed(window: Window, *, before: int, height: int) -> Window:
 ASK_SIZE = "\x1b[18t"
 
 _MAX_OPEN = 200
-"""Pending size queries. A terminal that leaves more of them unanswered never answers."""
+"""Maximum of pending size queries. A terminal with more unanswered ones never answers."""
 
 
 class Checkpoint(Record):
@@ -104,8 +104,8 @@ class Checkpoints:
 
     A multiplexer changes its grid first and reports the new size later. A frame written in between
     was made for rows that have moved: it is misplaced, and rows that it should have put into
-    history may be missing. Every frame is therefore followed by a size query (``ASK_SIZE``), which
-    is answered from the grid that took the frame. Terminals that do not answer are trusted.
+    history may be missing. Every frame is therefore followed by a size query (``ASK_SIZE``): the
+    reply has the size of the grid that received the frame. Terminals that do not reply are trusted.
     """
 
     def __init__(self) -> None:
@@ -138,7 +138,10 @@ class Checkpoints:
         self._good = self._good and _cut(self._good, rows)
 
     def last_good(self) -> Checkpoint | None:
-        """Returns the frame to return to; None if no frame was reported as misplaced."""
+        """Returns the frame to go back to.
+
+        ``None`` if no frame can be misplaced, or if the terminal never replied.
+        """
         may_be_misplaced = self._is_misplaced or bool(self._open)
         return self._good if self._is_answered and may_be_misplaced else None
 
@@ -166,9 +169,9 @@ def first_shifted_row(
     """Returns the row at which history must continue; None if it still matches ``frame``.
 
     A row in the scrollback cannot be changed. If a component changes it nevertheless, there are two
-    cases. For a row edited or restyled in place, the outdated copy in history stays. If rows were
-    inserted or removed, everything below has moved, and a row would be skipped or shown twice. Then
-    history continues from the first row that differs: rows may be duplicated, but never lost.
+    cases. If the row was edited or restyled in place, the outdated copy in history stays. If rows
+    were inserted or removed, everything below has moved, and a row would be skipped or shown twice:
+    history then continues from the first row that differs. Rows may be duplicated, but never lost.
 
     ``before`` is the frame that was painted last. Its rows from ``settled`` on were not final. If a
     resize has moved some of them into history, every change of them counts.

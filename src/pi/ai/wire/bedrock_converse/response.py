@@ -234,7 +234,7 @@ class ConverseDecoder:
             raise BadAnswer("Stream ended without messageStop")
         self._complete(self._stopped)
 
-    # What arrives ------------------------------------------------------------------------------
+    # Events and deltas -------------------------------------------------------------------------
 
     def _decode_event(self, name: str, data: bytes) -> None:
         """Decode one event."""
@@ -310,7 +310,7 @@ class ConverseDecoder:
             cache_write_1h=sum(for_an_hour) if for_an_hour else UNSET,
         )
 
-    # How it ends -------------------------------------------------------------------------------
+    # End of the stream -------------------------------------------------------------------------
 
     def _complete(self, reason: str) -> None:
         self.finished = True

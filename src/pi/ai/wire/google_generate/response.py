@@ -308,7 +308,7 @@ class GenerateDecoder:
             raise BadAnswer("Stream ended without finishReason")
         self._finish()
 
-    # What arrives ------------------------------------------------------------------------------
+    # Chunks and parts --------------------------------------------------------------------------
 
     def _decode_event(self, name: str, data: bytes) -> None:
         """Decode one event."""
@@ -383,7 +383,7 @@ class GenerateDecoder:
         if chunk.model_version:
             self._builder.response_model = chunk.model_version.removeprefix("models/")
 
-    # How it ends -------------------------------------------------------------------------------
+    # End of the stream -------------------------------------------------------------------------
 
     def _note_reason(self, reason: str, message: str | None) -> None:
         word = reason.upper()

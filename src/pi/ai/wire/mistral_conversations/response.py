@@ -120,7 +120,7 @@ class CompletionDecoder:
             raise BadAnswer("Stream ended without finish_reason")
         self._complete(self._stopped)
 
-    # What arrives ------------------------------------------------------------------------------
+    # Chunks and deltas -------------------------------------------------------------------------
 
     def _decode_event(self, name: str, data: bytes) -> None:
         """Decode one event."""
@@ -218,7 +218,7 @@ class CompletionDecoder:
             reasoning=UNSET if thoughts is None else thoughts,
         )
 
-    # How it ends -------------------------------------------------------------------------------
+    # End of the stream -------------------------------------------------------------------------
 
     def _complete(self, reason: str) -> None:
         self.finished = True

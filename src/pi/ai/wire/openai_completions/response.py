@@ -283,7 +283,7 @@ class ChatDecoder:
             raise BadAnswer(NO_FINISH_REASON)
         self._finish()
 
-    # What arrives ------------------------------------------------------------------------------
+    # Chunks and deltas -------------------------------------------------------------------------
 
     def _decode_event(self, name: str, data: bytes) -> None:
         """Decode one event; this wire does not use event names."""
@@ -412,7 +412,7 @@ class ChatDecoder:
         if self._reason is not None:
             self._finish()
 
-    # How it ends -------------------------------------------------------------------------------
+    # End of the stream -------------------------------------------------------------------------
 
     def _finish(self) -> None:
         if self.finished:

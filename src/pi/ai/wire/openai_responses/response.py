@@ -53,7 +53,7 @@ class OutputItems:
         """Returns the place of an event that names only its item's id."""
         return self._places.setdefault(identifier, identifier)
 
-    # While it grows ------------------------------------------------------------------------------
+    # Deltas --------------------------------------------------------------------------------------
 
     def open(self, place: Place, item: Json) -> None:
         """The server begins ``item``."""
@@ -88,7 +88,7 @@ class OutputItems:
         """Append to the plain text of a call."""
         self.add_arguments(place, json_text(delta)[1:-1])
 
-    # When it is whole ----------------------------------------------------------------------------
+    # Complete items ------------------------------------------------------------------------------
 
     def close(self, place: Place, item: Json) -> None:
         """The server ends ``item``, or names it in the finished response."""
@@ -274,7 +274,7 @@ class ResponsesDecoder:
         """The stream ended too early."""
         raise BadAnswer("The stream ended before the response was complete.")
 
-    # What grows ----------------------------------------------------------------------------------
+    # Output items --------------------------------------------------------------------------------
 
     def _decode_event(self, name: str, data: bytes) -> None:
         """Decode one event; raises ``ProviderError`` for an error or invalid JSON."""
@@ -329,7 +329,7 @@ class ResponsesDecoder:
         identifier = event.item.get("id") if isinstance(event.item, dict) else event.item_id
         return self._items.place_by_id(str(identifier))
 
-    # What is said about the whole ----------------------------------------------------------------
+    # The whole response --------------------------------------------------------------------------
 
     def _on_response(self, event: ResponseEvent) -> None:
         if isinstance(event.response, dict):

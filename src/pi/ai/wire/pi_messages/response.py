@@ -122,7 +122,7 @@ class EventDecoder:
         index = event.content_index
         return kind, index, self._closed.get(index, 0)
 
-    # How it ends -------------------------------------------------------------------------------
+    # End of the stream -------------------------------------------------------------------------
 
     def _finish(self, event: _Event) -> None:
         self._note_end(event)

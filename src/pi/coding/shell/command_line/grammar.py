@@ -451,7 +451,7 @@ class Grammar:
             document.is_read = True
             self._report(document)
 
-    # What is inside ------------------------------------------------------------------------------
+    # Nested scripts and expressions --------------------------------------------------------------
 
     def _expanded(self, text: str) -> str | None:
         """Returns the text of a here-document; ``None`` if it has expansions."""

@@ -67,7 +67,7 @@ class VimMode:
         self._last_change: list[str] = []
         self._replays = False
 
-    # What the editor asks -------------------------------------------------------------------------
+    # Interface for the editor ---------------------------------------------------------------------
 
     @property
     def mode(self) -> Mode:

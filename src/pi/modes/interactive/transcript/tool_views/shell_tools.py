@@ -38,7 +38,7 @@ def bash_view(call: ToolCallState, look: TranscriptOptions, width: int) -> Drawn
     more = [theme.paint("toolTitle")(expand_tabs(line)) for line in others]
     if how := _how(call, look):
         more.append(theme.paint("muted")(how))
-    if call.state == "failed" and not _ENDING.search(call.text):  # it was not started
+    if call.state == "failed" and not _ENDING.search(call.text):  # the command was not started
         return DrawnCall(title, failure(call, look, width), more_title=more, wraps=True)
     text, note = _outcome(call.styled, look) if call.has_ended else (call.styled, "")
     if text.strip() == _NO_OUTPUT:
@@ -50,7 +50,7 @@ def bash_view(call: ToolCallState, look: TranscriptOptions, width: int) -> Drawn
 
 
 def _how(call: ToolCallState, look: TranscriptOptions) -> str:
-    """Where and how the command runs, if the call says more than the command."""
+    """Directory, variables, terminal and background of a command, if the call sets them."""
     arguments = call.arguments
     folder = one_line(call.argument("cwd"))
     env = arguments.get("env")
@@ -131,7 +131,7 @@ def _draw_list(
 
 
 def _pattern(call: ToolCallState) -> str:
-    """The pattern on one row: blanks at its ends are part of it."""
+    """The pattern on one row. Leading and trailing blanks are kept: they are part of it."""
     return _BREAK.sub(" ", call.argument("pattern"))
 
 
@@ -141,7 +141,7 @@ def _place(call: ToolCallState, look: TranscriptOptions) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """The results without the limit notice."""
+    """The result lines, without notices; empty if nothing was found."""
     text = _NOTICE.sub("", text.strip())
     if not text or _NOTHING.match(text):
         return []

@@ -19,11 +19,11 @@ from pi.tui.text.wrap import wrap_text
 
 SGR = re.compile("\x1b\\[[0-9;:]*m")
 _PARAMETER = re.compile(r"[345]8[;:](?:5[;:]\d+|2(?:[;:]\d*){3,4})|[\d:]+")
-"""A parameter of a style; a colour is one with all its numbers."""
+"""One parameter of a style. A colour with all its numbers counts as one."""
 _TRICKS = ("5", "6", "8")
 
 ERROR_ROWS = 6
-"""Rows of an error shown while folded."""
+"""Maximum rows of an error while folded."""
 
 
 class DrawnCall(NamedTuple):
@@ -34,7 +34,7 @@ class DrawnCall(NamedTuple):
     rows: Sequence[str] = ()
     """The rows below, none wider than requested."""
     note: str = ""
-    """The result in a word or two, at the end of the title."""
+    """A short result at the end of the title, such as ``3 matches``."""
     more_title: Sequence[str] = ()
     """Further lines of the title. If there are any or ``wraps``, the title is not truncated."""
     wraps: bool = False
@@ -88,7 +88,7 @@ def failure(call: ToolCallState, look: TranscriptOptions, width: int) -> list[st
     return [*rows[:ERROR_ROWS], *clipped([more_rows(hidden, look)], width)]
 
 
-# Models know these errors in the form of Node; users read a sentence.
+# The model gets these errors in the form of Node; users get a sentence.
 _NODE_ERROR = re.compile(
     r"E[A-Z]{3,}: (?P<words>[^\n]+), (?:access|open|read|stat|scandir|mkdir)\b"
 )
