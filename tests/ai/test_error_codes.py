@@ -10,7 +10,7 @@ from pi.ai.errors import (
     QuotaExhausted,
     RateLimited,
 )
-from pi.ai.failures.codes import (
+from pi.ai.failures.details import (
     all_strings,
     codes,
     inner_error,

@@ -7,8 +7,7 @@ import pytest
 
 from pi.base.records import replace
 from pi.tui.terminal import Size
-from pi.tui.terminals.windows import ConsoleInput, ConsoleState
-from pi.tui.terminals.windows_console import KernelConsole
+from pi.tui.terminals.windows import ConsoleInput, ConsoleState, KernelConsole
 
 KEY, RESIZED = 1, 4
 WAIT_TIMEOUT = 0x102

@@ -34,9 +34,9 @@ from pi.modes.headless import PromptInput
 from pi.modes.stdio import in_daemon_thread
 
 if TYPE_CHECKING:
-    from pi.cli.saved_sessions import SavedSessions
     from pi.coding.port.extensions import ExtensionInfo
     from pi.coding.runtime.assemble import AssembledSession
+    from pi.coding.session.lookup import SavedSessions
 
 
 def session_options(arguments: Arguments) -> SessionOptions:
@@ -231,8 +231,7 @@ class SessionResolver:
 
     def _open_stored(self, location: SessionLocation) -> SessionLog:
         # Deferred: few command lines search for a session.
-        from pi.cli.saved_sessions import SavedSessions
-        from pi.coding.session.lookup import check_persistent
+        from pi.coding.session.lookup import SavedSessions, check_persistent
 
         arguments = self._arguments
         for name in ("session", "session_id", "continue", "resume"):

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from pi.base.records import replace
-from pi.coding.packages.git import install_git
 from pi.coding.packages.programs import Programs
 from pi.coding.packages.source import GitSource, InstallFailed, PackageLocation, parse_source
 from pi.coding.packages.staging import Outcome, approve_all, staging
+from pi.coding.packages.store import install_git
 from tests.coding.packages.making import Repository, make_package
 from tests.files import old_git, stand_in
 from tests.sampling import sampled

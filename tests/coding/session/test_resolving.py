@@ -14,7 +14,6 @@ from pi.coding.session.lookup import (
     check_directory,
     check_persistent,
     find_by_id,
-    new_id_warning,
     resolve_session,
     session_to_continue,
 )
@@ -78,9 +77,6 @@ def test_a_session_id_is_opened_or_made(tmp_path: Path) -> None:
     assert find_by_id("abc", catalog, HERE) == path
     assert find_by_id("ab", catalog, HERE) is None
     assert find_by_id("abd", catalog, HERE) is None
-    assert new_id_warning("ab") == (
-        "No project session found with id 'ab'; creating a new session with that id."
-    )
 
 
 @pytest.mark.behaviour("most-recent-skips-others")

@@ -19,7 +19,7 @@ from pi.ai.errors import (
     QuotaExhausted,
     RateLimited,
 )
-from pi.ai.failures import codes
+from pi.ai.failures import details
 from pi.ai.failures.overflow import is_overflow, is_rate_wording
 from pi.ai.http.errors import (
     BadResponse,
@@ -101,7 +101,7 @@ def from_error_object(
     if isinstance(error, str):
         error = {"message": error}
     inner = _described(error)
-    status = status or codes.status_in(inner)
+    status = status or details.status_in(inner)
     now_ms = None if clock is None else clock.now_ms()
     return _typed(_message(inner, status), inner, status, Headers(), now_ms)
 
@@ -128,7 +128,7 @@ def from_body(first_bytes: bytes) -> ProviderError | None:
     """Returns the error for a 200 response that was not an event stream; ``None`` if it was
     empty."""
     document = _json(first_bytes)
-    if document and codes.is_error_object(document):
+    if document and details.is_error_object(document):
         return from_error_object(document)
     text = _readable(first_bytes)
     if not text:
@@ -166,7 +166,7 @@ def _typed(
     hint: str = "",
 ) -> ProviderError:
     """Returns an error of the right class; ``hint`` is for classes without a hint of their own."""
-    text = "\n".join(codes.all_strings(error))
+    text = "\n".join(details.all_strings(error))
     kind, code = _kind(error, text, status)
     if kind is ProviderUnavailable and _matches(_BROKEN_CALL, text):
         return ProviderError(message, hint=_BROKEN_CALL_HINT, status=status, code=code)
@@ -175,23 +175,18 @@ def _typed(
         hint = _STATUS_HINTS.get(status or 0, hint)
     if not issubclass(kind, RateLimited):
         return kind(message, hint=hint, status=status, code=code)
-    from pi.ai.failures.retry_after import (  # lazy: 7 ms that few requests need
-        requested_delay,
-        retry_after,
-    )
-
     # Many responses carry the state of the rate limits: it matters for a rate limit only.
-    hint_of = requested_delay if kind is ProviderUnavailable else retry_after
+    hint_of = details.requested_delay if kind is ProviderUnavailable else details.retry_after
     wait = hint_of(headers, error, now_ms)
     return kind(message, hint=hint, status=status, code=code, retry_after=wait)
 
 
 def _kind(error: Json, text: str, status: int | None) -> tuple[type[ProviderError], str]:
     """Returns the class of the error, and its code."""
-    names = codes.codes(error)
+    names = details.codes(error)
     for name in names:
-        kind = codes.kind_of_code(name)
-        if kind is RateLimited and codes.is_daily_quota(error):
+        kind = details.kind_of_code(name)
+        if kind is RateLimited and details.is_daily_quota(error):
             kind = QuotaExhausted
         if kind is not None:
             return kind, name
@@ -221,7 +216,7 @@ def _kind_by_status(status: int) -> type[ProviderError]:
 
 def _kind_of_unknown(names: tuple[str, ...], text: str) -> type[ProviderError]:
     """Without a status and a clear code it is the server's error, unless the wording blames us."""
-    if any(map(codes.is_refusal, names)):
+    if any(map(details.is_refusal, names)):
         return BadRequest
     if is_rate_wording(text):
         return RateLimited
@@ -255,7 +250,7 @@ def _json(body: bytes) -> Json:
 
 def _described(error: Json) -> Json:
     """Returns the inner error object; a plain string counts as its message."""
-    inner = codes.inner_error(error)
+    inner = details.inner_error(error)
     if isinstance(text := inner.get("error"), str) and not inner.get("message"):
         return {**inner, "message": text}
     return inner
@@ -270,10 +265,10 @@ def _message(error: Json, status: int | None) -> str:
     """Returns one line: the message with the status, or with the code."""
     if status is not None:
         return f"{status}: {_shown(error)}"
-    sentence = _readable(codes.message_in(error).encode("utf-8", "replace"))
+    sentence = _readable(details.message_in(error).encode("utf-8", "replace"))
     if not sentence:
         return _shown(error)
-    names = [name for name in codes.codes(error) if not name.isdigit() and name != "error"]
+    names = [name for name in details.codes(error) if not name.isdigit() and name != "error"]
     return f"{names[0]}: {sentence}" if names else sentence
 
 

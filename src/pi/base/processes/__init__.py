@@ -6,16 +6,8 @@ ignore SIGTERM, have moved to another session or have lost their parent. It neve
 if pi is killed; ``supervisor.py`` explains how.
 """
 
-from pi.base.processes.child import (
-    BadFrame,
-    Child,
-    Exit,
-    Finished,
-    SpawnFailed,
-    run,
-    spawn,
-)
-from pi.base.processes.detached import start_detached
+from pi.base.processes.child import BadFrame, Child, Exit, Finished, run, spawn
+from pi.base.processes.direct import SpawnFailed, start_detached
 from pi.base.processes.environment import (
     MARKER,
     allow_listed,

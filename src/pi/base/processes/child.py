@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, Protocol
 
 from pi.base.errors import PiError
-from pi.base.processes.direct import DirectProcess
+from pi.base.processes.direct import DirectProcess, SpawnFailed
 from pi.base.processes.environment import MARKER
 from pi.base.records import Record
 
@@ -33,13 +33,8 @@ MAX_DRAIN_SECONDS = 1.0
 GRACE = 2.0
 """Seconds between SIGTERM and SIGKILL."""
 
-
 FRAME_HEADER = 4
 MAX_FRAME_BYTES = 64 * 1024 * 1024
-
-
-class SpawnFailed(PiError):
-    """A program could not be started."""
 
 
 class BadFrame(PiError):

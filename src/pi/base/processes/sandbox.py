@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from pi.base.errors import PiError
-from pi.base.processes.child import SpawnFailed, run
+from pi.base.processes.child import run
+from pi.base.processes.direct import SpawnFailed
 from pi.base.processes.environment import find_program
 from pi.base.records import Record, replace
 

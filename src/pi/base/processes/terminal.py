@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pi.base.processes import pty_relay
-from pi.base.processes.child import Child, SpawnFailed, spawn
+from pi.base.processes.child import Child, spawn
+from pi.base.processes.direct import SpawnFailed
 from pi.base.processes.environment import find_program
 from pi.base.processes.pty_relay import FRAME, SIZE
 

@@ -1,7 +1,12 @@
-"""Installs, removes and updates packages; keeps files and settings consistent."""
+"""Installs, removes and updates packages; keeps files and settings consistent.
+
+Local folders are used in place. A git repository is one checkout, replaced as a whole. Packages
+of npm and PyPI are installed by ``pi.coding.packages.indexes``.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -12,7 +17,7 @@ from pi.base.clock import Clock
 from pi.base.errors import PiError
 from pi.base.files import private_directory
 from pi.base.locks import FileLock
-from pi.base.records import replace
+from pi.base.records import Record, replace
 from pi.coding.packages.contents import PYTHON_SUFFIXES, require_inside
 from pi.coding.packages.discovery import (
     Configured,
@@ -31,7 +36,6 @@ from pi.coding.packages.entries import (
     toggled,
     with_entry,
 )
-from pi.coding.packages.git import install_git
 from pi.coding.packages.indexes import (
     arrivals,
     install_npm,
@@ -57,11 +61,13 @@ from pi.coding.packages.source import (
 )
 from pi.coding.packages.staging import (
     Approve,
+    Arrival,
     Outcome,
     approve_all,
     clean_up_interrupted,
     exchange,
     interrupted_work,
+    reason_to_skip,
     remove_tree,
     staging,
 )
@@ -70,7 +76,7 @@ from pi.coding.settings.settings import SettingsFile
 
 LOCK_WAIT_SECONDS = 60.0
 """Time to wait for another pi process that installs."""
-
+_COMMIT = re.compile(r"[0-9a-f]{7,64}", re.IGNORECASE)
 
 Check: TypeAlias = Callable[[Package], str]
 """Returns why extensions of a package cannot be loaded; empty if they can. Runs none of them."""
@@ -240,6 +246,26 @@ class PackageStore:
             folder.rmdir()
 
 
+def _installed_folder(source: Source, location: PackageLocation) -> Path:
+    """Return the installed folder of a source: the package, or a local package's requirements."""
+    return location.needs(source) if isinstance(source, LocalSource) else location.target(source)
+
+
+def _keep_out_of_history(location: PackageLocation, target: Path) -> None:
+    """Add a .gitignore to packages in a project: its settings are enough to install them."""
+    folder = location.base / target.relative_to(location.base).parts[0]
+    note = folder / ".gitignore"
+    if folder.is_dir() and not note.exists():
+        note.write_text("*\n", encoding="utf-8")
+
+
+def _chosen_before(package: Package, location: PackageLocation, kind: Kind) -> tuple[str, ...]:
+    """Return the selection that a project's entry modifies: the user's, or nothing."""
+    if package.configured.scope == location.scope:
+        return ()
+    return own_choice(package.configured.entry, kind, package.offered.get(kind, ()))
+
+
 async def _in_place(
     source: LocalSource,
     location: PackageLocation,
@@ -283,21 +309,111 @@ def _hint_for(file: Path) -> str:
     return "A package is a folder, an address or a name; a single file must end with .py."
 
 
-def _installed_folder(source: Source, location: PackageLocation) -> Path:
-    """Return the installed folder of a source: the package, or a local package's requirements."""
-    return location.needs(source) if isinstance(source, LocalSource) else location.target(source)
+class _Resolved(Record):
+    """The commit that a source currently refers to."""
+
+    commit: str
+    moves: bool
+    """Whether it may refer to another commit later: a branch does, a tag or commit does not."""
 
 
-def _keep_out_of_history(location: PackageLocation, target: Path) -> None:
-    """Add a .gitignore to packages in a project: its settings are enough to install them."""
-    folder = location.base / target.relative_to(location.base).parts[0]
-    note = folder / ".gitignore"
-    if folder.is_dir() and not note.exists():
-        note.write_text("*\n", encoding="utf-8")
+async def install_git(
+    source: GitSource,
+    location: PackageLocation,
+    programs: Programs,
+    work: Path,
+    *,
+    update: bool,
+    force: bool,
+    approve: Approve,
+) -> Outcome:
+    """Check out ``source``; with ``update``, only if its ref moves."""
+    target = location.target(source)
+    _must_be_free(location, target)
+    installed = await _checked_out(target, programs)
+    if not source.is_local:
+        programs.needs_network(without_password(source.url))
+    resolved = await _resolve_ref(source, programs, work)
+    if update and installed and not resolved.moves:
+        return Outcome(change="pinned", before=installed, after=installed)
+    pinned = not resolved.moves
+    if installed == resolved.commit and not force:
+        return Outcome(change="current", before=installed, after=installed)
+    new = work / "checkout"
+    await _clone(source, resolved.commit, new, programs)
+    # Not run in the installed checkout: its configuration may name programs, and a project can
+    # contain such a checkout.
+    newer = not installed or not await programs.git_agrees(
+        "merge-base", "--is-ancestor", resolved.commit, installed,
+        cwd=new, objects=target / ".git" / "objects",
+    )  # fmt: skip
+    skipped = reason_to_skip(installed, resolved.commit, pinned=pinned, newer=newer, force=force)
+    if skipped is not None:
+        return skipped
+    commit = await _checked_out(new, programs)
+    require_usable(source, new)
+    needs = location.needs(source)
+    wheels = await needed_wheels(new, needs, programs, work, package=source.identity)
+    own_arrival = Arrival(name="/".join(source.place), version=commit, before=installed)
+    await approve([own_arrival, *arrivals(wheels, needs)])
+    if wheels:
+        (await install_wheels(wheels, work, programs)).replace(new / needs.name)
+    exchange(new, target, base=location.base, work=work)
+    return Outcome(change="fetched", before=installed, after=commit)
 
 
-def _chosen_before(package: Package, location: PackageLocation, kind: Kind) -> tuple[str, ...]:
-    """Return the selection that a project's entry modifies: the user's, or nothing."""
-    if package.configured.scope == location.scope:
-        return ()
-    return own_choice(package.configured.entry, kind, package.offered.get(kind, ()))
+async def _resolve_ref(source: GitSource, programs: Programs, cwd: Path) -> _Resolved:
+    branch, tag = f"refs/heads/{source.ref}", f"refs/tags/{source.ref}"
+    refs = [branch, tag, f"{tag}^{{}}"] if source.ref else ["HEAD"]
+    lines = (await programs.git("ls-remote", "--", source.url, *refs, cwd=cwd)).splitlines()
+    commits = {name: commit for commit, _, name in (line.partition("\t") for line in lines)}
+    for name in reversed(refs):  # tagged commit, tag, branch
+        if name in commits:
+            return _Resolved(commit=commits[name], moves=name in ("HEAD", branch))
+    if _COMMIT.fullmatch(source.ref):
+        return _Resolved(commit=source.ref.lower(), moves=False)
+    where = without_password(source.url)
+    if not source.ref:
+        raise InstallFailed(f"{where} is an empty repository.")
+    raise InstallFailed(
+        f'{where} has no branch, tag or commit "{source.ref}".',
+        hint="Write another one after the @, or none for the default branch.",
+    )
+
+
+async def _clone(source: GitSource, commit: str, folder: Path, programs: Programs) -> None:
+    await programs.git(
+        "clone", "--quiet", "--no-checkout", "--no-recurse-submodules", "--template=",
+        "--", source.url, str(folder), cwd=folder.parent,
+    )  # fmt: skip
+    if not await programs.git_agrees("cat-file", "-e", f"{commit}^{{commit}}", cwd=folder):
+        # No branch contains it any more; some servers still serve it.
+        await programs.git("fetch", "--quiet", "--", "origin", commit, cwd=folder)
+    await programs.git(
+        "checkout", "--quiet", "--detach", "--no-recurse-submodules", commit, cwd=folder
+    )
+
+
+async def _checked_out(folder: Path, programs: Programs) -> str:
+    """Return the commit that is checked out; empty without a valid checkout."""
+    if not (folder / ".git").exists():
+        return ""
+    try:
+        return (await programs.git("rev-parse", "HEAD", cwd=folder)).strip()
+    except InstallFailed:
+        return ""
+
+
+def _must_be_free(location: PackageLocation, target: Path) -> None:
+    """Raise ``InstallFailed`` if ``target`` is not a checkout, or inside another checkout."""
+    above = [folder for folder in target.parents if folder.is_relative_to(location.git)]
+    for folder in above:
+        if (folder / ".git").exists():
+            raise InstallFailed(
+                f"{target} would be inside the package {folder}.",
+                hint="Remove that package first with `pi remove`.",
+            )
+    if target.exists() and not (target / ".git").exists():
+        raise InstallFailed(
+            f"{target} exists and is not a git checkout.", hint="Move it away and try again."
+        )

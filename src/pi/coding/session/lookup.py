@@ -1,4 +1,7 @@
-"""Finds sessions: by path, id or id prefix, by text, or the last used one."""
+"""Finds sessions: by path, id or id prefix, by text, or the last used one.
+
+``SavedSessions`` opens or forks the found session for the options of the command line.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +28,24 @@ from pi.coding.session.catalog import (
     read_prompts,
 )
 from pi.coding.session.errors import DirectoryGone, NoMatchingSession, SessionProblem
-from pi.coding.session.opening import Breadcrumb
+from pi.coding.session.file_operations import fork_file
+from pi.coding.session.log import SessionLog
+from pi.coding.session.opening import (
+    Breadcrumb,
+    SessionLocation,
+    new_session,
+    open_or_create,
+    open_session,
+    reserve_id,
+)
 from pi.coding.session.reading import read_object
-from pi.coding.session.writing import SUFFIX
+from pi.coding.session.writing import SUFFIX, session_directory
+
+EXCERPT_MARGIN = 60
+"""Characters shown before and after a match."""
+MAX_PROMPT_SESSIONS = 100
+MAX_PROMPT_BYTES = 64 * 1024 * 1024
+"""Bytes of session files in which earlier prompts are looked for."""
 
 
 class LocalMatch(Record):
@@ -71,11 +89,6 @@ def find_by_id(id: str, catalog: SessionCatalog, cwd: str) -> Path | None:
     """Return the session of this working directory with exactly this id, for ``--session-id``."""
     found = _first(catalog.in_directory(cwd), lambda facts: facts.id == id)
     return found.path if found else None
-
-
-def new_id_warning(id: str) -> str:
-    """Return the warning for a ``--session-id`` that does not exist yet."""
-    return f"No project session found with id '{id}'; creating a new session with that id."
 
 
 def session_to_continue(
@@ -132,8 +145,64 @@ def _belongs_to(path: Path, cwd: str) -> bool:
     return header is not None and is_same_directory(str(header.get("cwd", cwd)), cwd)
 
 
-EXCERPT_MARGIN = 60
-"""Characters shown before and after a match."""
+class SavedSessions:
+    """Sessions of the current folder first, then all others."""
+
+    def __init__(self, agent_dir: Path, location: SessionLocation) -> None:
+        usual = session_directory(agent_dir, location.cwd)
+        self._location = location
+        self._catalog = SessionCatalog(
+            agent_dir, custom=None if location.directory == usual else location.directory
+        )
+
+    def forked(self, query: str, *, id: str | None = None) -> SessionLog:
+        """Return a copy of a session, with a given id or a new one."""
+        found = resolve_session(query, self._catalog, self._location.cwd)
+        path = found.session.path if isinstance(found, OtherDirectoryMatch) else found.path
+        if id is None:
+            return fork_file(path, self._location)
+        lock = reserve_id(id, self._location)
+        if (existing := self._find(id)) is not None:
+            if lock is not None:
+                lock.__exit__()
+            raise SessionProblem(
+                f"The session id {id!r} already exists: {existing}",
+                hint="Choose another id for the fork, or open that session with --session-id.",
+            )
+        return fork_file(path, self._location, id=id, id_lock=lock)
+
+    def named(
+        self, query: str, confirm: Callable[[str], bool], *, must_exist: bool = False
+    ) -> SessionLog | None:
+        """Return a session, or a copy of one of another project; ``None`` if the user declines."""
+        cwd = self._location.cwd
+        found = resolve_session(query, self._catalog, cwd, must_exist=must_exist)
+        if not isinstance(found, OtherDirectoryMatch):
+            return open_session(found.path, self._location)
+        if not confirm(
+            f"Session found in another project: {found.session.summary.cwd}\n"
+            "Fork this session into current directory? [y/N] "
+        ):
+            return None
+        return fork_file(found.session.path, self._location)
+
+    def by_id(self, id: str, report: Callable[[str], None]) -> SessionLog:
+        """Return the session with exactly that id; create it if it does not exist."""
+        log = open_or_create(id, lambda: self._find(id), self._location)
+        if not log.is_saved:
+            report(
+                f"Warning: No project session found with id '{id}';"
+                " creating a new session with that id."
+            )
+        return log
+
+    def last(self, breadcrumb: Breadcrumb | None) -> SessionLog:
+        """Return the session last open in this terminal, else in any, else a new one."""
+        last = session_to_continue(self._catalog, self._location.cwd, breadcrumb)
+        return open_session(last, self._location) if last else new_session(self._location)
+
+    def _find(self, id: str) -> Path | None:
+        return find_by_id(id, self._catalog, self._location.cwd)
 
 
 class Passage(Record):
@@ -178,11 +247,6 @@ def search_texts(query: str, sessions: Sequence[ListedSession]) -> list[Passage]
 
     with ThreadPoolExecutor(READERS) as readers:
         return [passage for passage in readers.map(look, sessions) if passage is not None]
-
-
-MAX_PROMPT_SESSIONS = 100
-MAX_PROMPT_BYTES = 64 * 1024 * 1024
-"""Bytes of session files in which earlier prompts are looked for."""
 
 
 def prompts_of(catalog: SessionCatalog, cwd: str) -> list[str]:

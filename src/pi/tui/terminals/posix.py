@@ -248,10 +248,10 @@ def own_terminal(env: Mapping[str, str], *, platform: str) -> Terminal:
     """Returns the terminal of the process for a system (``sys.platform``)."""
     if platform != "win32":
         return ProcessTerminal(env=env)
-    import ctypes  # lazy: needed on Windows only
+    # Deferred: used on Windows only.
+    import ctypes
 
-    from pi.tui.terminals.windows import WindowsTerminal  # lazy: exists on Windows only
-    from pi.tui.terminals.windows_console import KernelConsole
+    from pi.tui.terminals.windows import KernelConsole, WindowsTerminal
 
     try:
         return WindowsTerminal(KernelConsole(getattr(ctypes, "windll").kernel32))  # noqa: B009

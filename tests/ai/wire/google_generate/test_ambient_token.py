@@ -10,7 +10,7 @@ from pi.ai.http.client import HttpClient
 from pi.ai.messages import UserMessage
 from pi.ai.request import Access, Call, StreamOptions
 from pi.ai.wire.google_generate import answer
-from pi.ai.wire.google_generate.vertex import with_ambient_token
+from pi.ai.wire.google_generate.rest import with_ambient_token
 from pi.ai.wire_support.exchange import Services
 from pi.base.records import replace
 from pi.testing.fakes import FakeClock

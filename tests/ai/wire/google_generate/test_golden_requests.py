@@ -7,7 +7,8 @@ import pytest
 
 from pi.ai.json_text import json_bytes
 from pi.ai.request import Call
-from pi.ai.wire.google_generate.request import encode, headers, url
+from pi.ai.wire.google_generate.request import encode
+from pi.ai.wire.google_generate.rest import headers, url
 from pi.ai.wire_support.exchange import final_headers
 from tests.ai.wire.awkward_histories import HISTORIES
 from tests.ai.wire.google_generate.recorded_calls import history_call, payload_call, rows

@@ -12,7 +12,8 @@ import pytest
 from pi.ai.json_text import clean_json
 from pi.ai.messages import Image, Json, SystemMessage, Text, UserMessage
 from pi.ai.request import Access, Call, StreamOptions
-from pi.ai.wire.google_generate.request import encode, rest_body, url
+from pi.ai.wire.google_generate.request import encode
+from pi.ai.wire.google_generate.rest import rest_body, url
 from pi.base.records import replace
 from tests.ai.http.raw_server import Peer, raw_server
 from tests.ai.wire.awkward_histories import HISTORIES, foreign, peek, result

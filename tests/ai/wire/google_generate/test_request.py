@@ -6,7 +6,8 @@ from pi.ai.http.request import user_agent
 from pi.ai.json_text import json_bytes
 from pi.ai.messages import Json, SystemMessage, Tool, UserMessage
 from pi.ai.request import Access, Call, StreamOptions, ToolChoice
-from pi.ai.wire.google_generate.request import encode, headers, rest_body, url
+from pi.ai.wire.google_generate.request import encode
+from pi.ai.wire.google_generate.rest import headers, rest_body, url
 from pi.base.records import replace
 from tests.ai.wire.fixed_conversation import PEEK
 from tests.ai.wire.google_generate.recorded_calls import HISTORY_MODEL

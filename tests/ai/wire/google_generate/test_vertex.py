@@ -5,7 +5,7 @@ import pytest
 from pi.ai.errors import BadRequest
 from pi.ai.models.model import Model
 from pi.ai.request import Access, Call, StreamOptions
-from pi.ai.wire.google_generate.vertex import models_url
+from pi.ai.wire.google_generate.rest import models_url
 
 BASE = "https://{location}-aiplatform.googleapis.com"
 TAIL = "publishers/google/models"

@@ -12,7 +12,7 @@ from pi.ai.auth.credentials import OAuthCredential
 from pi.ai.auth.errors import GrantRefused
 from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.errors import BadAnswer, ProviderError, ProviderUnavailable, RateLimited
-from pi.ai.failures import codes
+from pi.ai.failures import details
 from pi.ai.failures.classify import from_http, from_status
 from pi.ai.http.client import HttpClient
 from pi.ai.http.connection import HttpResponse
@@ -63,7 +63,7 @@ class TokenResponse(NamedTuple):
             return error
         if error is None and self.status < 400:
             return ""
-        return next(iter(codes.codes(codes.inner_error(self.body))), "")
+        return next(iter(details.codes(details.inner_error(self.body))), "")
 
     @property
     def ok(self) -> bool:
@@ -112,8 +112,8 @@ def refusal(answer: TokenResponse, clock: Clock) -> ProviderError:
     A bare 403, the page of a firewall, a rate limit or a broken server is temporary: the same
     refresh may succeed a minute later.
     """
-    error = codes.inner_error(answer.body)
-    description = answer.body.get("error_description") or codes.message_in(error)
+    error = details.inner_error(answer.body)
+    description = answer.body.get("error_description") or details.message_in(error)
     if answer.is_final:
         words = dict.fromkeys(filter(None, (answer.code, str(description))))
         message = ": ".join(words) or "it gave no reason"

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from pi.ai.failures.codes import is_error_object
+from pi.ai.failures.details import is_error_object
 from pi.ai.json_text import fitted, json_text, read_json
 from pi.ai.messages import Json, Usage
 from pi.ai.wire.openai_completions.history import (

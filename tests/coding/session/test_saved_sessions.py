@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from pi.cli.saved_sessions import SavedSessions
 from pi.coding.session.errors import NoMatchingSession, SessionInUse, SessionProblem
 from pi.coding.session.log import SessionLog
+from pi.coding.session.lookup import SavedSessions
 from tests.coding.session.saved import THERE, keep, location
 from tests.coding.session.sessions import user
 

@@ -1,26 +1,73 @@
-"""Vertex AI: URLs with project and location, and tokens of Google's own login."""
+"""The REST form of a request: body, URL and headers, for the Gemini API and for Vertex AI.
+
+URLs of Vertex AI contain project and location; its tokens come from Google's own login.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import NoReturn
+from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
 from pi.ai.auth.ambient import LOCATION_VARIABLES, PROJECT_VARIABLES
 from pi.ai.auth.google_adc import GoogleCredentials
 from pi.ai.errors import BadRequest
 from pi.ai.http.client import HttpClient
+from pi.ai.http.request import user_agent
+from pi.ai.messages import Json
 from pi.ai.request import Access, Call
 from pi.ai.wire_support.exchange import Services
 from pi.base.records import replace
 
+VERTEX = "google-vertex"
+
+_TOP_LEVEL_FIELDS = ("tools", "toolConfig", "safetySettings", "cachedContent", "labels")
+"""Settings at the top of a REST body; all others belong to the generation config."""
 _HOST = "{location}-aiplatform.googleapis.com"
 """The host of Vertex's models before the location is known."""
 _CONTINENTS = ("eu", "us")
 """Multi-region locations; their host names differ."""
 
+_credentials: WeakKeyDictionary[HttpClient, GoogleCredentials] = WeakKeyDictionary()
+"""Credentials by HTTP client: a token is valid for an hour."""
 
-def is_token(access: Access) -> bool:
+
+def rest_body(payload: Json) -> Json:
+    """Returns the REST body for ``payload``; the model is part of the URL."""
+    generation = dict(payload.get("config") or {})
+    body: Json = {"contents": payload.get("contents", [])}
+    if (instruction := generation.pop("systemInstruction", None)) is not None:
+        if isinstance(instruction, str):
+            instruction = {"role": "user", "parts": [{"text": instruction}]}
+        body["systemInstruction"] = instruction
+    for name in _TOP_LEVEL_FIELDS:
+        if name in generation:
+            body[name] = generation.pop(name)
+    if generation:
+        body["generationConfig"] = generation
+    return body
+
+
+def url(call: Call) -> str:
+    """Returns the URL of the stream."""
+    models = models_url(call) if call.model.api == VERTEX else f"{call.base_url}/models"
+    name = quote(call.model.id.removeprefix("models/"), safe="/@:")
+    return f"{models}/{name}:streamGenerateContent?alt=sse"
+
+
+def headers(call: Call) -> dict[str, str]:
+    """Returns content type, user agent, and the credential: an API key, or a token of a login."""
+    fixed = {"Content-Type": "application/json", "User-Agent": user_agent()}
+    credential = call.access.api_key
+    if not credential:
+        return fixed
+    if _is_token(call.access):
+        return {**fixed, "Authorization": f"Bearer {credential}"}
+    return {**fixed, "x-goog-api-key": credential}
+
+
+def _is_token(access: Access) -> bool:
     """Whether the credential is an access token of Google's login, not an API key."""
     return access.kind in ("ambient", "oauth")
 
@@ -31,7 +78,7 @@ def models_url(call: Call) -> str:
     An API key belongs to a project already; a token needs project and location, which come from the
     provider's variables.
     """
-    if not is_token(call.access):
+    if not _is_token(call.access):
         return f"{_versioned(call.base_url, 'global')}/publishers/google/models"
     project = _variable(call, PROJECT_VARIABLES) or _missing(
         "GOOGLE_CLOUD_PROJECT", "which project pays"
@@ -68,10 +115,6 @@ def _missing(name: str, meaning: str) -> NoReturn:
         f"Vertex AI needs {name} for a login without an API key.",
         hint=f"Set {name} to say {meaning}, or use an API key.",
     )
-
-
-_credentials: WeakKeyDictionary[HttpClient, GoogleCredentials] = WeakKeyDictionary()
-"""Credentials by HTTP client: a token is valid for an hour."""
 
 
 async def with_ambient_token(call: Call, services: Services) -> Call:
