@@ -197,7 +197,8 @@ def answer(method: str, params: Json) -> Any:  # noqa: C901, PLR0911 - a case fo
         case "workspace/executeCommand":
             uri = params["arguments"][0]
             edits = [{"range": r, "newText": "mended"} for r in words(texts[uri][1], "BAD")]
-            request("workspace/applyEdit", {"edit": {"changes": {uri: edits}}})
+            target = "file:///outside.demo" if "OUTSIDE" in texts[uri][1] else uri
+            request("workspace/applyEdit", {"edit": {"changes": {target: edits}}})
             return None
         case "demo/echo":
             return params

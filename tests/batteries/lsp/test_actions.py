@@ -90,14 +90,24 @@ async def test_code_actions_are_listed_and_applied(tmp_path: Path) -> None:
     assert (cwd / "a.demo").read_text() == "one good\ngood b good\n"
 
 
-@pytest.mark.timing
-async def test_an_action_may_run_a_command_whose_edit_the_server_requests(tmp_path: Path) -> None:
-    _, cwd = await results(
+async def test_an_action_waits_for_the_edit_that_the_server_requests_for_its_command(
+    tmp_path: Path,
+) -> None:
+    found, cwd = await results(
+        tmp_path, lsp("code_actions", file="a.demo", query="Mend by command", apply=True)
+    )
+    assert found == ["Applied: Mend by command\nChanged:\na.demo: 1 edit"]
+    assert (cwd / "a.demo").read_text() == "one good\ngood b mended\n"
+
+
+async def test_an_edit_of_a_command_that_fails_is_in_the_result(tmp_path: Path) -> None:
+    found, _ = await results(
         tmp_path,
         lsp("code_actions", file="a.demo", query="Mend by command", apply=True),
-        lsp("symbols", file="a.demo"),
+        files=(("a.demo", "BAD OUTSIDE\n"),),
     )
-    assert (cwd / "a.demo").read_text() == "one good\ngood b mended\n"
+    assert found[0].startswith("Applied: Mend by command\nThe edit failed: ")
+    assert "outside.demo" in found[0]
 
 
 async def test_status_capabilities_and_reload(tmp_path: Path) -> None:

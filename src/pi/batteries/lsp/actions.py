@@ -93,6 +93,8 @@ class LspActions:
 
     def __init__(self, session: LspSession) -> None:
         self._session = session
+        self._command_edits: list[str] = []
+        """Edits that servers requested during the last command of a code action."""
         self._actions: dict[str, Callable[[LspParams], Awaitable[ToolResult]]] = {
             **dict.fromkeys(LOCATING, self._locations),
             "diagnostics": self._diagnostics,
@@ -295,7 +297,12 @@ class LspActions:
 
     async def apply_edit(self, server: LanguageServer, edit: Json) -> bool:
         """Apply an edit that a server requests while it runs a command."""
-        await self._change(server, edit, is_applied=True)
+        try:
+            changed = await self._change(server, edit, is_applied=True)
+        except PiError as error:
+            self._command_edits.append(f"The edit failed: {error.explain()}")
+            raise
+        self._command_edits.append(_text(changed))
         return True
 
     async def _code_actions(self, params: LspParams) -> ToolResult:
@@ -353,13 +360,16 @@ class LspActions:
             action = await server.request("codeAction/resolve", action) or action
         rows = [f"Applied: {action['title']}"]
         if edit := action.get("edit"):
-            changed = await self._change(server, edit, is_applied=True)
-            rows += [block.text for block in changed.content if hasattr(block, "text")]
+            rows.append(_text(await self._change(server, edit, is_applied=True)))
         if command := action.get("command"):
+            self._command_edits.clear()
             await server.request(
                 "workspace/executeCommand",
                 {"command": command["command"], "arguments": command.get("arguments") or []},
             )
+            # A server may finish the command before the edit that it has requested is applied.
+            await server.connection.replied()
+            rows += self._command_edits
         return ToolResult.of("\n".join(rows))
 
     # Servers --------------------------------------------------------------------------------------
@@ -426,6 +436,10 @@ def locate(text: str, line: int | None, symbol: str) -> Json:
     if len(found) < count:
         raise ToolFailed(f"There is no {symbol} on line {line}: {row.strip()[:200]}")
     return lines.position(line - 1, found[count - 1].start())
+
+
+def _text(result: ToolResult) -> str:
+    return "\n".join(block.text for block in result.content if hasattr(block, "text"))
 
 
 def _word(name: str) -> str:

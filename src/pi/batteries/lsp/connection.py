@@ -121,6 +121,11 @@ class LspConnection:
         finally:
             self._waiting.pop(id, None)
 
+    async def replied(self) -> None:
+        """Wait until the requests of the server that were read so far have been answered."""
+        if self._answers:
+            await asyncio.wait(set(self._answers))
+
     async def notify(self, method: str, params: Any = None) -> None:
         """Send a notification; nothing happens if the server has ended."""
         if self.end_reason is None:
