@@ -95,7 +95,7 @@ async def test_what_is_too_large_or_no_text_is_reported_and_left_out(tmp_path: P
         await app_fixture.asks("see @big.log and @data.bin", "So be it.")
         assert text_of(app_fixture) == "see @big.log and @data.bin"
         await app_fixture.sees("@big.log is not attached: 256 KiB is more than the limit")
-        await app_fixture.sees("@data.bin is not attached: it is not a text.")
+        await app_fixture.sees("@data.bin is not attached: it is not a text file.")
 
 
 async def test_a_queued_message_is_shown_and_taken_back_as_typed(tmp_path: Path) -> None:

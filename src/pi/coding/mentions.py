@@ -114,7 +114,7 @@ def _attached(
 
 def _text(name: str, path: Path, data: bytes, remaining: int) -> Attachment:
     if b"\0" in data[:8192]:
-        return _refused(name, "it is not a text")
+        return _refused(name, "it is not a text file")
     if len(data) > min(MAX_FILE_BYTES, remaining):
         limit = f"{MAX_FILE_BYTES >> 10} KiB per file, {MAX_TOTAL_BYTES >> 20} MiB per prompt"
         return _refused(

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.agent.compaction.budget import CompactionItem, UserExchange, exchanges, tokens_of
+from pi.agent.compaction.budget import CompactionItem, ToolExchange, exchanges, tokens_of
 from pi.ai.messages import SystemMessage, ToolResultMessage
 from pi.base.records import replace
 from tests.agent.compaction.conversations import answer, call, metadata, result, user
@@ -21,9 +21,9 @@ def test_a_result_belongs_to_the_newest_call_with_its_id() -> None:
         return item.message
 
     assert exchanges(items) == [
-        UserExchange(call=first, called_at=0, result=result_of(items[1]), answered_at=1),
-        UserExchange(call=second, called_at=2, result=result_of(items[3]), answered_at=3),
-        UserExchange(call=open_call, called_at=2),
+        ToolExchange(call=first, called_at=0, result=result_of(items[1]), answered_at=1),
+        ToolExchange(call=second, called_at=2, result=result_of(items[3]), answered_at=3),
+        ToolExchange(call=open_call, called_at=2),
     ]
 
 

@@ -60,7 +60,7 @@ def test_the_shell_gets_diagnostics_and_an_exit_code(cli: Program) -> None:
     assert bad.out.endswith(
         "Diagnostics of bad.demo: 1 error (demo)\n1:1 error: bad word [demo B1]\n"
     )
-    assert missing == (1, "none.demo: It does not exist, or is not a text.\n", "")
+    assert missing == (1, "none.demo: It does not exist, or is not a text file.\n", "")
 
 
 @pytest.mark.full

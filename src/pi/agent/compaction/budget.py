@@ -168,7 +168,7 @@ _ROLES: dict[type[Message], Role] = {
 }
 
 
-class UserExchange(Record):
+class ToolExchange(Record):
     """A tool call with its position and result."""
 
     call: ToolCall
@@ -177,16 +177,16 @@ class UserExchange(Record):
     answered_at: int | None = None
 
 
-def exchanges(items: Sequence[CompactionItem]) -> list[UserExchange]:
+def exchanges(items: Sequence[CompactionItem]) -> list[ToolExchange]:
     """Return every call with its result. A reused id belongs to the latest preceding call."""
-    found: list[UserExchange] = []
+    found: list[ToolExchange] = []
     newest: dict[str, int] = {}
     for at, item in enumerate(items):
         match item.message:
             case AssistantMessage() as answer:
                 for call in answer.tool_calls:
                     newest[call.id] = len(found)
-                    found.append(UserExchange(call=call, called_at=at))
+                    found.append(ToolExchange(call=call, called_at=at))
             case ToolResultMessage() as result if result.tool_call_id in newest:
                 index = newest[result.tool_call_id]
                 found[index] = replace(found[index], result=result, answered_at=at)

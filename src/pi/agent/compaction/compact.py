@@ -133,7 +133,7 @@ async def compact(
             "not_smaller",
             f"The summary would take {estimate_tokens(summary)} tokens"
             f" and what it replaces takes {replaced}.",
-            hint="Go on for a while before compacting again.",
+            hint="Continue the conversation before compacting again.",
         )
     sentence = await summariser.sentence(notes) if settings.short_summary else ""
     return CompactionResult(

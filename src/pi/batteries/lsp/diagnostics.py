@@ -234,7 +234,7 @@ async def diagnose(
         try:
             server = await session.server(launch)
             if not await session.open(server, path):
-                problems.append("It does not exist, or is not a text.")
+                problems.append("It does not exist, or is not a text file.")
                 break
             work = fresh_diagnostics(server, path)
             found += await within(session.clock, seconds, work)

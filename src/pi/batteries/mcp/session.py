@@ -297,7 +297,8 @@ class SessionMcp:
                     await asyncio.wait(self._starting)
         except TimeoutError:
             slow = ", ".join(each.name for each in self.servers if each.state == "starting")
-            self.pi.warn(f"The request does not wait longer for MCP server {slow or 'consent'}.")
+            missing = f"the MCP servers {slow}" if slow else "consent to MCP servers"
+            self.pi.warn(f"Timed out waiting for {missing}; the request is sent without them.")
         self.update()
 
     async def shut_down(self) -> None:

@@ -11,7 +11,7 @@ from msgspec import UNSET
 from pi.agent.compaction.budget import (
     CompactionItem,
     Role,
-    UserExchange,
+    ToolExchange,
     estimate_tokens,
     exchanges,
 )
@@ -413,7 +413,7 @@ def _pruning(items: Sequence[CompactionItem], notices: dict[str, str]) -> Prunin
     )
 
 
-def _read(exchange: UserExchange) -> str:
+def _read(exchange: ToolExchange) -> str:
     """Return what a read call has read; empty for other calls."""
     call = exchange.call
     if call.name != "read" or not _path(call):
@@ -422,7 +422,7 @@ def _read(exchange: UserExchange) -> str:
     return f"{_path(call)}\0{part}"
 
 
-def _is_error(exchange: UserExchange) -> bool:
+def _is_error(exchange: ToolExchange) -> bool:
     return exchange.result is not None and exchange.result.is_error
 
 

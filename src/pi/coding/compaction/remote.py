@@ -81,7 +81,7 @@ class RemoteCompaction:
             ) from error
         if not isinstance(summary, str):
             raise CompactionFailed(
-                "summary_failed", "compaction.remoteEndpoint failed: its summary is not a text"
+                "summary_failed", "compaction.remoteEndpoint failed: its summary is not a string"
             )
         return AssistantMessage(content=(Text(text=summary),))
 
