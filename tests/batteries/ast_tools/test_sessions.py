@@ -11,8 +11,7 @@ import pytest
 
 from pi.ai.messages import Text, ToolResultMessage
 from pi.ai.providers.faux import Step, calls, says
-from pi.batteries.ast_tools import parser
-from pi.batteries.ast_tools.adapter import extension
+from pi.batteries.ast_tools import adapter
 from pi.batteries.ast_tools.parser_process import reason_of
 from pi.batteries.ast_tools.views import edit as edit_view
 from pi.batteries.ast_tools.views import search as search_view
@@ -43,7 +42,7 @@ async def results(
     tmp_path: Path, *steps: Step, ready: Callable[[Path], None] = prepare
 ) -> list[ToolResultMessage]:
     script = (*steps, says("done"))
-    extensions = (resolving, extension)
+    extensions = (resolving, adapter.extension)
     async with extension_session(tmp_path, *extensions, steps=script, settings=ON) as hosted:
         ready(Path(hosted.session.workspace.cwd))
         await hosted.session.prompt("go")
@@ -178,10 +177,10 @@ async def test_calls_that_fail_say_what_is_wrong(tmp_path: Path, step: Step, err
 def test_a_missing_parser_is_reported_with_its_install_command(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(parser, "can_parse_syntax", lambda: False)
+    monkeypatch.setattr(adapter, "can_parse_syntax", lambda: False)
 
     with pytest.raises(ToolFailed, match=r"pip install 'pi-harness\[rules\]'"):
-        parser.require_parser()
+        adapter.require_parser()
 
 
 def test_backtraces_of_the_parser_are_left_out() -> None:
@@ -235,7 +234,7 @@ async def test_previews_work_in_nested_sessions(tmp_path: Path) -> None:
         calls("resolve", action="apply", reason="right"),
         says("done"),
     )
-    extensions = (apis.append, resolving, extension)
+    extensions = (apis.append, resolving, adapter.extension)
     async with extension_session(tmp_path, *extensions, steps=steps, settings=ON) as hosted:
         prepare(Path(hosted.session.workspace.cwd))
         handle = await apis[0].sub_session(SubSession(prompt="go", extensions="all"))

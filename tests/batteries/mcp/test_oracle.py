@@ -13,9 +13,10 @@ import pytest
 
 from pi.ai.messages import Image, Text
 from pi.batteries.mcp import protocol
-from pi.batteries.mcp.client import Client, Peer
+from pi.batteries.mcp.client import Client
 from pi.batteries.mcp.content import Limits, call_result, prompt_blocks, resource_blocks
 from pi.batteries.mcp.protocol import Era, ServerInfo
+from pi.batteries.mcp.transport import Peer
 
 HERE = Path(__file__).parent
 EXCHANGES = json.loads((HERE / "exchanges.json").read_text())

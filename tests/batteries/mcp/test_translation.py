@@ -27,7 +27,6 @@ from pi.batteries.mcp.oauth import authorization, challenge_parameters, is_same_
 from pi.batteries.mcp.protocol import McpError, PromptArgument, PromptInfo
 from pi.batteries.mcp.server import request_timeout, start_timeout
 from pi.batteries.mcp.session import Values
-from pi.batteries.mcp.stdio import Lines
 from pi.batteries.mcp.tools import (
     output_tokens,
     prompt_arguments,
@@ -37,6 +36,7 @@ from pi.batteries.mcp.tools import (
     tool_name,
     unique_names,
 )
+from pi.batteries.mcp.transport import Lines
 
 # Names --------------------------------------------------------------------------------------------
 

@@ -12,11 +12,11 @@ import pytest
 from pi.ai.http.client import HttpClient
 from pi.base.clock import SystemClock
 from pi.base.records import replace
-from pi.batteries.web_search.accounts import Accounts
 from pi.batteries.web_search.adapter import Chain
 from pi.batteries.web_search.providers import PROVIDERS
 from pi.batteries.web_search.search import (
     Account,
+    Accounts,
     Query,
     SearchFailed,
     SearchResponse,

@@ -1,5 +1,5 @@
 """``ast_grep`` and ``ast_edit``: search and replace by syntax trees.
 
-``parser`` asks a child process (``parser_process``), because the parser of a language may crash or
-hang. ``sources`` lists the files of a call. ``adapter`` has the tools, and ``views`` draws them.
+``adapter`` has the tools. A child process (``parser_process``) parses for them, because the parser
+of a language may crash or hang. ``views`` draws the calls.
 """

@@ -1,18 +1,20 @@
-"""The tools ``ast_grep`` and ``ast_edit`` in a session."""
+"""The tools ``ast_grep`` and ``ast_edit`` in a session.
+
+The tools list the source files of a call, let a child process parse them, and preview or write the
+changes. The process is started when it is first needed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fnmatch import fnmatch
+from pathlib import PurePath
 from typing import Annotated, Any
 
-from pi.batteries.ast_tools.parser import (
-    SourceFile,
-    TreeMatch,
-    TreeParser,
-    require_parser,
-    source_files,
-)
+from msgspec import convert
+
 from pi.extension import (
+    SYNTAX_LANGUAGES,
     Diff,
     ExtensionAPI,
     ExtensionContext,
@@ -25,7 +27,10 @@ from pi.extension import (
     ToolContext,
     ToolFailed,
     ToolResult,
+    WorkerProcess,
+    can_parse_syntax,
     make_tool,
+    syntax_language,
 )
 
 SEARCH, EDIT = "ast_grep", "ast_edit"
@@ -39,6 +44,15 @@ MAX_MATCH_LINES = 10
 """Lines of one match that are shown."""
 MAX_DIFF_LINES = 400
 """Lines of a preview that the model sees; views have all of them."""
+MAX_FILES = 5000
+"""Files of one call."""
+MAX_BYTES = 1_000_000
+"""Larger files are skipped: they are generated, and a parser needs 0.5 s for as many."""
+SKIPPED = ("node_modules", "__pycache__", "target", "dist", "build", "venv")
+"""Folders that are skipped outside of a git repository, like those with a dot."""
+SECONDS = 10.0
+"""Time limit of one file."""
+INSTALL = "pip install 'pi-harness[rules]'"
 
 _PATTERNS = """\
 Patterns are code with variables: `$X` stands for one node, `$$$ARGS` for any number of nodes, and \
@@ -123,13 +137,24 @@ def extension(pi: ExtensionAPI) -> None:
             pi.enable_tools((SEARCH, EDIT))
 
 
-class FileMatch(Record):
-    """A match in a file."""
+class TreeMatch(Record):
+    """One match in a text: a span of characters, and the lines it covers, counted from 1."""
+
+    start: int
+    end: int
+    line: int
+    last_line: int
+    new: str = ""
+    """What replaces it, if there is a rewrite."""
+
+
+class SourceFile(Record):
+    """A file that can be parsed."""
 
     path: str
-    match: TreeMatch
+    """Relative to the working folder if it is below it."""
     text: str
-    """The lines of the match."""
+    language: str
 
 
 class ChangedFile(Record):
@@ -154,33 +179,26 @@ class AstTools:
         """``ast_grep``."""
         require_parser()
         files = await source_files(self._pi, params.path, params.lang, params.glob)
-        found: list[FileMatch] = []
+        found: list[Json] = []
         failures = _Failures()
         for file in files:
             with_pattern = await failures.find(self._parser, file, params.pattern)
             lines = file.text.split("\n")
             found += [
-                FileMatch(
-                    path=file.path,
-                    match=each,
-                    text="\n".join(lines[each.line - 1 : each.last_line]),
-                )
+                {
+                    "path": file.path,
+                    "line": each.line,
+                    "lastLine": each.last_line,
+                    "text": "\n".join(lines[each.line - 1 : each.last_line]),
+                }
                 for each in with_pattern
             ]
         failures.raise_if_nothing(found)
         shown = found[params.offset : params.offset + min(params.limit, MAX_LIMIT)]
         details = {
-            "matches": [
-                {
-                    "path": m.path,
-                    "line": m.match.line,
-                    "lastLine": m.match.last_line,
-                    "text": m.text,
-                }
-                for m in shown
-            ],
+            "matches": shown,
             "total": len(found),
-            "files": len({each.path for each in found}),
+            "files": len({each["path"] for each in found}),
             "searched": len(files),
         }
         text = _search_text(shown, found, params.offset, len(files))
@@ -284,6 +302,134 @@ class _Failures:
             raise next(iter(self._errors.values()))
 
 
+class TreeParser:
+    """The process. It is replaced if a parser crashes or takes too long."""
+
+    def __init__(self, pi: ExtensionAPI) -> None:
+        function = "pi.batteries.ast_tools.parser_process:answers"
+        self._worker = WorkerProcess(pi, function, kind="matcher")
+
+    async def find(
+        self, text: str, language: str, pattern: str, rewrite: str | None = None
+    ) -> list[TreeMatch]:
+        """The matches of a pattern. Raises ``ToolFailed`` if the pattern is invalid."""
+        request = {"text": text, "language": language, "pattern": pattern, "rewrite": rewrite}
+        try:
+            found = await self._worker.ask(request, seconds=SECONDS)
+        except PiError as error:
+            raise ToolFailed(error.message) from error
+        if not found:
+            raise ToolFailed(
+                f"Parsing {language} failed or took longer than {SECONDS:g} s."
+                " Use a narrower path, or grep."
+            )
+        (answer,) = found
+        if "error" in answer:
+            raise ToolFailed(f"The pattern {pattern!r} is invalid ({language}): {answer['error']}")
+        return convert(answer["matches"], list[TreeMatch])
+
+
+def require_parser() -> None:
+    """Raise ``ToolFailed`` if the library for syntax trees is not installed."""
+    if not can_parse_syntax():
+        raise ToolFailed(f"Syntax trees need the package ast-grep-py. Install it with: {INSTALL}")
+
+
+_ALIASES = {
+    "c#": "csharp",
+    "c++": "cpp",
+    "cs": "csharp",
+    "golang": "go",
+    "js": "javascript",
+    "jsx": "javascript",
+    "kt": "kotlin",
+    "py": "python",
+    "rb": "ruby",
+    "rs": "rust",
+    "sh": "bash",
+    "shell": "bash",
+    "terraform": "hcl",
+    "ts": "typescript",
+    "yml": "yaml",
+}
+
+
+async def source_files(pi: ExtensionAPI, path: str, language: str, glob: str) -> list[SourceFile]:
+    """The files of a call in order. Raises ``ToolFailed`` if there is none."""
+    chosen = _checked_language(language) if language.strip() else ""
+    names = await _names(pi, path)
+    if glob:
+        names = [n for n in names if fnmatch(n, glob) or fnmatch(PurePath(n).name, glob)]
+    # A single file may have any suffix if the call names the language.
+    alone = len(names) == 1 and names[0] == path
+    languages = {
+        name: found
+        for name in names
+        if (found := syntax_language(name) or (chosen if alone else "")) and chosen in ("", found)
+    }
+    if not languages:
+        file_kind = f"{chosen} files" if chosen else "files in a supported language"
+        condition = f" that match {glob}" if glob else ""
+        raise ToolFailed(f"There are no {file_kind} at {path}{condition}.")
+    if len(languages) > MAX_FILES:
+        raise ToolFailed(
+            f"{path} has {len(languages):,} source files; at most {MAX_FILES:,} are parsed."
+        )
+    contents = await pi.context.files.read_many(languages, most=MAX_BYTES)
+    files = []
+    for name, data in contents.items():
+        if isinstance(data, bytes):
+            try:
+                text = data.decode("utf-8")
+            except UnicodeDecodeError:
+                continue  # writing it back would damage it
+            files.append(SourceFile(path=name, text=text, language=languages[name]))
+    return files
+
+
+def _checked_language(name: str) -> str:
+    """The language that ``name`` stands for. Raises ``ToolFailed`` if the parser has none."""
+    plain = name.strip().lower()
+    found = _ALIASES.get(plain, plain)
+    if found not in SYNTAX_LANGUAGES:
+        known = ", ".join(SYNTAX_LANGUAGES)
+        raise ToolFailed(f"Unsupported language {name!r}. Supported: {known}.")
+    return found
+
+
+async def _names(pi: ExtensionAPI, path: str) -> list[str]:
+    files = pi.context.files
+    place = files.resolve(path)
+    if place.is_file():
+        return [path]
+    if not place.is_dir():
+        raise ToolFailed(f"There is no file or folder {path}.")
+    prefix = "" if path in (".", "./", "") else f"{path.rstrip('/')}/"
+    listed = await _listed_by_git(pi, str(place))
+    if listed is not None:
+        return [f"{prefix}{name}" for name in listed]
+    try:
+        stamps = await files.scan(path, skip=_is_skipped)
+    except PiError as error:
+        raise ToolFailed(error.message) from error
+    return [f"{prefix}{name}" for name in stamps]
+
+
+async def _listed_by_git(pi: ExtensionAPI, folder: str) -> list[str] | None:
+    """The files that git does not ignore; ``None`` outside of a repository, or without git."""
+    command = ["git", "-C", folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        listed = await pi.exec(command, timeout=30)
+    except PiError:
+        return None
+    return sorted(set(filter(None, listed.stdout.split("\0")))) if listed.code == 0 else None
+
+
+def _is_skipped(name: str) -> bool:
+    last = PurePath(name).name
+    return name.endswith("/") and (last.startswith(".") or last in SKIPPED)
+
+
 def _replaced(text: str, matches: Sequence[TreeMatch]) -> str:
     pieces, at = [], 0
     for match in matches:
@@ -292,9 +438,7 @@ def _replaced(text: str, matches: Sequence[TreeMatch]) -> str:
     return "".join([*pieces, text[at:]])
 
 
-def _search_text(
-    shown: Sequence[FileMatch], found: Sequence[FileMatch], offset: int, searched: int
-) -> str:
+def _search_text(shown: Sequence[Json], found: Sequence[Json], offset: int, searched: int) -> str:
     if not found:
         return f"No matches in {_counted(searched, 'file')}."
     if not shown:
@@ -302,11 +446,11 @@ def _search_text(
     lines: list[str] = []
     path = ""
     for each in shown:
-        if each.path != path:
-            path = each.path
+        if each["path"] != path:
+            path = each["path"]
             lines.append(path)
-        text = each.text.split("\n")
-        for number, line in enumerate(text[:MAX_MATCH_LINES], each.match.line):
+        text = each["text"].split("\n")
+        for number, line in enumerate(text[:MAX_MATCH_LINES], each["line"]):
             lines.append(f"{number}: {line.rstrip()}")
         if len(text) > MAX_MATCH_LINES:
             lines.append(f"… {len(text) - MAX_MATCH_LINES} more lines of this match")

@@ -19,6 +19,7 @@ from pi.batteries.mcp.protocol import (
     ServerInfo,
     ServerTimeout,
 )
+from pi.batteries.mcp.transport import Transport
 from pi.extension import Json
 
 PROBE_SECONDS = 3.0
@@ -33,41 +34,6 @@ BACKOFF_SECONDS = (0.05, 0.1, 0.2, 0.25)
 Progress: TypeAlias = Callable[[float, float | None, str], None]
 """Gets the progress, the total if it is known, and a message."""
 T = TypeVar("T")
-
-
-class Peer(Protocol):
-    """The side of a connection that receives messages."""
-
-    def receive(self, message: Any) -> None:
-        """A message arrived."""
-
-    def fail(self, id: int | None, error: McpError) -> None:
-        """The request ``id`` failed; ``None`` if the whole connection is lost."""
-
-    def log(self, text: str) -> None:
-        """A line for the log of the server."""
-
-
-class Transport(Protocol):
-    """Carries messages to a server and back."""
-
-    era: Era | None
-    """The only era of the transport; ``None`` if both are possible."""
-
-    async def open(self, peer: Peer) -> None:
-        """Start it."""
-
-    async def send(self, message: Json, *, schema: Json | None = None) -> None:
-        """Send a message; ``schema`` is that of the called tool. Raises ``McpError``."""
-
-    def connected(self, info: ServerInfo) -> None:
-        """The eras and versions are known."""
-
-    def abandon(self, id: int) -> bool:
-        """Stop waiting for an answer. Returns whether the server notices that by itself."""
-
-    async def close(self) -> None:
-        """End it, with everything that it started."""
 
 
 class ClientHost(Protocol):

@@ -12,7 +12,6 @@ from typing import Any, Protocol
 from urllib.parse import urljoin, urlsplit
 
 from pi.batteries.mcp import protocol
-from pi.batteries.mcp.client import Peer
 from pi.batteries.mcp.protocol import (
     BadMessage,
     Era,
@@ -23,6 +22,7 @@ from pi.batteries.mcp.protocol import (
     ServerInfo,
     SessionExpired,
 )
+from pi.batteries.mcp.transport import Peer
 from pi.extension import HttpError, Json, PiError, Scope, SseReader, Timeouts, one_line
 
 MAX_BODY = 64 * 1024 * 1024

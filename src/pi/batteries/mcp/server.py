@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias
 
 from pi.batteries.mcp import protocol
-from pi.batteries.mcp.client import Client, Progress, Transport
+from pi.batteries.mcp.client import Client, Progress
 from pi.batteries.mcp.definitions import Configured, Definition
 from pi.batteries.mcp.interaction import Interaction, roots
 from pi.batteries.mcp.lists import Lists, ServerLists
@@ -26,7 +26,7 @@ from pi.batteries.mcp.protocol import (
     SessionExpired,
     ToolInfo,
 )
-from pi.batteries.mcp.stdio import StdioTransport
+from pi.batteries.mcp.transport import StdioTransport, Transport
 from pi.extension import ExtensionAPI, Json, Scope, sanitise
 
 State: TypeAlias = Literal["idle", "starting", "ready", "failed", "login"]

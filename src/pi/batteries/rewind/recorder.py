@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -38,8 +38,6 @@ from pi.extension import (
 
 if TYPE_CHECKING:
     # Deferred: nothing is saved before the first prompt.
-    from concurrent.futures import ThreadPoolExecutor
-
     from pi.batteries.rewind.history import History
     from pi.batteries.rewind.journal import Author
     from pi.batteries.rewind.restoring import Interrupted
@@ -100,8 +98,6 @@ class Recorder:
     async def run(self, work: Callable[..., T], *arguments: Any) -> T:
         """Call a function in the thread of the session. It is not cancelled with the caller."""
         if self._thread is None:
-            from concurrent.futures import ThreadPoolExecutor
-
             self._thread = ThreadPoolExecutor(1, thread_name_prefix="rewind")
         loop = asyncio.get_running_loop()
         return await asyncio.shield(loop.run_in_executor(self._thread, work, *arguments))

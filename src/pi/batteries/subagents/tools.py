@@ -13,10 +13,10 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pi.batteries.subagents.definitions import AgentDefinition
-from pi.batteries.subagents.history import Histories
 from pi.batteries.subagents.launching import TASK
 from pi.batteries.subagents.nodes import SIGNS, AgentNode
 from pi.batteries.subagents.requests import task_description, task_items, task_schema
+from pi.batteries.subagents.runners import Histories
 from pi.batteries.subagents.work import AgentWork
 from pi.extension import (
     AgentTool,

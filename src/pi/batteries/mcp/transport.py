@@ -1,7 +1,9 @@
-"""Messages over the pipes of a program, one JSON object per line.
+"""Transports: what a client needs of one, and messages over the pipes of a program.
 
-A server may write anything to its output: lines that are not messages are logged, a few of them,
-and a line that is too long is skipped. Lines are split here, since ``readline`` has a limit.
+The transports over HTTP are in ``http``, which is loaded for servers with an address. A program
+reads and writes one JSON object per line. It may write anything to its output: lines that are not
+messages are logged, a few of them, and a line that is too long is skipped. Lines are split here,
+since ``readline`` has a limit.
 """
 
 from __future__ import annotations
@@ -10,9 +12,9 @@ import asyncio
 import json
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
+from typing import Any, Protocol
 
-from pi.batteries.mcp.client import Peer
-from pi.batteries.mcp.protocol import Era, ServerClosed, ServerInfo
+from pi.batteries.mcp.protocol import Era, McpError, ServerClosed, ServerInfo
 from pi.extension import Child, Json, PiError, Scope, one_line
 
 MAX_LINE = 64 * 1024 * 1024
@@ -22,6 +24,41 @@ MAX_LOGGED_LINES = 20
 EXIT_SECONDS = 2.0
 """How long a server may take to end after its input was closed."""
 CHUNK = 256 * 1024
+
+
+class Peer(Protocol):
+    """The side of a connection that receives messages."""
+
+    def receive(self, message: Any) -> None:
+        """A message arrived."""
+
+    def fail(self, id: int | None, error: McpError) -> None:
+        """The request ``id`` failed; ``None`` if the whole connection is lost."""
+
+    def log(self, text: str) -> None:
+        """A line for the log of the server."""
+
+
+class Transport(Protocol):
+    """Carries messages to a server and back."""
+
+    era: Era | None
+    """The only era of the transport; ``None`` if both are possible."""
+
+    async def open(self, peer: Peer) -> None:
+        """Start it."""
+
+    async def send(self, message: Json, *, schema: Json | None = None) -> None:
+        """Send a message; ``schema`` is that of the called tool. Raises ``McpError``."""
+
+    def connected(self, info: ServerInfo) -> None:
+        """The eras and versions are known."""
+
+    def abandon(self, id: int) -> bool:
+        """Stop waiting for an answer. Returns whether the server notices that by itself."""
+
+    async def close(self) -> None:
+        """End it, with everything that it started."""
 
 
 class Lines:
