@@ -149,11 +149,7 @@ class SessionSwitcher:
 
     async def import_file(self, path: Path) -> Replaced:
         """Copy a session file into the session directory, and resume the copy."""
-        from pi.coding.session.file_operations import (
-            import_session,  # lazy: imports forking, moving and locking
-        )
-
-        return await self.switch(import_session(path, self.location))
+        return await self.switch(file_operations.import_session(path, self.location))
 
     async def open_replica(
         self, header: Json, remote: Remote, *, file: Path | None = None
@@ -162,8 +158,6 @@ class SessionSwitcher:
 
         ``file`` keeps a copy of it.
         """
-        # lazy: few sessions show a remote one
-
         if await self._forbidden("resume", file):
             return None
         session = RemoteSession(remote)
