@@ -11,7 +11,7 @@ from pi.base.clock import SystemClock
 from pi.base.errors import PiError
 from pi.base.files import agent_directory
 from pi.cli.arguments import OPENS_STORED, Arguments
-from pi.cli.process import TerminatedBySignal, run_main
+from pi.cli.process import TerminatedBySignal, print_error, run_main
 from pi.modes.interactive import app
 from pi.modes.interactive.startup import AppOptions, OpenContext, OpenedSession
 from pi.modes.phases import phase
@@ -95,7 +95,6 @@ def _is_on(environ: Mapping[str, str], name: str) -> bool:
 def _without_session(problem: PiError) -> int:
     """Returns the exit code if no session was opened; other errors are raised."""
     # Lazy: the first frame needs no session.
-    from pi.cli.process import print_error
     from pi.cli.session_setup import OpenCancelled
     from pi.coding.session.errors import NoMatchingSession
 

@@ -100,7 +100,7 @@ def _flag_value(option: ExtensionOption) -> bool | str:
     return option.value if option.is_attached else FollowingWord(option.value)
 
 
-# The first prompt consists of piped input, files and the first message.
+# First prompt -------------------------------------------------------------------------------------
 
 
 LARGEST = 64 * 1024 * 1024
@@ -183,7 +183,7 @@ def _expand_path(name: str, home: Path) -> Path:
     return home / name[2:] if name.startswith("~/") else Path(name)
 
 
-# The session that the command line requests.
+# Requested session --------------------------------------------------------------------------------
 
 
 class OpenCancelled(PiError):
@@ -287,11 +287,11 @@ class SessionResolver:
         return terminal_key(self._environ, tty=tty, shell_pid=os.getppid())
 
 
-# The output of ``--verbose``: where everything was loaded from.
+# Report -------------------------------------------------------------------------------------------
 
 
 def verbose_report(built: AssembledSession) -> Iterator[str]:
-    """Yields the lines of the report."""
+    """Yields the lines of ``--verbose``: where everything was loaded from."""
     state, workspace = built.session.info.state(), built.session.workspace
     yield f"pi {__version__}"
     yield f"folder: {workspace.cwd} ({_trust(built)})"

@@ -33,7 +33,7 @@ from pi.coding.runtime.workspace import (
 )
 from pi.coding.session.context import chosen_model, chosen_thinking_level
 from pi.coding.session.log import SessionLog
-from pi.coding.session.opening import SessionLocation
+from pi.coding.session.opening import SessionLocation, opened_in_thread
 from pi.coding.settings.settings import RECOMMENDED, Settings
 from pi.coding.trust import Trust, TrustStore, decide_trust
 
@@ -210,8 +210,6 @@ class Bootstrap:
     async def _open_log(self, location: SessionLocation) -> SessionLog:
         if not self.overrides.reads_log:
             return self.overrides.open_log(location)
-        from pi.coding.session.opening import opened_in_thread  # lazy: new sessions do not need it
-
         return await opened_in_thread(self.overrides.open_log, location)
 
     def session_location(self, cwd: Path) -> SessionLocation:
@@ -224,9 +222,8 @@ class Bootstrap:
     def _move_legacy_sessions(self) -> None:
         """Move sessions that very old versions stored in the agent directory itself."""
         if any(path.suffix == ".jsonl" for path in entries_of(self.machine.agent_dir)):
-            from pi.coding.session.file_operations import (
-                move_legacy_sessions,  # lazy: such files are rare
-            )
+            # Deferred: such files are rare.
+            from pi.coding.session.file_operations import move_legacy_sessions
 
             move_legacy_sessions(self.machine.agent_dir)
 

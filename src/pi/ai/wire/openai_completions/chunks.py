@@ -81,7 +81,7 @@ def decode_lenient(data: bytes) -> FirstChunk | None:
     return fitted(value, _OPENINGS)
 
 
-# Token counts of servers.
+# Token counts -------------------------------------------------------------------------------------
 
 
 MAX_COUNT = 2**53
@@ -140,7 +140,7 @@ def _number(value: object) -> float | None:
     return None
 
 
-# Thinking in fields of its own, with signatures.
+# Thinking in fields of its own --------------------------------------------------------------------
 
 
 WORDS = ("text", "summary")
@@ -210,9 +210,7 @@ def _continues(fields: Json, piece: Json) -> bool:
     return all(fields.get(name) == piece.get(name) for name in ("type", "index"))
 
 
-# Separates ``<think>`` tags from visible text: servers without a reasoning parser send them.
-#
-# Text between the tags is thinking, unless the tags are in code. Deltas may split tags anywhere.
+# Thinking between tags ----------------------------------------------------------------------------
 
 
 OPEN, CLOSE = "<think>", "</think>"
@@ -267,7 +265,10 @@ class CodeFenceTracker:
 
 
 class ThinkTags:
-    """Splits visible text into text and thinking.
+    """Splits visible text into text and thinking, for servers without a reasoning parser.
+
+    Text between ``<think>`` tags is thinking, unless the tags are in code. Deltas may split tags
+    anywhere.
 
     While ``plain``, a delta without ``<`` is plain text: append it to ``unread``, which is needed
     only to detect code around a later tag.

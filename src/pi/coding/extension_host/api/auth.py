@@ -6,8 +6,8 @@ import math
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from pi.ai.auth.config_values import expand, remember_used
-from pi.ai.auth.credentials import ApiKeyCredential, Credential, OAuthCredential
+from pi.ai.auth.config_values import escape, expand, remember_used
+from pi.ai.auth.credentials import NEVER, ApiKeyCredential, Credential, OAuthCredential
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.provider import Provider
 from pi.ai.request import Access
@@ -184,8 +184,6 @@ class ExtensionAuth:
         A key is used as it is: neither variables nor commands in it are expanded. A login is not
         renewed.
         """
-        from pi.ai.auth.config_values import escape
-        from pi.ai.auth.credentials import NEVER
         from pi.ai.auth.login_settings import with_host_overrides
         from pi.ai.auth.resolve import resolve
 

@@ -26,7 +26,7 @@ from pi.coding.extension_host.events.session import (
     ThinkingLevelSelectEvent,
 )
 from pi.coding.models.registry import ResolvedModel
-from pi.coding.port.results import Account
+from pi.coding.port.results import Account, CycledModel, ModelNotes
 from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.models import ModelClient
 from pi.coding.runtime.options import LastResort
@@ -39,8 +39,6 @@ from pi.coding.session.log import SessionLog
 if TYPE_CHECKING:
     from pi.ai.auth.login import LoginUI
     from pi.coding.port.queries import ChooseNext
-    from pi.coding.port.results import CycledModel, ModelNotes
-
 
 LEVELS = get_args(ThinkingLevel)
 
@@ -221,8 +219,6 @@ class ModelSelection:
 
     async def cycle(self, step: int = 1) -> CycledModel | None:
         """Select the next model of the scope, or of all; ``None`` if there is no other."""
-        from pi.coding.port.results import CycledModel  # deferred: rarely used
-
         core = self._core
         if self._choosers:
             return await self._cycle_with(self._choosers[-1], step)
@@ -245,8 +241,6 @@ class ModelSelection:
         chosen = choose(step)
         if chosen is None:
             return None
-        from pi.coding.port.results import CycledModel  # deferred: rarely used
-
         await self.use(chosen.model, thinking=chosen.thinking, source="cycle")
         return CycledModel(
             model=self._core.agent.model, thinking_level=self.thinking_level, is_scoped=True
@@ -265,8 +259,6 @@ class ModelSelection:
     @property
     def notes(self) -> ModelNotes:
         """All notes about models."""
-        from pi.coding.port.results import ModelNotes  # deferred: only for the list of models
-
         found = [notes() for notes in self._notes]
         badges: dict[str, tuple[str, ...]] = {}
         for each in found:

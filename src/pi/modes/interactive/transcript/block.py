@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec import UnsetType
 
@@ -16,15 +16,12 @@ from pi.base.terminal_text import sanitise, sanitise_keeping_style
 from pi.coding.session.entries import Custom, CustomMessage
 from pi.modes.interactive.theme import Theme
 from pi.tui.containers import CachedWidget
-from pi.tui.images.graphics import Graphics
+from pi.tui.images.graphics import Graphics, picture
+from pi.tui.images.graphics import Image as ImageWidget
 from pi.tui.text.width import truncate_to_width, visible_width
 from pi.tui.text.wrap import wrap_text
 
-if TYPE_CHECKING:
-    from pi.tui.images.graphics import Image as ImageWidget
-
-
-# A tool call: its arguments and its result so far.
+# Tool calls ---------------------------------------------------------------------------------------
 
 
 MAX_UNFINISHED = 1024 * 1024
@@ -142,7 +139,7 @@ def _last_written(text: str) -> str:
     return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
 
 
-# Hooks for extensions that draw parts of the transcript.
+# Drawing by extensions ----------------------------------------------------------------------------
 
 
 MarkdownKind: TypeAlias = Literal["user", "assistant", "assistant-thinking"]
@@ -186,13 +183,11 @@ class RendererHooks:
         return None
 
 
-# Options shared by all blocks.
+# Blocks and their options -------------------------------------------------------------------------
 
 
 THINKING = "Thinking…"
 """The default label of hidden thinking."""
-
-
 MAX_PASTES = 20
 MIN_PASTED_LINES = 11
 """Lines from which the editor shows a marker as well."""
@@ -281,7 +276,7 @@ def hanging(title: str, width: int, *, indent: str = "  ") -> list[str]:
     return [first, *(f"{indent}{row}" for row in others)]
 
 
-# Images in the transcript, each drawn by one widget while it is shown.
+# Images -------------------------------------------------------------------------------------------
 
 
 class ImageCache:
@@ -307,10 +302,6 @@ class ImageCache:
         return [margin + row for widget in self._widgets for row in widget.render(inside)]
 
     def _widget(self, image: Image, name: str) -> ImageWidget:
-        # Deferred: few sessions show an image, and decoding needs modules that nothing else needs.
-        from pi.tui.images.graphics import Image as ImageWidget
-        from pi.tui.images.graphics import picture
-
         look = self._look
         return ImageWidget(
             picture(image.data, image.mime_type, name),
