@@ -19,7 +19,8 @@ from pi.coding.runtime.session_places import listed_session_dir, named_session_d
 from pi.coding.session.errors import NoMatchingSession
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import SessionLocation, open_session
-from pi.modes.acp.server import AcpServer, OpenRequest, ReadySession
+from pi.modes.acp.server import AcpServer
+from pi.modes.acp.session import OpenRequest, ReadySession
 from pi.modes.stdio import Output, read_chunks
 
 if TYPE_CHECKING:

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
-
-from msgspec import field
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pi import __version__
-from pi.agent.policy import Policy
 from pi.ai.messages import Json
-from pi.base.records import Record
 from pi.base.tasks import TaskScope
 from pi.coding.session.errors import NoMatchingSession, SessionNotFound
 from pi.modes.acp.connection import (
@@ -28,7 +24,7 @@ from pi.modes.acp.connection import (
 )
 from pi.modes.acp.dialogs import OpenCalls
 from pi.modes.acp.params import Client, directory_param, mcp_settings, prompt_input, text_param
-from pi.modes.acp.session import AcpSession
+from pi.modes.acp.session import AcpSession, OpenRequest, SessionSource
 from pi.modes.stdio import Output
 
 if TYPE_CHECKING:
@@ -42,48 +38,6 @@ PAGE = 100
 """Sessions in one answer of ``session/list``."""
 LOGIN, TERMINAL_LOGIN = "pi-login", "pi-terminal-login"
 LOGIN_HINT = "Run `pi auth login` in a terminal, or set the API key of a provider."
-
-
-class OpenRequest(Record):
-    """A session to open."""
-
-    cwd: Path
-    session_id: str | None = None
-    """An existing session; ``None`` starts a new one."""
-    settings: dict[str, Any] = field(default_factory=dict)
-    """Override the settings files."""
-    extensions: tuple[Callable[[Any], Any], ...] = ()
-    policies: tuple[Policy, ...] = ()
-
-
-class ReadySession(Record):
-    """A session that is ready, but not started."""
-
-    id: str
-    port: Any
-    """The ``SessionPort``."""
-    start: Callable[[], Awaitable[None]]
-
-
-class SessionSource(Protocol):
-    """Opens and lists sessions; implemented by the command line."""
-
-    async def open(self, request: OpenRequest) -> ReadySession:
-        """Open a session. Raises ``NoMatchingSession`` and other errors of sessions."""
-        ...
-
-    async def listed(self, cwd: Path | None) -> Sequence[ListedSession]:
-        """Return the sessions of a working directory, or all, the last used first."""
-        ...
-
-    async def delete(self, session_id: str) -> bool:
-        """Move a session to the trash; returns False if it does not exist."""
-        ...
-
-    async def has_credentials(self) -> bool:
-        """Return whether the user can use any model."""
-        ...
-
 
 Method: TypeAlias = Callable[[Json], Awaitable[Any]]
 

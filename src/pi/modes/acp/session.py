@@ -1,15 +1,15 @@
-"""One session of the client: prompts, updates, modes and options."""
+"""One session of the client: how it is opened, prompts, updates, modes and options."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, field
 
 from pi.agent.events import (
     MessageEnd,
@@ -18,10 +18,12 @@ from pi.agent.events import (
     ToolExecutionStart,
     ToolExecutionUpdate,
 )
+from pi.agent.policy import Policy
 from pi.ai.events import TextDelta, ThinkingDelta, ToolCallEnd, ToolCallStart
 from pi.ai.messages import AssistantMessage, Json, ToolCall
 from pi.base.errors import PiError
 from pi.base.json_lines import encode_line
+from pi.base.records import Record
 from pi.coding.compaction.events import CompactionEnd, CompactionStart
 from pi.coding.extension_host.errors import ExtensionFailed
 from pi.coding.extension_host.events.session import SessionInfoChanged, ThinkingLevelChanged
@@ -42,6 +44,7 @@ from pi.modes.headless import PromptInput
 
 if TYPE_CHECKING:
     from pi.coding.port.session import SessionPort
+    from pi.coding.session.catalog import ListedSession
 
 log = logging.getLogger(__name__)
 
@@ -53,6 +56,47 @@ COMPACT = {
     "input": {"hint": "instructions"},
 }
 _encode = msgspec.json.Encoder().encode
+
+
+class OpenRequest(Record):
+    """A session to open."""
+
+    cwd: Path
+    session_id: str | None = None
+    """An existing session; ``None`` starts a new one."""
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Override the settings files."""
+    extensions: tuple[Callable[[Any], Any], ...] = ()
+    policies: tuple[Policy, ...] = ()
+
+
+class ReadySession(Record):
+    """A session that is ready, but not started."""
+
+    id: str
+    port: Any
+    """The ``SessionPort``."""
+    start: Callable[[], Awaitable[None]]
+
+
+class SessionSource(Protocol):
+    """Opens and lists sessions; implemented by the command line."""
+
+    async def open(self, request: OpenRequest) -> ReadySession:
+        """Open a session. Raises ``NoMatchingSession`` and other errors of sessions."""
+        ...
+
+    async def listed(self, cwd: Path | None) -> Sequence[ListedSession]:
+        """Return the sessions of a working directory, or all, the last used first."""
+        ...
+
+    async def delete(self, session_id: str) -> bool:
+        """Move a session to the trash; returns False if it does not exist."""
+        ...
+
+    async def has_credentials(self) -> bool:
+        """Return whether the user can use any model."""
+        ...
 
 
 class AcpSession:
