@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from pi.tui.terminal import Listener, Size
-from pi.tui.terminals.posix import NotATerminal, ProcessTerminal, own_terminal
+from pi.tui.terminals import own_terminal
+from pi.tui.terminals.posix import NotATerminal, ProcessTerminal
 from tests.sampling import sampled
 from tests.tui.pty_program import PtyProgram
 

@@ -23,7 +23,7 @@ from pi.tui.input.keys import matches_key
 from pi.tui.stacks import HStack, VStack
 from pi.tui.style import ColourDepth, Style, painter
 from pi.tui.terminal import Capabilities, Terminal, detect, has_placeholders
-from pi.tui.terminals.posix import own_terminal
+from pi.tui.terminals import own_terminal
 from pi.tui.text.ansi import strip_sequences
 from pi.tui.tui import TUI
 from pi.tui.widgets.editor.editor import Editor

@@ -8,7 +8,7 @@ import pytest
 
 from pi.base.clock import IdFactory
 from pi.base.errors import PiError
-from pi.coding.histories.importing import HistoryPlaces, ImportReport, import_histories
+from pi.coding.histories import HistoryPlaces, ImportReport, import_histories
 from pi.coding.session.opening import SessionLocation, open_session
 from pi.coding.session.writing import sole_use
 from tests.coding.histories.transcripts import (

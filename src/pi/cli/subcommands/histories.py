@@ -10,7 +10,7 @@ from pi.base.terminal_text import sanitise
 from pi.cli.arguments import Arguments, UsageError
 from pi.cli.command_context import session_dir_here
 from pi.cli.process import print_error
-from pi.coding.histories.importing import AGENTS, HistoryPlaces, import_histories
+from pi.coding.histories import AGENTS, HistoryPlaces, import_histories
 from pi.coding.runtime.machine import Machine
 
 

@@ -303,7 +303,7 @@ async def _choose_on_screen(
 ) -> None:
     # Lazy: `pi config` on a terminal only.
     from pi.modes.interactive.resource_config import PackageResource, choose_resources
-    from pi.tui.terminals.posix import own_terminal
+    from pi.tui.terminals import own_terminal
 
     offered = [(package, kind, path) for package in packages for kind, path in package.resources]
 

@@ -30,7 +30,7 @@ SEEN_SECONDS = 1.5
 
 async def run(start: AppOptions) -> str:
     """Runs the application on the terminal of the process; returns the text to print at the end."""
-    from pi.tui.terminals.posix import own_terminal  # tests pass their own terminal
+    from pi.tui.terminals import own_terminal  # tests pass their own terminal
 
     terminal = own_terminal(start.environ, platform=sys.platform)
     return await App(start, terminal).run()

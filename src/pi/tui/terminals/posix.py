@@ -1,4 +1,4 @@
-"""``ProcessTerminal``: raw mode, signals and restore on POSIX; ``own_terminal`` for any system.
+"""``ProcessTerminal``: raw mode, signals and restore on POSIX.
 
 The terminal is restored however the process ends: normally, by an exception, by a signal, or
 because the terminal is gone.
@@ -21,7 +21,7 @@ from typing import Any
 
 from pi.base.errors import PiError
 from pi.tui.negotiation import ASK_DA1
-from pi.tui.terminal import Listener, Size, Terminal
+from pi.tui.terminal import Listener, Size
 from pi.tui.terminals.tty_output import OutputCapture, TtyOutput, is_ready, now
 
 READ_SIZE = 65_536
@@ -56,7 +56,7 @@ class ProcessTerminal:
         keep_output: bool = True,
     ) -> None:
         if not (os.isatty(input_fd) and os.isatty(output_fd)):
-            raise _not_a_terminal()
+            raise not_a_terminal()
         self._env = env
         self._input_fd = input_fd
         self._output_fd = output_fd
@@ -244,22 +244,8 @@ class ProcessTerminal:
             os.kill(os.getpid(), number)
 
 
-def own_terminal(env: Mapping[str, str], *, platform: str) -> Terminal:
-    """Returns the terminal of the process for a system (``sys.platform``)."""
-    if platform != "win32":
-        return ProcessTerminal(env=env)
-    # Deferred: used on Windows only.
-    import ctypes
-
-    from pi.tui.terminals.windows import KernelConsole, WindowsTerminal
-
-    try:
-        return WindowsTerminal(KernelConsole(getattr(ctypes, "windll").kernel32))  # noqa: B009
-    except (OSError, AttributeError):
-        raise _not_a_terminal() from None
-
-
-def _not_a_terminal() -> NotATerminal:
+def not_a_terminal() -> NotATerminal:
+    """Returns the error for standard streams that are not a terminal."""
     return NotATerminal(
         "The interactive mode needs a terminal for input and output.",
         hint="Run it in a terminal, or use -p for scripts.",

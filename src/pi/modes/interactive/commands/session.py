@@ -111,7 +111,7 @@ async def import_session(ui: Ui, arguments: str) -> None:
 async def _import_histories(ui: Ui, agent: str, options: list[str]) -> None:
     """Imports the histories of this folder, or of all with ``--all``, and shows the report."""
     # lazy: few users come from another agent
-    from pi.coding.histories.importing import HistoryPlaces, import_histories
+    from pi.coding.histories import HistoryPlaces, import_histories
 
     if options not in ([], ["--all"]):
         raise PiError(f"Unknown option {options[0]}.", hint="/import claude|codex [--all]")
