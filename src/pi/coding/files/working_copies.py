@@ -128,7 +128,7 @@ class WorkingCopy(Record):
         return Patch(text=text, files=files, size=size)
 
     async def apply(self, patch: Patch, *, files: LocalFiles | None = None) -> None:
-        """Apply ``patch`` to the original. If it does not fit, raises and changes nothing.
+        """Apply ``patch`` to the original, or raise ``WorkingCopyFailed`` and change nothing.
 
         With ``files`` each file is written through its layers, like a write of a tool: they may
         refuse it with an error of their own, and histories include it.
@@ -190,10 +190,9 @@ class WorkingCopy(Record):
         return (await self._git("rev-parse", "HEAD")).strip()
 
     async def pick(self) -> None:
-        """Cherry-pick the commits of the branch in the original.
+        """Cherry-pick the commits of the branch in the original, or raise and change nothing.
 
-        Raises ``WorkingCopyFailed`` and changes nothing if they conflict, also with uncommitted
-        files of the user, which are never overwritten.
+        Uncommitted files of the user that conflict make it fail: they are never overwritten.
         """
         if self.kind in ("copy", "clone"):
             raise WorkingCopyFailed("Only a git repository takes commits.")
@@ -371,9 +370,9 @@ _FIELDS = _State.__struct_fields__
 async def sweep_working_copies(
     root: Path, *, environ: Mapping[str, str], discard: bool = False
 ) -> list[ClosedCopy]:
-    """Close the copies of processes that have ended; see ``WorkingCopy.close`` for ``discard``.
+    """Close the copies of processes that have ended; returns those of which something remains.
 
-    Returns the copies of which a branch or a folder remains.
+    ``discard`` is that of ``WorkingCopy.close``.
     """
     closed: list[ClosedCopy] = []
     environ = without_repository(environ)

@@ -197,7 +197,7 @@ class SessionLog:
         self._annotations = Annotations()
         self._custom_types: set[str] = set()
         self._searched = 0
-        """Entries searched for custom types so far; several extensions need the types at the start."""
+        """Entries searched for custom types so far; several extensions need these at the start."""
         self.displayed = array("q")
         """By position: how many entries up to this one a screen shows; -1 if not counted yet.
 
