@@ -57,11 +57,11 @@ class TextFolder:
 
     @property
     def exists(self) -> bool:
-        """Whether the directory exists."""
+        """Whether the directory exists, or texts are kept in memory."""
         return self.directory is None or self.directory.is_dir() or bool(self._in_memory)
 
     def make(self) -> Path | None:
-        """Create and return the directory; ``None`` if there is none."""
+        """Create and return the directory; ``None`` if there is none or it cannot be created."""
         if self.directory is None:
             return None
         try:

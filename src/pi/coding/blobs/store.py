@@ -122,7 +122,7 @@ class OwnedBlobs:
         """Store many contents with one flush of the disk; returns a blob for each, in order."""
         payloads = tuple(contents)
         with self._locked():
-            # First the claim: a crash in between leaves a hash without a blob, which is harmless.
+            # The claim is stored first: a crash leaves a hash without a blob, which is harmless.
             self._hold(self._held() | {_hash(data) for data in payloads})
             return _put_many(self._directory, payloads)
 
@@ -131,7 +131,7 @@ class OwnedBlobs:
         return [PREFIX + hash for hash in sorted(self._held())]
 
     def release(self, refs: Iterable[str] | None = None) -> int:
-        """Give up some blobs, or all; returns how many were removed because no owner is left."""
+        """Release some blobs, or all; returns the number removed because no owner is left."""
         if not self._directory.is_dir():
             return 0
         with self._locked():

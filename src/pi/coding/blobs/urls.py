@@ -31,7 +31,7 @@ class ArtifactText(Record):
 
 
 def resolve_artifact(url: str, folders: Sequence[TextFolder]) -> ArtifactText:
-    """Resolve an address in the folders of all participating sessions."""
+    """Resolve an address in the folders of all sessions involved; raises ``NoSuchResource``."""
     scheme, _, rest = url.partition("://")
     match scheme:
         case "artifact":

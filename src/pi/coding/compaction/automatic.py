@@ -214,10 +214,9 @@ class CompactionPolicy(Policy):
         )
 
     def _was_cut_off(self, answer: AssistantMessage) -> bool:
-        """Whether a response was truncated because the window was nearly full, not at its own
-        limit.
+        """Whether the nearly full window truncated a response, not its output limit.
 
-        Otherwise the response is kept, also for the model: "please continue" needs it.
+        A response truncated at its output limit is kept: the user may prompt "please continue".
         """
         model = self._session.agent.model
         return (
@@ -277,9 +276,7 @@ class CompactionPolicy(Policy):
         return replace(at.next, entries=(*at.next.entries, *found.edits))
 
     async def _elide_stale(self, decision: Next) -> Next:
-        """Elide all useless results after a long pause, when the provider's cache has expired
-        anyway.
-        """
+        """Elide all useless results after a long pause: the provider's cache has expired anyway."""
         items = await self._items()
         found = await off_loop(partial(elide_worthless, items, cache_is_cold=True), len(items))
         return replace(decision, entries=(*decision.entries, *found.edits))
@@ -305,7 +302,7 @@ class CompactionPolicy(Policy):
         return replace(decision, entries=(*decision.entries, edit))
 
     async def _extensions_make_room(self, request: CompactionRequest) -> bool:
-        """Let extensions make room in another way, once for each prompt."""
+        """Let extensions make room, at most once per prompt; returns whether one has done so."""
         # Deferred: most sessions never fill their window.
         from pi.coding.compaction.events import ContextFullEvent
 
@@ -340,8 +337,9 @@ class CompactionPolicy(Policy):
             self._stop_if_handed_off()
 
     async def _compact_and_continue(self, options: CompactionOptions) -> None:
-        """Compact, then let the model continue; only if there is room now, to avoid an endless
-        loop.
+        """Compact, then let the model continue.
+
+        Ends the run if the conversation is still too large: it would compact without end.
         """
         request = CompactionRequest(reason="threshold")
         if await self._extensions_make_room(request):
@@ -363,7 +361,7 @@ class CompactionPolicy(Policy):
         self._stop_if_handed_off()
 
     def _stop_if_handed_off(self) -> None:
-        """End the run: every further request here would be as long, and hand off once more."""
+        """End the run after a hand-off: the next request would be as long, and hand off again."""
         if self._compactor.handed_off:
             raise StopRun("The conversation continues in a new session.")
 
@@ -397,7 +395,7 @@ class IdleCompaction:
         self._waiting: asyncio.Task[bool] | None = None
 
     def handle_event(self, event: object) -> None:
-        """Handle an event of the agent."""
+        """Stop the timer; start it again when the agent has settled."""
         self._stop()
         if isinstance(event, AgentSettled) and self._session.options().idle_enabled:
             self._waiting = asyncio.get_running_loop().create_task(

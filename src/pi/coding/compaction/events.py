@@ -74,8 +74,9 @@ class ContextFullAnswer(Record):
 class ContextFullEvent(Query):
     """The conversation is about to be compacted automatically: a handler can make room itself.
 
-    For example by switching to a model with a larger window. ``overflow`` and ``incomplete``: the
-    request is then repeated. Asked once for each prompt; a second overflow is compacted.
+    For example by switching to a model with a larger window. After ``overflow`` and ``incomplete``
+    the request is then repeated. A handler can make room once per prompt: a second overflow is
+    compacted without this event.
     """
 
     answer: ClassVar[type[Record]] = ContextFullAnswer
@@ -87,7 +88,7 @@ class ContextFullEvent(Query):
     handled: bool = False
 
     def with_answer(self, answer: ContextFullAnswer) -> Self:
-        """One handler is enough."""
+        """Combine the answers: it is enough that one handler has made room."""
         return replace(self, handled=self.handled or answer.handled)
 
     @property
@@ -173,7 +174,7 @@ class SessionCompactEvent(Event):
 
 
 class SessionCompactFailedEvent(Event):
-    """A compaction failed, or was aborted and has no ``error_message``."""
+    """A compaction failed or was aborted; ``error_message`` is empty if it was aborted."""
 
     reason: CompactionReason
     error_message: str

@@ -45,7 +45,7 @@ from pi.coding.session.log import SessionLog
 
 SUMMARY, SHAKE = "context-full", "shake"
 BEGIN = 80
-"""Characters of a message in a preview."""
+"""Maximum characters of a message in a preview."""
 
 
 def _begin(item: CompactionItem) -> str:
@@ -70,7 +70,7 @@ class CompactionRun:
         """Whether the conversation continues in another session."""
 
     async def run(self) -> CompactionResult:
-        """Return the stored result, or raise ``CompactionFailed``."""
+        """Run the compaction and return its public result; raises ``CompactionFailed``."""
         entries = len(self._conversation.log.tree.outlines)
         leave_out = self._request.leave_out
         self._before = await measured_off_loop(self._conversation, without=leave_out)
@@ -218,7 +218,7 @@ class CompactionRun:
                 yield by_name[name]
 
     def preview(self) -> CompactionPreview:
-        """Return what this compaction would drop and keep."""
+        """Return the preview: what this compaction would drop and keep."""
         self._before = measured(self._conversation, without=self._request.leave_out)
         preparation, why_not = self._prepared()
         chosen = next(iter(self._strategies()), None)
@@ -313,7 +313,7 @@ class CompactionRun:
         )
 
     def _refuse_if_stale(self) -> None:
-        """Raise if the user has left the branch meanwhile."""
+        """Raise ``CompactionFailed`` if the user has left the branch meanwhile."""
         log = self._session.conversation().log
         path = log.tree.path(log.leaf)
         if log is not self._conversation.log or (
@@ -323,7 +323,7 @@ class CompactionRun:
 
 
 class CompactionPreview(Record):
-    """What a compaction would do, before it does anything."""
+    """The expected effect of a compaction."""
 
     strategy: str
     keeps: Keeps
@@ -337,19 +337,19 @@ class CompactionPreview(Record):
     first_kept: str = ""
     """The beginning of the first message that stays as it is."""
     carried: str = ""
-    """What is repeated word for word: instructions, tasks, files, the next action."""
+    """Facts that are repeated word for word: instructions, tasks, files, the next action."""
     problem: str = ""
     """Why nothing would be compacted."""
 
 
 async def preview(session: CompactionSession, request: CompactionRequest) -> CompactionPreview:
-    """Return what a compaction would drop and keep. No model is asked, nothing is stored."""
+    """Return what a compaction would drop and keep. Calls no model and stores nothing."""
     await session.load_strategy(request.strategy or session.options().strategy)
     return CompactionRun(request, session).preview()
 
 
 def dropped(log: SessionLog) -> Sequence[Entry]:
-    """Return the entries of the branch that have content and are neither shown nor replaced.
+    """Return the entries of the branch whose messages the model no longer sees.
 
     All of them are still in the log and can be read back by id.
     """

@@ -61,7 +61,7 @@ class Measured(Record):
     items: tuple[CompactionItem, ...]
     """Starts at the first entry that the previous compaction kept."""
     covered: tuple[CompactionItem, ...]
-    """The items before that."""
+    """The items before ``items``, which the previous compaction covers."""
     tokens: int
     previous: Compaction | None
     instructions: SystemMessage | None
@@ -71,7 +71,7 @@ class Measured(Record):
     archived: tuple[CompactionItem, ...] = ()
     """The end of ``covered`` that has no text summary: it was archived in another form."""
     archived_summary: str = ""
-    """The last text summary before that."""
+    """The last text summary before ``archived``."""
 
 
 def tokens_in_use(
@@ -80,11 +80,11 @@ def tokens_in_use(
     without: str = "",
     messages: Sequence[SessionMessage] | None = None,
 ) -> int:
-    """Return the tokens in use; the cost does not grow with the conversation.
+    """Return the tokens in use.
 
-    Uses the provider's count of the last response, plus an estimate for later entries and edits.
-    Counts from before a compaction are ignored. ``without`` is the id of an entry that is not
-    counted. ``messages`` are those of the conversation, if they are known.
+    Uses the provider's count of the last response, plus an estimate for later entries and edits, so
+    that only the newest entries are read. Counts from before a compaction are ignored. ``without``
+    is the id of an entry that is not counted. ``messages`` are those of the conversation, if known.
     """
     log = conversation.log
     since = 0
@@ -163,7 +163,7 @@ def _counted(entry: Entry) -> int:
 
 
 def _saved(log: SessionLog, place: int, edits: Edits) -> int:
-    """Return what ``edits``, made after the response at ``place``, remove from its count."""
+    """Return the tokens that ``edits`` made after the response at ``place`` take off its count."""
     if not edits:
         return 0
     path = log.tree.path(place)
@@ -190,10 +190,10 @@ def measured(
     without: str = "",
     messages: Sequence[SessionMessage] | None = None,
 ) -> Measured:
-    """Return everything that a compaction needs to know of the branch; reads all of it.
+    """Return the current branch as input of a compaction; reads the whole branch.
 
     ``without`` is the id of an entry to leave out. ``messages`` are those of the conversation, if
-    they are known.
+    known.
     """
     messages = conversation.messages() if messages is None else messages
     log = conversation.log
@@ -218,9 +218,9 @@ def measured(
 def _archived(
     log: SessionLog, path: Sequence[int], latest: Compaction | None
 ) -> tuple[int | None, str]:
-    """Return where the part begins that has no text summary, and the summary before it.
+    """Return the index in ``path`` from which there is no text summary, and the summary before.
 
-    ``None`` if the latest compaction is a text summary itself.
+    The index is ``None`` if the latest compaction is a text summary itself.
     """
     if latest is None or not _has_pictures(latest):
         return None, ""
@@ -312,12 +312,13 @@ def shown_ids(log: SessionLog) -> set[str]:
     return {id for id in ids if edits.get(id, "") is not None}
 
 
-# Pruning replaces the content of tool results by context edits. Nothing is removed from the log,
-# and every call keeps a result.
+# Pruning ------------------------------------------------------------------------------------------
 
+# Context edits replace the content of tool results. Nothing is removed from the log, and every call
+# keeps a result.
 
 PROTECTED_TOKENS = 40_000
-"""Newest tool output that is never pruned for its age."""
+"""Tokens of the newest tool output, which is never pruned for its age."""
 WORTH_TOKENS = 20_000
 """Minimum saving that justifies losing the provider's cache."""
 SMALL_SUFFIX = 8_000
@@ -376,7 +377,7 @@ def edit(item: CompactionItem, notice: str) -> ContextEdit:
 
 
 def protected(items: Sequence[CompactionItem]) -> frozenset[str]:
-    """Return the ids of results that must stay: skill instructions are not output."""
+    """Return the ids of results that must stay: skills, which are instructions."""
     return frozenset(
         items[exchange.answered_at].id
         for exchange in exchanges(items)
@@ -414,7 +415,7 @@ def _pruning(items: Sequence[CompactionItem], notices: dict[str, str]) -> Prunin
 
 
 def _read(exchange: ToolExchange) -> str:
-    """Return what a read call has read; empty for other calls."""
+    """Return a key for the file and lines that a read call has read; empty for other calls."""
     call = exchange.call
     if call.name != "read" or not _path(call):
         return ""

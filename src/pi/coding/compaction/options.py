@@ -31,7 +31,7 @@ class TokenOverride(Record):
 
 
 class CompactionOptions(CompactionSettings):
-    """Names and defaults are those of the settings file."""
+    """The ``compaction`` setting, with the names and defaults of the settings file."""
 
     enabled: bool = True
     """Whether conversations are compacted automatically."""
@@ -68,7 +68,7 @@ class CompactionOptions(CompactionSettings):
 
 
 class BranchSummaryOptions(Record):
-    """Settings for branches that are left."""
+    """The ``branchSummary`` setting: summaries of branches that the user leaves."""
 
     enabled: bool = True
     """Whether a summary is offered when a branch is left."""

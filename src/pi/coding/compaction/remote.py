@@ -46,8 +46,8 @@ class NativeCompaction(Record):
 class RemoteCompaction:
     """The server of one compaction.
 
-    ``post`` sends JSON to the endpoint and returns its answer; ``compact`` asks the provider of
-    ``model`` to compact messages. Both are given only if they are to be used.
+    ``post`` sends JSON to the endpoint and returns its answer; ``compact`` sends messages to the
+    provider of ``model`` for compaction. Each is ``None`` if it is not enabled.
     """
 
     def __init__(

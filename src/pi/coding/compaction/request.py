@@ -1,4 +1,4 @@
-"""``CompactionRequest``, and ``CompactionSession``: what a compaction needs from its session."""
+"""``CompactionRequest``, and ``CompactionSession``: what a compaction uses of its session."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pi.coding.compaction.options import CompactionOptions
 from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.entries import KnownEntry
 
-if TYPE_CHECKING:  # lazy: most sessions never compact
+if TYPE_CHECKING:  # types only: most sessions never compact
     from pi.agent.compaction.summarise import Ask
     from pi.coding.compaction.events import CompactionReason
     from pi.coding.compaction.remote import RemoteCompaction
@@ -38,7 +38,7 @@ class CompactionRequest(Record):
     leave_out: str = ""
     """Id of a response to hide from the model after the compaction has succeeded."""
     before_prompt: bool = False
-    """Whether a prompt waits for it."""
+    """Whether a prompt waits for the compaction."""
 
 
 class CompactArguments(Record):
@@ -67,7 +67,7 @@ class CompactArguments(Record):
 
 
 class CompactionSession(Protocol):
-    """What a compaction needs from its session; settings and models may change."""
+    """The part of a session that a compaction uses; settings and models may change."""
 
     @property
     def bus(self) -> EventBus:
@@ -90,7 +90,7 @@ class CompactionSession(Protocol):
         ...
 
     async def load_strategy(self, name: str, /) -> None:
-        """Load the extension that has a strategy, if there is one."""
+        """Load the extension that provides the strategy ``name``, if there is one."""
         ...
 
     def conversation(self) -> SessionConversation:

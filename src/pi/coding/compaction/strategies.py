@@ -95,17 +95,17 @@ Keeps: TypeAlias = Literal["recent", "nothing", "all"]
 class Strategy(Protocol):
     """Shortens a conversation. It stores nothing itself.
 
-    An attribute ``keeps`` says in previews which messages stay: the ``recent`` ones (the default),
-    ``nothing``, or ``all`` in a shortened form.
+    For previews, an attribute ``keeps`` states which messages stay: the ``recent`` ones (the
+    default), ``nothing``, or ``all`` in a shortened form.
     """
 
     async def compact(self, work: Work) -> Outcome:
-        """Return what to store; ``Declined`` passes to the next strategy."""
+        """Return the outcome to store; after ``Declined`` the next strategy is tried."""
         ...
 
 
 PROTECTED_TOKENS = 40_000
-"""The newest part of the conversation, which is not changed."""
+"""Tokens of the newest part of the conversation, which is not changed."""
 GOAL = 0.6
 """Target size, as a fraction of the threshold."""
 

@@ -37,7 +37,7 @@ FORMS: dict[str, Callable[[Transcript], str]] = {
     ".markdown": render_markdown,
     ".txt": render_text,
 }
-"""Formats by suffix; ``.jsonl`` is the branch itself, others are pages."""
+"""Renderers by suffix; ``.jsonl`` is the branch itself, other suffixes are HTML pages."""
 BRANCH = ".jsonl"
 OTHER_FORMATS = (
     *(".pdf", ".doc", ".docx", ".odt", ".rtf", ".epub", ".json", ".csv", ".xml", ".yaml", ".yml"),
@@ -45,7 +45,7 @@ OTHER_FORMATS = (
 )
 """Suffixes of formats that cannot be written; a page under such a name would not open.
 
-Any other suffix is part of a name, like ``session-1.2``, and gives a page, as in the original.
+Any other suffix is part of a name, like ``session-1.2``; the file is a page, as in the original.
 """
 
 
@@ -55,7 +55,10 @@ def default_name(session_file: Path) -> str:
 
 
 def destination(argument: str, *, cwd: Path, home: Path) -> Path | None:
-    """Return the file named by the argument of ``/export``; ``None`` if it is empty."""
+    """Return the file named by the argument of ``/export``; ``None`` if it is empty.
+
+    Raises ``ExportFailed``.
+    """
     try:
         words = shlex.split(argument) if argument.lstrip()[:1] in ("'", '"') else [argument.strip()]
     except ValueError as error:
@@ -80,7 +83,7 @@ def export_file(
     """Export a session file without locking or changing it. Returns the exported file.
 
     ``extra`` redacts in addition to ``secrets``. ``blobs`` has the images that the file refers to.
-    Raises ``SessionNotFound``.
+    Raises ``SessionNotFound`` or ``ExportFailed``.
     """
     path = cwd / session_file
     log = SessionLog(read_session(path, IdFactory(), blobs), IdFactory())
@@ -101,7 +104,7 @@ def export_session(
     """Export the current state of an open session. Returns the exported file.
 
     ``extra`` redacts in addition to ``secrets``; ``instructions`` are the current ones of the
-    session, if known.
+    session, if known. Raises ``ExportFailed``.
     """
     target = _target(output, file_of(log), cwd)
     page = rendered(log, target.suffix, Redactor(secrets, extra=extra), instructions)

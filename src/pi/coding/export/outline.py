@@ -64,7 +64,7 @@ class OutlineRow(Record):
     depth: int
     """Number of forks above it."""
     siblings: tuple[int, ...]
-    """The nodes of the fork, including itself; empty without a fork."""
+    """The nodes of the fork, including ``node``; empty without a fork."""
     kind: str
     text: str
 

@@ -93,7 +93,7 @@ class Redactor:
         return text if self._extra is None else self._extra(text)
 
     def found(self, text: str) -> set[str]:
-        """The secrets in ``text``: what is between the parts that are kept."""
+        """Return the secrets in ``text``: the pieces between the parts that are kept."""
         parts = self.text(text).split(REDACTED)
         found: set[str] = set()
         end = len(parts[0])
@@ -107,7 +107,7 @@ class Redactor:
 
     def json(self, value: Any) -> Any:
         """Return a JSON value with a notice in place of every secret; image data is unchanged."""
-        # Names of fields and kinds are most texts of a session, and there are few different ones.
+        # The cache: most texts of a session are names of fields and kinds, which repeat.
         return self._json(value, {})
 
     def _json(self, value: Any, known: dict[str, str]) -> Any:

@@ -30,7 +30,7 @@ GH_VARIABLES = ("GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTER
 CHECK_TIMEOUT_SECONDS, UPLOAD_TIMEOUT_SECONDS = 30.0, 300.0
 """Time after which a program is terminated."""
 STALL_SECONDS = 60.0
-"""Time without I/O and CPU use after which an upload is taken for hung."""
+"""Time without I/O and CPU use after which an upload is considered hung."""
 MAX_OUTPUT_BYTES = 64 * 1024
 
 _PART = r"[^\s/\x00-\x1f\x7f-\x9f]+"
@@ -169,7 +169,7 @@ def _failure_reason(result: Finished) -> str:
 
 @asynccontextmanager
 async def _temporary(name: str, page: bytes, env: Mapping[str, str]) -> AsyncIterator[Path]:
-    """Yield a private file in a new private folder; both are removed."""
+    """Yield a private file in a new private folder; both are removed at the end."""
     try:
         folder = Path(tempfile.mkdtemp(prefix="pi-share-", dir=env.get("TMPDIR") or None))
     except OSError as error:

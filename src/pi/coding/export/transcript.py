@@ -44,7 +44,7 @@ class Spent(Record):
     """Tokens and cost of one model or purpose."""
 
     what: str
-    """A model, or a purpose beside the conversation."""
+    """A model, or another purpose such as ``compaction``; empty for the sum of all."""
     requests: int
     usage: Usage
 

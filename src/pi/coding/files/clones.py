@@ -1,4 +1,4 @@
-"""Working copies of repositories that are named by their address, as the tasks of a batch do.
+"""Working copies of repositories given by path or URL, for the tasks of a batch.
 
 Each repository is fetched once, into a mirror that all clones share.
 """
@@ -67,6 +67,6 @@ async def _mirror(
         if commit is not None:
             revision = ["cat-file", "-e", f"{commit}^{{commit}}"]
             found = await run_git(revision, mirror, environ)
-            if found is None or found[0] != 0:  # on no branch: servers send it when it is named
+            if found is None or found[0] != 0:  # not on a branch: servers send it if it is named
                 await git(["fetch", "-q", "origin", commit], mirror, environ)
     return mirror

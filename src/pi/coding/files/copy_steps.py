@@ -1,11 +1,12 @@
 """The steps of a working copy: git, overlay mounts, and merged files.
 
-git runs quietly, without hooks, signatures and questions. An overlay has the project below and the
-changes above; it needs Linux and root. Only paths above count as changes: the project may change
-below while a task is running. A copy is made in constant time, whatever the size of the project.
+git runs without hooks, signatures and prompts. An overlay mount has the project as its lower layer
+and the changes in its upper layer. It needs Linux and root, and takes constant time, whatever the
+size of the project. Only paths in the upper layer count as changes: the project itself may change
+while a task is running.
 
-git computes merged files in a folder of its own. Only files that differ are written, through the
-file layers, as tools write: guards and histories see them.
+git merges files in a separate folder. Only files that differ are written to the project, through
+the file layers like the writes of tools, so that guards and histories see them.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _QUIET = (
     "-c", "user.name=pi", "-c", "user.email=pi@localhost", "-c", "core.quotePath=false",
     "-c", "gc.auto=0",
 )  # fmt: skip
-"""No hooks and no signatures: both may ask, or run what the task has written."""
+"""No hooks and no signatures: they may prompt, or run code that the task has written."""
 
 
 class WorkingCopyFailed(PiError):
@@ -49,7 +50,7 @@ def without_repository(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 async def top_level(path: Path, environ: Mapping[str, str]) -> Path | None:
-    """Returns the root of the repository that ``path`` is in."""
+    """Returns the root of the repository that contains ``path``; ``None`` if there is none."""
     result = await run_git(["rev-parse", "--show-toplevel"], path, environ)
     return Path(result[1].rstrip("\n")).resolve() if result is not None and result[0] == 0 else None
 
@@ -95,14 +96,16 @@ async def run_git(
     return code, shown.decode("utf-8", "surrogateescape")
 
 
+# Overlay mounts -----------------------------------------------------------------------------------
+
 MOUNT_TIMEOUT = 30.0
 _OPAQUE = "trusted.overlay.opaque"
 _SEPARATORS = (",", ":", "\\")
-"""Characters that mean something in the options of mount."""
+"""Characters with a special meaning in the options of ``mount``."""
 
 
 async def mount(lower: Path, folder: Path, environ: Mapping[str, str]) -> bool:
-    """Mount ``lower`` with changes in ``folder`` at ``folder/files``; False where it cannot be."""
+    """Mount ``lower`` at ``folder/files``, with changes in ``folder``; False if that fails."""
     if sys.platform != "linux" or any(each in str(lower / folder) for each in _SEPARATORS):
         return False
     upper, work, files = (folder / name for name in ("upper", "work", "files"))
@@ -123,14 +126,14 @@ async def unmount(folder: Path, environ: Mapping[str, str]) -> bool:
 
 
 def changed_paths(folder: Path) -> tuple[list[str], list[str]]:
-    """Return the files that were changed, made or deleted, and folders that were replaced."""
+    """Return the files that were changed, created or deleted, and folders that were replaced."""
     upper = folder / "upper"
     files: list[str] = []
     replaced: list[str] = []
     for place, names, entries in os.walk(upper):
         here = Path(place)
         if here == upper and ".git" in names:
-            names.remove(".git")  # the index and the like: commits of the task are in the files
+            names.remove(".git")  # the files themselves contain what the task has committed
         if here != upper and _is_opaque(here):
             replaced.append(here.relative_to(upper).as_posix())
         links = [name for name in names if (here / name).is_symlink()]
@@ -155,11 +158,13 @@ async def _succeeds(words: list[str], environ: Mapping[str, str]) -> bool:
     return result.exit_code == 0
 
 
+# Merged files -------------------------------------------------------------------------------------
+
 EXECUTABLE = 0o111
 
 
 class _Content(Record):
-    """What is at a path; nothing if neither field is set. Folders count as nothing."""
+    """The file or link at a path; neither ``data`` nor ``link`` is set for others, as folders."""
 
     data: bytes | None = None
     link: str | None = None
@@ -184,7 +189,7 @@ class _Change(Record):
 def copy_paths(root: Path, folder: Path, names: Sequence[str]) -> None:
     """Copy the files and links with these names to ``folder``; missing ones are left out.
 
-    The files with their attributes come along: git reads them, also before they are committed.
+    ``.gitattributes`` files above them are copied too: git reads them even if uncommitted.
     """
     above = {parent / ".gitattributes" for name in names for parent in Path(name).parents}
     for name in (*names, *map(str, above)):
@@ -201,11 +206,11 @@ async def write_merged(files: LocalFiles, root: Path, merged: Path, names: Seque
     """
     changes = await asyncio.to_thread(_compare, root, merged, names)
     for change in changes:
-        # The name in a tool call may mean a file that looks the same; a merge means this one.
+        # ``resolve`` may return a file whose name only looks the same; a merge must not.
         if (found := files.resolve(str(change.path))) != change.path:
             raise PiError(f"{change.path} looks like {found}, which exists.")
     done: list[_Change] = []
-    # A merge is no call of a tool: its text is neither formatted nor reported by the layers.
+    # A merge is not a tool call: the layers neither format nor report its text.
     with outside_calls():
         try:
             # Removals first: a folder may take the place of a file, and the other way round.
@@ -270,11 +275,11 @@ async def _write(files: LocalFiles, path: Path, before: _Content, after: _Conten
 
 
 async def _undo(files: LocalFiles, root: Path, change: _Change) -> None:
-    """Restore a path, which may have been changed or not."""
+    """Restore a path, if it was changed."""
     now = await asyncio.to_thread(_content, change.path)
     if now.is_like(change.before):
         return
-    # As much as possible: the error that is reported is the one that came first.
+    # Best effort: the error that started the undo is reported, not a later one.
     with suppress(Exception):
         if now != _Content():
             is_replaced = now.data is not None and change.before.data is not None

@@ -35,7 +35,7 @@ def read_whole(path: Path, *, most: int | None = None) -> bytes:
 
 
 def write_whole(path: Path, data: bytes, mode: int | None = None) -> None:
-    """Replace the content of a file; ``mode`` are the permission bits that it gets."""
+    """Replace the content of a file; ``mode`` sets its permission bits."""
     is_new = not path.exists()
     _replace(path, data, mode if is_new else None)
     if mode is not None and not is_new:
@@ -99,7 +99,7 @@ def remove_path(path: Path, *, recursive: bool = False) -> None:
 def move_path(source: Path, target: Path, *, overwrite: bool = False) -> None:
     """Rename a file, a link or a folder; creates missing folders above ``target``.
 
-    ``overwrite`` allows to replace a file, never a folder.
+    ``overwrite`` allows replacing a file, never a folder.
     """
     check_move(source, target, overwrite=overwrite)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -137,7 +137,7 @@ def tree_paths(root: Path) -> list[Path]:
 
 
 class FileStamp(Record):
-    """What changes with every usual change of a file; equal stamps mean an unchanged file."""
+    """Size, time, mode and inode of a file; equal stamps mean that it is unchanged."""
 
     size: int
     modified_ns: int
@@ -155,7 +155,8 @@ def scan_tree(
 ) -> dict[str, FileStamp]:
     """Return the stamps of all files and links below ``root``, by path relative to it.
 
-    Ends early, with what was found, once ``stop`` is set.
+    Ends early, with the stamps so far, once ``stop`` is set. Raises ``OSError`` for more than
+    ``most`` files.
     """
     stamps: dict[str, FileStamp] = {}
     for name, entry in _walk(root, "", skip):

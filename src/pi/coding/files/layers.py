@@ -27,7 +27,7 @@ class FileChange(Record):
     after: bytes | None
     """``None`` if it is removed."""
     mode: int | None = None
-    """The permission bits that it gets; ``None`` keeps those that it has."""
+    """The new permission bits; ``None`` keeps the existing ones."""
     old_mode: int | None = None
     """The permission bits of the existing file."""
     call_id: str = ""
@@ -38,7 +38,7 @@ class FileWritten(Record):
     """The result of a write."""
 
     text: str = ""
-    """For the model, in place of the text of the tool."""
+    """For the model; replaces the text of the tool."""
     notes: tuple[str, ...] = ()
     """For the model; appended to the result of the tool."""
     details: Json = field(default_factory=dict)
@@ -61,7 +61,7 @@ class WrappedFiles(Record):
     read: FileRead | None = None
     """For files with unsaved changes, such as those that an editor has open."""
     nested: bool = True
-    """Whether it is also around the writes of nested sessions."""
+    """Whether the layer also applies to the writes of nested sessions."""
 
 
 class Writing:
@@ -88,7 +88,7 @@ def writing_for(call_id: str) -> Iterator[Writing]:
 
 @contextmanager
 def outside_calls() -> Iterator[None]:
-    """Write without belonging to the tool call that is running."""
+    """Inside the context, writes do not belong to the running tool call."""
     mark = _writing.set(None)
     try:
         yield

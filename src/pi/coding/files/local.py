@@ -151,7 +151,7 @@ class LocalFiles:
     ) -> None:
         self._cwd = cwd
         self._reads = reads
-        """Returns what knows files with unsaved changes."""
+        """Returns the current readers of files with unsaved changes."""
         self._layers = layers
         """Returns the current hooks around writes."""
         self._home = home
@@ -197,7 +197,7 @@ class LocalFiles:
     async def read_open(self, path: str) -> bytes | None:
         """Return the text of a file that is open elsewhere, unsaved changes included.
 
-        ``None`` if extensions know no such file: the disk has its content.
+        ``None`` if no extension has the file open: its content is on disk.
         """
         for read in self._reads():
             if (text := await read(self.resolve(path))) is not None:
@@ -292,7 +292,7 @@ class LocalFiles:
     async def move(self, source: str, target: str, *, overwrite: bool = False) -> None:
         """Move or rename a file, a link or a folder; creates missing folders.
 
-        ``overwrite`` allows to replace a file, never a folder. File layers see each file twice,
+        ``overwrite`` allows replacing a file, never a folder. File layers see each file twice,
         as removed and as written, before it is moved.
         """
         origin, goal, layers = self.resolve(source), self.resolve(target), self._layers()
@@ -323,7 +323,10 @@ class LocalFiles:
     async def _described(
         self, path: Path, *, after: bytes | None, mode: int | None = None
     ) -> FileChange:
-        """Return a change for the layers, with what is there now; links and folders are empty."""
+        """Return a change for the layers, with the content that the file has now.
+
+        ``before`` is ``None`` for folders, and for links that are removed.
+        """
         is_link = after is None and path.is_symlink()  # a write follows it, a removal does not
         if is_link or not path.is_file():
             return FileChange(path=path, before=None, after=after, mode=mode)
@@ -342,7 +345,7 @@ class LocalFiles:
         return FileWritten()
 
     async def _move_through(self, layers: Sequence[FileLayer], source: Path, target: Path) -> None:
-        """Move a file or link, or replace a folder that is empty by now.
+        """Move a file or link. A folder, empty by now, is created at ``target`` and removed.
 
         The removal passes the layers first, and inside of it the write: nothing is changed before
         all layers have agreed to both.

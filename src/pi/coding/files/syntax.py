@@ -36,12 +36,12 @@ SYNTAX_LANGUAGES = {
         "yaml": ".yaml .yml",
     }.items()
 }
-"""Languages that the parser knows. It panics if it is asked for another one."""
+"""Languages that the parser supports, with their suffixes. It panics for other languages."""
 _LANGUAGE_OF = {suffix: name for name, suffixes in SYNTAX_LANGUAGES.items() for suffix in suffixes}
 
 
 def syntax_language(path: str) -> str:
-    """The language of a file by its name; empty if it is none that can be parsed."""
+    """The language of a file by its suffix; empty if it cannot be parsed."""
     return _LANGUAGE_OF.get(PurePath(path).suffix.lower(), "")
 
 

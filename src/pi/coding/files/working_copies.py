@@ -1,10 +1,10 @@
-"""Isolated working copies: a place for a sub-agent or a batch task to change files.
+"""Isolated working copies, in which a sub-agent or a batch task changes files.
 
-In a git repository a copy is a worktree on a branch of its own, which begins with the files as they
-are now, also uncommitted and new ones, or an overlay mount; elsewhere it is a plain copy with a
-private repository beside it. A repository that is named by its address is cloned. The original is
-never changed but by ``apply`` and ``pick``. Nothing is lost: on any doubt the branch, or the whole
-copy, stays.
+In a git repository a copy is a worktree on a new branch, or an overlay mount. Both begin with the
+present files, including uncommitted and new ones. Elsewhere it is a plain copy with a private
+repository beside it; ``clones`` makes copies of repositories given by URL. Only ``apply`` and
+``pick`` change the original. Changes that cannot be inspected or saved are not lost: the branch, or
+the whole copy, is kept.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ CopyKind: TypeAlias = Literal["worktree", "copy", "overlay", "clone"]
 
 MAX_FILES = 50_000
 MAX_BYTES = 2 * 1024**3
-"""Limits of a plain copy: a home folder is not copied by accident."""
+"""Limits of a plain copy, so that a home folder is not copied by accident."""
 MAX_PATCH = 32 * 1024**2
 _LABEL = "state.json"
 
@@ -64,7 +64,7 @@ class Patch(Record):
 
 
 class ClosedCopy(Record):
-    """What is left of a working copy."""
+    """What remains of a closed working copy."""
 
     branch: str = ""
     """The branch that was kept, with all changes."""
@@ -74,7 +74,7 @@ class ClosedCopy(Record):
 
 
 class _State(Record):
-    """What a later process needs to clean up."""
+    """The content of ``state.json``, from which a later process can close the copy."""
 
     kind: CopyKind
     source: str
@@ -86,19 +86,19 @@ class _State(Record):
 
 
 class WorkingCopy(Record):
-    """A copy of ``source`` at ``path``; ``cwd`` is the same folder as ``source`` in it."""
+    """A copy of the project of ``source`` at ``path``; ``cwd`` corresponds to ``source``."""
 
     kind: CopyKind
     source: Path
     folder: Path
-    """Holds the files, the label and, for a plain copy, the private repository."""
+    """Contains the files, ``state.json`` and, for a plain copy, the private repository."""
     base: str
     """The commit with the files at the beginning."""
     branch: str
     below: str = ""
-    """Where ``source`` is inside of its repository."""
+    """The path of ``source`` relative to its repository."""
     git_dir: str = ""
-    """The repository of an overlay: that of the project itself, not the copy of it inside."""
+    """The repository of an overlay: that of the project, not the copy of it in the overlay."""
     environ: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -108,7 +108,7 @@ class WorkingCopy(Record):
 
     @property
     def cwd(self) -> Path:
-        """Where to work."""
+        """The folder to work in."""
         return self.path / self.below
 
     async def patch(self, *, limit: int = MAX_PATCH) -> Patch:
@@ -128,7 +128,7 @@ class WorkingCopy(Record):
         return Patch(text=text, files=files, size=size)
 
     async def apply(self, patch: Patch, *, files: LocalFiles | None = None) -> None:
-        """Apply ``patch`` to the original: all of it or, with ``WorkingCopyFailed``, nothing.
+        """Apply ``patch`` to the original, or raise ``WorkingCopyFailed`` and change nothing.
 
         With ``files`` each file is written through its layers, like a write of a tool: they may
         refuse it with an error of their own, and histories include it.
@@ -152,7 +152,7 @@ class WorkingCopy(Record):
         merged.mkdir()
         try:
             await asyncio.to_thread(copy_paths, root, merged, patch.files)
-            # The attributes of the repository, such as line ends, hold here, too.
+            # With the repository of the project, its attributes, such as line ends, apply here too.
             git_dir = str(self.folder / "git")
             if self.kind != "copy":
                 found = await git(["rev-parse", "--absolute-git-dir"], root, self.environ)
@@ -190,9 +190,9 @@ class WorkingCopy(Record):
         return (await self._git("rev-parse", "HEAD")).strip()
 
     async def pick(self) -> None:
-        """Apply the commits of the branch to that of the original, or raise and change nothing.
+        """Cherry-pick the commits of the branch in the original, or raise and change nothing.
 
-        Files of the user that are in the way make it fail: they are never overwritten.
+        Uncommitted files of the user that conflict make it fail: they are never overwritten.
         """
         if self.kind in ("copy", "clone"):
             raise WorkingCopyFailed("Only a git repository takes commits.")
@@ -210,8 +210,8 @@ class WorkingCopy(Record):
     async def close(self, *, discard: bool = False) -> ClosedCopy:
         """Remove the copy; changes stay on the branch unless ``discard`` is set.
 
-        ``discard`` is for changes that were applied or are not wanted. What cannot be inspected or
-        saved is not removed.
+        ``discard`` is for changes that were applied or are not wanted. A copy that cannot be
+        inspected or saved is not removed.
         """
         if self.kind == "overlay":
             return await self._close_overlay(discard=discard)
@@ -261,7 +261,7 @@ class WorkingCopy(Record):
                 await run_git(["branch", "-D", self.branch], self.source, self.environ)
 
     async def _tree(self) -> str:
-        """Returns the files as a tree; uses an index of its own, so that none is changed."""
+        """Writes the files as a tree object, with a temporary index; returns its id."""
         index = self.folder / "index"
         env = {"GIT_INDEX_FILE": str(index)}
         try:
@@ -276,7 +276,7 @@ class WorkingCopy(Record):
             index.unlink(missing_ok=True)
 
     async def _add_changed(self, env: Mapping[str, str]) -> None:
-        """Add the files above the overlay to an index, except for new ones that are ignored."""
+        """Add the files of the upper layer to an index, except for new ones that are ignored."""
         files, replaced = await asyncio.to_thread(changed_paths, self.folder)
         if replaced:
             below = await self._git("ls-files", "-z", "--", *replaced, env=env)
@@ -303,7 +303,7 @@ class WorkingCopy(Record):
 
     @property
     def _repository(self) -> dict[str, str]:
-        """Variables that name the repository of the copy, where it is not in its folder."""
+        """Variables that name the repository of the copy, if it is not inside ``path``."""
         match self.kind:
             case "copy":
                 return {"GIT_DIR": str(self.folder / "git"), "GIT_WORK_TREE": str(self.path)}
@@ -332,6 +332,7 @@ async def make_working_copy(
     ``auto`` makes a worktree in a git repository and a copy, of at most ``max_files``, elsewhere;
     ``overlay`` mounts an overlay in a git repository if the kernel allows it, else it is ``auto``.
     Runs git in ``source``, whose configuration may name filters: the project must be trusted.
+    Raises ``WorkingCopyFailed``.
     """
     environ = without_repository(environ)
     label = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-") or "task"
@@ -369,9 +370,9 @@ _FIELDS = _State.__struct_fields__
 async def sweep_working_copies(
     root: Path, *, environ: Mapping[str, str], discard: bool = False
 ) -> list[ClosedCopy]:
-    """Close the copies of processes that have ended; returns those that left something.
+    """Close the copies of processes that have ended; returns those of which something remains.
 
-    With ``discard`` nothing is left.
+    ``discard`` is that of ``WorkingCopy.close``.
     """
     closed: list[ClosedCopy] = []
     environ = without_repository(environ)
@@ -392,7 +393,7 @@ async def sweep_working_copies(
 
 
 async def _snapshot(top: Path, folder: Path, environ: Mapping[str, str]) -> str:
-    """Commit the files as they are now, on no branch and without touching the index."""
+    """Return a new commit of the present files; neither a branch nor the index changes."""
     index = folder / "index"
     env = {**environ, "GIT_INDEX_FILE": str(index)}
     parent = ""
@@ -411,7 +412,7 @@ async def _snapshot(top: Path, folder: Path, environ: Mapping[str, str]) -> str:
 async def _worktree(
     source: Path, top: Path, folder: Path, label: str, base: str, environ: Mapping[str, str]
 ) -> WorkingCopy:
-    """Make a worktree from a commit with the files as they are now."""
+    """Make a worktree on a new branch from the commit ``base``."""
     branch = f"pi/{label}"
     files = str(folder / "files")
     await git(["worktree", "add", "--quiet", "-b", branch, files, base], top, environ)
@@ -426,7 +427,7 @@ async def _worktree(
 async def _overlay(
     source: Path, top: Path, folder: Path, label: str, base: str, environ: Mapping[str, str]
 ) -> WorkingCopy:
-    """The copy of an overlay that was mounted."""
+    """Return the working copy for an overlay that is already mounted."""
     git_dir = (await git(["rev-parse", "--absolute-git-dir"], top, environ)).rstrip("\n")
     return WorkingCopy(
         kind="overlay", source=source, folder=folder, base=base, branch=f"pi/{label}",

@@ -41,7 +41,7 @@ _LINES_WITH_CWD = 60
 
 
 class HistoryPlaces(Record):
-    """Where transcripts are, and where sessions are stored."""
+    """The folders of transcripts and of sessions."""
 
     home: Path
     agent_dir: Path
@@ -49,12 +49,12 @@ class HistoryPlaces(Record):
     session_dir: Path | None = None
 
     def files(self, agent: str) -> list[Path]:
-        """Return all transcripts of an agent, oldest names first; raises ``PiError``."""
+        """Return all transcripts of an agent, sorted by path; raises ``PiError`` if unknown."""
         if agent not in _READERS:
             raise PiError(f"Unknown agent {agent!r}.", hint=f"Use one of {', '.join(AGENTS)}.")
         folder = self._folder(agent)
         pattern = "*/*.jsonl" if agent == "claude" else "**/rollout-*.jsonl"
-        # Files of sub-agents lie beside those of sessions.
+        # Claude Code stores the files of sub-agents beside those of sessions.
         found = (path for path in folder.glob(pattern) if not path.name.startswith("agent-"))
         return sorted(found)
 
@@ -67,11 +67,11 @@ class HistoryPlaces(Record):
 
 
 class ImportReport(Record):
-    """What an import did."""
+    """The result of an import."""
 
     agent: str
     counts: dict[str, int] = field(default_factory=dict)
-    """Sessions by what happened to them."""
+    """Number of sessions by outcome: a value of ``Stored``, or ``empty``."""
     lost: dict[str, int] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     sessions: tuple[Path, ...] = ()
@@ -100,9 +100,10 @@ class ImportReport(Record):
 
 
 def import_histories(agent: str, places: HistoryPlaces, *, cwd: Path | None) -> ImportReport:
-    """Import the transcripts of one directory, or of all. Raises ``PiError`` for an unknown agent.
+    """Import the transcripts of ``cwd``, or of all directories if it is ``None``.
 
-    A file that cannot be read is a line of the report; the others are imported.
+    A file that cannot be read is reported; the others are imported. Raises ``PiError`` for an
+    unknown agent.
     """
     counts: Counter[str] = Counter()
     lost: Counter[str] = Counter()
@@ -148,7 +149,10 @@ def _is_of(path: Path, cwd: Path) -> bool:
 
 
 def store(transcript: ImportedSession, places: HistoryPlaces) -> tuple[Stored, Path]:
-    """Write a session file. Nothing that was added in pi is ever overwritten."""
+    """Write a session file; returns the outcome and the file. Entries added in pi are never lost.
+
+    Raises ``SessionInUse`` if the session is open, or changes meanwhile.
+    """
     folder = session_directory(places.agent_dir, transcript.cwd, custom=places.session_dir)
     target = private_directory(folder) / file_name(transcript.timestamp, transcript.id)
     content = transcript.content()

@@ -51,11 +51,11 @@ _STOPS: dict[str, StopReason] = {"max_tokens": "length", "tool_use": "toolUse"}
 _SILENT = frozenset(
     {"file-history-snapshot", "queue-operation", "progress", "last-prompt", "mode", "summary"}
 )
-"""Types of lines that are no part of the conversation; nothing is lost with them."""
+"""Types of lines that are not part of the conversation; they are skipped without a note."""
 
 
 def read_claude(lines: Iterable[bytes]) -> ImportedSession | None:
-    """Return a transcript; ``None`` if it has no message of a session."""
+    """Return a transcript; ``None`` if it has no session id or no message."""
     reader = _Reader()
     for line in objects(lines, reader.builder.lost):
         reader.read(line)
@@ -66,13 +66,13 @@ class _Reader:
     def __init__(self) -> None:
         self.builder = TranscriptBuilder()
         self._nodes: dict[str, str | None] = {}
-        """The entry that a line became, or its nearest ancestor's, by uuid."""
+        """Entry ids by uuid of the line; the id of the nearest ancestor if a line has no entry."""
         self._answers: dict[str, str] = {}
         """Entries of answers by message id."""
         self._calls: dict[str, tuple[str, str]] = {}
-        """The entry and the tool of each call."""
+        """The entry of the answer and the tool of each call, by call id."""
         self._answer_of: dict[str, str] = {}
-        """The answer that a result belongs to."""
+        """The entry of the answer for each entry of a result."""
         self._tails: dict[str, str] = {}
         """The last result of each answer."""
         self._last: str | None = None
@@ -95,7 +95,7 @@ class _Reader:
         self._last = node or self._last
 
     def _node(self, kind: object, line: Json, parent: str | None) -> str | None:
-        """Add the entry of a line; returns what its successors follow."""
+        """Add the entry of a line; returns the id of the entry that the next lines follow."""
         match kind:
             case "user":
                 return self._user(line, parent)

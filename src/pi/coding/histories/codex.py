@@ -2,7 +2,7 @@
 
 A line has ``timestamp``, ``type`` and ``payload``. Lines of type ``response_item`` are the
 conversation as the model saw it; ``event_msg`` lines repeat it for the screen and add token counts.
-Old files have the payloads alone.
+Old files contain only the payloads.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _SHELLS = frozenset({"shell", "container.exec", "local_shell", "shell_command"})
 
 
 def read_codex(lines: Iterable[bytes]) -> ImportedSession | None:
-    """Return a transcript; ``None`` if it has no message of a session."""
+    """Return a transcript; ``None`` if it has no session id or no message."""
     reader = _Reader()
     for line in objects(lines, reader.builder.lost):
         reader.read(line)
@@ -63,7 +63,7 @@ class _Reader:
         self._answer: str | None = None
         """The answer that further items belong to."""
         self._tools: dict[str, str] = {}
-        """The tool of each call."""
+        """The tool of each call, by call id."""
         self._provider = "openai"
         self._model = ""
         self._count = 0
@@ -268,7 +268,7 @@ def _bash(arguments: Json) -> Json:
 
 
 def _decoded(arguments: object) -> Json:
-    """Return arguments, which are JSON in a text; invalid ones stay a text."""
+    """Decode arguments, which are a JSON text; an invalid text is kept as ``arguments``."""
     if isinstance(arguments, dict):
         return arguments
     try:

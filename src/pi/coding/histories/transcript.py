@@ -1,4 +1,4 @@
-"""A transcript on its way to a session: entries with stable ids, and what was left out."""
+"""Builds a session from a transcript: entries with stable ids, and counts of what was left out."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ImportedSession(Record):
     timestamp: str
     entries: tuple[KnownEntry, ...]
     lost: dict[str, int]
-    """What could not be carried over, with how often it occurred."""
+    """Kinds of content that could not be carried over, with their counts."""
 
     def content(self) -> bytes:
         """Return the session file; the same transcript always has the same content."""
@@ -72,7 +72,7 @@ class TranscriptBuilder:
     def use_model(
         self, provider: str, model: str, parent: str | None, timestamp: str
     ) -> str | None:
-        """Record a change of the model; returns the parent of what follows."""
+        """Record a change of the model; returns the parent of the next entry."""
         if not model or self._model == (provider, model):
             return parent
         self._model = (provider, model)
@@ -88,14 +88,14 @@ class TranscriptBuilder:
         self.entries[self._places[id]] = entry
 
     def stamp(self, timestamp: object) -> str:
-        """Return a valid time: that of the source, else the one before."""
+        """Return the time if it is valid, else that of the previous entry."""
         if isinstance(timestamp, str) and _TIME.fullmatch(timestamp):
             self.timestamp = self.timestamp or timestamp
             return timestamp
         return self.entries[-1].timestamp if self.entries else self.timestamp or _START
 
     def finished(self) -> ImportedSession | None:
-        """Return the transcript; ``None`` if it has no message."""
+        """Return the transcript; ``None`` if it has no session id or no message."""
         if not self.id or not any(isinstance(entry, MessageEntry) for entry in self.entries):
             return None
         return ImportedSession(
@@ -125,7 +125,7 @@ def in_ms(timestamp: str) -> int:
 
 
 def image_from_url(url: object) -> Image | None:
-    """Return the picture of a data URL."""
+    """Return the picture of a data URL; ``None`` for other values."""
     found = _DATA_URL.fullmatch(url) if isinstance(url, str) else None
     return None if found is None else image_from_base64(found[2], found[1])
 

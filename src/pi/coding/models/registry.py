@@ -56,7 +56,7 @@ def find_model(
 def find_scope(
     patterns: Iterable[str], models: Sequence[Model], *, usable: Usable
 ) -> tuple[ResolvedModel, ...]:
-    """Return the models that match ``patterns``, without duplicates, in order."""
+    """Return the usable models that match ``patterns``, without duplicates, in order."""
     found: dict[tuple[str, str], ResolvedModel] = {}
     for pattern in patterns:
         for choice in _all_matching(pattern.strip(), models, usable):
@@ -136,7 +136,7 @@ def _words(text: str) -> list[str]:
 
 
 LOCAL = ("ollama", "llama.cpp", "lm-studio", "vllm")
-"""Providers whose models are only known by querying a server on this machine."""
+"""Providers whose models are known only after querying a server on this machine."""
 
 
 Resolver: TypeAlias = Callable[[str], Model | str | None]
@@ -177,7 +177,7 @@ class ModelRegistry:
         return self.models.get_models()
 
     def get_available(self) -> tuple[Model, ...]:
-        """Return all usable models: the provider has credentials, the local server was chosen.
+        """Return all usable models: of providers with credentials and of chosen local servers.
 
         Models bundled with pi are included only if there are no others.
         """
@@ -201,7 +201,7 @@ class ModelRegistry:
         return frozenset(row.id for row in self.models.get_providers() if row.is_fallback)
 
     def is_usable(self, provider: str) -> bool:
-        """Whether it has credentials and, for a local server, was chosen."""
+        """Whether ``provider`` has credentials and, if it is a local server, was chosen."""
         standing = self.standing(provider)
         return self.has_auth(provider) and (standing is None or standing.state == "chosen")
 
@@ -234,10 +234,9 @@ class ModelRegistry:
         return self.has_auth(model.provider)
 
     def key_problems(self, providers: Collection[str] | None = None) -> list[str]:
-        """Return the errors of configured API keys of these providers, or of all: an unset
-        variable.
+        """Return the problems of configured API keys, such as an unset variable.
 
-        Unconfigured providers are not errors.
+        ``providers`` are all by default. Unconfigured providers are not problems.
         """
         return [
             problem
@@ -256,11 +255,11 @@ class ModelRegistry:
         await self.models.refresh()
 
     def find(self, provider: str, model_id: str) -> Model | None:
-        """Return the model with exactly that name."""
+        """Return the model with exactly that name, or ``None``."""
         return self.models.get_model(provider, model_id)
 
     def resolve(self, pattern: str, provider: str | None = None) -> ResolvedModel | None:
-        """Return the model that ``pattern`` matches."""
+        """Return the model that ``pattern`` matches, or ``None``."""
         for resolver in self._resolvers if provider is None else ():
             named = resolver(pattern)
             if isinstance(named, Model):
@@ -318,7 +317,7 @@ class ModelRegistry:
         return len(self.get_all()) > before
 
     def is_undiscovered(self, provider: str) -> bool:
-        """Whether its models are unknown because it was not queried yet."""
+        """Whether the models of ``provider`` are unknown because it was not queried yet."""
         return provider in self.discoverable() and not self.models.get_models(provider)
 
     def discoverable(self) -> tuple[str, ...]:

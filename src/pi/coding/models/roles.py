@@ -35,7 +35,7 @@ ROLES: dict[str, str] = {
 """The roles that pi itself uses."""
 
 FALLBACKS: dict[str, str] = {"tiny": "smol", "commit": "smol", "plan": "slow", "advisor": "slow"}
-"""The role that stands in for one without a model; the last resort is the default."""
+"""Roles whose models follow those of the role itself; the last fallback is the default."""
 
 OVERRIDES: dict[str, str] = {
     "smol": "PI_SMOL_MODEL",
@@ -59,7 +59,7 @@ class RoleSettings(Record):
     overrides: Mapping[str, str] = field(default_factory=dict)
     """Values for this run only, from flags and variables."""
     tags: Mapping[str, str] = field(default_factory=dict)
-    """``modelTags``: what custom roles are for."""
+    """``modelTags``: descriptions of custom roles."""
     cycle_order: tuple[str, ...] = ()
     """``cycleOrder``: the roles that the cycle key goes through."""
 
@@ -86,7 +86,7 @@ class RoleModel(Record):
     """A model for a role."""
 
     role: str
-    """The role that was asked for."""
+    """The requested role."""
     model: Model
     thinking: ThinkingLevel | None = None
     """The level of the role; ``None`` inherits the one of the session."""
@@ -99,9 +99,10 @@ class RoleResolution(Record):
 
     models: tuple[RoleModel, ...] = ()
     unknown: tuple[str, ...] = ()
-    """They may name models of a provider that was not queried yet: query it and resolve again."""
+    """Patterns that match no model. They may name models of a provider that was not queried yet:
+    query it and resolve again."""
     problem: str = ""
-    """A reference that leads nowhere or back to itself."""
+    """Why a reference is invalid: an unknown role, or a cycle."""
 
 
 def parse_role(text: str) -> RoleReference | None:
@@ -116,7 +117,7 @@ def parse_role(text: str) -> RoleReference | None:
 def configured_roles(
     settings: Mapping[str, Any], flags: Mapping[str, bool | str], environ: Mapping[str, str]
 ) -> RoleSettings:
-    """Returns the roles of the merged settings, with what flags and variables set for this run.
+    """Returns the roles of the merged settings, with overrides by flags and variables.
 
     Values of other types than expected are ignored.
     """
@@ -162,8 +163,8 @@ def resolve_role(
 ) -> RoleResolution:
     """Returns the models for ``role``: its own, those of its fallback role, then ``current``.
 
-    Background work takes the next one when a model fails. ``thinking`` is the level of the
-    reference and wins over the role's own. A picture only goes to models that see it.
+    Background work uses the next model when one fails. ``thinking`` is the level of the reference
+    and takes precedence over the role's own. For ``vision`` only models that accept images count.
     """
     walk = _Walk(settings, find, current)
     models = tuple(walk.models(role, thinking, ()))
@@ -194,7 +195,7 @@ class _Walk:
     def models(
         self, role: str, thinking: ThinkingLevel | None, path: tuple[str, ...]
     ) -> Iterator[RoleModel]:
-        """Yields the candidates for ``role``; a level that was given first wins."""
+        """Yields the candidates for ``role``; ``thinking`` takes precedence over their levels."""
         if role in path:
             self.problem = f"The roles refer to each other: {' → '.join((*path, role))}."
             return

@@ -81,7 +81,7 @@ class StartingModel(Record):
 async def find_starting_model(
     preferences: ModelPreferences, registry: ModelRegistry
 ) -> StartingModel:
-    """Like ``starting_model``; queries local servers for unknown names."""
+    """Like ``starting_model``; queries providers with dynamic model lists for unknown names."""
     if any(map(registry.is_undiscovered, preferences.providers | preferences.named)):
         await registry.discover_local()
         await _choose_named(preferences, registry)
@@ -107,9 +107,10 @@ async def _choose_named(preferences: ModelPreferences, registry: ModelRegistry) 
 
 
 def starting_model(preferences: ModelPreferences, registry: ModelRegistry) -> StartingModel:
-    """Return the first of: command line, scope, session, settings, any provider with credentials.
+    """Return the first of: command line, session, scope, settings, any provider with credentials.
 
-    Raises ``UnknownModel`` for an unknown name on the command line.
+    Raises ``UnknownModel`` for an unknown name on the command line, ``ServerNotChosen`` if its
+    local server has another owner than when it was chosen.
     """
     scope = registry.scope(preferences.scope)
     chosen = _explicit(preferences, registry)
@@ -252,7 +253,7 @@ def _found_here(pattern: str, registry: ModelRegistry) -> str:
 
 
 def _spellings(names: list[str]) -> list[str]:
-    """Names of models as people write them: whole, without the provider, or one word of it."""
+    """Return model names as users write them: whole, without the provider, or one word of it."""
     ids = [name.split("/", 1)[1] for name in names]
     words = dict.fromkeys(word for id in ids for word in re.split(r"[-/.:_]", id) if word.isalpha())
     return [*names, *ids, *words]

@@ -1,4 +1,4 @@
-"""Reads what a package offers from its manifest or its folders. No code of it is run."""
+"""Reads the resources of a package from its manifest or its folders, without running its code."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def leads_outside(entry: str) -> bool:
 def unusable_reason(entry: str) -> str:
     """Return why a path or pattern of a package cannot be used; empty if it can.
 
-    Accessing such a path raises on some systems, which would prevent a start.
+    Accessing such a path raises on some systems, which would prevent pi from starting.
     """
     if leads_outside(entry):
         return "leads out of the package"
@@ -155,18 +155,18 @@ PYTHON_SUFFIXES, NODE_SUFFIXES = (".py",), (".ts", ".js")
 _INDEXES = ("__init__.py", "index.ts", "index.js")
 _PATTERN = frozenset("*?[{")
 _SHOWN = 80
-"""Characters of an odd path that a message shows."""
+"""Maximum characters of an invalid path in a message."""
 
 
 def contents_of(root: Path, warn: Warn) -> Offered:
-    """Return what the package in ``root`` offers; a file is one extension."""
+    """Return the resources of the package in ``root``; a file is one extension."""
     if root.is_file():
         return {"extensions": (root.name,)}
     return offered_by(root, root, warn)
 
 
 def offered_by(root: Path, folder: Path, warn: Warn) -> Offered:
-    """Return what ``folder``, which has the manifest or the usual folders, offers."""
+    """Return the resources in ``folder``, by its manifest or in the usual folders."""
     declared = read_package_manifest(folder, warn)
     offered: dict[Kind, tuple[str, ...]] = {}
     for kind in KINDS:

@@ -1,4 +1,4 @@
-"""Finds the packages of a session, their folders, and the resources to use of each.
+"""Finds the packages of a session, their folders, and the resources that are used.
 
 Reads the settings and the package folders; fetches nothing and runs nothing.
 """
@@ -34,11 +34,11 @@ from pi.coding.resources.sources import Place, Scope, Warn, path_exists
 from pi.coding.settings.settings import Settings
 
 _SHOWN = 80
-"""Characters of an invalid entry point in a message."""
+"""Maximum characters of an invalid entry point in a message."""
 
 
 CODE: tuple[Kind, ...] = ("extensions", "tools")
-"""Kinds of resources that run."""
+"""Kinds of resources that are code."""
 
 
 class Layer(Record):
@@ -180,7 +180,7 @@ def configured_packages(layers: Iterable[Layer], warn: Warn) -> list[Configured]
             elif (
                 known.scope == "project" and configured.scope == "user" and not known.entry.autoload
             ):
-                # Deleted first, so that it gets its position among the user's packages.
+                # Deleted first, so that it moves to its position among the user's packages.
                 del found[configured.source.identity]
                 changed = replace(configured, delta=known.entry)
                 found[configured.source.identity] = changed
@@ -188,9 +188,9 @@ def configured_packages(layers: Iterable[Layer], warn: Warn) -> list[Configured]
 
 
 def open_package(configured: Configured, warn: Warn) -> Package:
-    """Read what an installed package offers, and apply the filters.
+    """Read the resources of an installed package, and apply the filters.
 
-    A package that cannot be read offers nothing: it must not prevent a start.
+    A package that cannot be read has no resources: it must not prevent pi from starting.
     """
     try:
         offered = _offered(configured, warn)
@@ -227,7 +227,7 @@ def unusable(source: Source, root: Path, problem: str) -> InstallFailed:
 
 
 def own_choice(entry: PackageEntry, kind: Kind, offered: Sequence[str]) -> tuple[str, ...]:
-    """Return what the filters of one entry select."""
+    """Return the resources that the filters of one entry select."""
     return select(offered, entry.filters.get(kind), base=None if entry.autoload else ())
 
 

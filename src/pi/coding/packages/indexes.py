@@ -5,7 +5,7 @@ Distributions that pi's own Python already has are not installed again. All othe
 a package go into its own folder, so that no package can break pi or another one. Folders and
 repositories with requirements use the same functions.
 
-From npm packages go into one npm project, shared with the original pi. The project is replaced as
+Packages from npm go into one npm project, shared with the original pi. The project is replaced as
 a whole. Extensions in JavaScript are kept for the original; skills, prompt templates and themes
 are used here.
 """

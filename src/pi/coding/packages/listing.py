@@ -87,8 +87,7 @@ def arrival_lines(arrivals: Iterable[Arrival]) -> Iterator[str]:
 def source_name(configured: Configured) -> str:
     """Return the source without password, safe for a terminal.
 
-    A folder is absolute: in the settings it is relative to the settings file, which means nothing
-    to a reader who is elsewhere.
+    A folder is shown as an absolute path; in the settings it is relative to the settings file.
     """
     if isinstance(configured.source, LocalSource):
         return one_line(str(configured.root))

@@ -62,13 +62,13 @@ def not_from_an_index(requirement: str, package: str) -> InstallFailed:
 TIMEOUT_SECONDS = 900.0
 """Enough for a large repository over a slow connection."""
 STALL_SECONDS = 60.0
-"""Time without I/O and CPU use after which a program is taken for hung."""
+"""Time without I/O and CPU use after which a program is considered hung."""
 READ_SECONDS = 20.0
 """Timeout of git commands that only read a repository on this machine."""
 _READS = ("rev-parse", "cat-file", "merge-base")
 MAX_OUTPUT_BYTES = 4_000_000
 _MAX_REASON = 300
-"""Characters of a program's error output in a message."""
+"""Maximum characters of a program's error output in a message."""
 
 _GIT_SAFE = (
     "-c", "core.hooksPath=/dev/null",

@@ -39,10 +39,10 @@ from pi.coding.resources.sources import (
 CLAUDE_PLUGIN = ".claude-plugin/plugin.json"
 GEMINI_EXTENSION = "gemini-extension.json"
 INSTALLED = "installed_plugins.json"
-"""Where Claude Code lists the plugins of the user."""
+"""The file in which Claude Code lists the plugins of the user."""
 _RISKY = ("PATH", "ENV", "BASH_ENV", "IFS", "SHELLOPTS", "BASHOPTS", "PROMPT_COMMAND")
 _RISKY_PREFIXES = ("LD_", "DYLD_", "BASH_FUNC_")
-"""Variables that change which programs run: these need consent, not only trust."""
+"""Variables that change which programs run: they are never taken from such settings."""
 
 
 class AgentPath(Record):
@@ -65,7 +65,7 @@ class Plugin(Record):
 
 
 class AgentSettings(Record):
-    """What is used of the settings of other agents."""
+    """The settings of other agents that pi uses."""
 
     context_names: tuple[str, ...] = ()
     """Further names of instruction files: ``context.fileName`` of Gemini CLI."""
@@ -94,7 +94,7 @@ class AgentFiles:
         self._warn = warn
 
     def paths(self, *kinds: Kind) -> Iterator[AgentPath]:
-        """Yield what is there: first of the project, then of the user."""
+        """Yield the existing paths of these kinds: first of the project, then of the user."""
         if trusted := self.directories:
             for agent, directory, path in project_paths(self._cwd, self._home, self.use, *kinds):
                 if directory in trusted and path_exists(path):

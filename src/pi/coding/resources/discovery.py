@@ -71,7 +71,10 @@ def find_prompt_files(
 
 
 def text_or_file(value: str, cwd: Path) -> str:
-    """Return the content of the file with that name if it exists, else ``value`` itself."""
+    """Return the content of the file named ``value`` if it exists, else ``value`` itself.
+
+    Raises ``BadResource`` if the file cannot be read.
+    """
     path = cwd / expand_home(value, strict=False) if value and "\n" not in value else None
     if path is None or not os.path.isfile(path):  # noqa: PTH113
         return value
@@ -101,8 +104,11 @@ class Selection(Record):
     """The folder that paths are relative to."""
     paths: tuple[Path, ...] = ()
     forced: tuple[Path, ...] = ()
+    """``+``: used although something else excludes them."""
     without: tuple[Path, ...] = ()
+    """``-``: excluded paths."""
     patterns: tuple[str, ...] = ()
+    """``!``: excluded patterns."""
 
     @classmethod
     def of(cls, entries: Sequence[str], base: Path) -> Selection:
@@ -188,7 +194,7 @@ class ResourceOptions(Record):
     system_prompt: str | None = None
     append_system_prompt: tuple[str, ...] = ()
     provided: ProvidedResources = ProvidedResources()
-    """Come first, and need no trust: they are not read from disk."""
+    """These come first, and need no trust: they are not read from disk."""
 
 
 class SkillNames(Record):
@@ -226,7 +232,7 @@ class Resources(Record):
 
 
 class ResourceSearch(Record):
-    """Where resources are searched."""
+    """The places to search for resources, and the trust decisions."""
 
     cwd: Path
     agent_dir: Path
@@ -240,7 +246,7 @@ class ResourceSearch(Record):
     extra_prompts: tuple[Place, ...] = ()
     names: SkillNames = SkillNames()
     use: AgentUse = AgentUse()
-    """Which other agents are used."""
+    """The other agents whose files are used."""
     rulebook: bool = False
     """Whether an extension puts rules into the prompt."""
 

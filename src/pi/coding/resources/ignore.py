@@ -33,9 +33,9 @@ log = logging.getLogger(__name__)
 MAX_PATTERN_LENGTH = 4096
 """No path of an operating system is longer."""
 MAX_ALTERNATIVES = 256
-"""Patterns that the braces of one pattern may expand to."""
+"""Maximum patterns that the braces of one pattern may expand to."""
 MAX_EXPANDED_LENGTH = 32_768
-"""Characters of all expanded patterns, including intermediate ones."""
+"""Maximum characters of all expanded patterns, including intermediate ones."""
 
 _FOLDERS = ["*", "*"]
 _NEVER = re.compile("(?!)")
@@ -53,8 +53,8 @@ def compile_glob(
 
     ``*`` and ``?`` match within one part of a path, ``**`` across parts; ``[a-z]``, ``[!a]``,
     ``{a,b}`` (unless ``braces`` is off, as for git) and ``\\`` before a character work as usual.
-    Unclosed brackets and braces are literal. Another invalid pattern is taken literally, one that
-    is too large matches nothing; ``expand_braces`` raises for those.
+    Unclosed brackets and braces are literal, and so are other invalid patterns. A pattern that is
+    too large matches nothing; ``expand_braces`` raises for it.
     """
     flags = re.DOTALL | (re.IGNORECASE if ignore_case else 0)
     try:
@@ -216,7 +216,7 @@ OTHER_FILES = (".ignore", ".rgignore")
 MAX_RULE_FILE_BYTES = 1024 * 1024
 """Larger rule files are not used."""
 MAX_RULES = 10_000
-"""Rules of one file that are used; every name is compared with all of them."""
+"""Maximum rules of one file: every name is compared with all of them."""
 
 
 class IgnoreRule(NamedTuple):

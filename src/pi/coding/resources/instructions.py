@@ -28,12 +28,12 @@ from pi.coding.resources.sources import (
 )
 from pi.coding.trust import PROJECT_FOLDER, context_files
 
-if TYPE_CHECKING:  # lazy: most projects have no rules
+if TYPE_CHECKING:  # types only: most projects have no rules
     from pi.coding.resources.rules import Rule
 
 MAX_IMPORT_DEPTH = 5
 MAX_IMPORTS = 100
-"""Files that are imported in one session: a file can name a folder's worth of others."""
+"""Maximum imported files of a session: a file can name many others."""
 _CODE = r"(?ms)^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)|`[^`\n]*`|<!--.*?(?:-->|\Z)"
 _IMPORT = r"(?<![\w@/.`~-])@((?:~/|\.{0,2}/)?(?:[\w.-]|\\ )(?:[\w./-]|\\ )*)"
 _EVERYWHERE = frozenset({"**", "**/*", "*"})
@@ -55,14 +55,14 @@ class ContextFiles(Record):
 
 
 class InstructionSearch(Record):
-    """Where instructions are searched, and what may be read."""
+    """The directories to search for instructions, and the trust decision."""
 
     cwd: Path
     agent_dir: Path
     home: Path
     trusts: Callable[[Path], bool]
     rulebook: bool = False
-    """Whether the rulebook puts rules that always apply into the prompt itself."""
+    """Whether the rulebook extension adds rules that always apply to the prompt itself."""
 
 
 class _Candidate(Record):
@@ -84,7 +84,7 @@ def find_context_files(
 ) -> ContextFiles:
     """Return the user's files, then those from the root of the file system down to ``cwd``.
 
-    Of a directory, instructions of other agents follow those of pi.
+    In each directory, instructions of other agents follow those of pi.
     """
     reader = _Reader(where, warn, agents)
     for candidate in _candidates(where, agents):
@@ -203,7 +203,7 @@ def _matching(base: Path, pattern: str) -> Iterable[Path]:
 
 
 class _Reader:
-    """Reads files once each, and what they import."""
+    """Reads each file once, with the files that it imports."""
 
     def __init__(self, where: InstructionSearch, warn: Warn, agents: AgentFiles | None) -> None:
         self.files: list[ContextFile] = []
@@ -229,7 +229,7 @@ class _Reader:
         except BadResource as error:
             self._warn(f"Could not read {candidate.path}: {error.message}")
             return
-        # Projects have the same instructions once for every agent.
+        # Projects often repeat the same instructions for every agent.
         is_copy = not candidate.is_own and any(content == file.content for file in self.files)
         if not is_copy and (content or candidate.is_own):
             self._append(candidate, content, depth=0)
@@ -266,7 +266,10 @@ class _Reader:
             self._warn(f"{importer.path}, line {line}: @{name} was not read: {error.message}")
 
     def _may_import(self, real: str) -> bool:
-        """Whether a file of the project may name this file: trusted, or of an accepted agent."""
+        """Whether a file of the project may import this file.
+
+        It must be in a trusted directory or, if Claude Code is accepted, Markdown in ``~/.claude``.
+        """
         directories = self._agents.directories if self._agents else (self._where.cwd,)
         if any(Path(real).is_relative_to(os.path.realpath(each)) for each in directories):
             return True
@@ -276,7 +279,7 @@ class _Reader:
 
     def _content(self, candidate: _Candidate, text: str) -> str:
         if candidate.agent:
-            from pi.coding.resources.rules import parse_rule  # lazy: see above
+            from pi.coding.resources.rules import parse_rule  # lazy: most projects have no rules
 
             rule = parse_rule(text, candidate.path)
             return rule.content if self._is_used(rule, candidate) else ""
@@ -285,7 +288,7 @@ class _Reader:
         return text
 
     def _is_used(self, rule: Rule, candidate: _Candidate) -> bool:
-        """Whether a rule is an instruction of every session; the others need the rulebook."""
+        """Whether a rule applies to every session; other rules need the rulebook."""
         where = self._where
         if not rule.enabled or rule.conditions or rule.ast_conditions:
             return False

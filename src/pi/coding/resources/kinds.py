@@ -1,4 +1,4 @@
-"""Generic resource kinds, and where they are searched.
+"""Generic resource kinds and their sources.
 
 A kind defines how a file is parsed and how its value is named. Sources define where files are
 searched. Of several values with the same name the first is used. Files of a project are opened
@@ -38,7 +38,7 @@ class Where(Record):
     trusts: Callable[[Path], bool]
     """Whether files of a directory may be read."""
     use: AgentUse = AgentUse()
-    """Which other agents are used."""
+    """The other agents whose files are used."""
 
     @property
     def project(self) -> Path:
@@ -60,7 +60,7 @@ class Where(Record):
         return self.use.of_user(source)
 
     def _own(self, path: Path) -> bool:
-        """Whether it belongs to the user even if the home directory is a repository or the project.
+        """Whether ``path`` is the user's own even if the home directory is a repository or project.
 
         True for the agent directory, and for folders such as ``~/.claude`` unless ``cwd`` is
         inside one.

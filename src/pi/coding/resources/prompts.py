@@ -1,7 +1,7 @@
 """Prompt templates: files that expand to a user message; also the command files of other agents.
 
 Commands are ``commands/**/*.md`` of pi and other agents, and TOML files of Gemini CLI. A file in a
-folder is named ``folder:name``. Arguments are filled in as the agent does it.
+folder is named ``folder:name``. Arguments are filled in as that agent does.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def find_template(
     text: str, templates: Sequence[PromptTemplate]
 ) -> tuple[PromptTemplate, str] | None:
     """Return the template that ``/name arguments`` names, and the arguments."""
-    if not text.startswith("/"):  # before a pattern is compiled for it
+    if not text.startswith("/"):  # saves compiling the pattern for ordinary prompts
         return None
     if (called := re.match(r"/(\S*)\s*(.*)", text, re.DOTALL)) is None:
         return None
@@ -144,7 +144,7 @@ _CLAUDE = r"\$(?:ARGUMENTS\[(?P<index>\d+)\]|(?P<all>ARGUMENTS\b)|(?P<place>\d+)
 def fill_command(
     content: str, text: str, syntax: Syntax, quote: Callable[[str], str] | None = None
 ) -> str:
-    """Fill in the arguments of a command of another agent. ``text`` is what the user typed.
+    """Fill in the arguments of a command of another agent; ``text`` is the arguments as typed.
 
     ``quote`` is applied to every word, for arguments of a shell command.
 
@@ -302,7 +302,10 @@ def command_files(root: Path) -> Iterator[Path]:
 def named_command(
     name: str, values: dict[str, Any], source: SourceInfo, syntax: Syntax = "claude"
 ) -> PromptTemplate | None:
-    """Return a command that a settings file defines: ``template`` and ``description``."""
+    """Return a command that a settings file defines by ``template`` and ``description``.
+
+    ``None`` without a template.
+    """
     text, description = values.get("template"), values.get("description")
     if not isinstance(text, str) or not text.strip():
         return None
@@ -323,7 +326,7 @@ def _command(path: Path, place: Place) -> PromptTemplate | None:
         return _from_toml(name, text, place.info(path))
     template = parse_template(text, path)
     content = template.content
-    if place.prefix:  # a plugin: its own folder is not known to the author
+    if place.prefix:  # a plugin: its author writes a variable for its folder
         content = content.replace(PLUGIN_ROOT, str(place.path.parent))
     return replace(
         template,

@@ -1,6 +1,6 @@
-"""Rules of pi and of other agents: how their files are parsed, and where they are searched.
+"""Rules of pi and of other agents: their parser, and their sources.
 
-A rule has a name, a text and front matter. What is done with rules is up to extensions.
+A rule has a name, a text and front matter. Extensions decide how rules are used.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Rule(Record):
     enabled: bool = True
     """Whether the rule is used at all; a disabled rule still shadows others of its name."""
     meta: dict[str, Any] = field(default_factory=dict)
-    """The whole front matter, for fields that only some extensions know."""
+    """The whole front matter, for fields that only some extensions use."""
 
 
 def parse_rule(text: str, path: Path) -> Rule:
@@ -119,7 +119,7 @@ def _text(value: Any) -> str:
 
 
 def _first_of(meta: dict[str, Any], *names: str) -> tuple[str, ...]:
-    """The texts of the first of these fields that has any, written as one text or as a list."""
+    """Return the texts of the first field that has any; a field is a text or a list of texts."""
     for name in names:
         value = meta.get(name)
         listed = value if isinstance(value, list) else [value]
@@ -141,7 +141,7 @@ def _pi(where: Where) -> Iterator[Path]:
 
 
 def _cursor(where: Where) -> Iterator[Path]:
-    """Rules of the user come before those of the project, as in the original."""
+    """Yield rules of the user before those of the project, as in the original."""
     if where.cwd != where.home:
         yield from _files(where.home / ".cursor" / "rules")
     if where.allows(folder := where.cwd / ".cursor" / "rules"):
@@ -161,7 +161,7 @@ def _cline(where: Where) -> Iterator[Path]:
     for directory in (where.cwd, *where.cwd.parents):
         found = directory / CLINE_RULES
         if path_exists(found):
-            # Above the project its own directory must be trusted: another user may own it.
+            # A directory above the project must be trusted itself: another user may own it.
             if directory == where.home or where.trusts(directory):
                 inside = (path for path in _files(found) if path.suffix == ".md")
                 yield from inside if found.is_dir() else (found,)
@@ -184,4 +184,4 @@ RULE_SOURCES = (
     ResourceSource(kind=KIND, name="windsurf", priority=50, find=_windsurf),
     ResourceSource(kind=KIND, name="cline", priority=40, find=_cline),
 )
-"""Of rules with the same name those with the higher priority are used."""
+"""Of several rules with the same name, the one with the highest priority is used."""

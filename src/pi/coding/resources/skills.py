@@ -37,13 +37,13 @@ SKILL_FILE = "SKILL.md"
 MAX_NAME, MAX_DESCRIPTION = 64, 1024
 SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", ".git", ".venv", "venv"})
 IGNORE_FILES = (".gitignore", ".ignore", ".fdignore")
-"""Files with patterns of files that are not skills.
+"""Files with patterns of paths that are not searched for skills.
 
-Only files below the search root are used: those above it also ignore installed packages.
+Only those in and below the search root are read: those above it may ignore installed packages.
 """
 MAX_DEPTH = 8
 MAX_FOLDERS = 2000
-"""Folders of one search: a link may lead to the root of the file system."""
+"""Maximum folders of one search: a link may lead to the root of the file system."""
 _NAME = r"[a-z0-9]+(?:-[a-z0-9]+)*"
 
 
@@ -63,7 +63,7 @@ def find_skills(
     for place in places:
         for path in skill_files(place.path):
             if place.source in AGENTS and path.name != SKILL_FILE:
-                continue  # other agents know only folders with that file
+                continue  # other agents support only folders with that file
             real = os.path.realpath(path)
             if real in seen or not admits(path, place):
                 continue
@@ -73,7 +73,7 @@ def find_skills(
                 continue
             if (known := found.get(skill.name)) is not None:
                 if place.source in AGENTS:
-                    continue  # projects have the same skill once for every agent
+                    continue  # projects often repeat the same skill for every agent
                 warn(f'Skill "{skill.name}" at {path} is hidden by {known.skill.location}')
                 continue
             found[skill.name] = FoundSkill(skill=skill, source=place.info(path))
@@ -152,7 +152,7 @@ class _Folder:
         return _Folder(folder, f"{self._base}{folder.name}/", self._rules)
 
     def _ignores(self, entry: Path) -> bool:
-        from pi.coding.resources.ignore import is_ignored  # lazy: as above
+        from pi.coding.resources.ignore import is_ignored  # lazy: few folders have such files
 
         return is_ignored(f"{self._base}{entry.name}", self._rules, is_folder=is_folder(entry))
 

@@ -1,4 +1,4 @@
-"""Sources of resources: places, tolerant access to folders, front matter and TOML."""
+"""Sources of resources: places, tolerant access to folders, and documents with front matter."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 Warn: TypeAlias = Callable[[str], None]
-"""Receives a warning with the path of what could not be used and the reason."""
+"""Receives a warning with the path of a resource that was not used, and the reason."""
 
 Scope: TypeAlias = Literal["user", "project", "temporary"]
 
@@ -83,14 +83,15 @@ def admit_all(path: Path, place: Place) -> bool:
     return True
 
 
-# The functions below treat files in unreadable folders as missing: a locked folder must not
-# prevent a start. They use ``os.path``, because the methods of ``Path`` raise there.
+# Tolerant access to files and folders -------------------------------------------------------------
 
+# Files in unreadable folders count as missing: a locked folder must not prevent pi from starting.
+# The functions use ``os.path``, because the methods of ``Path`` raise for such files.
 
 MAX_ENTRIES = 10_000
-"""Entries of one folder that are read."""
+"""Maximum entries of one folder that are read."""
 MAX_TREE_ENTRIES = 50_000
-"""Entries below one folder that are visited for a pattern."""
+"""Maximum entries below one folder that are visited for a pattern."""
 
 
 def entries_of(folder: Path) -> list[Path]:
@@ -111,8 +112,9 @@ def walk_below(
 ) -> Iterator[Path]:
     """Yield everything below a folder, a folder before its contents.
 
-    Links are not followed. After ``MAX_TREE_ENTRIES`` entries it ends with a warning: ``folder``
-    may be a link to the root of the file system.
+    ``enters`` returns False for entries to leave out. Links are not followed. After
+    ``MAX_TREE_ENTRIES`` entries it ends with a warning: ``folder`` may be a link to the root of the
+    file system.
     """
     waiting, count = [folder], 0
     while waiting:
@@ -167,6 +169,8 @@ def theme_files(folder: Path) -> Iterator[Path]:
     """Return the theme files of a folder."""
     return (path for path in entries_of(folder) if path.suffix == ".json" and is_file(path))
 
+
+# Documents ----------------------------------------------------------------------------------------
 
 MAX_FILE_BYTES = 1_000_000
 """Larger files are not texts written for a prompt."""

@@ -25,17 +25,18 @@ from pi.coding.session.writing import SESSIONS, SUFFIX, clean_name, milliseconds
 log = logging.getLogger(__name__)
 
 
-# Summaries are read without decoding the conversation. Nearly every line is recognised by its
-# prefix; only the header, the first user message, names and unusual lines are decoded.
+# Summaries ----------------------------------------------------------------------------------------
 
+# They are read without decoding the conversation. Nearly every line is recognised by its prefix;
+# only the header, the first user message, names and unusual lines are decoded.
 
 FIRST_MESSAGE = 400
-"""Characters kept of the first message."""
+"""Maximum characters kept of the first message."""
 
 _READ_AHEAD = 1 << 16
 _MAX_HEADER = 1 << 16
 _MAX_CHUNKS_BEFORE_HEADER = 64
-"""Chunks of that length in which a header is searched after damage."""
+"""Maximum chunks of ``_MAX_HEADER`` bytes in which the header of a damaged file is searched."""
 
 # Line prefixes that pi and the original write. A torn line may match and is counted; that is the
 # only inaccuracy.
@@ -168,14 +169,15 @@ def _text(data: Json, key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-# The index caches summaries in one file of the agent's directory. A row is valid while its file has
-# the same size and time; an index that is damaged, outdated or missing is rebuilt silently.
+# Index --------------------------------------------------------------------------------------------
 
+# It caches summaries in one file of the agent's directory. A row is valid while its file has the
+# same size and time; an index that is damaged, outdated or missing is rebuilt silently.
 
 FILE_NAME = "session-index.json"
 
 MAX_INDEX_BYTES = 64 * 1024 * 1024
-"""Bytes; a row has a few hundred."""
+"""A larger index is not read; a row has a few hundred bytes."""
 
 _VERSION = 1
 
@@ -218,6 +220,8 @@ def save_index(agent_dir: Path, rows: Mapping[str, IndexRow]) -> None:
         log.debug("session index not saved: %s", error)
 
 
+# Catalog ------------------------------------------------------------------------------------------
+
 READERS = 8
 """Files read concurrently: enough for a slow disk, below usual file limits."""
 
@@ -254,7 +258,7 @@ class SessionCatalog:
     def in_directory(self, cwd: str) -> list[ListedSession]:
         """Return the sessions of a working directory.
 
-        A folder may contain those of others: ``/a/b`` and ``/a-b`` share one.
+        Its folder may also contain sessions of other directories: ``/a/b`` and ``/a-b`` share one.
         """
         listed = self._listed([session_directory(self._agent_dir, cwd, custom=self.custom)])
         recorded = {session.summary.cwd for session in listed}

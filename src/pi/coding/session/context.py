@@ -1,6 +1,6 @@
-"""Projections of log and leaf: what the model sees, and conversion for models.
+"""Projections of log and leaf: the messages that the model sees, and their conversion for models.
 
-Compactions and context edits change what the model sees; ``display.py`` has what a screen shows.
+Compactions and context edits change these messages; ``display.py`` has those for a screen.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def build_session_context(log: SessionLog) -> SessionContext:
 
 
 def shown_messages(log: SessionLog, leaf: int | EllipsisType | None = ...) -> list[SessionMessage]:
-    """Return the latest compaction of the path, what it kept and all later messages, with edits.
+    """Return the latest compaction of the path, the messages it kept and all later ones, edited.
 
     ``leaf`` is the end of the path; without it, the leaf of the log.
     """
@@ -175,7 +175,10 @@ def _latest(log: SessionLog, *types: str) -> Iterator[Entry]:
 
 
 def latest_compaction(log: SessionLog, path: Sequence[int]) -> tuple[int, Compaction | None]:
-    """Return its position on the path and the compaction; -1 if there is none."""
+    """Return the position of the latest compaction on the path, and the compaction itself.
+
+    ``(-1, None)`` if there is none.
+    """
     outlines = log.tree.outlines
     for at in range(len(path) - 1, -1, -1):
         if outlines[path[at]].type == "compaction":
@@ -186,7 +189,7 @@ def latest_compaction(log: SessionLog, path: Sequence[int]) -> tuple[int, Compac
 
 
 def compaction_message(compaction: Compaction) -> CompactionSummaryMessage:
-    """Return the message that stands for what a compaction replaced."""
+    """Return the message that replaces the compacted messages."""
     return CompactionSummaryMessage(
         summary=compaction.summary,
         tokens_before=compaction.tokens_before,
@@ -268,7 +271,10 @@ def edits_on(log: SessionLog, path: Sequence[int]) -> Edits:
 
 
 def edited(message: SessionMessage, replacement: Json | None) -> SessionMessage | None:
-    """Return the message with other content. All other fields stay."""
+    """Return the message with other content; ``None`` if ``replacement`` is ``None``.
+
+    Messages that cannot be edited, and invalid edits, are left as they are.
+    """
     kind = _CONTENT.get(type(message))
     if kind is None:
         return message
@@ -285,7 +291,7 @@ def edited(message: SessionMessage, replacement: Json | None) -> SessionMessage 
 
 @contextmanager
 def _gc_disabled() -> Iterator[None]:
-    """Disable garbage collection meanwhile: none of the many new records is garbage.
+    """Disable garbage collection inside the context: none of the many new records is garbage.
 
     Repeated collections made the cost of opening grow faster than the session.
     """

@@ -45,17 +45,15 @@ class SessionConversation:
         self.totals: dict[int, int] = {}
         """By position: the estimate for everything up to an entry, if no provider has counted any.
 
-        The same, for a long conversation without responses.
+        Cache for a long conversation without responses.
         """
         self.compacted: dict[int, bool] = {}
-        """By position: whether a compaction followed the last response. The same."""
+        """By position: whether a compaction followed the last response. A cache as well."""
         self._leaf: int | None = None
         self._seen = 0
 
     def messages(self) -> Sequence[SessionMessage]:
-        """Return the messages for the model: the same growing sequence, unless earlier parts
-        change.
-        """
+        """Return the messages for the model; the same growing list until earlier parts change."""
         outlines = self.log.tree.outlines
         if self.log.leaf == self._leaf and len(outlines) == self._seen:
             return self._shown
@@ -84,7 +82,7 @@ class SessionConversation:
             }
 
     def append(self, message: SessionMessage) -> None:
-        """Store a message; it is stored when this returns."""
+        """Store a message before returning."""
         self.log.append(entry_for(message))
         if isinstance(message, SystemMessage | UserMessage):
             # Keeps the decoders of all message types off the path of the first request.
@@ -96,8 +94,9 @@ class SessionConversation:
         return self.log.json(self.log.tree.place(entry.id)) if isinstance(entry, PUBLIC) else None
 
     def _new_places(self) -> list[int] | None:
-        """Return the positions appended since the last call; ``None`` if the leaf moved to another
-        branch.
+        """Return the positions appended since the last ``messages()``.
+
+        ``None`` if the leaf moved to another branch.
         """
         new: list[int] = []
         before: int | None = None

@@ -1,4 +1,4 @@
-"""What a screen shows of a branch: everything as written, with a divider at each compaction."""
+"""The messages of a branch for a screen: all as written, with a divider at each compaction."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ Displayed: TypeAlias = SessionMessage | Custom
 _DISPLAYED = frozenset({"message", "custom_message", "branch_summary", "compaction"})
 
 EDITED = "compaction-edits"
-"""Type of the ``custom`` entry after the edits of a compaction that has no entry of its own."""
+"""Custom type of the entry that marks a compaction by context edits, which has no other entry."""
 _EDITED = f'"{EDITED}"'.encode()
 
 
 class _Edited(Record):
-    """Data of that entry, for the divider on the screen."""
+    """Data of an ``EDITED`` entry, for the divider on the screen."""
 
     summary: str
     tokens_before: int
@@ -43,9 +43,9 @@ class DisplayTranscript(Record):
 
     items: tuple[Displayed, ...] = ()
     earlier: int = 0
-    """Number of messages before these."""
+    """Number of messages before ``items``."""
     end: int | None = None
-    """Position in the log before the first of these; ``None`` if there are none before."""
+    """Position in the log before the first item; ``None`` if there are no earlier messages."""
 
 
 def display_transcript(
@@ -55,7 +55,7 @@ def display_transcript(
     *,
     end: int | None = None,
 ) -> DisplayTranscript:
-    """Return the newest ``most`` messages of the branch, whatever the model still sees of them.
+    """Return the newest ``most`` messages of the branch, also those the model no longer sees.
 
     ``end`` is the ``end`` of an earlier result: the messages before it are returned. ``shows``
     selects extension entries. Only displayed entries are decoded, so that a long session opens
@@ -129,8 +129,8 @@ _GLANCE = msgspec.json.Decoder(_Glance)
 def count_displayed(log: SessionLog, last: int | None) -> int:
     """Return how many entries up to ``last`` are displayed; decodes as little as possible.
 
-    The counts are kept in the log: 200,000 entries take 0.4 s, which a thread spends while it
-    opens the session.
+    The counts are kept in the log: 200,000 entries take 0.4 s, so they are counted in the thread
+    that opens the session.
     """
     outlines, counts, count = log.tree.outlines, log.displayed, 0
     counts.extend([-1] * (len(outlines) - len(counts)))

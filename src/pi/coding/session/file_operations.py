@@ -115,7 +115,7 @@ def _copied(line: bytes, known: Outline) -> bytes:
 
 
 def _missing_labels(source: SessionLog, places: Sequence[int], stamps: IdFactory) -> list[bytes]:
-    """Return entries that set labels which other branches of ``source`` have set."""
+    """Return entries that set or remove labels as other branches of ``source`` have done."""
     copied = Annotations()
     for place in places:
         if source.tree.outlines[place].type in ANNOTATING:
@@ -204,7 +204,7 @@ def _move_directory(source: Path, target: Path) -> None:
     except OSError:
         shutil.rmtree(target, ignore_errors=True)
         raise
-    shutil.rmtree(source, ignore_errors=True)  # only a copy remains
+    shutil.rmtree(source, ignore_errors=True)  # at worst a superfluous copy remains
 
 
 _TIME = r"[0-9T:.Z+-]+"

@@ -113,7 +113,7 @@ class EntryTree:
         return places
 
     def abandoned(self, old_leaf: int | None, new_leaf: int | None) -> list[int]:
-        """Return what is on the path to ``old_leaf`` but not to ``new_leaf``, in order."""
+        """Return the positions on the path to ``old_leaf`` but not to ``new_leaf``, in order."""
         shared = set(self.path(new_leaf))
         return [place for place in self.path(old_leaf) if place not in shared]
 
@@ -197,7 +197,7 @@ class SessionLog:
         self._annotations = Annotations()
         self._custom_types: set[str] = set()
         self._searched = 0
-        """Entries whose custom types are known. Several extensions ask for them at the start."""
+        """Entries searched for custom types so far; several extensions need these at the start."""
         self.displayed = array("q")
         """By position: how many entries up to this one a screen shows; -1 if not counted yet.
 
@@ -207,8 +207,8 @@ class SessionLog:
             if known.type in ANNOTATING:
                 self._annotations.read(self.at(place))
         self.leaf: int | None = len(content.outlines) - 1 if content.outlines else None
-        """Position of the parent of the next entry, which ``move_to`` changes; ``None``: it will be
-        a root."""
+        """Position of the parent of the next entry, which ``move_to`` changes; ``None`` if the next
+        entry will be a root."""
 
     @property
     def file(self) -> Path | None:
@@ -222,12 +222,15 @@ class SessionLog:
 
     @property
     def problem(self) -> str | None:
-        """Why the file lacks the latest entries, if it does: a headless run then fails."""
+        """Why the file lacks the latest entries, for the user; ``None`` if it is complete.
+
+        A headless run with a problem fails.
+        """
         return self._writer.problem if self._writer else None
 
     @property
     def unsaved_reason(self) -> str | None:
-        """The cause in ``problem``."""
+        """The reason in ``problem``, without the sentence around it."""
         return self._writer.reason if self._writer else None
 
     @property
@@ -242,13 +245,13 @@ class SessionLog:
 
     @property
     def leaf_id(self) -> str | None:
-        """Id of that entry."""
+        """Id of the leaf; ``None`` if the next entry will be a root."""
         return None if self.leaf is None else self.tree.outlines[self.leaf].id
 
     def append(self, draft: KnownEntry) -> KnownEntry:
         """Append an entry to the leaf and make it the leaf; returns it with id, parent and time.
 
-        On return the entry is in the file, or ``problem`` says why not.
+        On return the entry is in the file, or ``problem`` has the reason why not.
         """
         if self.replica:
             raise SessionProblem(
@@ -313,9 +316,9 @@ class SessionLog:
         return map(self.at, range(len(self.tree.outlines)))
 
     def branch(self) -> Iterator[Entry]:
-        """Iterate over the entries from the root to the leaf: the display transcript.
+        """Iterate over the entries from the root to the leaf.
 
-        Nothing is left out or replaced; a compaction appears at its place, as a divider.
+        Nothing is left out or replaced; a compaction is one of the entries.
         """
         return map(self.at, self.tree.path(self.leaf))
 
@@ -366,12 +369,14 @@ def _with_clean_names(draft: KnownEntry) -> KnownEntry:
             return draft
 
 
-# Entries are decoded on access: a long session is opened without decoding them.
+# Decoding -----------------------------------------------------------------------------------------
+
+# Entries are decoded on access, so that a long session opens quickly.
 
 
 @cache
 def _entry_decoder(type: str) -> msgspec.json.Decoder[KnownEntry]:
-    """Created on first use: all decoders together are slow to build, and few are needed early."""
+    """Return a decoder, built on first use: building all is slow, and few are needed early."""
     return msgspec.json.Decoder(ENTRY_KINDS[type])
 
 

@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 
 
 class SessionLocation(Record, kw_only=False):
-    """Where the sessions of one working directory are stored, and what new ones need."""
+    """The storage of the sessions of one working directory, and what new sessions need."""
 
     directory: Path | None
     """``None``: new sessions exist in memory only."""
@@ -49,7 +49,7 @@ class SessionLocation(Record, kw_only=False):
     blobs: BlobStore | None = None
     """Store of images that session files refer to; without it, references stay unresolved."""
     externalize_images: bool = False
-    """Whether large images of new entries are stored there; those of compactions always are."""
+    """Whether large images of new entries go to ``blobs``; those of compactions always do."""
 
     def writer(
         self, path: Path, lock: HolderLock | None = None, id_lock: HolderLock | None = None
@@ -128,8 +128,8 @@ def check_session_id(id: str) -> None:
 def new_replica(header: Json, location: SessionLocation, file: Path | None = None) -> SessionLog:
     """Create the log of a remote session before its first entry has arrived.
 
-    ``file`` keeps what arrives; one that holds a part of the same session is continued. Raises
-    ``SessionProblem`` if it holds another session, ``SessionInUse`` if it is open.
+    Entries are stored in ``file``, if given; a file with a part of the same session is continued.
+    Raises ``SessionProblem`` if it has another session, ``SessionInUse`` if it is open.
     """
     try:
         known = msgspec.convert({**header, "type": "session"}, SessionHeader)
@@ -203,7 +203,7 @@ async def opened_in_thread(
     loop, here = asyncio.get_running_loop(), threading.get_ident()
 
     def report(text: str) -> None:
-        if threading.get_ident() == here:  # the writer keeps this function
+        if threading.get_ident() == here:  # the writer keeps this function and calls it later
             location.report(text)
         else:
             loop.call_soon_threadsafe(location.report, text)
@@ -212,7 +212,7 @@ async def opened_in_thread(
         from pi.coding.session.display import count_displayed  # lazy: new sessions need none
 
         log = open(replace(location, report=report))
-        count_displayed(log, log.leaf)  # a screen asks for it on the loop
+        count_displayed(log, log.leaf)  # fills the cache that a screen reads on the event loop
         return log
 
     work = asyncio.ensure_future(asyncio.to_thread(work_in_thread))
@@ -229,7 +229,10 @@ def _close_opened(work: asyncio.Future[SessionLog]) -> None:
 
 
 def read_session(path: Path, stamps: IdFactory, blobs: BlobStore | None = None) -> SessionFile:
-    """Read a session file without locking or changing it; it must exist."""
+    """Read a session file without locking or changing it.
+
+    Raises ``SessionNotFound`` or ``NotASession``.
+    """
     lines = _read_lines(path, blobs, logger.warning)
     if not lines and not path.exists():
         raise SessionNotFound(path)
@@ -254,6 +257,8 @@ def _begin(
         )
     return log
 
+
+# The last session of each terminal ----------------------------------------------------------------
 
 FOLDER = "terminals"
 """Folder in the agent's directory; one small file per terminal."""

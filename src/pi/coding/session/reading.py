@@ -55,7 +55,7 @@ def migrate(records: Sequence[Json], new_id: NewId) -> list[Json]:
 
 
 def _as_a_tree(records: list[Json], new_id: NewId) -> list[Json]:
-    """Give every entry an id and link it to the one before; an entry with an id keeps its place."""
+    """Give every entry an id and link it to the one before; an entry with an id is unchanged."""
     tree = records[:1]
     used_ids: set[str] = {str(record.get("id")) for record in records[1:]}
     parent: str | None = None
@@ -108,7 +108,7 @@ class SessionFile(Record, kw_only=False):
 
 
 MAX_LINE_BYTES = 128 * 1024 * 1024
-"""Bytes of an entry: twice the largest response, because JSON escapes some characters."""
+"""Maximum bytes of an entry: twice the largest response, because JSON escapes some characters."""
 _READ_AHEAD = 1 << 18
 _END_BYTES = 4096
 """Part of a line over the limit in which its id is searched, at either end."""
@@ -131,9 +131,9 @@ class LongLine(NamedTuple):
 def read_file(path: Path, report: Callable[[str], None] | None = None) -> list[bytes]:
     """Return the lines of a file with their LF, the only line terminator.
 
-    Empty if the file does not exist. A line over the limit would be in memory several times: a
-    note takes its place in the tree and is reported. Without ``report``, for callers that copy the
-    file, it raises ``FileAccessError``.
+    Empty if the file does not exist. A line over the limit is reported and replaced by a note in
+    the tree, because it would be in memory several times. Without ``report``, for callers that copy
+    the file, it raises ``FileAccessError``.
     """
     try:
         if is_special_file(path):
@@ -147,7 +147,7 @@ def read_file(path: Path, report: Callable[[str], None] | None = None) -> list[b
 
 
 def lines_of(file: BinaryIO, limit: int = MAX_LINE_BYTES) -> Iterator[bytes | LongLine]:
-    """Yield the lines of a file."""
+    """Yield the lines of a file; a line over the limit as ``LongLine``."""
     if os.fstat(file.fileno()).st_size <= limit:
         yield from file  # twice as fast, and nearly every file is small
         return
@@ -270,10 +270,9 @@ def _entries(lines: Sequence[bytes]) -> tuple[list[bytes], list[Outline]]:
 
 
 def _careful_outlines(line: bytes) -> list[tuple[bytes, Outline]]:
-    """Return the entries of an unusual line: at most one, or two that have lost the LF between
-    them.
+    """Return the entries of an unusual line: none, one, or two without an LF between them.
 
-    Programs that append to a torn line without ending it make such lines, and so does damage.
+    Such lines result from damage, and from programs that append to an incomplete line.
     """
     if (whole := _careful_outline(line)) is not None:
         return [(line, whole)]
@@ -296,7 +295,10 @@ def _careful_outline(line: bytes) -> Outline | None:
 
 
 def _find_header(lines: Sequence[bytes], path: Path) -> tuple[int, Json]:
-    """Return the first line that holds JSON, if it is a header."""
+    """Return the index and the content of the header, which must be the first line with JSON.
+
+    Raises ``NotASession``.
+    """
     for at, line in enumerate(lines):
         match _read(line):
             case None:

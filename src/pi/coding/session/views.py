@@ -116,8 +116,10 @@ class Landing(Record):
 
 
 def landing(log: SessionLog, id: str) -> Landing:
-    """Return where moving to an entry leads. For a user message that is before it, to edit the
-    text.
+    """Return the leaf after moving to an entry.
+
+    For a user's or an extension's message that is the entry before it, so that its text can be
+    edited.
     """
     text = input_text(log.entry(id))
     if text is None:
@@ -141,7 +143,7 @@ def _words(content: str | tuple[Text | Image, ...]) -> str:
     return "\n".join(block.text for block in blocks(content) if isinstance(block, Text))
 
 
-# Statistics, with the JSON names of RPC.
+# Statistics, with the JSON names of RPC -----------------------------------------------------------
 
 
 class TokenTotals(Record):
@@ -196,7 +198,7 @@ def model_call_entry(call: ModelCall) -> Custom:
 
 
 def model_call_of(entry: Entry) -> ModelCall | None:
-    """Return the request that an entry records, if it does."""
+    """Return the request that an entry records; ``None`` for other entries."""
     if not isinstance(entry, Custom) or entry.custom_type != MODEL_CALL:
         return None
     try:

@@ -1,8 +1,8 @@
 """Session files: the names of files and folders, and the writer.
 
-Every entry is in the file when ``write`` returns, or ``problem`` says why not. If the file fails,
-the log continues in memory and callers need no error handling. Each new entry retries the file;
-once it is writable it gets all missing entries.
+Every entry is in the file when ``write`` returns, or ``problem`` has the reason why not. If the
+file fails, the log continues in memory and callers need no error handling. Each new entry retries
+the file; once it is writable, all missing entries are written.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pi.coding.session.errors import SessionInUse
 _SEPARATORS = str.maketrans("/\\:", "---")
 _IN_TIME = str.maketrans(":.", "--")
 _MAX_NAME, _SHORTENED = 255, 200
-"""Bytes of a file name: the limit of file systems, and what is kept of a longer one."""
+"""Maximum bytes of a file name on file systems, and the bytes that are kept of a longer one."""
 _ID = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 
 SESSIONS = "sessions"
@@ -96,7 +96,7 @@ def lock_session(path: Path) -> HolderLock | None:
 def sole_use(path: Path) -> Iterator[None]:
     """Lock a session during the ``with`` block; raises ``SessionInUse``.
 
-    Where no lock can be created there is none.
+    Continues without a lock where none can be created.
     """
     lock = lock_session(path)
     try:
@@ -145,7 +145,7 @@ class SessionWriter:
 
     @property
     def problem(self) -> str | None:
-        """The same as a sentence for the user."""
+        """``reason`` as a sentence for the user."""
         if self.reason is None:
             return None
         return f"The session is no longer saved, it continues in memory: {self.reason}."
@@ -257,7 +257,7 @@ def _write_all(fd: int, data: bytes) -> None:
 
 
 def _is_torn(fd: int) -> bool:
-    """Whether the file ends in the middle of a line, which is not changed."""
+    """Whether the last line of the file is incomplete: it has no LF."""
     if os.lseek(fd, 0, os.SEEK_END) == 0:
         return False
     os.lseek(fd, -1, os.SEEK_END)

@@ -71,7 +71,7 @@ class Setting(Record):
 
 
 def group(name: str, *settings: Setting) -> tuple[Setting, ...]:
-    """Group of settings."""
+    """Settings of the group ``name``."""
     return tuple(replace(setting, group=name) for setting in settings)
 
 
@@ -86,7 +86,7 @@ def applied(when: Applies, *settings: Setting) -> tuple[Setting, ...]:
 
 
 def switch(name: str, label: str, description: str, *, on: bool) -> Setting:
-    """On or off."""
+    """A setting that is on or off."""
     setting = _of("choice", name, label, description)
     return replace(setting, default=on, choices=(True, False))
 

@@ -172,7 +172,7 @@ class BadSettings(PiError):
 
 
 class ConfigFile:
-    """A settings file that is only read: YAML, or JSON with comments if its name ends so."""
+    """A settings file that is only read: YAML, or JSON with comments (``.json``, ``.jsonc``)."""
 
     def __init__(self, path: Path, *, must_exist: bool = False) -> None:
         self.path = path
@@ -181,7 +181,7 @@ class ConfigFile:
     def read(self) -> Json:
         """Return the content with current setting names; raises ``BadSettings``.
 
-        A missing file is empty, unless it was named by the user.
+        A missing file is empty, unless it must exist.
         """
         try:
             data = read_if_exists(self.path)
@@ -226,7 +226,7 @@ class SettingsFile:
         self._wait = wait
 
     def read_with_config(self, warn: Warn) -> Json:
-        """Return the content above that of ``config.yml``; an invalid file is left out."""
+        """Return the content merged over ``config.yml``; an invalid file counts as empty."""
         layers: list[Json] = []
         for file in (self.config, self):
             try:
@@ -243,7 +243,8 @@ class SettingsFile:
     def change(self, changes: Mapping[tuple[str, ...], object]) -> Json:
         """Set single values by path and keep everything else; ``None`` removes one.
 
-        Concurrent changes of other programs are kept. An invalid file is not replaced.
+        Returns the new content. Concurrent changes of other programs are kept. Raises
+        ``BadSettings`` for an invalid file, which is not replaced.
         """
         import json  # for its indentation; msgspec reads the file
 
@@ -273,11 +274,11 @@ class SettingsFile:
 
 
 class Settings:
-    """Defaults, the user's files, the trusted project's, ``overlays``, overrides: later ones win.
+    """Layers of settings: defaults, user, project, overlays, overrides; later ones take precedence.
 
-    With ``batteries: "recommended"``, what the batteries recommend is added to the defaults.
-
-    ``warnings`` lists invalid values, as far as they were read. Nothing is read before ``load``.
+    The project's files count only if they are trusted. With ``batteries: "recommended"``, the
+    settings that batteries recommend are added to the defaults. ``warnings`` lists invalid values
+    among those that were read. Nothing is read before ``load``.
     """
 
     def __init__(
@@ -349,7 +350,7 @@ class Settings:
         return self._overrides
 
     def without_project(self, path: Sequence[str]) -> Any:
-        """Return the value at ``path`` as it would be without the project's file."""
+        """Return the value at ``path`` from the user's files and overrides alone."""
         return value_at(merge_layers(self._user, self._overrides), path)
 
     def section(self, path: Sequence[str], kind: type[R]) -> R:
@@ -416,7 +417,7 @@ class Settings:
             raise error
 
     def set_for_project(self, changes: Mapping[str, object]) -> None:
-        """Store values in the project's file, which must be trusted."""
+        """Store values in the project's file; raises ``PiError`` if it is not trusted."""
         if self._project_file is None:
             raise PiError("The project is not trusted.", hint="Trust it first, or use --approve.")
         paths = {tuple(name.split(".")): value for name, value in changes.items()}
@@ -439,7 +440,7 @@ class Settings:
             self._overrides = with_value(self._overrides, name.split("."), value)
         self._merge()
 
-    # ----------------------------------------------------------------------------------------------
+    # Layers ---------------------------------------------------------------------------------------
 
     def _read(self, file: SettingsFile | None) -> Json:
         return {} if file is None else file.read_with_config(self._warn)

@@ -32,8 +32,8 @@ GLOBAL_ONLY = frozenset(
 )
 """Settings, and groups of them, that a project cannot change.
 
-Some guard the user against a project; those of searches, of GitHub and of the auth broker say where
-keys are sent, and those of ssh which machines may be used.
+Some protect the user from a project. Those of searches, GitHub and the auth broker determine where
+keys are sent, those of ssh which machines may be used.
 """
 
 QueueMode: TypeAlias = Literal["all", "one-at-a-time"]
@@ -71,16 +71,16 @@ class MarkdownValues(Record):
 
     code_block_indent: str = "  "
     mermaid: Literal["streaming", "final", "off"] = "streaming"
-    """Whether mermaid code is drawn; both other values draw it once, when it is complete."""
+    """``streaming`` and ``final`` both draw mermaid code once it is complete; ``off`` never."""
 
 
 class TuiValues(Record):
     """Limits of the screen."""
 
     max_inline_images: Annotated[int, Meta(ge=0)] = 20
-    """Images that stay drawn; older ones are shown as their names."""
+    """Maximum images that stay drawn; older ones are shown as their names."""
     reduced_motion: bool = False
-    """Whether nothing moves by itself: no spinner."""
+    """Whether there are no animations, such as the spinner."""
     screen_reader: bool = False
     """Whether the screen is written as plain lines."""
 
@@ -103,7 +103,10 @@ SourceSwitch: TypeAlias = bool | Literal["ask"]
 
 
 class SourceValues(Record):
-    """Other agents: on, off, or on in trusted projects and a question about the user's files."""
+    """Use of the files of other agents: on, off, or ``ask``.
+
+    ``ask`` uses those of trusted projects, and asks the user about those in the home directory.
+    """
 
     claude: SourceSwitch = "ask"
     codex: SourceSwitch = "ask"
@@ -117,7 +120,7 @@ class SourceValues(Record):
 
 
 class Values(Record):
-    """Names and defaults are those of the file."""
+    """The general settings, with the names and defaults of the file."""
 
     default_provider: str | None = None
     default_model: str | None = None

@@ -38,7 +38,7 @@ UNATTENDED = {
 
 
 class EnvironmentRules(Record):
-    """Which variables are withheld from commands of the user and of the model."""
+    """The variables that are withheld from commands of the user and of the model."""
 
     credentials: frozenset[str] = frozenset()
     """Keys and tokens of model providers; see ``pi.ai.auth.secrets``."""
@@ -86,13 +86,13 @@ def set_by_profiles(rules: EnvironmentRules) -> tuple[str, ...]:
 
 def service_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of extensions, MCP servers, status commands, installers, searches."""
-    from pi.base.processes import allow_listed  # lazy: a start runs no process
+    from pi.base.processes import allow_listed  # lazy: starting pi runs no process
 
     return allow_listed(environ) | MARKER_VARIABLES
 
 
 def _reason(name: str, value: str, rules: EnvironmentRules) -> WithheldReason | None:
-    from pi.base.processes.environment import GIT_PLACES  # lazy: a start runs no process
+    from pi.base.processes.environment import GIT_PLACES  # lazy: starting pi runs no process
 
     if _matches(name, rules.deny):
         return "denied"
@@ -109,7 +109,7 @@ def _reason(name: str, value: str, rules: EnvironmentRules) -> WithheldReason | 
 
 def _holds_secret(name: str, value: str, rules: EnvironmentRules) -> bool:
     """Whether the value is a secret, or contains one that is too long to match by chance."""
-    from pi.ai.auth.secrets import EVERYDAY, SHORTEST_PART  # lazy: a start runs no process
+    from pi.ai.auth.secrets import EVERYDAY, SHORTEST_PART  # lazy: starting pi runs no process
 
     if len(value) < SHORTEST_SECRET or re.fullmatch(EVERYDAY, name):
         return False

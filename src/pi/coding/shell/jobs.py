@@ -13,7 +13,7 @@ JobState: TypeAlias = Literal["running", "completed", "failed", "cancelled"]
 
 
 class JobOutput(Record):
-    """What a job has written so far."""
+    """The output of a job so far."""
 
     text: str
     """The end of the output."""
@@ -31,7 +31,7 @@ class Job:
         self.id = id
         self.command = command
         self.output = output
-        """Returns what it has written so far."""
+        """Returns the output so far."""
         self._work = work
         self._is_cancelled = False
 
@@ -47,7 +47,10 @@ class Job:
         return "completed" if succeeded else "failed"
 
     async def ended_within(self, seconds: float | None) -> bool:
-        """Whether it ends in time. Cancelling the waiter does not cancel the job."""
+        """Whether the job ends within ``seconds``; ``None`` waits without limit.
+
+        Cancelling the waiter does not cancel the job.
+        """
         done, _ = await asyncio.wait({self._work}, timeout=seconds)
         return bool(done)
 
@@ -79,7 +82,7 @@ class SessionJobs:
         job = Job(f"{prefix}-{len(self._jobs) + 1}", command, work, output)
         self._jobs[job.id] = job
         supervisor = self._scope.start(_keep(work), name=f"job {job.id}")
-        # A task that is cancelled before its first step runs none of its code.
+        # ``_keep`` may be cancelled before its first step; then none of its code runs.
         supervisor.add_done_callback(lambda _: work.cancel())
         return job
 

@@ -41,7 +41,7 @@ MAX_LINE_BYTES_ON_WINDOWS = 20_000
 
 
 class ShellOptions(Record):
-    """How commands are run, from the settings."""
+    """Settings for running commands."""
 
     path: str = ""
     """The shell; empty means bash."""
@@ -56,7 +56,7 @@ class ShellOptions(Record):
 
 
 class ShellSetup(Record):
-    """How the bash tool starts a shell: for programs that run commands the same way."""
+    """Program, variables and options of the bash tool, to run commands in the same way."""
 
     path: str
     """The shell program."""
@@ -66,7 +66,7 @@ class ShellSetup(Record):
 
 
 class Ended(Record):
-    """How a command ended."""
+    """The exit status of a command."""
 
     exit_code: int
     """128 + n for signal n, as in shells."""
@@ -100,7 +100,7 @@ class LocalShell:
         """Return a collector for the output of ``run``.
 
         ``harmless`` removes terminal control sequences, for output that is shown on the screen;
-        ``shows_style`` keeps colours in what is returned while it arrives.
+        ``shows_style`` keeps colours in the text that ``add`` and ``finish`` return.
         """
         from pi.coding.shell.output import Output  # lazy: needed with the first command
 
@@ -110,7 +110,10 @@ class LocalShell:
         )
 
     def setup(self, more: Mapping[str, str]) -> ShellSetup:
-        """Return how a shell is started, with ``more`` variables. Raises ``NoShell``."""
+        """Return program, variables and options of a shell; ``more`` are further variables.
+
+        Raises ``NoShell``.
+        """
         from pi.coding.shell.locating import find_shell  # lazy: needed with the first command
 
         env, options = {**self._environ(), **more}, self._options()
@@ -129,9 +132,9 @@ class LocalShell:
         on_text: OnOutput = lambda text: None,
         kind: str = "bash",
     ) -> Ended:
-        """Run a command line to its end; ``output`` has what it wrote, however it ends.
+        """Run a command line to its end; ``output`` collects its output, however it ends.
 
-        ``kind`` is ``bash`` or ``user``.
+        ``kind`` is ``bash`` or ``user``; see ``SpawnRequest``.
 
         The process tree is terminated after ``timeout`` seconds, on cancellation, and when
         ``on_text`` raises. Raises ``NoShell`` or ``SpawnFailed`` if it cannot be started.
@@ -210,7 +213,10 @@ class LocalShell:
     def _line_in_file(
         self, line: str, options: ShellOptions, shell: str, scripts: ExitStack
     ) -> str:
-        """Return a short line that runs ``line``; ``scripts`` removes its file."""
+        """Return a short line that runs ``line`` from a file, which ``scripts`` removes.
+
+        Raises ``SpawnFailed``.
+        """
         from pi.base.processes import SpawnFailed  # lazy: needed with the first long command
 
         size = f"The command has {len(line):,} characters"
@@ -221,7 +227,7 @@ class LocalShell:
                 f"{size}, too many for a command line of {what}.",
                 hint="Write it to a file and run that file.",
             )
-        import shlex  # lazy: see above
+        import shlex  # lazy: needed with the first long command
 
         try:
             path = self._spills.write_script(line)
@@ -273,7 +279,7 @@ async def _listen(
 
 
 def shell_line(command: str, options: ShellOptions, shell: str) -> str:
-    """Return the command line with prefix and wrapper; the wrapper runs the whole of it."""
+    """Return the command line with prefix and wrapper; the wrapper runs the whole line."""
     line = command
     if options.unset and Path(shell).stem in POSIX_SHELLS:
         line = f"unset -v {' '.join(options.unset)} 2>/dev/null\n{line}"

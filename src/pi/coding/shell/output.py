@@ -30,7 +30,7 @@ class OutputDecoder:
         self._decoder: codecs.IncrementalDecoder = codecs.getincrementaldecoder("utf-8")(errors)
 
     def feed(self, data: bytes, *, final: bool = False) -> str:
-        """Return the text that is complete."""
+        """Return the decoded text, up to the last complete character."""
         held = self._decoder.getstate()[0]
         try:
             return self._decoder.decode(data, final)
@@ -81,7 +81,7 @@ class Truncation(Record):
 
 
 def keep_head(data: bytes, *, total: Size | None = None, most: Size = MAX_SIZE) -> Truncation:
-    """Return the first lines that fit. ``data`` may be the beginning of a text of ``total``."""
+    """Return the first lines that fit. ``data`` may be the start of a text of size ``total``."""
     body = data.removesuffix(b"\n")
     total = total or Size(count_lines(data), len(data))
     if total.bytes == len(data) and len(body) <= most.bytes and total.lines <= most.lines:
@@ -95,7 +95,7 @@ def keep_head(data: bytes, *, total: Size | None = None, most: Size = MAX_SIZE) 
 
 
 def keep_tail(data: bytes, *, total: Size | None = None, most: Size = MAX_SIZE) -> Truncation:
-    """Return the last lines that fit. ``data`` may be the end of a text of ``total``."""
+    """Return the last lines that fit. ``data`` may be the end of a text of size ``total``."""
     body = data.removesuffix(b"\n")
     total = total or Size(count_lines(data), len(data))
     if total.bytes == len(data) and len(body) <= most.bytes and total.lines <= most.lines:

@@ -1,4 +1,4 @@
-"""Wraps around child processes: extensions change what is started, or refuse it."""
+"""Spawn wraps: functions of extensions that change or refuse the start of a child process."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ for name, value in zip(("CPU", "DATA", "FSIZE", "NPROC"), sys.argv[1:5]):
         resource.setrlimit(kind, (value, value))
 os.execvp(sys.argv[5], sys.argv[5:])
 """
-"""Sets the limits and becomes the program: limits set later would miss its first children."""
+"""Sets limits, then executes the program: limits set later would miss its first children."""
 
 
 class ProcessLimits(Record):
-    """Limits of each process, enforced by the kernel; ``None`` means none."""
+    """Limits of each process, enforced by the kernel; ``None`` means no limit."""
 
     cpu_seconds: int | None = None
     memory_bytes: int | None = None
     file_bytes: int | None = None
-    """Size of a file that it writes."""
+    """Maximum size of a file that the process writes."""
     processes: int | None = None
-    """Processes of the user."""
+    """Maximum number of processes of the user."""
 
     def prefixed(self, arguments: Sequence[str], *, platform: str = sys.platform) -> list[str]:
-        """The command line that runs ``arguments`` within the limits."""
+        """The command line that runs ``arguments`` within the limits; raises ``SpawnFailed``."""
         values = (self.cpu_seconds, self.memory_bytes, self.file_bytes, self.processes)
         if all(value is None for value in values):
             return list(arguments)
@@ -50,8 +50,8 @@ class SpawnRequest(Record):
     """A program that is about to start."""
 
     kind: str
-    """``bash`` (of the model, also in the background), ``user`` (``!``), ``extension``, or what the
-    extension that starts it calls it, such as ``mcp``, ``lsp``, ``kernel`` or ``hook``."""
+    """``bash`` (of the model, also in the background), ``user`` (``!``), ``extension``, or a name
+    that the starting extension chooses, such as ``mcp``, ``lsp``, ``kernel`` or ``hook``."""
     arguments: tuple[str, ...]
     """The program and its arguments."""
     command: str = ""
@@ -67,7 +67,7 @@ class SpawnRequest(Record):
 
 
 class SpawnRefused(SpawnFailed):
-    """An extension does not let a program start; the message says why."""
+    """An extension refuses the start of a program; the message states the reason."""
 
 
 SpawnWrap: TypeAlias = Callable[[SpawnRequest], SpawnRequest | Awaitable[SpawnRequest]]
@@ -79,8 +79,8 @@ _wrapping: ContextVar[bool] = ContextVar("wrapping a spawn", default=False)
 async def wrapped_request(request: SpawnRequest, wraps: Sequence[SpawnWrap]) -> SpawnRequest:
     """Pass a request through all wraps, in order.
 
-    A wrap that fails refuses it: a broken guard must not let programs start. Programs that a wrap
-    starts itself are not wrapped.
+    A wrap that fails refuses the request: a broken guard must not let programs start. Programs that
+    a wrap starts itself are not wrapped. Raises ``SpawnFailed``.
     """
     if _wrapping.get():
         return request

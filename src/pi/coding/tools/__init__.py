@@ -1,5 +1,5 @@
-"""The built-in tools, one per file, each with its description for the model beside it as ``.md``.
+"""The built-in tools. The description of each tool for the model is an ``.md`` file beside them.
 
-Nothing here draws: how a call looks on the screen is defined by views. Dependencies of a tool are
-passed to the function that builds it.
+Views, not tools, define how a call looks on the screen. Dependencies of a tool are passed to the
+function that builds it.
 """

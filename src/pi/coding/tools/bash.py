@@ -22,7 +22,7 @@ from pi.coding.shell.spill import size_text
 from pi.coding.tools.declarations import PREFER_STRICT, approval_details, description
 
 MAX_TIMEOUT_SECONDS = 7 * 24 * 3600
-"""A model that asks for more probably means milliseconds."""
+"""A larger timeout is probably meant in milliseconds."""
 UPDATE_INTERVAL_SECONDS = 0.1
 """Time between two snapshots of a running command."""
 

@@ -1,8 +1,8 @@
 """Descriptions and schemas of the built-in tools, without their implementations.
 
 Every request lists the tools, but not every answer calls one. Descriptions (``.md``) and
-``schemas.json`` are therefore files of their own, and the module of a tool is imported with its
-first call. A test compares ``schemas.json`` with the parameters of the tools.
+``schemas.json`` are therefore separate files, and the module of a tool is imported at its first
+call. A test compares ``schemas.json`` with the parameters of the tools.
 """
 
 from __future__ import annotations
@@ -81,6 +81,6 @@ def declared_tool(
 
 
 def approval_details(arguments: Json) -> list[str]:
-    """What a permission dialog shows about a call of a built-in tool."""
+    """Return the lines that a permission dialog shows about a call of a built-in tool."""
     named = ((name, arguments.get(name)) for name in ("command", "path", "pattern"))
     return [f"{name}: {value}" for name, value in named if isinstance(value, str) and value]

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 CONTEXT = 4
 MAX_COMPARISONS = 4_000_000
-"""Pairs of lines to compare. Larger texts are first split at lines that occur once in each."""
+"""Maximum pairs of lines to compare. Larger texts are split at lines that occur once in each."""
 
 MAX_LINE_CHARACTERS = 10_000
-"""Characters of a line that are displayed."""
+"""Maximum characters of a displayed line."""
 MAX_DIFF_CHARACTERS = 1024 * 1024
-"""Characters of a display or a patch: a result is stored in the session and sent as an event."""
+"""Maximum size of a diff or patch: a result is stored in the session and sent as an event."""
 
 
 class Change(NamedTuple):
@@ -42,7 +42,7 @@ class Diff:
     def display(self) -> str:
         """Return signed lines. Removed and kept lines have old numbers, added lines new ones.
 
-        Long lines and what is beyond ``MAX_DIFF_CHARACTERS`` are cut.
+        Long lines are truncated, and so is a display of more than ``MAX_DIFF_CHARACTERS``.
         """
         remaining = MAX_DIFF_CHARACTERS
         width = len(str(max(len(self._old), len(self._new))))

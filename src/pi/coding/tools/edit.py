@@ -31,11 +31,11 @@ from pi.coding.tools.declarations import PREFER_STRICT, approval_details, descri
 from pi.coding.tools.matching import Passages, Span, elisions, refuse_elisions
 
 MIN_SIMILARITY = 0.6
-"""Similarity from which a passage is shown as the one that was probably meant."""
+"""Minimum similarity of a passage that is shown as the one probably meant."""
 MAX_COMPARED_LINES = 50
-"""Candidates that are compared with a line that was not found."""
+"""Maximum candidates that are compared with a line that was not found."""
 MAX_COMPARED_CHARACTERS = 500
-"""Characters of a line that are compared."""
+"""Maximum characters of a line that are compared."""
 MAX_SHOWN_LINES = 10
 _WORD = r"\w+"
 
@@ -253,14 +253,17 @@ class EditedFile(Record):
 
 
 async def compute_edit(files: LocalFiles, path: str, locate: Locate) -> EditedFile:
-    """Read a file and apply the replacements of ``locate``. Nothing is written."""
+    """Read a file and apply the replacements of ``locate``, without writing.
+
+    Raises ``ToolFailed``.
+    """
     data = await _convert_errors(path, files.read_file(path, most=MAX_FILE_BYTES))
     # In a thread: thousands of edits, or a large file, take longer than the screen may wait.
     return await asyncio.to_thread(edit_bytes, data, path, locate)
 
 
 async def write_edit(files: LocalFiles, edited: EditedFile, *, to: str | None = None) -> EditedFile:
-    """Write the new content, by default to the same path. Returns what is on disk afterwards."""
+    """Write the new content, by default to the same path; returns the content then on disk."""
     path = edited.path if to is None else to
     await _convert_errors(path, files.write_file(path, edited.data))
     if not files.is_layered:
@@ -268,14 +271,14 @@ async def write_edit(files: LocalFiles, edited: EditedFile, *, to: str | None = 
     written = await _convert_errors(path, files.read_file(path))
     if written == edited.data:
         return edited
-    # A formatter, for example: the result shows what is on disk.
+    # A layer, such as a formatter, has changed it: the result shows the content on disk.
     text, _ = decode(written)
     details = await asyncio.to_thread(_details, edited.old_text, text, edited.path)
     return replace(edited, data=written, text=text, details=details)
 
 
 def edit_bytes(data: bytes, path: str, locate: Locate) -> EditedFile:
-    """The new content of a file that contains ``data``."""
+    """Return the new content of a file that contains ``data``; raises ``ToolFailed``."""
     try:
         text, form = decode(data)
     except NotText as error:

@@ -1,4 +1,4 @@
-"""The tools read and write: a window of lines or an image; a file created or replaced."""
+"""The tools read (lines of a file, or an image) and write (creates or replaces a file)."""
 
 from __future__ import annotations
 

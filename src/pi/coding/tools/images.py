@@ -13,7 +13,7 @@ from pi.base.pictures import ONE_AT_A_TIME, UNREADABLE, TooManyPixels, open_pict
 from pi.base.records import Record
 
 if TYPE_CHECKING:
-    from PIL import Image as Pillow  # lazy: as above
+    from PIL import Image as Pillow
 HEADER = 64
 """Bytes at the beginning of a file that determine its type."""
 
@@ -103,7 +103,7 @@ class ImageLimits(Record):
 
 
 class PreparedImage(Record):
-    """An image for the model, with notes about it."""
+    """An image for the model, with notes for the model about it."""
 
     mime: str
     image: Image | None = None
@@ -142,7 +142,7 @@ def _fits(picture: Pillow.Image, data: bytes, limits: ImageLimits) -> bool:
 
 
 def _converted(picture: Pillow.Image, kind: ImageType, limits: ImageLimits) -> PreparedImage:
-    from PIL import ImageOps  # lazy: few sessions see a picture
+    from PIL import ImageOps  # lazy: few sessions contain images
 
     orientation = picture.getexif().get(ORIENTATION)
     is_rotated = orientation in ROTATED
@@ -184,7 +184,7 @@ def _bounded(size: tuple[int, int], limits: ImageLimits) -> tuple[int, int]:
 
 
 def _resized(picture: Pillow.Image, size: tuple[int, int]) -> Pillow.Image:
-    from PIL.Image import Resampling  # lazy: as above
+    from PIL.Image import Resampling  # lazy: few sessions contain images
 
     full = picture if picture.mode in ("L", "RGB", "RGBA") else picture.convert("RGBA")
     return full.resize(size, Resampling.LANCZOS)

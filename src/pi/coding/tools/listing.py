@@ -157,13 +157,13 @@ def _entries(root: Path, folder: str, *, files: bool) -> list[WalkedFile]:
 
 
 MAX_OUTPUT_BYTES = 512 * 1024 * 1024
-"""Output of a program that is taken for broken."""
+"""A program that writes more is considered broken."""
 MAX_SILENCE_SECONDS = 30.0
-"""Time without a path after which a program is taken for hung."""
+"""A program that writes nothing for longer is considered hung."""
 MAX_PATH_BYTES = 1_000_000
-"""Operating systems allow a few thousand bytes for a path."""
+"""Longer output is not a path: operating systems allow a few thousand bytes."""
 MAX_PATHS = 5_000_000
-"""Paths of a program that is taken for broken; they take some seconds."""
+"""A program that lists more is considered broken."""
 RG = ("--files", "--hidden", "--no-config", "--no-messages", "--null", f"--glob=!{GIT_FOLDER}")
 FD = ("--hidden", "--color=never", "--print0", f"--exclude={GIT_FOLDER}")
 
@@ -173,8 +173,8 @@ PathFilter: TypeAlias = Callable[[str], bool]
 class FileListing:
     """Lists all files below a folder that are not ignored: by fd, by ripgrep, or by a walk.
 
-    A program that fails is not used again, and the next method is tried: fd before 8.7, which
-    Debian 12 has, does not know ``--no-require-git``.
+    If a program fails, the next method is tried, and the same command is not run again: fd before
+    8.7, which Debian 12 has, does not support ``--no-require-git``.
 
     ripgrep does not list folders and links; a walk adds them. ``.gitignore`` also applies outside
     of a repository.
@@ -193,8 +193,8 @@ class FileListing:
     ) -> list[str]:
         """Return sorted paths relative to ``root``, folders with a slash at the end.
 
-        Only paths for which ``accepts`` returns True, which is called in a thread; at most
-        ``most`` of them.
+        ``accepts`` filters the paths; it is called in a thread. ``most`` is the maximum number of
+        paths.
         """
         outside = () if await asyncio.to_thread(repository_of, root) else ("--no-require-git",)
         if fd := self._programs.fd:
@@ -264,7 +264,10 @@ class _Paths:
         self._count = 0
 
     def feed(self, piece: bytes) -> None:
-        """Add output of a program: paths terminated by zero bytes. No path comes twice."""
+        """Add output of a program: paths terminated by zero bytes.
+
+        Raises ``ProgramFailed`` for empty, repeated, or too long or many paths.
+        """
         whole, end, self._begun = (self._begun + piece).rpartition(b"\0")
         if not end:
             if len(self._begun) > MAX_PATH_BYTES:

@@ -173,7 +173,7 @@ def elisions(text: str) -> list[str]:
 
 
 def refuse_elisions(marks: list[str], *, before: str) -> None:
-    """Raise ``ToolFailed`` if one of ``marks`` was not in the file ``before``."""
+    """Raise ``ToolFailed`` if one of ``marks`` is not in ``before``, the old text of the file."""
     for mark in marks:
         if mark not in before:
             raise ToolFailed(

@@ -91,14 +91,14 @@ def _which(name: str, path: str) -> str | None:
 
 READ_SIZE = 65536
 MAX_ERROR_BYTES = 20_000
-"""Standard error that is kept: half of it from the beginning and half from the end."""
+"""Maximum of standard error that is kept: half from the beginning and half from the end."""
 MAX_COMPLAINT_BYTES = 16 * 1024 * 1024
-"""Standard error of a program that is taken for broken and terminated."""
+"""A program that writes more to standard error is considered broken and terminated."""
 MAX_ARGUMENT_BYTES = 100_000
 """Longer text is not passed as an argument; Linux allows 128 KiB."""
 
 STALL_SECONDS = 10.0
-"""Time without I/O and CPU use after which a program is taken for hung.
+"""Time without I/O and CPU use after which a program is considered hung.
 
 ripgrep and fd open every ``.gitignore``, and block forever if one is a pipe.
 """
@@ -132,14 +132,14 @@ async def read_program_output(
 ) -> AsyncGenerator[bytes, None]:
     """Yield pieces of the output of ``command``, which is terminated if the caller stops reading.
 
-    It reads ``input``, or nothing.
+    ``input`` is written to its standard input, which is empty by default.
 
     Raises ``ProgramFailed`` after the last piece unless the exit code is 0, or one of
     ``quiet_success`` with nothing on standard error; and earlier if the program hangs, writes
     nothing for ``silence`` seconds, or more than ``most`` bytes.
     """
     name, size = Path(command[0]).name, 0
-    from pi.base.processes import SpawnFailed, spawn  # not at the top: a start runs no program
+    from pi.base.processes import SpawnFailed, spawn  # lazy: starting pi runs no program
 
     try:
         started = await spawn(
@@ -173,7 +173,7 @@ async def read_program_output(
 
 
 async def _piece(child: Child, name: str, silence: float | None) -> bytes:
-    from pi.base.processes.progress import usage_of  # not at the top: a start runs no program
+    from pi.base.processes.progress import usage_of  # lazy: starting pi runs no program
 
     waited, used = 0.0, usage_of(child.pid)
     while True:

@@ -11,7 +11,7 @@ from pi.agent.tools.tool import AgentTool
 from pi.base.records import Record
 from pi.coding.tools.declarations import declared_tool
 
-if TYPE_CHECKING:  # lazy: a start builds no tool
+if TYPE_CHECKING:  # types only: starting pi builds no tool
     from pi.coding.files.local import LocalFiles
     from pi.coding.shell.local import LocalShell
     from pi.coding.tools.images import ImageLimits
@@ -33,9 +33,10 @@ class BuiltIn(Record, kw_only=False):
 
 
 class ToolWorkspace(Record):
-    """What tools are built from.
+    """The dependencies of the built-in tools.
 
-    Functions return what is built with its first use, and values that may change during a session.
+    Functions return objects that are built at their first use, and values that may change during a
+    session.
     """
 
     files: Callable[[], LocalFiles]

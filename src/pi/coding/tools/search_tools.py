@@ -1,4 +1,4 @@
-"""The tools grep, find and ls: lines that match, names that match, the contents of a folder."""
+"""The tools grep (searches lines of files), find (searches names) and ls (lists a folder)."""
 
 from __future__ import annotations
 

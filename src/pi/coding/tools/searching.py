@@ -40,7 +40,8 @@ log = logging.getLogger(__name__)
 MAX_MATCH_CHARACTERS = 1000
 """Characters of a line that are kept; fewer are shown."""
 MAX_COLUMNS = 4 * MAX_MATCH_CHARACTERS + 96
-"""Columns that ripgrep writes: its truncation note comes after ``MAX_MATCH_CHARACTERS``."""
+"""Columns of a line that ripgrep writes: enough that ``MAX_MATCH_CHARACTERS`` cuts off its note
+about truncation."""
 MAX_RECORD_BYTES = 256 * 1024
 """Size of a path, number and line; a program that writes more does not write matches."""
 # Not --json: it lists every match in a line, 1.6 GB for a line of 30 MB, and ignores max-columns.
@@ -88,7 +89,7 @@ class Search(Record):
 
 
 async def search(query: Search, programs: SearchPrograms, *, home: Path) -> list[Match]:
-    """Return up to ``limit`` + 1 matches, sorted by path and line."""
+    """Return up to ``limit`` + 1 matches, sorted by path and line. Raises ``ToolFailed``."""
     env = programs.environment
     if len(query.glob.encode("utf-8", "replace")) > MAX_ARGUMENT_BYTES:
         raise ToolFailed(
@@ -152,7 +153,11 @@ def _rg_command(query: Search) -> _Command:
 
 
 def _python_search(query: Search, home: Path) -> _Command:
-    """A separate process: a Python regular expression can run forever and cannot be cancelled."""
+    """Return the command of the Python search.
+
+    It is a separate process, because a Python regular expression can run forever and cannot be
+    cancelled.
+    """
     place = {"place": str(query.place), "home": str(home)}
     request = msgspec.json.encode({**msgspec.structs.asdict(query), **place})
     return _Command([sys.executable, "-P", "-m", "pi.coding.tools.searching"], request)

@@ -1,16 +1,16 @@
 """Tool calls and their results as HTML.
 
-Results are drawn by the shape of their ``details``, whichever tool reports them:
+Results are rendered by the shape of their ``details``, not by the name of their tool:
 
 - ``columns`` and ``rows``: a table.
 - ``phases`` of ``name`` and ``tasks``; a task has ``content`` and ``status``: a tree.
 - ``members`` of ``name`` and ``size``, the first of ``total``: a list.
 - ``files`` of ``path``, ``diff`` and ``replacements``: a diff for each file. ``label`` is the
-  title, ``pending`` says whether the change is a preview.
+  title; ``pending`` is true for a preview.
 - ``action`` (``apply`` or ``discard``), ``label``, ``reason``, ``remaining``: a resolved action;
   ``sourceDetails`` are the details of what was applied.
 - ``cells``: objects with ``code``, and with ``title``, ``status``, ``output`` and ``durationMs`` if
-  they are known; ``language`` says how the code is painted. Tools like ``python`` report them.
+  they are known; ``language`` selects the highlighting. Tools like ``python`` report them.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def drawn(details: Any) -> Html | None:
 def resolved_action(details: Any) -> Html | None:
     """Render a pending action that was applied or discarded; ``None`` for other details.
 
-    What the action itself reported is not included.
+    The details of the applied change itself (``sourceDetails``) are not included.
     """
     match details:
         case {"action": "apply" | "discard" as action, "label": str(label)}:
@@ -182,6 +182,9 @@ def _file(file: Mapping[str, Any]) -> Html:
     return tag("section", tag("p", title, esc(note), class_="note"), diff(file["diff"]))
 
 
+# Cells of code ------------------------------------------------------------------------------------
+
+
 def cells_of(details: object) -> Sequence[Mapping[str, Any]]:
     """Return the cells in the details of a result or message; empty if there are none."""
     cells = details.get("cells") if isinstance(details, dict) else None
@@ -210,6 +213,9 @@ def _cell(cell: Mapping[str, Any], place: str, language: str, painter: Painter) 
         painter.block(output) if output else Html(""),
         class_="cell failed" if status in ("error", "interrupted") else "cell",
     )
+
+
+# Calls and results --------------------------------------------------------------------------------
 
 
 class Result(Record):

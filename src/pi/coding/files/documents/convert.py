@@ -16,7 +16,7 @@ from pi.base.records import Record
 DocumentKind: TypeAlias = Literal["html", "pdf", "notebook"]
 
 LIBRARIES = {"selectolax": "web", "pypdfium2": "pdf", "PIL": "pdf"}
-"""The extra that installs a library."""
+"""The extra of pi that installs a library, by library."""
 _START = (
     "import json,sys;sys.path[:]=json.loads(sys.argv[1]);"
     "from pi.coding.files.documents.converter import main;main()"
@@ -28,7 +28,7 @@ class ConversionFailed(PiError):
 
 
 class ConversionLimits(Record):
-    """What the conversion of one document may take."""
+    """Limits of the conversion of one document; sizes in bytes."""
 
     seconds: float = 20.0
     memory: int = 1024**3
@@ -38,13 +38,13 @@ class ConversionLimits(Record):
 
 
 class ConversionOptions(Record):
-    """What to convert, and how."""
+    """Options of a conversion."""
 
     kind: DocumentKind
     url: str = ""
-    """The address of a page, for its links."""
+    """The address of a page, to resolve its links."""
     charset: str = ""
-    """The encoding that the server names."""
+    """The encoding from the HTTP header."""
     first_page: int = 1
     last_page: int | None = None
     as_images: bool = False
@@ -71,7 +71,7 @@ async def convert_document(
 ) -> ConvertedDocument:
     """Convert ``data`` in a child process; raises ``ConversionFailed``.
 
-    The child has no credentials: pass an environment without them.
+    ``environ`` is the environment of the child; pass one without credentials.
     """
     limits = limits or ConversionLimits()
     name = {"html": "page", "pdf": "PDF", "notebook": "notebook"}[options.kind]

@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Any
 
 MAX_OUTPUTS = 2000
-"""Characters of each output of a notebook's cell."""
+"""Maximum characters of each output of a notebook's cell."""
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -24,7 +24,7 @@ class CannotConvert(Exception):
 
 
 def main() -> None:
-    """Convert what arrives on standard input, as the last argument says."""
+    """Convert the document on standard input; the last argument has the options as JSON."""
     options = json.loads(sys.argv[-1])
     limit_resources(options["memory"], options["seconds"])
     data = sys.stdin.buffer.read()
@@ -53,7 +53,7 @@ def limit_resources(memory: int, seconds: int) -> None:
         resource.RLIMIT_AS: memory,
     }
     for kind, value in limits.items():
-        with suppress(ValueError, OSError):  # macOS knows no limit of address space
+        with suppress(ValueError, OSError):  # macOS does not support RLIMIT_AS
             resource.setrlimit(kind, (value, value))
 
 
@@ -143,7 +143,7 @@ def convert_notebook(data: bytes, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def output_text(output: Any) -> str:
-    """Returns what an output shows as text; a picture is named by its type."""
+    """Returns the text of an output; a picture becomes its type in brackets."""
     if not isinstance(output, dict):
         return ""
     if output.get("output_type") == "error" or "traceback" in output:

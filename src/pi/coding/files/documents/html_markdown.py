@@ -1,6 +1,6 @@
 """Writes a parsed HTML page as Markdown. Runs in the child process of ``convert``.
 
-Walks the tree without recursion, because pages nest as deeply as they like.
+Walks the tree without recursion, because pages may be nested deeply.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_NESTING = 12
 """Levels of lists, quotations, tables and marks that are shown. Deeper ones are plain text: each
 level copies the text of those inside it, so 10,000 of them would take minutes."""
 MAX_SPAN = 50
-"""Columns or rows that a cell may cover."""
+"""Maximum columns or rows that a cell may cover."""
 _POWER = re.compile(r"[-+−]?\d{1,4}|n")
 _SPACE = re.compile(r"[ \t\r\n\f\v\u00a0]+")
 _LANGUAGE = re.compile(r"(?:language|lang|highlight|brush:?)[-\s]*([\w+#-]+)")
@@ -46,7 +46,7 @@ def to_markdown(tree: Node, *, base: str, limit: int) -> tuple[str, bool]:
 
 
 class _Prefix:
-    """What stands before the lines of a list item or quotation."""
+    """The text before the lines of a list item or quotation."""
 
     def __init__(self, first: str, rest: str) -> None:
         self._first: str | None = first
@@ -59,7 +59,7 @@ class _Prefix:
 
     @property
     def of_blank_line(self) -> str:
-        """What stands in a blank line between two blocks; nothing before the first one."""
+        """The prefix of a blank line between two blocks; empty before the first block."""
         return self._rest if self._first is None else ""
 
     def next_prefix(self) -> str:
@@ -74,7 +74,7 @@ class _Table:
     def __init__(self) -> None:
         self.rows: list[list[str]] = []
         self._covered: dict[int, int] = {}
-        """Columns that a cell above covers, and in how many more rows."""
+        """Columns that a cell above covers, with the number of rows still covered."""
 
     def begin_row(self) -> None:
         """Begin a row."""
@@ -109,7 +109,7 @@ class _Writer:
         """Open lists: whether numbered, and the number of the next item."""
         self._pre = 0
         self._tables: list[_Table | None] = []
-        """Open tables; ``None`` for those that only arrange their parts."""
+        """Open tables; ``None`` for layout tables."""
         self._deeper_tables = 0
         """Open tables beyond ``MAX_NESTING``."""
         self._cells: list[list[str]] = []
@@ -117,7 +117,7 @@ class _Writer:
         self._marks: list[tuple[str, str, int]] = []
 
     def text(self) -> str:
-        """Returns all so far."""
+        """Returns the text so far."""
         return "\n".join(self._lines).strip("\n") + "\n"
 
     def walk(self, root: Node) -> None:
@@ -168,7 +168,7 @@ class _Writer:
             self.flush()
 
     def _break_code_line(self) -> None:
-        """Some sites write each line of code as a block."""
+        """Begin a line of code: some sites write each line as a block."""
         if self._inline and not self._inline[-1].endswith("\n"):
             self._inline.append("\n")
 
@@ -369,7 +369,7 @@ class _Writer:
 
 
 def _visits(root: Node) -> Iterator[tuple[Node, bool]]:
-    """Yields every node twice, before and after its children; skipped ones not at all."""
+    """Yields elements before and after their children, and texts once; hidden nodes are skipped."""
     stack: list[tuple[Node, bool]] = [(root, True)]
     while stack:
         node, entering = stack.pop()
@@ -383,7 +383,7 @@ def _visits(root: Node) -> Iterator[tuple[Node, bool]]:
 
 
 def _is_layout(table: Node) -> bool:
-    """Whether a table only arranges its parts, as those of newsletters and line numbers."""
+    """Whether a table is only used for layout, as in newsletters and beside line numbers."""
     attributes = table.attributes
     if attributes.get("role") in ("presentation", "none"):
         return True

@@ -1,4 +1,4 @@
-"""How a page is read: its encoding, its depth, its main part, and what a reader sees of it.
+"""Reads HTML pages: encoding, depth, main part, and visible elements.
 
 Runs in the child process of ``convert``.
 """
@@ -9,8 +9,8 @@ import re
 from typing import Any
 
 MAX_DEPTH = 2000
-"""Open elements of a page, as a browser counts them; Chrome keeps 512. The parser looks through all
-of them for most tags, so 100,000 would take minutes."""
+"""Maximum depth of nested elements; Chrome keeps 512. For most tags the parser searches all open
+elements, so 100,000 would take minutes."""
 _TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*)")
 _NOT_NESTING = frozenset({
     # Without content.
@@ -30,10 +30,10 @@ _AS_BROWSERS = {
     **dict.fromkeys(("shift_jis", "shift-jis", "sjis", "x-sjis"), "cp932"),
     **dict.fromkeys(("euc-kr", "ks_c_5601-1987"), "cp949"),
 }
-"""Encodings that browsers take for a larger one, as pages use more than the name allows."""
+"""Encodings that browsers decode as a superset, because pages use characters beyond them."""
 MAIN = ("main", "[role=main]", "article", "#content", "#main")
 LEAST_TEXT = 200
-"""Characters of a main part; a shorter one is not the content."""
+"""Minimum characters of a main part; a shorter one is not the content."""
 SKIPPED = frozenset({
     "script", "style", "noscript", "noframes", "template", "svg", "canvas", "iframe", "object",
     "embed", "button", "select", "textarea", "nav", "footer", "aside", "dialog", "head", "link",
@@ -50,7 +50,7 @@ _INVISIBLE = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*hidden|(?:font-size|opacity)\s*:\s*0(?![.\d])",
     re.IGNORECASE,
 )
-"""Styles of text that readers do not see. Hidden text is written for models, against the user."""
+"""Styles of invisible text. Text that users do not see may be written to attack models."""
 _PERMALINKS = frozenset("¶#§🔗")
 
 
@@ -75,7 +75,7 @@ def depth_of(page: str) -> int:
 
 
 def decoded(data: bytes, charset: str) -> str:
-    """Returns the text of a page, whose encoding is in the header, a mark or the page itself."""
+    """Decodes a page by its byte order mark, else by ``charset``, else as the page states."""
     if data.startswith(b"\xef\xbb\xbf"):
         charset = "utf-8-sig"
     elif data.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -87,7 +87,7 @@ def decoded(data: bytes, charset: str) -> str:
         return data.decode(charset, "replace") if charset else data.decode("utf-8")
     except LookupError:
         return data.decode("utf-8", "replace")
-    except UnicodeDecodeError:  # browsers take a page without a name for Western European
+    except UnicodeDecodeError:  # as browsers decode a page that states no encoding
         return data.decode("cp1252", "replace")
 
 
@@ -101,7 +101,7 @@ def main_part(tree: Any) -> Any:
 
 
 def is_shown(node: Any) -> bool:
-    """Whether an element, or a text, is written."""
+    """Whether an element or a text is part of the result."""
     tag = node.tag
     if tag in ("-text", "#text"):
         return True

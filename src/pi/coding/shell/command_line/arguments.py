@@ -1,4 +1,4 @@
-"""Judges arguments and variables: inline code, options that run commands, ``git``. Pure."""
+"""Checks arguments and variables: inline code, options that run commands, ``git``. Pure."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ DECIDING_VARIABLES = re.compile(
 
 
 class Names:
-    """The variables of a line, to judge which expressions are safe to evaluate.
+    """The variables of a line, to decide which expressions are safe to evaluate.
 
     An expression evaluates the *values* of its variables, and ``a[$(command)]`` in a value runs the
     command. Values that the line sets to anything but a number are therefore a problem.
@@ -42,7 +42,7 @@ class Names:
 
     def __init__(self) -> None:
         self.assigned: dict[str, bool] = {}
-        """Whether all values that the line gives it are numbers."""
+        """Variables that the line sets, with whether all values are numbers."""
         self.evaluated: set[str] = set()
         self.anything_assigned = False
         """Whether variables of unknown names may be set."""
@@ -85,7 +85,7 @@ def arguments_problem(program: str, part: CommandPart) -> str:
 
 
 def _interpreter_problem(program: str, part: CommandPart) -> str:
-    """A script in a file has a name; code in an argument or from the input has none."""
+    """Returns a problem for code in an argument or from the input; a script file has a name."""
     flags, words = INTERPRETERS[program], part.arguments
     at = 0
     while at < len(words) and words[at].literal in flags.harmless:
@@ -106,7 +106,7 @@ def _interpreter_problem(program: str, part: CommandPart) -> str:
 
 
 def _code_problem(program: str, part: CommandPart) -> str:
-    """``awk`` and ``sed`` run small programs, most of which only print."""
+    """Returns a problem unless the program of ``awk`` or ``sed`` only prints."""
     takes_value = ("-e", "--expression", "-ne", "-En", "-Ee") if "sed" in program else ("-F", "-v")
     scripts: list[CommandWord] = []
     words = iter(part.arguments)

@@ -27,7 +27,7 @@ _DELIMITER = " \t\n;&|<>()"
 _ENDING = frozenset({"then", "else", "elif", "fi", "do", "done", "esac", "}", "in"})
 _DECLARING = frozenset({"declare", "typeset", "local", "export", "readonly", "alias", "eval"})
 _MISLEADING = re.compile(r"[\"'`\n]|\bcase\b|\besac\b|(?:^|\s)#")
-"""In an expression: bash may find its end elsewhere than we do."""
+"""Text in an expression for which bash may find another end of the expression than this parser."""
 
 
 class Grammar:
@@ -55,7 +55,7 @@ class Grammar:
         )
 
     def read(self) -> None:
-        """Reads all; raises ``Malformed``."""
+        """Reads the whole script; raises ``Malformed``."""
         self._list()
         if self._source.at < len(self._source.text):
             raise Malformed(f"syntax error near {self._source.peek(10)!r}")
@@ -64,7 +64,7 @@ class Grammar:
     # Lists and pipelines -------------------------------------------------------------------------
 
     def _list(self) -> int:
-        """Reads commands up to something else; returns how many."""
+        """Reads commands up to the end of the list; returns their number."""
         count = 0
         self._newlines()
         while not self._at_end():
@@ -338,7 +338,7 @@ class Grammar:
         return redirection
 
     def _assignment(self, assignments: list[Assignment], words: list[CommandWord] | None) -> bool:
-        """Reads ``name=value``; of a declaring command it is a word too."""
+        """Reads ``name=value``, if it is next; for a declaring command it is also a word."""
         source = self._source
         found = _ASSIGNMENT.match(source.text, source.at)
         if found is None:
@@ -390,7 +390,7 @@ class Grammar:
             self._found(part)
 
     def _report(self, document: HereDocument) -> None:
-        """Report a command, once it is read and so are all of its here-documents."""
+        """Report a command once it and all of its here-documents are read."""
         if (part := document.command()) is not None:
             self._found(part)
 

@@ -80,7 +80,7 @@ class CommandPart(Record):
     assignments: tuple[Assignment, ...] = ()
     redirections: tuple[Redirection, ...] = ()
     inside: tuple[str, ...] = ()
-    """What it is a part of, outermost first: ``substitution``, ``function f``, ``sudo``,
+    """The constructs around it, outermost first: ``substitution``, ``function f``, ``sudo``,
     ``bash -c``."""
     more_arguments: bool = False
     """Whether arguments are appended at run time, as by ``xargs``."""

@@ -104,9 +104,10 @@ WRAPPERS: dict[str, Wrapper] = {
 
 
 class Interpreter(Record):
-    """Options of an interpreter with which it runs a script that has a name, or none."""
+    """Options of an interpreter that run no inline code."""
 
     harmless: frozenset[str] = frozenset()
+    """Options that may precede the name of a script."""
     ending: frozenset[str] = frozenset({"--version", "-V", "-v", "--help", "-h"})
     """Options with which it runs nothing."""
     has_modules: bool = False
@@ -137,7 +138,7 @@ INTERPRETERS: dict[str, Interpreter] = {
 }
 
 CODE_RUNNERS = frozenset({"awk", "gawk", "mawk", "nawk", "sed", "gsed"})
-"""Their first argument is a program."""
+"""Programs whose first argument is a script."""
 
 _SED_ADDRESS = r"(?:\d+|\$|/(?:[^/\\\n]|\\.)*/)"
 SED_COMMAND = re.compile(
@@ -156,7 +157,7 @@ OTHER_RUNNERS = frozenset({
     "ssh-agent", "start-stop-daemon", "strace", "su", "su-exec", "systemd-run", "tmux", "torsocks",
     "unbuffer", "unshare", "valgrind", "vi", "view", "vim", "vimdiff", "watch", "xvfb-run",
 })  # fmt: skip
-"""They run commands in ways that are not modelled."""
+"""Programs that run commands in ways that are not modelled."""
 
 RUNNING_OPTIONS: dict[str, tuple[str, ...]] = {
     "fd": ("-x", "-X", "--exec", "--exec-batch"),

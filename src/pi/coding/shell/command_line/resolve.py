@@ -89,7 +89,10 @@ class _Resolver:
         yield from inner
 
     def _inner_commands(self, program: str, part: CommandPart, inner: list[CommandPart]) -> str:
-        """Adds the commands that ``part`` runs to ``inner``; returns why they are not known."""
+        """Adds the commands that ``part`` runs to ``inner``.
+
+        Returns why the commands are not known; empty if they are.
+        """
         if program in SHELLS:
             return self._shell(program, part, inner)
         if program in WRAPPERS:
@@ -106,7 +109,7 @@ class _Resolver:
         self, via: str, part: CommandPart, words: Sequence[CommandWord], inner: list[CommandPart],
         *, more: bool = False,
     ) -> str:  # fmt: skip
-        """Adds the command of ``words``, which ``part`` runs."""
+        """Adds the command ``words``, which ``part`` runs; returns a problem or an empty string."""
         if not words:
             return ""
         command = CommandPart(
@@ -345,12 +348,12 @@ def _after_options(program: str, wrapper: Wrapper, words: Sequence[CommandWord])
 
 
 def _is_open(word: CommandWord) -> bool:
-    """Whether it may become another number of arguments, or an option."""
+    """Whether a word may expand to no or several arguments, or to an option."""
     return not word.single or (word.literal is None and word.may_be_option)
 
 
 def _with_mark(word: CommandWord, mark: str) -> CommandWord:
-    """Returns ``word``; its value is not known if it contains what is replaced at run time."""
+    """Returns ``word``, with an unknown value if it has ``mark``, which is replaced at run time."""
     if mark not in word.raw and mark not in (word.text or ""):
         return word
     prefix = word.prefix.partition(mark)[0]
@@ -358,7 +361,7 @@ def _with_mark(word: CommandWord, mark: str) -> CommandWord:
 
 
 def _replaced(options: Sequence[CommandWord]) -> str:
-    """Returns what ``xargs`` replaces by its input."""
+    """Returns the mark that ``xargs`` replaces by its input; empty if there is none."""
     for at, word in enumerate(options):
         text = word.literal or ""
         if text in ("-i", "--replace"):

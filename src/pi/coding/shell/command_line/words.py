@@ -9,7 +9,7 @@ from pi.base.records import replace
 from pi.coding.shell.command_line.parts import CommandPart, CommandWord, Expansion
 
 MAX_DEPTH = 40
-"""Nested substitutions and commands; deeper ones are not parsed, so that none overflows a stack."""
+"""Maximum nesting of substitutions and commands; a deeper one could overflow the stack."""
 
 _PLAIN = re.compile(r"[^ \t\n\\'\"`$;&|<>()]+")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -30,7 +30,7 @@ class Malformed(Exception):
 
 
 class Source:
-    """Text and the place up to which it is read."""
+    """A text, and the position of the next character to read."""
 
     def __init__(self, text: str, depth: int) -> None:
         self.text = text
@@ -49,20 +49,20 @@ class Source:
         return True
 
     def need(self, token: str, what: str) -> None:
-        """Read ``token``; it is an error if it is not next."""
+        """Read ``token``; raises ``Malformed`` if it is not next."""
         if not self.take(token):
             raise Malformed(f"{what} is not closed")
 
     def enter(self) -> None:
-        """One level deeper; ``depth`` is decreased by the caller."""
+        """Go one level deeper; the caller decreases ``depth``. Raises ``Malformed``."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise Malformed("commands are nested too deeply")
 
     def closes_twice(self, ahead: int) -> bool:
-        """Whether the parenthesis before that place ends with ``))``: an expression, no commands.
+        """Whether the parenthesis before ``at + ahead`` is closed by ``))``: an expression.
 
-        Counts parentheses only; the arithmetic of a text in which that may be wrong is a problem.
+        Only counts parentheses; expressions for which that may be wrong are reported as a problem.
         """
         text, depth, at = self.text, 1, self.at + ahead
         while at < len(text):
@@ -100,7 +100,7 @@ class _Draft:
 class WordReader:
     """Reads words from ``source``; ``commands`` reads the commands of a substitution.
 
-    ``arithmetic`` and ``problem`` report what an expression evaluates and what cannot be resolved.
+    ``arithmetic`` receives expressions, ``problem`` the reasons why a word cannot be resolved.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class WordReader:
         return _finished(draft, text[start : source.at])
 
     def read_document(self) -> str | None:
-        """Reads all as a here-document; returns its text, ``None`` if it has expansions."""
+        """Reads the whole source as a here-document; returns ``None`` if it has expansions."""
         source, draft = self._source, _Draft()
         while source.at < len(source.text):
             self._quoted_piece(draft, escapable="")
@@ -195,7 +195,7 @@ class WordReader:
 
     def _double_quoted(self, draft: _Draft) -> None:
         source = self._source
-        draft.literal("", quoted=True)  # also "" is a word
+        draft.literal("", quoted=True)  # "" is a word too
         while source.at < len(source.text):
             if source.take('"'):
                 return
@@ -250,7 +250,7 @@ class WordReader:
         read()
         self._source.depth -= 1
 
-    # Behind a dollar ------------------------------------------------------------------------------
+    # Expansions after a dollar sign ---------------------------------------------------------------
 
     def _dollar(self, draft: _Draft, *, quoted: bool) -> None:
         source = self._source
@@ -397,7 +397,7 @@ def _prefix(draft: _Draft) -> str:
 
 
 def _has_braces(shape: str) -> bool:
-    """Whether ``{a,b}`` or ``{1..3}`` may be expanded; sometimes true where bash does not."""
+    """Whether ``{a,b}`` or ``{1..3}`` may be expanded; can be true where bash expands nothing."""
     start, end = shape.find("{"), shape.rfind("}")
     if start < 0 or end < start:
         return False
@@ -413,7 +413,7 @@ class HereDocument:
         self.together = together
         """All here-documents of the same command."""
         self.part: CommandPart | None = None
-        """The command; set in the first one when it is read."""
+        """The command; set only in its first here-document, once the command is read."""
         self.text: str | None = None
         self.is_read = False
         self._delimiter = re.sub(r"\\(.)|['\"]", r"\1", raw, flags=re.DOTALL)
