@@ -100,7 +100,7 @@ def _flag_value(option: ExtensionOption) -> bool | str:
     return option.value if option.is_attached else FollowingWord(option.value)
 
 
-# The first prompt consists of piped input, files and the first message.
+# Prompts ------------------------------------------------------------------------------------------
 
 
 LARGEST = 64 * 1024 * 1024
@@ -126,7 +126,7 @@ class AttachedFiles:
         self._read: dict[str, Attached] = {}
 
     async def read(self, names: Sequence[str]) -> list[Attached]:
-        """Returns what the files add to the prompt. Raises ``FileMissing``.
+        """Returns the text and images of the files for the prompt. Raises ``FileMissing``.
 
         A named pipe without a writer blocks this until pi ends.
         """
@@ -183,7 +183,7 @@ def _expand_path(name: str, home: Path) -> Path:
     return home / name[2:] if name.startswith("~/") else Path(name)
 
 
-# The session that the command line requests.
+# Session ------------------------------------------------------------------------------------------
 
 
 class OpenCancelled(PiError):
@@ -287,7 +287,7 @@ class SessionResolver:
         return terminal_key(self._environ, tty=tty, shell_pid=os.getppid())
 
 
-# The output of ``--verbose``: where everything was loaded from.
+# Output of --verbose ------------------------------------------------------------------------------
 
 
 def verbose_report(built: AssembledSession) -> Iterator[str]:

@@ -133,7 +133,7 @@ def _harmless(row: str) -> str:
     return CURSOR_MARKER.join(map(permitted, row.split(CURSOR_MARKER)))
 
 
-# The theme, as extensions use it.
+# Theme --------------------------------------------------------------------------------------------
 
 
 class ExtensionTheme:
@@ -180,7 +180,7 @@ class ExtensionTheme:
         return painter(Style(strike=True))(text)
 
 
-# Rows below the footer: status texts and lines of extensions.
+# Rows below the footer ----------------------------------------------------------------------------
 
 
 RESERVED_ROWS = 6
@@ -217,7 +217,7 @@ class Statuses(CachedWidget):
 
 
 NO_ROWS: list[str] = []
-"""The same list every time: nothing has changed."""
+"""Always the same list: rows are unchanged if the list is identical."""
 
 
 class FooterLines:
