@@ -362,7 +362,7 @@ class ExtensionRegions:
         self._repaint(None)
 
     def _widget(self, lines: Lines) -> Component:
-        """Limits the widgets, so that the editor stays on the screen."""
+        """Returns a component with limited rows, so that the editor stays on the screen."""
         drawable = (
             make_drawable(lines, *self._factory_arguments) if callable(lines) else SafeLines(lines)
         )
