@@ -48,7 +48,7 @@ class NoCredentials(PiError):
 
 
 class Source(Record):
-    """Where credentials come from; never their values."""
+    """The source of credentials; never their values."""
 
     source: str
     expires: int | UnsetType = UNSET

@@ -45,7 +45,7 @@ class CachedVersion(Record):
     latest: str = ""
     checked_ms: int = msgspec.field(default=0, name="askedMs")
     next_ms: int = 0
-    """When to check again."""
+    """Time of the next check, in milliseconds since 1970."""
 
 
 class UpdateCheck:

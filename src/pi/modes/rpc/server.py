@@ -280,7 +280,7 @@ class RpcUI(ExtensionUI):
     ) -> Any:
         """Asks for one of ``options``; ``descriptions`` and ``previews`` are in the same order.
 
-        With ``multi`` the response has ``values``; a client that only supports ``value`` selects one.
+        With ``multi`` the response has ``values``; a client with only ``value`` selects one.
         """
         listed = as_options(options)
         fields: Json = {"title": title, "options": [option.label for option in listed]}

@@ -122,9 +122,9 @@ class SessionUsage(Record):
     """One per answer, in order."""
     context: ContextUsage | None = None
     limits: tuple[PlanLimit, ...] = ()
-    """What the provider last reported about the plan."""
+    """The limits of the plan that the provider reported last."""
     credentials: str = ""
-    """Where an extension takes the credentials from, and what is left there."""
+    """The source of the credentials that an extension chose; empty without one."""
 
 
 def usage_of(

@@ -284,7 +284,7 @@ class ScreenUI(ExtensionUI):
         self._screen.notify(message, kind or "info")
 
     def write(self, text: str) -> None:
-        """Adds the output of a command to the transcript: a transient notice has only three rows."""
+        """Adds the output of a command to the transcript: a transient notice has three rows."""
         self._transcript.notice(text, "info")
         self._screen.request_render()
 

@@ -96,7 +96,7 @@ class Activity:
 
     @property
     def run_seconds(self) -> float:
-        """How long the run has lasted."""
+        """Seconds since the run started; 0 without a run."""
         return 0.0 if self._began is None else self._clock.monotonic() - self._began
 
     def handle_event(self, event: object) -> None:
