@@ -57,6 +57,8 @@ def running_threads() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name.startswith(_NAME)]
 
 
+# Signals ------------------------------------------------------------------------------------------
+
 T = TypeVar("T")
 
 ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -292,6 +294,8 @@ def confirm(question: str) -> bool:
         return False
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
+
+# Crashes ------------------------------------------------------------------------------------------
 
 _redact_crash: list[Callable[[str], str]] = []
 

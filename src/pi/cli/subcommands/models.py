@@ -92,6 +92,8 @@ class ProgressLine:
             print_error(text)
 
 
+# Subcommand ---------------------------------------------------------------------------------------
+
 COLUMNS = ("provider", "model", "context", "max-out", "thinking", "images")
 
 

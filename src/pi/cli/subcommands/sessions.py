@@ -103,6 +103,8 @@ def _folder_of(source: Path) -> list[Path]:
     return [Path(folder)] if isinstance(folder, str) and Path(folder).is_absolute() else []
 
 
+# Subcommand ---------------------------------------------------------------------------------------
+
 NEEDED = {"rename": "an id and a name", "move": "an id and a folder"}
 """Arguments that actions need; the others need an id."""
 SHOWN_ID = 13
