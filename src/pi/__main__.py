@@ -3,7 +3,7 @@
 import sys
 
 if __name__ == "__main__" and not sys.flags.safe_path:
-    # The folder it is started in, which Python puts first: a project could stand in for any module.
+    # Python puts the current directory first: files of a project could shadow any module.
     del sys.path[0]
 
 from pi.cli.main import main

@@ -22,7 +22,7 @@ OPENS_STORED = ("fork", "session", "session_id", "continue", "resume")
 """Options that open an existing session."""
 
 _OPTION = r"--?[A-Za-z][\w-]*(=\S*)?"
-"""What looks like an option; front matter, a list item or a negative number is a prompt."""
+"""Matches options, but not front matter, list items and negative numbers: those are prompts."""
 
 
 class UsageError(PiError):
@@ -162,7 +162,7 @@ class _Parser:
             raise self._unknown(word)
 
     def _is_of_extension(self, word: str) -> bool:
-        """Takes an option that is known or may be known to an extension."""
+        """Parses an option of an extension; returns whether ``word`` is or may be one."""
         name, equals, value = word.partition("=")
         flag = self._extension_flags.get(name)
         if flag is None and (not self._keeps_unknown or name[:2] != "--"):
@@ -259,7 +259,7 @@ def _option_name(field: str) -> str:
     return f"--{field.replace('_', '-')}"
 
 
-# Selects the mode of a command line and checks that it is possible. Pure.
+# Mode ---------------------------------------------------------------------------------------------
 
 
 Mode: TypeAlias = Literal["print", "json", "rpc", "acp", "interactive"]
@@ -274,7 +274,7 @@ def chosen_mode(arguments: Arguments, *, terminal: bool) -> Mode:
 
 
 def check_mode(arguments: Arguments, mode: Mode) -> None:
-    """Raises ``UsageError`` if the command line requests what ``mode`` cannot do."""
+    """Raises ``UsageError`` if the command line has arguments that ``mode`` does not support."""
     if mode == "interactive":
         return
     if arguments.text("resume") == "":

@@ -48,7 +48,7 @@ class NoCredentials(PiError):
 
 
 class Source(Record):
-    """Where credentials come from; never their values."""
+    """The source of credentials; never their values."""
 
     source: str
     expires: int | UnsetType = UNSET
@@ -66,14 +66,14 @@ class Check(Record):
 
 
 class Credentials(Record):
-    """Store, providers and settings of this machine. The owner closes it."""
+    """Store, providers and settings of this machine. The owner closes ``models``."""
 
     host: Machine
     storage: AuthStorage
     models: Models
     clients: Mapping[str, Json]
     keys: Mapping[str, str]
-    """Provider settings of ``models.json``, by provider."""
+    """API keys of ``models.json``, by provider."""
 
     @classmethod
     def of(cls, environ: Mapping[str, str], *, report: Callable[[str], None]) -> Credentials:
@@ -176,7 +176,7 @@ class Credentials(Record):
     def _unrefreshed(
         self, provider: str, login: OAuthCredential, *, show_source: bool
     ) -> tuple[Check, str]:
-        """Returns the status of a login without asking its server."""
+        """Returns the status of a login from its stored expiry, without network requests."""
         if login.expires <= self.host.clock.now_ms():
             return _not_ready(provider, "credential_not_available"), "The login has expired."
         source = _source(self.storage.where, login) if show_source else UNSET

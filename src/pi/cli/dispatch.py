@@ -108,7 +108,7 @@ def _is_mistyped_command(word: str, environ: Mapping[str, str]) -> bool:
 
 
 def _is_text_piped() -> bool:
-    """Whether standard input brings text, as in `git diff | pi lint`; waits for the first byte."""
+    """Whether text is piped in, as in `git diff | pi lint`; waits for the first byte or the end."""
     if stat.S_ISCHR(os.fstat(0).st_mode):  # a terminal or /dev/null
         return False
     if sys.platform == "win32":

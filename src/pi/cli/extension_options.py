@@ -41,7 +41,7 @@ class ManifestOptions(Record):
 
 
 def resolve_options(arguments: Arguments, flags: Iterable[tuple[str, ExtensionFlag]]) -> Arguments:
-    """Returns the arguments parsed with the flags of extensions and the names of their owners.
+    """Returns the arguments, parsed with ``flags``: pairs of an extension's name and its flag.
 
     Raises ``UsageError`` for an unknown option or a missing value.
     """
@@ -53,7 +53,10 @@ def resolve_options(arguments: Arguments, flags: Iterable[tuple[str, ExtensionFl
 def resolve_options_from_manifests(
     arguments: Arguments, environ: Mapping[str, str], cwd: Path
 ) -> Arguments:
-    """Returns the same from manifests alone, if they are sufficient, so that nothing is loaded."""
+    """Like ``resolve_options``, but with the flags in manifests: no extension is loaded.
+
+    Returns ``arguments`` unchanged if an option may belong to an extension that must be loaded.
+    """
     if not arguments.unresolved_words:
         return arguments
     declared = read_manifest_options(arguments, environ, cwd)
@@ -92,7 +95,7 @@ def parse_extension_subcommand(
 
 
 CHOOSING_SESSION = ("continue", "resume", "session", "session_id", "fork", "no_session")
-"""Options that choose another session than the last one."""
+"""Options that choose the session; they override ``"session": "continue"`` of a manifest."""
 
 WITHOUT_SESSION = ("print", "no_session", "no_approve", "without_session")
 """Options of a subcommand that needs no conversation."""

@@ -45,7 +45,7 @@ if TYPE_CHECKING:  # deferred until the first extension is loaded
 
 
 _EXTENSION_MODES: Mapping[Mode, Literal["json", "rpc"]] = {"json": "json", "rpc": "rpc"}
-"""What extensions see of the modes that are not print mode."""
+"""The mode that extensions see; all others are ``print`` to them."""
 
 
 def run(

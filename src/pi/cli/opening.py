@@ -45,7 +45,7 @@ HINT = "To resume this session: pi --session {id}"
 LOSS = "The session could not be saved completely."
 
 Chosen: TypeAlias = tuple[AssembledSession, SessionResolver]
-"""A session, and how its file was found."""
+"""A session, and the resolver that found its file."""
 
 
 async def open_session(
@@ -121,8 +121,7 @@ class CommandLineSession(OpenedSession):
     async def welcome(self, ui: Ui) -> None:
         """Shows the dialogs of a first start, and a warning about extra costs.
 
-        A subcommand such as ``pi join`` comes first: a guest needs no model of its own. The
-        dialogs are shown when pi is started without one.
+        A subcommand such as ``pi join`` shows neither: a guest needs no model of its own.
         """
         if self._arguments.command:
             return
@@ -141,9 +140,9 @@ class CommandLineSession(OpenedSession):
         return check.notice()
 
     def leave(self) -> str:
-        """Records the session for ``--continue`` and returns the hint how to resume it."""
+        """Records the session for ``--continue``; returns the lines to print at exit."""
         log = self._session.entries.log
-        # The copy of a remote session is not what --continue should go on with.
+        # --continue should not open the local copy of a remote session.
         log_file = None if log.replica else log.file
         self._choice.remember(log_file, self._session.cwd, self.host.clock)
         lines = [LOSS] if log.problem is not None else []
@@ -246,7 +245,7 @@ class _Unanswered(Exception):
 
 
 def _confirm_from(answers: Sequence[bool]) -> Callable[[str], bool]:
-    """Returns the known answers one after another; then raises the open question."""
+    """Returns a function that returns ``answers`` in order, then raises ``_Unanswered``."""
     known = iter(answers)
 
     def confirm(question: str) -> bool:
@@ -273,7 +272,7 @@ async def _resolve_flags(arguments: Arguments, built: AssembledSession) -> Argum
 def _lines(built: AssembledSession, home: Path, *, verbose: bool) -> list[str]:
     """Returns the start-up text: the full report, or two lines.
 
-    The first says what runs where, the second what was loaded.
+    The first line has version, model and folder, the second the loaded resources.
     """
     if verbose:
         return list(verbose_report(built))
@@ -292,7 +291,7 @@ def _lines(built: AssembledSession, home: Path, *, verbose: bool) -> list[str]:
     return [started, " · ".join([*parts, "/help for commands"])]
 
 
-# Theme files of a session: given by option, of the project, of the user, of packages.
+# Theme files --------------------------------------------------------------------------------------
 
 
 _FOLDER = "themes"

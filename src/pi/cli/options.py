@@ -12,7 +12,7 @@ can have a second value.
 """
 
 Completes: TypeAlias = Literal["", "file", "folder"]
-"""What a shell completes for a value."""
+"""The kind of path that a shell completes for a value; empty for none."""
 
 
 class Flag(Record):
@@ -193,7 +193,7 @@ _OTHER = (
 FLAGS: tuple[Flag, ...] = (*_MODE, *_MODEL, *_SESSION, *_TOOLS, *_RESOURCES, *_OTHER)
 
 
-# Every ``pi <word>``, as data, for dispatch, help and completion.
+# Subcommands --------------------------------------------------------------------------------------
 
 
 HELP = switch("--help", "show this help", "-h")

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-# Exits even if a worker thread is blocked, for example on a dead network drive.
+# Worker threads -----------------------------------------------------------------------------------
 
 
 THREAD_GRACE_SECONDS = 2.0
-"""Seconds that threads have to finish at exit."""
+"""Seconds that threads have to finish at exit: one can be blocked, e.g. by a dead network drive."""
 _NAME = "asyncio_"
 """Name prefix of the threads of an event loop."""
 
@@ -57,12 +57,14 @@ def running_threads() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name.startswith(_NAME)]
 
 
+# Signals ------------------------------------------------------------------------------------------
+
 T = TypeVar("T")
 
 ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
-"""The signals that exist on this system."""
+"""Signals that end the program. Windows has no SIGHUP."""
 SIGNAL_GRACE_SECONDS = 3.0
-"""Seconds until the event loop must handle a signal; a blocking function prevents that."""
+"""Seconds that the event loop has to handle a signal; after that, a function blocks it."""
 
 
 class TerminatedBySignal(Exception):
@@ -84,7 +86,7 @@ def run_main(work: Coroutine[Any, Any, T]) -> T:
     ended the main task by force.
     """
     if sys.stdin is not None:
-        # ``exit()`` closes it before it raises: the terminal, or the input of RPC, would be gone.
+        # ``exit()`` closes standard input before it raises: the terminal or the input of RPC.
         sys.stdin.close = lambda: None  # type: ignore[method-assign]
     try:
         return run_guarded(until_signal(_closing_shared(work)))
@@ -216,7 +218,7 @@ def _die(number: int) -> None:
     os.kill(os.getpid(), number)
 
 
-# Standard streams, as modes without a screen use them.
+# Standard streams ---------------------------------------------------------------------------------
 
 
 def print_error(text: str) -> None:
@@ -236,14 +238,14 @@ def rewrite_line(text: str) -> None:
     """Replaces the current line of standard error, which is a terminal."""
     stream: TextIO = sys.stderr
     if isinstance(stream, SanitisedStream):
-        stream = stream.unsanitised  # added after sanitising
+        stream = stream.unsanitised  # it would remove the carriage return
     stream.write(f"\r{sanitise(text)}")
     stream.flush()
 
 
 @contextmanager
 def protocol_output() -> Iterator[int]:
-    """Reserves standard output: what other code prints meanwhile goes to standard error."""
+    """Yields a descriptor of standard output; meanwhile all prints go to standard error."""
     sys.stdout.flush()
     ours = os.dup(1)
     os.dup2(2, 1)
@@ -262,7 +264,7 @@ LARGEST_INPUT = 64 * 1024 * 1024
 
 
 class InputTooLarge(PiError):
-    """There is more piped input than a prompt can hold."""
+    """Piped input is larger than ``LARGEST_INPUT``."""
 
 
 async def piped_input() -> str:
@@ -293,13 +295,15 @@ def confirm(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
+# Crashes ------------------------------------------------------------------------------------------
+
 _redact_crash: list[Callable[[str], str]] = []
 
 
 def redact_crash(redact: Callable[[str], str]) -> None:
-    """Let ``redact`` change the log of a crash, as the last session of this process does.
+    """Sets the function that redacts the log of a crash; the last session wins.
 
-    For the whole process: when a crash is logged, nothing of the session is left.
+    It is global because a crash is logged after the session is gone.
     """
     _redact_crash[:] = [redact]
 

@@ -126,7 +126,7 @@ class AttachedFiles:
         self._read: dict[str, Attached] = {}
 
     async def read(self, names: Sequence[str]) -> list[Attached]:
-        """Returns what the files add to the prompt. Raises ``FileMissing``.
+        """Returns the text and images of the files for the prompt. Raises ``FileMissing``.
 
         A named pipe without a writer blocks this until pi ends.
         """

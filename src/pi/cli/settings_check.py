@@ -108,7 +108,7 @@ class SettingsCheck:
         return sum(len(raw) for _, _, raw in self._layers)
 
     def problems(self) -> Iterator[Problem]:
-        """Returns all findings, most serious first for each file."""
+        """Yields all findings: invalid files, then those of each file, then unknown names."""
         for warning in self._settings.warnings:  # a file that is not JSON is ignored
             yield Problem(severity="broken", text=warning, advice="Correct it; it is ignored.")
         try:
@@ -266,7 +266,10 @@ def _wrong_types(raw: Json, path: Path) -> Iterator[Problem]:
 
 
 def _unfit(setting: Setting, value: Any) -> str:
-    """Returns what was expected, if ``value`` does not match; records check nested structures."""
+    """Returns the expected type or range if ``value`` does not match; otherwise an empty string.
+
+    Nested structures are checked by the records of ``SECTIONS``.
+    """
     match setting.kind:
         case "choice" if value not in setting.choices or type(value) is int:
             return " or ".join(str(each).lower() for each in setting.choices)
@@ -305,7 +308,7 @@ def _unknown_keys(raw: Json, path: Path, below: str = "") -> Iterator[Problem]:
 
 
 def _nearest_name(key: str, below: str, *, holds_more: bool) -> str | None:
-    """Returns the known name that is most similar to a key: in its place, or in another one."""
+    """Returns the most similar known name: in the same object, else in any object."""
     structured = [name for name, row in _ROWS.items() if row.kind == "json"]
     known = [*_OBJECTS, *structured] if holds_more else [*_ROWS]
     here = [name for name in known if name.startswith(below) and "." not in name[len(below) :]]

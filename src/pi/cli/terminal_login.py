@@ -15,9 +15,9 @@ from pi.cli.process import print_error
 
 
 async def _store_key(row: Provider, credentials: Credentials, ui: LoginUI) -> None:
-    """Stores an API key; on a terminal, the provider is asked whether it accepts the key.
+    """Stores an API key; on a terminal, only if the provider accepts it.
 
-    A key from a pipe is stored as it is: a script has no other one.
+    A key from a pipe is stored unchecked: a script cannot enter another one.
     """
     host = credentials.host
     if host.offline or not sys.stdin.isatty():

@@ -24,7 +24,7 @@ Clock: TypeAlias = Callable[[], float]
 
 
 def run_with_timing(run: Callable[[], int], environ: Mapping[str, str]) -> int:
-    """Returns the result of ``run`` and prints what the variables request to standard error."""
+    """Returns the result of ``run``; prints the requested measurements to standard error."""
     with ExitStack() as watching:
         if environ.get(MARKERS):
             watching.enter_context(observe_phases(Markers(_write)))
@@ -43,15 +43,15 @@ class Markers:
         self._write = write
 
     def began(self, name: str) -> None:
-        """Printed before anything else."""
+        """Prints the start of a phase."""
         self._write(f"[startup] {name}:start\n")
 
     def ended(self, name: str) -> None:
-        """Printed when everything is ready."""
+        """Prints the end of a phase."""
         self._write(f"[startup] {name}:done\n")
 
     def ready(self) -> None:
-        """Nothing is left to print."""
+        """Does nothing: every line is already printed."""
 
 
 class Timings:

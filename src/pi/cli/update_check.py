@@ -29,7 +29,7 @@ FILE = "update-check.json"
 """In the agent directory."""
 EVERY_MS = 24 * 3_600_000
 AGAIN_MS = 3_600_000
-"""Seconds until the next attempt after a failure."""
+"""Milliseconds until the next attempt after a failure."""
 SECONDS = 10.0
 """Time limit of the request in seconds."""
 MAX_BYTES = 5_000_000
@@ -45,7 +45,7 @@ class CachedVersion(Record):
     latest: str = ""
     checked_ms: int = msgspec.field(default=0, name="askedMs")
     next_ms: int = 0
-    """When to check again."""
+    """Time of the next check, in milliseconds since 1970."""
 
 
 class UpdateCheck:
@@ -62,7 +62,7 @@ class UpdateCheck:
         return not (self._host.offline or flag(self._host.environ, "PI_SKIP_VERSION_CHECK"))
 
     def newer(self) -> str | None:
-        """Returns a newer version from the cache; sends no request."""
+        """Returns a newer version from the cache, or ``None``; sends no request."""
         latest = self._known().latest
         return latest if self.allowed and _numbers(latest) > _numbers(self._version) else None
 
@@ -152,7 +152,7 @@ def index_page(environ: Mapping[str, str], home: Path, *, prefix: str = sys.pref
 
 
 def _pip_files(environ: Mapping[str, str], home: Path, prefix: str) -> list[Path]:
-    """Returns the configured index addresses, by precedence."""
+    """Returns the configuration files of pip, by precedence. They may not exist."""
     named = environ.get("PIP_CONFIG_FILE")
     config = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
     usual = [

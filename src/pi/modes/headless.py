@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pi.coding.port.session import SessionPort
 
 
-# The result of a headless run: its last answer, its exit code, and the error message.
+# Result of a run ----------------------------------------------------------------------------------
 
 
 class RunResult:
@@ -51,8 +51,7 @@ class RunResult:
     def stopped(self, decision: Next | None) -> str | None:
         """Why a policy ended the run before its final answer; ``None`` if none did.
 
-        A policy that stops a run between tool calls leaves an answer that looks complete, so the
-        reason is not part of any message.
+        No message has the reason: after a stop between tool calls, the last answer looks complete.
         """
         if decision is None or decision.action != "stop" or not decision.reason:
             return None
@@ -66,14 +65,14 @@ class RunResult:
         return 0 if self.failure is None else 1
 
 
-# Events as lines of JSON, each with the time since its session began. Pure.
+# Events as lines of JSON --------------------------------------------------------------------------
 
 
 _encode = msgspec.json.Encoder().encode
 
 
 def event_line(event: Any, since_session_ms: int) -> bytes:
-    """Returns the line of one event."""
+    """Returns the line of one event, with the time since its session began."""
     try:
         text = _encode(event)
     except UnicodeEncodeError:  # a lone surrogate; the slower path replaces it
@@ -81,7 +80,7 @@ def event_line(event: Any, since_session_ms: int) -> bytes:
     return b'%b,"since_session_ms":%d}\n' % (text[:-1], since_session_ms)
 
 
-# ``--mode json``: the session's header, then every event, one per line.
+# Prompts ------------------------------------------------------------------------------------------
 
 
 class PromptInput(Record):
@@ -94,7 +93,7 @@ class PromptInput(Record):
 async def send_prompts(port: SessionPort, prompts: Sequence[PromptInput]) -> Next | None:
     """Sends all prompts in order; returns the result of the last run, if there was one.
 
-    A command that requests the exit of the program is the last.
+    Stops after a command that requests the exit of the program.
     """
     decision: Next | None = None
     for number, prompt in enumerate(prompts):
@@ -105,13 +104,16 @@ async def send_prompts(port: SessionPort, prompts: Sequence[PromptInput]) -> Nex
     return decision
 
 
+# JSON mode ----------------------------------------------------------------------------------------
+
+
 async def run_json(
     port: SessionPort,
     prompts: Sequence[PromptInput],
     output: Output,
     report: Callable[[str], None],
 ) -> int:
-    """Sends every prompt, one after another; returns the exit code.
+    """Writes the session's header, sends all prompts, writes every event; returns the exit code.
 
     Errors of the model are in the events. The reason of a policy that ended the run is not, so it
     is passed to ``report``.
@@ -136,8 +138,11 @@ async def run_json(
     return result.exit_code(decision) if requested is None else requested
 
 
+# Print mode ---------------------------------------------------------------------------------------
+
+
 class PrintUI(ExtensionUI):
-    """The user interface of extensions in print mode: no user, but standard output."""
+    """The user interface of extensions in print mode: only writes to standard output."""
 
     def __init__(self, output: Output) -> None:
         self._output = output

@@ -44,10 +44,10 @@ def start_log(
     """Writes log records to a file; returns a function that closes it.
 
     Secrets in ``environ`` and the files of ``agent_dir`` are redacted, and everything that looks
-    like a key, and what the session and extensions ``redact``. ``on_error`` is called with errors,
-    in one line and in the thread that logs them: once of each kind, and not for records that are
-    already ``is_reported``. With ``PI_DEBUG_REDRAW`` every frame of the screen has a line, with
-    ``PI_CODEX_DEBUG`` every request to the ChatGPT backend.
+    like a key; ``redact`` adds the redaction of the session and its extensions. ``on_error`` is
+    called with errors, in one line and in the thread that logs them: once for each kind, and not
+    for records with the attribute ``is_reported``. With ``PI_DEBUG_REDRAW`` every frame of the
+    screen has a line, with ``PI_CODEX_DEBUG`` every request to the ChatGPT backend.
     """
     # Deferred: these import modules that the first frame does not need.
     from logging.handlers import RotatingFileHandler

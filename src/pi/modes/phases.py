@@ -20,7 +20,7 @@ class PhaseObserver(Protocol):
         """A phase ends, also after an error."""
 
     def ready(self) -> None:
-        """Everything to observe has happened."""
+        """The start is complete."""
 
 
 _watchers: list[PhaseObserver] = []

@@ -94,9 +94,11 @@ def _wait_for(fd: int, event: int) -> None:
     poll.poll()
 
 
-# Standard output: in order, without loss, and without blocking the agent. Data written in one turn
-# of the event loop is sent in one piece by a thread, so that a slow reader does not block; with too
-# much unsent data, writers wait, so that memory is bounded.
+# Output -------------------------------------------------------------------------------------------
+#
+# Data is sent in order, without loss, and without blocking the agent: a thread sends the data of
+# one turn of the event loop in one piece. With too much unsent data, writers wait, so that memory
+# is bounded.
 
 
 MAX_WAITING = 4_000_000

@@ -16,7 +16,7 @@ from typing import Protocol, runtime_checkable
 from pi.base.records import Record
 
 CURSOR_MARKER = "\x1b_pi:c\x07"
-"""A zero-width marker at which a focused component wants the terminal's cursor."""
+"""A zero-width marker that a focused component puts at the position of the terminal's cursor."""
 
 PROMPT_MARK = "\x1b]133;A;redraw=0\x07"
 """Marks a row as the start of a prompt (OSC 133), to which many terminals can jump with a key.

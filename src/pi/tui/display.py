@@ -26,14 +26,14 @@ from pi.tui.text.width import visible_width
 
 
 class NewPage(Record):
-    """What is written when history cannot be rewritten and the text continues anew."""
+    """A new page of text, for a terminal whose history cannot be rewritten."""
 
     heading: Callable[[int], Sequence[str]]
     """Returns the rows above the new page at a width."""
     is_other_text: bool = False
-    """Whether the text is another one; the visible rows then become history first."""
+    """Whether a different text follows; the visible rows then become history first."""
     is_forced: bool = False
-    """Whether it begins even if the text continues the one above, as for another session."""
+    """Whether the page begins even if its text continues the text above; for another session."""
 
 
 Leave: TypeAlias = Literal["for good", "stopped", "lent"]
@@ -78,11 +78,11 @@ class Display(Protocol):
         ...
 
     def opening(self) -> str:
-        """Returns what is written before the first frame."""
+        """Returns the sequences to write before the first frame."""
         ...
 
     def closing(self, leave: Leave = "for good") -> str:
-        """Returns what is written after the last frame to release the terminal."""
+        """Returns the sequences to write after the last frame, to release the terminal."""
         ...
 
     def draw(self, changed: Collection[Component] | None) -> None:
@@ -137,7 +137,7 @@ class RegularDisplay:
         self._in_pane = in_pane
         self._frame = Frame((), 0)
         self._page: NewPage | None = None
-        """What a fresh screen begins with, until it is painted."""
+        """The page that the next paint begins; ``None`` if it continues the text."""
 
     @property
     def ledger(self) -> Ledger:
@@ -149,10 +149,10 @@ class RegularDisplay:
         return ""
 
     def closing(self, leave: Leave = "for good") -> str:
-        """Returns what moves the cursor below the last row.
+        """Returns the sequences that move the cursor below the last row.
 
-        A pane that is lent is cleared. Its history cannot be rewritten, so the window would appear
-        in it twice.
+        A pane that is lent to another program is cleared: its history cannot be rewritten, so the
+        window would appear in it twice.
         """
         return self._screen.leave(erased=leave == "lent" and self._in_pane)
 
@@ -173,7 +173,7 @@ class RegularDisplay:
         )
 
     def paint(self, layers: Sequence[Layer], *, repaint: Repaint) -> str:
-        """Returns the bytes of that frame."""
+        """Returns the bytes of the frame that was drawn last."""
         self._screen.synchronized = self.synchronized
         self._screen.show_cursor = self.show_cursor
         page, self._page = self._page, None
@@ -245,8 +245,8 @@ _ARROW = "→ "
 class PlainDisplay:
     """Writes lines for screen readers: each once, and no redrawing.
 
-    Finished rows of the conversation are appended as they become final. What stands below them
-    (notices, dialogs, suggestions) is written when it changes, without borders. The row with the
+    Finished rows of the conversation are appended as they become final. The rows below them
+    (notices, dialogs, suggestions) are written when they change, without borders. The row with the
     cursor is the last line of the terminal: typed characters are echoed there, and it is edited
     with backspaces only.
     """
@@ -370,7 +370,7 @@ class PlainDisplay:
         return start + "".join(f"{line}{NEW_LINE}" for line in padded)
 
     def _edited(self, text: str, caret: int) -> str:
-        """Returns what turns the typed line into ``text``, with the cursor at ``caret``."""
+        """Returns the output that turns the typed line into ``text``, the cursor at ``caret``."""
         old, at = self._typed, self._caret
         self._typed, self._caret = text, caret
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, text)))  # noqa: B905
@@ -384,7 +384,7 @@ class PlainDisplay:
 
 
 def _moved(text: str, start: int, end: int) -> str:
-    """Returns what moves the cursor within a line: backspaces, or the characters once more."""
+    """Returns the output that moves the cursor in a line: backspaces, or the characters again."""
     return text[start:end] if end >= start else "\b" * visible_width(text[end:start])
 
 

@@ -148,7 +148,10 @@ class Negotiation:
         self._write("".join(parts))
 
     def ending(self, *, leave_window: str) -> str:
-        """Returns what restores all modes; ``leave_window`` moves the cursor out of the window."""
+        """Returns the sequences that restore all modes, with ``leave_window`` among them.
+
+        ``leave_window`` moves the cursor out of the window.
+        """
         other_keys = key_codes.MODIFY_OTHER_KEYS_OFF if self.keyboard == "modify-other-keys" else ""
         sync = END_SYNC if self.synchronized else ""
         reports = SCHEME_REPORTS_OFF if self._follow_scheme else ""

@@ -1,1 +1,1 @@
-"""One module per ``pi <word>``, each with ``run(words, environ) -> exit code``."""
+"""One module per ``pi <word>``, each with ``run(arguments, environ) -> exit code``."""

@@ -107,7 +107,7 @@ class AcpSessions:
         return await asyncio.to_thread(catalog.in_directory, str(cwd))
 
     async def delete(self, session_id: str) -> bool:
-        """Move a session to the trash."""
+        """Move a session to the trash; return False if it does not exist."""
         from pi.coding.session.trash import Trash  # lazy: few clients delete sessions
 
         try:

@@ -80,7 +80,7 @@ def _manifest_options(arguments: Arguments) -> dict[str, Any]:
         for name, value in arguments.options.items()
         if name not in once
     }
-    if "extension" in options:  # it may be resumed from elsewhere
+    if "extension" in options:  # the batch may be resumed in another folder
         options["extension"] = [str(Path(path).absolute()) for path in options["extension"]]
     return options
 
@@ -238,7 +238,7 @@ def _view(id: str, output: Path, environ: Mapping[str, str]) -> int:
             "`pi batch view` needs a terminal.",
             hint=f"The session is {folder.path / row.session}; `pi --export` writes it as a page.",
         )
-    from pi.cli.interactive import run as run_on_screen  # deferred: draws
+    from pi.cli.interactive import run as run_on_screen  # deferred: loads the screen
 
     words = parse_arguments(["--session", str(folder.path / row.session)])
     return run_on_screen(words, environ)

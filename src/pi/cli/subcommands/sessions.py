@@ -31,7 +31,7 @@ from pi.coding.session.lookup import search_sessions, search_texts
 from pi.coding.session.trash import Trash
 from pi.coding.session.writing import clean_name, session_directory
 
-# ``--export in [out]``: exports a session file as a web page.
+# Export -------------------------------------------------------------------------------------------
 
 
 def export(paths: Sequence[str], environ: Mapping[str, str]) -> int:
@@ -94,7 +94,7 @@ def _secrets(host: Machine, folders: Collection[Path]) -> tuple[str, ...]:
 
 
 def _folder_of(source: Path) -> list[Path]:
-    """Returns the project of a session; ``None`` if the file does not contain it."""
+    """Returns the project folder of a session; an empty list if the file does not name one."""
     try:
         header = read_header(source)
     except OSError:  # the export itself reports errors of the file
@@ -102,6 +102,8 @@ def _folder_of(source: Path) -> list[Path]:
     folder = header.get("cwd") if header else None
     return [Path(folder)] if isinstance(folder, str) and Path(folder).is_absolute() else []
 
+
+# Subcommand ---------------------------------------------------------------------------------------
 
 NEEDED = {"rename": "an id and a name", "move": "an id and a folder"}
 """Arguments that actions need; the others need an id."""
@@ -122,7 +124,7 @@ class SessionJson(Record):
     created: str
     last_active: str
     excerpt: str | None = None
-    """Where the search text was found."""
+    """The passage that matches the search text."""
 
 
 def run(arguments: Arguments, environ: Mapping[str, str]) -> int:

@@ -43,8 +43,8 @@ class RequestFailed(PiError):
 class Connection:
     """The client at the other end of the pipes.
 
-    ``handle`` answers a request, ``notified`` handles a notification. Requests run concurrently,
-    and start in the order in which they arrive.
+    ``handle`` returns the result of a request, ``on_notification`` handles a notification. Requests
+    run concurrently, and start in the order in which they arrive.
     """
 
     def __init__(
@@ -66,8 +66,8 @@ class Connection:
     async def run(self, chunks: AsyncIterator[bytes]) -> None:
         """Read and answer until the input ends.
 
-        Then prompts are cancelled, as their answers are not read; other requests are still
-        answered. They end soon: whatever they ask the client fails.
+        Then prompts are cancelled, because their answers would not be read. Other requests are
+        still answered; their own requests to the client fail at once.
         """
         splitter = LineSplitter(limit=LONGEST_LINE)
         async with TaskScope(report=_report) as scope:

@@ -1,4 +1,4 @@
-"""What the user decides in the editor: dialogs of extensions, and choices for the session.
+"""Decisions of the user in the editor: dialogs of extensions, and choices for the session.
 
 Questions of extensions become permission requests or forms. The choices are model, thinking level
 and mode; the modes are those of the bundled permissions and plan batteries, switched with their
@@ -32,7 +32,7 @@ YES, NO = "Yes", "No"
 REFUSING = ("deny", "no", "cancel", "decline", "reject", "refuse")
 """First words of options that refuse."""
 LASTING = ("always", "session", "project")
-"""Words of options that also allow what comes later."""
+"""Words of options that also allow later calls."""
 
 
 class OpenCalls(Policy):
@@ -43,11 +43,11 @@ class OpenCalls(Policy):
         self._running: dict[str, ToolCall] = {}
 
     def start(self, call: ToolCall) -> None:
-        """Policies decide about a call now, one call at a time."""
+        """A call has started: policies now decide about it, one call at a time."""
         self._deciding = self._running[call.id] = call
 
     async def before_tool(self, call: ToolCall) -> ToolCall:
-        """The policies of extensions have agreed; the call is not changed."""
+        """The policies of extensions have allowed the call; it is returned unchanged."""
         self._deciding = None
         return call
 
@@ -66,7 +66,7 @@ class OpenCalls(Policy):
 
 
 class AcpUI(ExtensionUI):
-    """Asks the user through the client; what the protocol cannot show does nothing.
+    """Asks the user through the client; methods that the protocol cannot express do nothing.
 
     A selection and a yes-no question are permission requests, which every client shows. Other
     questions need forms (``elicitation``); without them they are cancelled.
@@ -178,7 +178,7 @@ class AcpUI(ExtensionUI):
                 return await request
         except TimeoutError:
             return on_timeout
-        except RequestFailed:  # refused by the client, or it has gone
+        except RequestFailed:  # refused by the client, or it has disconnected
             return None
 
     async def _permission(self, question: str, options: Sequence[Option]) -> str | None:
@@ -283,7 +283,7 @@ class SessionChoices:
         self._port = port
         self._send = send
         self._sent: tuple[Any, ...] = ("",)
-        """The values that the client knows."""
+        """The values that were last sent to the client."""
         self._listed: list[Model] = []
 
     # Options --------------------------------------------------------------------------------------
@@ -379,7 +379,7 @@ class SessionChoices:
         self._send({"sessionUpdate": "config_option_update", "configOptions": self.options()})
 
     def _current(self) -> tuple[Any, ...]:
-        """Return the chosen values: cheap to compare, after every tool call."""
+        """Return the chosen values. They are compared after every tool call: keep this cheap."""
         models = self._port.models
         current = models.current
         return (self.mode, current and _id(current), models.thinking_level, models.levels())

@@ -1,4 +1,4 @@
-"""Parses what clients send: capabilities, prompts, MCP servers, paths. Pure."""
+"""Parses the parameters of requests: capabilities, prompts, MCP servers, paths. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pi.modes.headless import PromptInput
 
 
 class Client(Record):
-    """What the client can do."""
+    """The capabilities of the client."""
 
     reads_files: bool = False
     writes_files: bool = False
@@ -73,7 +73,7 @@ def directory_param(params: Json) -> Path:
 def prompt_input(params: Json) -> PromptInput:
     """Return the text and the images of a prompt. Raises ``RequestFailed``.
 
-    A file stands in the text as ``@path`` where it was mentioned; its content follows the text.
+    A mentioned file is ``@path`` in the text; its content follows the text.
     """
     blocks = params.get("prompt")
     if not isinstance(blocks, list):
@@ -148,7 +148,7 @@ def _decoded(data: str) -> str | None:
 def mcp_settings(params: Json) -> Json:
     """Return settings with the MCP servers of a request; empty without any.
 
-    The user has configured them in the editor: they are the user's own, as those in the settings.
+    The user has configured them in the editor, so they are trusted like those in the settings.
     """
     servers = dict(_servers(params.get("mcpServers")))
     return {"mcp": {"enabled": True, "servers": servers}} if servers else {}

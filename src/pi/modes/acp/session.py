@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MOST_REPLAYED = 1_000_000
-"""Messages of a loaded session that are shown: all of them."""
+"""Maximum of messages shown of a loaded session: in practice all."""
 COMPACT = {
     "name": "compact",
     "description": "summarise the conversation to free context",
@@ -132,7 +132,7 @@ class AcpSession:
         """Whether a command runs that the user did not type."""
         self._answer: AssistantMessage | None = None
         self._shown: set[str] = set()
-        """Calls that the client knows."""
+        """Ids of the calls that were sent to the client and have not ended."""
         self._terminals: dict[str, str] = {}
         """Terminals by call: their output is shown by the client itself."""
         self._before: dict[str, tuple[Path, str | None]] = {}
@@ -167,7 +167,7 @@ class AcpSession:
     # Start and end --------------------------------------------------------------------------------
 
     async def begin(self, start: Callable[[], Awaitable[None]]) -> None:
-        """Start the session once the client knows it: extensions may ask the user from then on."""
+        """Start the session. The client must have its id: extensions may ask the user now."""
         try:
             await start()
         except PiError as error:
@@ -186,7 +186,7 @@ class AcpSession:
             self.update(update)
 
     async def close(self) -> None:
-        """Abort what is running and close the session."""
+        """Unsubscribe, then abort the run and close the session."""
         self._end_subscription()
         self._end_moves()
         await self.port.close()
@@ -235,7 +235,7 @@ class AcpSession:
         raise RequestFailed(INTERNAL_ERROR, answer.error_message or "The request failed.")
 
     async def set_mode(self, id: str) -> None:
-        """Switch the mode; what its command writes is not shown."""
+        """Switch the mode; the output of its command is not shown."""
         self._quiet = True
         try:
             await self.choices.set_mode(id)
@@ -354,7 +354,7 @@ class AcpSession:
         return self._update_call(event.tool_call_id, content=content)
 
     async def _text(self, path: Path) -> str | None:
-        """Returns the text of a file; ``None`` if there is none, or it is too large to show."""
+        """Returns the text of a file; ``None`` if it is missing, not text, or too large to show."""
         try:
             data = await self.port.workspace.files.read_file(str(path), most=updates.MAX_DIFF)
             return data.decode()

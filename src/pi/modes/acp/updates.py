@@ -44,7 +44,7 @@ KINDS: Mapping[str, str] = {
     "web_fetch": "fetch",
     "todo": "think",
 }
-"""The kind of a tool, for its icon; others by what they declare to do."""
+"""The kind of a tool, for its icon; the kind of other tools depends on their tier."""
 _TIER_KINDS = {"read": "read", "write": "edit", "exec": "execute"}
 _PLAN_STATUS = {"pending": "pending", "in_progress": "in_progress"}
 
@@ -89,7 +89,8 @@ def tool_kind(name: str, tier: str) -> str:
 def tool_title(name: str, arguments: Json) -> str:
     """Return the title of a call: what it does, on one line.
 
-    Only a command of ``bash`` stands alone: that of another tool may run on another machine.
+    Only commands of ``bash`` are shown without the name of the tool: those of other tools may run
+    on another machine.
     """
     words = [name, *(_title_word(arguments, key) for key in ("action", "host"))]
     start = " ".join(filter(None, words))

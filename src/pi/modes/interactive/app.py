@@ -124,8 +124,8 @@ class App:
     def _restore(self, view: SessionLifecycle, draft: str) -> None:
         """Puts a draft into the editor; into the history, if the user is writing something else.
 
-        Text typed until the session is open, or at once, was begun without having seen the draft:
-        neither is appended to the other.
+        Text typed before the session is open, or within ``SEEN_SECONDS``, was begun before the user
+        saw the draft: it replaces the draft, which moves into the history.
         """
         composer = self._frame.composer
         up = "Restored the draft of a session that ended unexpectedly: Up shows it."

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pi.coding.port.session import SessionPort
 
 
-# Runs the user's external editor, which gets the whole terminal meanwhile.
+# External editor ----------------------------------------------------------------------------------
 
 
 _HINT = "Set another editor with /settings (externalEditor), VISUAL or EDITOR."
@@ -97,6 +97,8 @@ def _ending(code: int) -> str:
         return f"was ended by signal {-code}"
 
 
+# User interface -----------------------------------------------------------------------------------
+
 _PASSING: dict[Level, str] = {"info": "muted", "success": "success"}
 """Levels shown as transient notices; others are added to the transcript."""
 
@@ -136,7 +138,7 @@ class AppUi:
         """Shows a label while work is in progress."""
 
     def open(self, port: SessionPort, host: Machine) -> None:
-        """Called when the session is open."""
+        """Sets the session and the machine, once the session is open."""
         self._session = (port, host)
 
     @property
@@ -182,7 +184,7 @@ class AppUi:
         *,
         on_shown: OverlayShown | None = None,
     ) -> T:
-        """Shows a component as overlay until it returns an answer; like ``show``, after a pause."""
+        """Shows an overlay until it returns an answer; waits like ``show`` if it captures keys."""
         if options is None or not options.non_capturing:
             await self._frame.composer.typing.wait()
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
@@ -236,7 +238,10 @@ class AppUi:
         return NewPage(heading=line.render, is_other_text=is_other_text, is_forced=is_forced)
 
     async def open_external_editor(self, text: str, *, suffix: str = ".md") -> str | None:
-        """Edits a text in the user's external editor."""
+        """Returns the text edited in the external editor; ``None`` after an error, which is shown.
+
+        The editor gets the whole terminal meanwhile.
+        """
         port, host = self._opened()
         edited: str | None = None
         with report_errors(self):

@@ -85,7 +85,7 @@ class Fullscreen:
 
 
 class _Prompts:
-    """A component that knows the first rows of user messages."""
+    """Shows ``content``; ``anchors`` are the first rows of its user messages."""
 
     def __init__(self, content: Component) -> None:
         self._content = content

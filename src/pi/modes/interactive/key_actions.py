@@ -1,4 +1,4 @@
-"""Keys of the whole application: Escape, Ctrl+C, Ctrl+D and all the others."""
+"""Actions of the keys of the application, such as Escape, and of keys that run commands."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class KeyActions:
         }
 
     def open(self, port: SessionPort) -> None:
-        """Called when the session is open."""
+        """Sets the session, once it is open."""
         self._port = port
 
     def act(self, action: str) -> bool:
@@ -100,7 +100,7 @@ class KeyActions:
         return True
 
     def _interrupt_run(self) -> bool:
-        """Stops what is running; returns whether there was something."""
+        """Stops the user's shell command, the retry or the run; returns whether there was one."""
         port = self._port
         if port is None:
             return False

@@ -31,13 +31,14 @@ if TYPE_CHECKING:
     from pi.modes.interactive.fullscreen import Fullscreen
 
 
-# The place of the editor, in which dialogs are shown.
+# Place of the editor and of dialogs ---------------------------------------------------------------
 
 
 class DialogSlot:
-    """Draws the last component; ``focus`` gives it the keys.
+    """Shows the latest dialog in place of the editor.
 
-    ``resident`` is shown when no dialog is open, with the component that gets the keys.
+    ``resident`` is shown if no dialog is open; ``typist`` is its part that gets the keys. ``focus``
+    sets the component that gets the keys.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class DialogSlot:
         """Height of the resident when it was last drawn."""
         self._width = self._rows = 0
         self.transient_rows = 0
-        """How many rows disappear when the dialogs close, or of the resident itself."""
+        """Rows that disappear when the dialogs close; without a dialog, those of the resident."""
 
     @property
     def has_dialog(self) -> bool:
@@ -105,6 +106,9 @@ class DialogSlot:
         self._focus(self._guests[-1] if self._guests else self._typist)
 
 
+# Layout -------------------------------------------------------------------------------------------
+
+
 class AppLayout:
     """Everything on the screen from the first frame on."""
 
@@ -144,7 +148,7 @@ class AppLayout:
         self.header = Container()
         """The header, above the conversation."""
         self.above = Container(self.header)
-        """The transcript, added later."""
+        """The header, and the transcript, which is added later."""
         self.above_editor, self.below_editor = Container(), Container()
         """Widgets of extensions beside the editor."""
         self.passing = TransientNotice(self.theme)
@@ -207,7 +211,7 @@ class AppLayout:
             self.below_editor,
         ):
             self.tui.add_child(part)
-        if not self.screen_reader:  # its numbers change with every answer; /session has them
+        if not self.screen_reader:  # the numbers change with every answer; /session has them
             self.tui.add_child(self.bottom)
 
     def _top(self, values: EarlySettings) -> Component:
@@ -241,13 +245,13 @@ def apply_terminal_settings(found: Capabilities, values: EarlySettings) -> Capab
     return replace(found, **changes) if changes else found
 
 
-# Double presses of a key.
+# Double press of a key ----------------------------------------------------------------------------
 
 
 TWICE_SECONDS = 0.5
 """Maximum seconds between two presses of a double press."""
 EXIT_HINT_SECONDS = 1.5
-"""Seconds for which the hint stands, and a further press exits."""
+"""Seconds for which the hint is shown; meanwhile a further press exits."""
 
 
 class DoublePressDetector:
@@ -270,15 +274,15 @@ class DoublePressDetector:
         return self._last is not None and self._clock.monotonic() - self._last <= TWICE_SECONDS
 
 
-# Keys that clear the text and quit: they work from the first frame on.
+# Keys that clear the text and quit ----------------------------------------------------------------
 
 
 class QuitKeys:
     """Ctrl+C clears the text, interrupts the run, then quits; Ctrl+D quits an empty editor.
 
     With text, a press clears it, and a second one within half a second quits. Without text, a press
-    interrupts the run, if there is one, and a hint stands for a short time: a further press quits
-    while it is visible, and every other key removes it.
+    interrupts the run, if there is one, and shows a hint for a short time: while it is visible, a
+    further press quits, and every other key removes it. The keys work from the first frame on.
     """
 
     def __init__(

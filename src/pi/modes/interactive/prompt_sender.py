@@ -35,7 +35,7 @@ class UnknownCommand(PiError):
 
 
 class PromptSender:
-    """Sends submitted text. What cannot be delivered yet is queued and shown.
+    """Sends submitted text; text that cannot be delivered yet is queued and shown.
 
     ``after_command`` is called after each built-in command.
     """
@@ -64,7 +64,7 @@ class PromptSender:
         self._shell_runs = 0
 
     def open(self, port: SessionPort, commands: Commands) -> None:
-        """Called when the session is open: starts delivering."""
+        """Sets the session, once it is open, and delivers waiting prompts."""
         self._port, self._commands = port, commands
         self.deliver_waiting()
 
@@ -289,11 +289,8 @@ class PromptSender:
         self._ui.request_render()
 
 
-# Missing arguments of a prompt template.
-
-
 async def ask_values(ui: Ui, missing: MissingValues) -> dict[str, str] | None:
-    """Asks for one value after another; ``None`` if the user cancels."""
+    """Asks for the missing arguments of a prompt template; ``None`` if the user cancels."""
     values = {}
     for number, name in enumerate(missing.names, 1):
         count = f" ({number} of {len(missing.names)})" if len(missing.names) > 1 else ""

@@ -43,7 +43,7 @@ from pi.tui.text.width import expand_tabs
 from pi.tui.tui import TUI
 from pi.tui.widgets.editor.history import MAX_HISTORY_ENTRIES
 
-# Detects prompt-cache misses and estimates their cost. Pure.
+# Misses of the prompt cache -----------------------------------------------------------------------
 
 
 MIN_TOKENS = 4000
@@ -51,7 +51,7 @@ MIN_TOKENS = 4000
 
 
 class CacheMissDetector:
-    """Compares every answer with the one before it."""
+    """Compares the usage of every answer with that of the answer before it."""
 
     def __init__(self) -> None:
         self._before: tuple[str, int] | None = None
@@ -77,10 +77,13 @@ def _miss_notice(usage: Usage, cached: int) -> str:
     return f"Cache miss: {lost:,} cached tokens were processed again."
 
 
-class SessionController:
-    """Created after the first frame; ``cwd`` is the folder of the session, or of the start.
+# Controller ---------------------------------------------------------------------------------------
 
-    ``screen`` is the ``Ui`` of dialogs; ``prompt_sender`` sends what is submitted.
+
+class SessionController:
+    """Created after the first frame; ``cwd`` returns the folder of the session, or of the start.
+
+    ``screen`` is the ``Ui`` of dialogs; ``prompt_sender`` sends submitted text.
     """
 
     def __init__(
@@ -150,7 +153,7 @@ class SessionController:
         frame.composer.on_text = watcher.text_changed
 
     def open(self, opened: OpenedSession) -> None:
-        """Called when the session is open: shows the conversation and follows its events."""
+        """Shows the conversation of the session, once it is open, and follows its events."""
         opened.port.subscribe(self._handle_event)
         self.screen.open(opened.port, opened.host)
         self._key_actions.open(opened.port)
@@ -177,14 +180,14 @@ class SessionController:
                 self._frame.passing.end_progress()
             case ThinkingLevelChanged(level=level):
                 self._frame.composer.show_level(level)
-            case ExtensionFailed(event="command", hint=str()):  # it says what to do next
+            case ExtensionFailed(event="command", hint=str()):  # the hint says what to do next
                 self.screen.notify(event.explain(), "error")
             case ExtensionFailed(extension_path=path, error=error):
                 more = more_in_log(self._start.agent_dir)
                 self.screen.notify(f"{path}: {error}\n{more}", "error")
             case CompactionEnd(error_message=problem):
                 if isinstance(problem, str):
-                    # Alone; a strategy that failed before the summary adds its own reason.
+                    # Only as the sole reason: a strategy that failed before adds its own.
                     is_too_small = problem.partition(": ")[2] == TOO_SMALL
                     self.screen.notify(
                         f"{TOO_SMALL}." if is_too_small else problem,
@@ -238,7 +241,7 @@ class SessionController:
         self._frame.tui.reset_display(page)
 
     def _reloaded(self) -> None:
-        """The same conversation with reloaded settings and extensions."""
+        """Shows the same conversation with reloaded settings and extensions."""
         self._show_facts()
         self._frame.tui.reset_display()
 
@@ -275,7 +278,7 @@ class SessionController:
             expand_key=_key_label(frame.keymap, "app.tools.expand"),
             thinking_key=_key_label(frame.keymap, "app.thinking.toggle"),
             has_hyperlinks=frame.tui.capabilities.hyperlinks,
-            # Terminals with hyperlinks know this, or ignore it; tmux jumps by it since 3.4.
+            # Terminals with hyperlinks support these marks or ignore them; tmux does since 3.4.
             marks_prompts=frame.fullscreen is None
             and (frame.tui.capabilities.hyperlinks or frame.tui.capabilities.multiplexer),
         )
@@ -335,13 +338,16 @@ class SessionController:
 
 
 def _key_label(keymap: Keymap, action: str) -> Callable[[], str]:
-    """Returns the first key of an action; empty if it has none."""
+    """Returns a function that returns the first key of an action; empty if it has none."""
 
     def first() -> str:
         keys = keymap.keys(action)
         return keys[0].replace("escape", "esc") if keys else ""
 
     return first
+
+
+# Settings of the screen ---------------------------------------------------------------------------
 
 
 class SettingsApplier:
@@ -428,7 +434,7 @@ class SettingsApplier:
             self._frame.tui.request_render()
 
 
-# Clipboard and images of the terminal.
+# Clipboard and images of the terminal -------------------------------------------------------------
 
 
 MAX_FIRST_IDS = 0xF0_0000

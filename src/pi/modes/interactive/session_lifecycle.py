@@ -30,7 +30,7 @@ from pi.tui.input.keymap import Keymap
 from pi.tui.input.keys import is_key_release, printable_text
 from pi.tui.tui import TUI
 
-# Routes type-ahead to the editor while a dialog is open.
+# Type-ahead ---------------------------------------------------------------------------------------
 
 
 _CHOOSING = "tui.select."
@@ -40,8 +40,8 @@ _CHOOSING = "tui.select."
 def type_ahead_to_composer(tui: TUI, keymap: Keymap, composer: Composer) -> Iterator[None]:
     """Passes text to the editor while a dialog without a text field has the keys.
 
-    Also keys pressed in between: an Enter there ends a message, and must not answer a question that
-    the user has not seen.
+    While the user is typing, other keys go there too: an Enter ends a message, and must not answer
+    a question that the user has not seen.
     """
 
     def route_key(data: str) -> InputDecision | None:
@@ -66,8 +66,10 @@ def _is_text(data: str, keymap: Keymap) -> bool:
     )
 
 
+# Session ------------------------------------------------------------------------------------------
+
 _WARNING = "Warning: "
-"""Prefix of notices on terminals without colours."""
+"""Prefix of reported warnings; not shown, because warnings have their own colour."""
 POLL_SECONDS = 4.0
 """Interval for checking the branch and the theme file."""
 
@@ -127,7 +129,7 @@ class SessionLifecycle:
         try:
             opened = self._opened = await self._start.open(opening)
         except Exception:
-            await prompt_sender.restore_queued()  # it is kept with the draft
+            await prompt_sender.restore_queued()  # they are kept with the draft
             raise
         self._introduce(opened)
         self._regions.open(opened)
@@ -136,7 +138,7 @@ class SessionLifecycle:
         await self._begin(opened)
 
     async def close(self) -> str:
-        """Closes the session; returns how to resume it."""
+        """Closes the session; returns the lines to print at exit."""
         self._end_log()
         if self._opened is None:
             return ""
@@ -178,7 +180,7 @@ class SessionLifecycle:
             self.screen.notify(opened.note, "warning")
 
     def _introduction(self, lines: Sequence[str]) -> Block:
-        """Shows what was loaded; in full if the setting is on."""
+        """Returns the block of the start-up lines; a notice with ``--verbose``, else dim lines."""
         look = self._regions.transcript.look
         if self._start.verbose:
             return NoticeBlock(look, "\n".join(lines))
@@ -256,8 +258,10 @@ class SessionLifecycle:
         return self._opened.port.info.cwd
 
 
-# Drafts survive the program: unsent text is in a file until it is sent. Every process has its own
-# file, locked while it runs; an unlocked file was left by one that ended unexpectedly.
+# Drafts -------------------------------------------------------------------------------------------
+#
+# Unsent text is in a file until it is sent. Every process has its own file, locked while it runs;
+# an unlocked file was left by a process that ended unexpectedly.
 
 
 FOLDER = "drafts"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class OpenContext(Record):
-    """What opening a session can use of the screen."""
+    """The parts of the screen that are used while a session is opened."""
 
     ask_trust: AskTrust
     report: Callable[[str], None]
@@ -33,13 +33,13 @@ class OpenContext(Record):
     ui: Ui
     """Shows a dialog, e.g. to choose the session, before a session is open."""
     extension_ui: ExtensionUI | None = None
-    """The same, for extensions."""
+    """The user interface of extensions."""
     on_stall: OnStall | None = None
     """Called in its own thread when an extension blocks the event loop."""
 
 
 class OpenedSession:
-    """A session, and what belongs to it. The program that opens it overrides the methods."""
+    """A session with its start-up data. The program that opens it overrides the methods."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class OpenedSession:
         self.port = port
         self.host = host
         self.lines = lines
-        """What was loaded, for the user."""
+        """Start-up lines: version, model, folder, and what was loaded."""
         self.note = note
         """Notes for the user about the start."""
         self.messages = messages
@@ -108,7 +108,7 @@ class AppOptions(Record):
     fullscreen: bool | None = None
     """Whether to use fullscreen mode, overrides the settings."""
     screen_reader: bool = False
-    """Whether to write plain lines; the settings may ask for it, too."""
+    """Whether to write plain lines; the settings may request it, too."""
     verbose: bool = False
     model_options: tuple[str, ...] | None = None
     """The command-line options that select the model; ``None`` if a stored session selects it."""
@@ -116,7 +116,7 @@ class AppOptions(Record):
     """``sys.platform``."""
 
 
-# The user's key bindings, from ``keybindings.json``.
+# Key bindings -------------------------------------------------------------------------------------
 
 
 NAME = "keybindings.json"

@@ -36,7 +36,7 @@ class ThemeSelector:
     ) -> None:
         self._theme = theme
         self.files = files
-        """Called each time; replaced when the session knows more themes."""
+        """Called for every search; replaced when the session is open, which has more files."""
         self._scheme = scheme
         self._redraw = redraw
         self._setting: str | None = None
@@ -55,7 +55,7 @@ class ThemeSelector:
 
     @property
     def follows_terminal(self) -> bool:
-        """Whether it depends on the terminal being dark or light."""
+        """Whether the theme depends on the terminal being dark or light."""
         return follows_terminal(self._setting)
 
     def use(self, setting: str | None) -> None:

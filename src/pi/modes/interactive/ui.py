@@ -103,7 +103,7 @@ class Ui(Protocol):
         ...
 
     def notify(self, text: str, level: Level = "info") -> None:
-        """Shows a transient notice; the previous one of the same level is replaced."""
+        """Shows a transient notice, or adds warnings and errors to the transcript."""
         ...
 
     def add_output(self, block: Component) -> None:
@@ -158,7 +158,7 @@ class Commands(Protocol):
         ...
 
     def find(self, name: str, arguments: str) -> Coroutine[Any, Any, None] | None:
-        """Returns the function of a command, or ``None``."""
+        """Returns the coroutine that runs a command; ``None`` if unknown, or if it has a prompt."""
         ...
 
     def prompt(self, name: str, arguments: str) -> str | None:
@@ -170,8 +170,8 @@ class Commands(Protocol):
 def report_errors(ui: Ui) -> Iterator[None]:
     """Shows a ``PiError`` of the block as a notice, and continues after the block.
 
-    A plain one is a request that cannot be met now, such as copying before there is an answer: it
-    is no error of the program.
+    A plain ``PiError`` is shown as a warning: it means that the request is impossible now, such as
+    copying before there is an answer.
     """
     try:
         yield

@@ -47,7 +47,7 @@ def _notify_changes(ui: Ui, seen: str, version: str) -> None:
         ui.add_output(Markdown(changes, theme=ui.theme.markdown))
 
 
-# The changelog: its file, and the sections newer than a version.
+# Changelog ----------------------------------------------------------------------------------------
 
 
 NAME = "CHANGELOG.md"
@@ -78,7 +78,7 @@ def _numbers(version: str) -> list[int]:
     return [int(part) for part in re.findall(r"\d+", version)]
 
 
-# Warning for users of an Anthropic plan: other programs may be billed separately.
+# Billing warning ----------------------------------------------------------------------------------
 
 
 PROVIDER = "anthropic"
@@ -89,7 +89,7 @@ WARNING = (
 
 
 async def warn_about_extra_billing(ui: Ui) -> None:
-    """Shows the warning if the login is used for the model and the setting is on."""
+    """Warns users of an Anthropic plan, if it is used for the model and the setting is on."""
     model, is_enabled = (
         ui.port.models.current,
         ui.port.settings.values.warnings.anthropic_extra_usage,

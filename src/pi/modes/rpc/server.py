@@ -239,7 +239,7 @@ def _report(name: str, problem: BaseException) -> None:
 
 
 class RpcUI(ExtensionUI):
-    """Sends what the protocol has a method for; other members do nothing.
+    """Sends requests to the client; members for which the protocol has no method do nothing.
 
     If the handler of a dialog is cancelled, a later response is ignored.
     """
@@ -280,7 +280,7 @@ class RpcUI(ExtensionUI):
     ) -> Any:
         """Asks for one of ``options``; ``descriptions`` and ``previews`` are in the same order.
 
-        With ``multi`` the response has ``values``; a client that only knows ``value`` selects one.
+        With ``multi`` the response has ``values``; a client with only ``value`` selects one.
         """
         listed = as_options(options)
         fields: Json = {"title": title, "options": [option.label for option in listed]}

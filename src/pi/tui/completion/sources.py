@@ -15,13 +15,13 @@ from pi.tui.completion.provider import Completed, Provider, Suggestion, Suggesti
 
 
 class CombinedProvider:
-    """Asks providers in order. The first one with suggestions also applies the chosen one."""
+    """Tries providers in order. The first one with suggestions also applies the chosen one."""
 
     def __init__(self, providers: Sequence[Provider]) -> None:
         self.replace(providers)
 
     def replace(self, providers: Sequence[Provider]) -> None:
-        """Asks these providers from now on."""
+        """Replaces the providers."""
         self._providers = tuple(providers)
         self._last_provider: Provider | None = None
 

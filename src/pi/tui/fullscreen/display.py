@@ -247,7 +247,7 @@ class FullscreenDisplay:
         return "".join(output)
 
     def _removed_images(self, rows: Sequence[str]) -> str:
-        """Returns what removes images that are no longer on any row. Text does not cover them."""
+        """Returns the sequences that hide images on no row any more. Text does not cover them."""
         before, self._images = self._images, protocols.placed(rows)
         return "".join(map(protocols.hide, sorted(before - self._images)))
 

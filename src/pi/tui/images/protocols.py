@@ -39,7 +39,7 @@ def _divided_up(length: float, unit: int) -> int:
 
 
 _PLACED = r"\x1b_Ga=p,q=2,C=1,i=(\d+),p=1,c=\d+,r=(\d+)\x1b\\"
-"""What ``place`` returns."""
+"""Matches the sequence that ``place`` returns; the groups are the id and the rows."""
 _CHUNK = 4096
 """Base64 characters in one sequence, the limit of the protocol."""
 

@@ -148,7 +148,7 @@ class Decoder:
         return events
 
     def _keys(self, text: str, events: list[InputEvent]) -> str:
-        """Extracts keys. Returns what follows the start of a paste, or an empty string."""
+        """Extracts keys. Returns the text after the start of a paste, or an empty string."""
         at = 0
         while at < len(text):
             escape = text.find("\x1b", at)
@@ -177,7 +177,7 @@ class Decoder:
         return keys
 
     def _continue_paste(self, text: str, events: list[InputEvent]) -> str:
-        """Continues a paste. Returns what follows its end, or an empty string."""
+        """Continues a paste. Returns the text after its end, or an empty string."""
         assert self._paste is not None
         end = text.find(PASTE_END)
         if end < 0:

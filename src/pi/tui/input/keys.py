@@ -93,7 +93,7 @@ class Key:
 @lru_cache(maxsize=1024)
 def canonical(name: str) -> str | None:
     """Returns the canonical spelling of a key name; None for an unknown key."""
-    # No pattern: every start asks this for 130 keys. The last character may be the key `+`.
+    # No regular expression: every start parses 130 keys. The last character may be the key `+`.
     before, plus, last = name.lower()[:-1].rpartition("+")
     key = _KEYS.get(last + name[-1:].lower())
     modifiers = set(before.split("+")) if plus else set()

@@ -1,7 +1,7 @@
 """A tmux pane after a resize: when to read it, and where our rows are in its contents.
 
-After a resize, only the pane knows which rows it has moved into its history, and where a frame
-ended up that arrived during the change. If the pane can be read, its contents are authoritative.
+After a resize, only the contents of the pane show which rows it has moved into its history, and
+where it put a frame that arrived during the change. If they can be read, they are authoritative.
 """
 
 from __future__ import annotations

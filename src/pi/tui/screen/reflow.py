@@ -135,7 +135,7 @@ _MAX_CARRIED_ROWS = 60
 
 
 class HistoryBoundary(Record, kw_only=False):
-    """How a frame continues history."""
+    """The point at which a frame continues history."""
 
     row: int
     """Its first row that is not history."""

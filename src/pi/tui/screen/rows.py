@@ -164,7 +164,7 @@ class RowPrinter:
         return f"{WRAP_ON}{row}{END_OF_STYLES}{WRAP_OFF}"
 
     def lines(self, row: str) -> int:
-        """Returns how many lines such a row takes."""
+        """Returns how many lines a row takes that is written with ``unbroken``."""
         return len(lines_of(row, self._width)) if has_certain_width(row) else 1
 
     def change(self, old: str, new: str) -> Change:

@@ -162,7 +162,7 @@ class Screen:
         is_placed, writer = bool(self._window.cursor_move), self._writer()
         self._emit(writer, paint, repaint)
         above = sum(map(self._printer.lines, paint.carried)) + len(paint.chunk)
-        # Rows that still come fill the empty ones, and may be on their way during a resize.
+        # Only if no row may change: later rows fill the empty ones, and may arrive in a resize.
         if is_placed and self._in_pane and frame.boundary == frame.staying:
             self._join_empty_rows(writer, above + len(paint.window))
         writer.row -= above
@@ -306,9 +306,9 @@ class Screen:
             self.ledger = Ledger(committed=restart, top=self.ledger.top)
 
     def _begin_page(self, frame: Frame, page: Page) -> Sequence[str]:
-        """Continues history with another part of the frame, if it is not continued by the frame.
+        """Begins a page, unless the frame continues history and the page is not forced.
 
-        Returns the text to write first.
+        Returns the text to write first; empty if no page begins.
         """
         rows, same = frame.rows, first_difference(self._history, frame.rows)
         is_continued = same == len(self._history) < len(rows)

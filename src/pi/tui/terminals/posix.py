@@ -43,8 +43,8 @@ class ProcessTerminal:
     """Implements ``pi.tui.terminal.Terminal`` on stdin and stdout.
 
     ``env`` provides ``PI_TUI_WRITE_LOG`` (a log file for all output) and the size if the device
-    does not know it (``COLUMNS``, ``LINES``). ``keep_output`` captures what libraries and children
-    print; it is written to stderr at the end.
+    does not report it (``COLUMNS``, ``LINES``). ``keep_output`` captures the output of libraries
+    and children; it is written to stderr at the end.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Reads a tmux pane. After a resize, only tmux knows its contents."""
+"""Reads a tmux pane: after a resize, its contents are known to tmux only."""
 
 from __future__ import annotations
 

@@ -99,9 +99,9 @@ _MIN_GROUPED = 6
 """Rows below which a list shows no headings."""
 _WIDEST_LABEL = 32
 _MIN_DESCRIPTION = 10
-_NARROW = 24
-"""Columns below which a cut description says too little."""
 """Columns below which a description is omitted."""
+_NARROW = 24
+"""Columns below which a description is not truncated, but shown below the list."""
 
 
 class SelectItem(Record):

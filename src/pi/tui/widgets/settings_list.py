@@ -243,8 +243,8 @@ def _focus(part: object, *, focused: bool) -> None:
 def _found(query: str, items: list[SettingItem]) -> list[SettingItem]:
     """Returns the settings that hold every word of a query, best place first.
 
-    Names count most, then groups and descriptions. Without any, letters in order are enough, so
-    that a typing error finds something.
+    Names count most, then groups and descriptions. If no setting holds all words, fuzzy matches are
+    returned, so that a typing error finds something.
     """
     words = query.casefold().split()
     if not words:
@@ -257,7 +257,7 @@ def _found(query: str, items: list[SettingItem]) -> list[SettingItem]:
 
 
 def _place(item: SettingItem, words: list[str]) -> int | None:
-    """Returns how far down the best field with all words is; None if a word is missing."""
+    """Returns the rank of the best field with all words, from 0; None if a word is missing."""
     label, name = item.label.casefold(), item.id.casefold()
     fields = (label, f"{label} {name}", f"{label} {name} {item.group.casefold()}")
     whole = f"{fields[-1]} {item.current_value.casefold()} {item.description.casefold()}"

@@ -78,7 +78,7 @@ async def help(ui: Ui, arguments: str) -> None:
 
 
 def help_sections(ui: Ui) -> list[Section]:
-    """Returns what the help shows: how messages begin, keys of the prompt, commands, other keys."""
+    """Returns the sections of the help: first characters, prompt keys, commands, other keys."""
     writing, *others = _key_sections(ui)
     return [others.pop(), writing, *_command_sections(ui), *others]
 
@@ -144,7 +144,7 @@ async def quit(ui: Ui, arguments: str) -> None:
     ui.quit()
 
 
-# Diagnostics.
+# Diagnostics --------------------------------------------------------------------------------------
 
 
 REPORTS = "bug-reports"
@@ -198,7 +198,7 @@ async def doctor(ui: Ui, arguments: str) -> None:
 
 
 class HangingText:
-    """Lines of a table; what does not fit continues below the last column."""
+    """Lines of a table; long text continues below the last column."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
@@ -232,7 +232,10 @@ async def debug(ui: Ui, arguments: str) -> None:
 
 
 def _redactor(ui: Ui) -> Redactor:
-    """Redacts what pi knows, and what extensions do: a report leaves the machine."""
+    """Returns a redactor with the secrets of pi and the redactors of extensions.
+
+    It redacts as for sharing, because a report leaves the machine.
+    """
     return Redactor(
         ui.port.accounts.secrets(), extra=lambda text: ui.port.exports.redact(text, "share")
     )
@@ -240,11 +243,11 @@ def _redactor(ui: Ui) -> Redactor:
 
 _GUTTER = " ▌│┃>"
 _MAX_WRAPS = 6
-"""Rows over which a wrapped secret is searched."""
+"""Maximum rows over which a wrapped secret is searched."""
 
 
 _SHORTEST_PART = 6
-"""Characters of a secret, or of a line of one, that are searched on the screen."""
+"""Minimum length of a secret, or of a line of one, that is searched on the screen."""
 
 
 def _secrets_in(value: Any, redactor: Redactor) -> set[str]:
@@ -280,7 +283,7 @@ def _redacted_rows(rows: Sequence[str], redactor: Redactor, secrets: set[str]) -
 
 
 def _rows_with(secrets: Iterable[str], rows: Sequence[str]) -> set[int]:
-    """Returns the rows that show a secret, or a line of one, whatever became of its white space."""
+    """Returns the numbers of rows that show a secret, or a line of one, ignoring white space."""
     letters = ["".join(row.split()) for row in rows]
     text = "".join(letters)
     row_at = [number for number, row in enumerate(letters) for _ in row]
@@ -332,7 +335,7 @@ async def _session(ui: Ui) -> bytes:
             return error.explain().encode()
 
 
-# ``/extensions``: lists extensions and their state.
+# Extensions ---------------------------------------------------------------------------------------
 
 
 NONE = "No extensions found. See docs/how-to/write-an-extension.md to write one."
@@ -377,7 +380,7 @@ async def _switch(ui: Ui, infos: Sequence[ExtensionInfo], arguments: str) -> Non
 
 
 def _is_on(settings: Mapping[str, object], info: ExtensionInfo) -> bool:
-    """Whether its setting is on."""
+    """Whether the setting of an extension is on."""
     value = value_at(settings, info.switch.split(".")) if info.switch else None
     if isinstance(value, dict):
         return value.get("enabled", True) is not False
@@ -412,7 +415,7 @@ def extension_sections(
 def _battery_groups(
     infos: Sequence[ExtensionInfo], is_on: Callable[[ExtensionInfo], bool]
 ) -> Iterator[tuple[str, list[ExtensionInfo]]]:
-    """Batteries by their state, so that not each of them repeats it; titles say how to switch."""
+    """Yields a title and its batteries by state; the title says how to switch them."""
     on = [info for info in infos if info.state != "waiting" or (is_on(info) and not info.install)]
     off = [info for info in infos if info not in on]
     switched = [info for info in off if info.switch or info.install]
@@ -427,7 +430,7 @@ def _battery_groups(
 def _battery_rows(
     info: ExtensionInfo, is_on: Callable[[ExtensionInfo], bool]
 ) -> Iterator[tuple[str, str]]:
-    """What it does, what it adds, and what is special about its state."""
+    """Yields rows: the description of a battery, then its additions, state and switch."""
     facts = [f"adds {', '.join(info.adds)}"] if info.adds else []
     if info.install:
         facts.append(f"needs {info.install}")
@@ -447,12 +450,12 @@ def _battery_rows(
 
 
 def _is_typed(way: str) -> bool:
-    """Whether a user types it: settings, variables and files are in the guide of the battery."""
+    """Whether the user types it: a command or an option, not a setting, variable or file."""
     return way.startswith(("/", "-"))
 
 
 def _described_rows(info: ExtensionInfo) -> Iterator[tuple[str, str]]:
-    """What it does, what it adds, how to switch it on, and where it comes from."""
+    """Yields rows: the description of an extension, its additions, then state and origin."""
     source = "" if info.rank != "package" else f" {info.source}"
     origin = filter(None, (_state(info), f"{info.rank}{source}", info.path, info.problem))
     facts = (info.description, f"adds {', '.join(info.adds)}" if info.adds else "")

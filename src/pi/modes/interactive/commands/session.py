@@ -55,7 +55,7 @@ async def fork(ui: Ui, arguments: str) -> None:
 async def branch(ui: Ui, arguments: str) -> None:
     """Goes back to a message: in the tree of this session, or in a new session.
 
-    The double Escape setting selects which; a message given as argument is forked.
+    The setting of double Escape decides; with a message as argument, always in a new session.
     """
     if not arguments and ui.port.settings.values.double_escape_action == "tree":
         await tree(ui, "")
@@ -236,13 +236,13 @@ def _notify_replaced(ui: Ui, result: Replaced, text: str) -> None:
 
 
 def session_catalog(ui: Ui) -> SessionCatalog:
-    """Returns the location of the sessions next to this one; usually the agent directory."""
+    """Returns the catalogue that contains this session; usually that of the agent directory."""
     usual, file = ui.host.agent_dir / SESSIONS, ui.port.entries.log.file
     custom = file.parent if file is not None and file.parent.parent != usual else None
     return SessionCatalog(ui.host.agent_dir, custom=custom)
 
 
-# Export, sharing and clipboard.
+# Export, sharing and clipboard --------------------------------------------------------------------
 
 
 _PAGES = (".html", ".htm")

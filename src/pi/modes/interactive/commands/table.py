@@ -25,7 +25,7 @@ from pi.modes.interactive.ui import Ui
 from pi.tui.completion.provider import Suggestion
 from pi.tui.completion.sources import Command, CompleteArguments
 
-# Records that describe a command.
+# Records ------------------------------------------------------------------------------------------
 
 
 Handler: TypeAlias = Callable[[Ui, str], Awaitable[None]]
@@ -58,7 +58,7 @@ class CommandRow(Record):
         return self.listed and (not self.needs_run_here or ui.port.info.runs_here)
 
 
-# Prompts of ``/init`` and ``/review``.
+# Prompts of /init and /review ---------------------------------------------------------------------
 
 
 INIT = """\
@@ -109,7 +109,7 @@ def _message_ids(ui: Ui) -> Sequence[Suggestion]:
 
 
 def _share_targets(ui: Ui) -> Sequence[Suggestion]:
-    """Returns the places of extensions that a session can be shared at."""
+    """Returns the share targets of extensions."""
     return [
         Suggestion(value=name, description=one_line(text))
         for name, text in ui.port.exports.targets()
@@ -234,7 +234,7 @@ class BuiltInCommands:
         self._rows = {row.name: row for row in rows}
 
     def listed(self) -> list[Command]:
-        """Returns the menu; a command that yields is listed under its longer name."""
+        """Returns the menu; a command whose name the session uses is listed as ``pi:NAME``."""
         session_names = self._session_names()
         return [
             Command(
@@ -248,7 +248,7 @@ class BuiltInCommands:
         ]
 
     def find(self, name: str, arguments: str) -> Coroutine[Any, Any, None] | None:
-        """Returns the function of a command, or ``None``."""
+        """Returns the coroutine that runs a command; ``None`` if unknown, or if it has a prompt."""
         row = self._row(name)
         if row is None or row.run is None:
             return None
@@ -291,9 +291,6 @@ class BuiltInCommands:
 
 def _search_text(suggestion: Suggestion) -> str:
     return f"{suggestion.value} {suggestion.description}".rstrip()
-
-
-# Commands that need an idle agent.
 
 
 def require_idle(ui: Ui) -> None:

@@ -1,4 +1,4 @@
-"""Chips above the editor: what the mentions of the text attach."""
+"""Chips above the editor: the files that mentions in the text attach."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class AttachmentChips(CachedWidget):
 
 
 class AttachmentWatcher:
-    """Looks what a text attaches, once the user pauses. ``look`` runs in a thread.
+    """Shows the attachments of a text, once the user pauses. ``look`` finds them in a thread.
 
     ``is_on`` returns whether mentions attach anything.
     """
@@ -68,7 +68,7 @@ class AttachmentWatcher:
         self._task: asyncio.Task[None] | None = None
 
     def text_changed(self, text: str) -> None:
-        """Looks again, unless the text has no mention."""
+        """Schedules a new search; without a mention, removes the chips."""
         if self._task is not None:
             self._task.cancel()
             self._task = None

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pi.coding.port.session import SessionPort
 
 
-# Files offered after ``@``: listed once, and again when the list has expired.
+# Project files ------------------------------------------------------------------------------------
 
 
 FRESH_SECONDS = 10.0
@@ -41,7 +41,7 @@ ListBelow = Callable[[Path], Awaitable[Sequence[str]]]
 
 
 class ProjectFiles:
-    """Caches the list for a short time, so that typing does not list files again."""
+    """Files offered after ``@``. Cached for ``FRESH_SECONDS``: not every key lists them again."""
 
     def __init__(
         self, below: ListBelow, cwd: Callable[[], Path], monotonic: Callable[[], float]
@@ -72,7 +72,7 @@ def _nearness(path: str) -> tuple[int, bool, str]:
     return folder.count("/") + bool(folder), name.startswith("."), path.lower()
 
 
-# References of extensions, such as ``rule://``.
+# References of extensions -------------------------------------------------------------------------
 
 
 Complete: TypeAlias = Callable[[str], Awaitable[Sequence[str]]]
@@ -82,7 +82,7 @@ _MAX = 50
 
 
 class ReferenceProvider:
-    """Completes references of extensions, with or without a leading ``@``."""
+    """Completes references of extensions such as ``rule://``, with or without a leading ``@``."""
 
     trigger_characters = ""
 
@@ -92,7 +92,7 @@ class ReferenceProvider:
     async def get_suggestions(
         self, lines: Sequence[str], row: int, col: int, *, force: bool
     ) -> Suggestions | None:
-        """Asks the extension that owns the reference."""
+        """Returns the completions of the extension that owns the reference, best first."""
         before = lines[row][:col]
         token = mention_before(before) or path_before(before)
         if ":" not in token.path:  # every reference contains it
@@ -112,6 +112,8 @@ class ReferenceProvider:
         return True
 
 
+# Providers of a session ---------------------------------------------------------------------------
+
 MAX_FILES = 200_000
 """Maximum number of offered paths; ranking more on every key is slow."""
 SILENCE = 3.0
@@ -121,7 +123,7 @@ SILENCE = 3.0
 def suggestions(
     port: SessionPort, host: Machine, commands: Commands, cwd: Callable[[], Path]
 ) -> CombinedProvider:
-    """Everything that can be completed in a session."""
+    """Returns the provider of everything that can be completed in a session."""
     programs = SearchPrograms(lambda: host.environ)
     listing = FileListing(programs, home=host.home, silence=SILENCE)
     paths = PathProvider(cwd, host.home)
@@ -152,7 +154,7 @@ def _commands(port: SessionPort, built_in: Commands) -> Sequence[Command]:
 
 
 def _argument_completer(port: SessionPort, command: str) -> CompleteArguments:
-    """Asks an extension to complete the arguments of its command."""
+    """Returns a function with which an extension completes the arguments of its command."""
 
     async def complete(typed: str) -> list[Suggestion]:
         return [

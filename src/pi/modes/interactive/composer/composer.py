@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pi.coding.port.extensions import InputMode
 
 
-# Images of a message: a marker in the text represents each.
+# Images -------------------------------------------------------------------------------------------
 
 
 LOST = "[image, not kept]"
@@ -35,7 +35,7 @@ _MARKER = re.compile(r"\[image #(\d+)\]")
 
 
 class Attachments:
-    """The images of the message in the editor."""
+    """The images of the message in the editor; each has a marker in the text."""
 
     def __init__(self) -> None:
         self._images: dict[int, Image] = {}
@@ -53,7 +53,7 @@ class Attachments:
         return tuple(self._images[number] for number in numbers if number in self._images)
 
     def without_pictures(self, text: str) -> str:
-        """Returns ``text`` for another process, where the markers are not valid."""
+        """Returns ``text`` with ``LOST`` for each marker: another process has no such image."""
 
         def named(marker: re.Match[str]) -> str:
             return LOST if int(marker[1]) in self._images else marker[0]
@@ -61,7 +61,7 @@ class Attachments:
         return _MARKER.sub(named, text)
 
 
-# Queued messages, shown above the editor.
+# Queued messages ----------------------------------------------------------------------------------
 
 
 MAX_ROWS = 6
@@ -101,6 +101,8 @@ class QueuedRows(CachedWidget):
         rows.append(dim(f" ↳ {self._key()} to edit them"))
         return [truncate_to_width(row, width, "…") for row in rows]
 
+
+# Composer -----------------------------------------------------------------------------------------
 
 _LEVELS = {level: f"thinking{level.capitalize()}" for level in (
     "off", "minimal", "low", "medium", "high", "xhigh", "max",

@@ -23,7 +23,7 @@ from pi.modes.interactive.startup import AppOptions
 from pi.modes.interactive.ui import Ui, report_errors
 from pi.tui.input.actions import platform_of
 
-# Reads an image or text from the user's clipboard, with short timeouts.
+# Clipboard ----------------------------------------------------------------------------------------
 
 
 SECONDS = 3.0
@@ -121,7 +121,7 @@ def _decoded(data: bytes) -> bytes:
     return data
 
 
-# Files dropped on the terminal: terminals paste their paths in different ways.
+# Dropped files ------------------------------------------------------------------------------------
 
 
 MAX_DROPPED_BYTES = 64 * 1024 * 1024
@@ -133,7 +133,8 @@ _ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp")
 def dropped(text: str, home: Path) -> list[tuple[Path, ...]]:
     """Returns the images a pasted text may name, for each way of parsing it.
 
-    A path with spaces may be unquoted, quoted, escaped, or a ``file:`` address. Pure.
+    Terminals paste the paths of dropped files in different ways: a path with spaces may be
+    unquoted, quoted, escaped, or a ``file:`` address. Pure.
     """
     if not text.rstrip(" \n'\"").lower().endswith(_ENDINGS):
         return []  # the quick check that rejects nearly all pasted text
@@ -179,11 +180,14 @@ def _read(path: Path, limits: ImageLimits) -> Image | None:
     return prepare_image(data, kind, limits).image if kind is not None else None
 
 
+# Pasting and copying ------------------------------------------------------------------------------
+
+
 class PasteHandler:
     """Pastes and copies for the user, and reports the result.
 
-    ``limits`` returns the maximum image size, ``image_unsupported_reason`` why the model would not
-    see images.
+    ``limits`` returns the maximum image size; ``why_unseen`` returns why the model would not see
+    images, or an empty string.
     """
 
     def __init__(

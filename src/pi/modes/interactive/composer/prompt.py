@@ -15,11 +15,14 @@ if TYPE_CHECKING:
     from pi.tui.mouse import MouseEvent, MouseResult
 
 
-# What the composer needs of an editor, built-in or of an extension.
+# Editor protocol ----------------------------------------------------------------------------------
 
 
 class EditorProtocol(Protocol):
-    """An editor; see ``pi.tui.widgets.editor.editor`` for the members."""
+    """The members of an editor, built-in or of an extension, that the composer uses.
+
+    See ``pi.tui.widgets.editor.editor`` for their meaning.
+    """
 
     on_submit: Callable[[str], None]
     on_change: Callable[[str], None]
@@ -97,7 +100,7 @@ class EditorProtocol(Protocol):
         ...
 
 
-# Detects typing, so that dialogs wait for a pause.
+# Typing -------------------------------------------------------------------------------------------
 
 
 PAUSE_SECONDS = 0.7
@@ -120,7 +123,7 @@ class TypingDetector:
         self._last = self._clock.monotonic()
 
     def end_pause(self) -> None:
-        """Ends the pause at once: the next dialog was requested by the user."""
+        """Ends the wait: the user requested the next dialog."""
         self._last = None
 
     @property
@@ -135,6 +138,8 @@ class TypingDetector:
         while remaining := self.remaining:
             await self._clock.sleep(remaining)
 
+
+# Prompt editor ------------------------------------------------------------------------------------
 
 OnAction: TypeAlias = Callable[[str], bool]
 """Handles an action of the application; returns whether it was handled."""
@@ -154,7 +159,7 @@ class PromptEditor:
         self.on_action: OnAction = lambda action: False
         self.on_key: Callable[[str], bool] = lambda data: False
         self.on_paste: Callable[[str], bool] = lambda text: False
-        """Handles a pasted text; returns whether it was not plain text."""
+        """Handles a pasted text; returns False for plain text, which the editor inserts."""
         self._keymap = keymap
         self._typing = typing
         self._held: list[str] | None = None
@@ -175,7 +180,7 @@ class PromptEditor:
         self.editor.invalidate()
 
     def render(self, width: int) -> list[str]:
-        """The editor."""
+        """Returns the rows of the editor."""
         self._width = width
         return self.editor.render(width)
 

@@ -25,11 +25,11 @@ from pi.tui.text.wrap import wrap_text
 from pi.tui.widgets.input import Input
 from pi.tui.widgets.select_list import SelectItem, SelectList
 
-# The state of a login: messages so far, and the open prompt.
+# Conversation with the user -----------------------------------------------------------------------
 
 
 class LoginConversation:
-    """Implements ``LoginUI`` and is the component that shows it.
+    """Implements ``LoginUI``; also the component with its messages and the open prompt.
 
     ``on_page`` is called with a page to open; the page of a device code is never opened
     automatically.
@@ -165,6 +165,8 @@ class LoginConversation:
             on_submit=submit,
         )
 
+
+# Login and logout ---------------------------------------------------------------------------------
 
 Way = Literal["login", "key"]
 

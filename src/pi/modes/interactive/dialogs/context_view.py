@@ -27,7 +27,7 @@ class ContextPart(Record):
     tokens: int
 
 
-# The sizes. Pure.
+# Sizes --------------------------------------------------------------------------------------------
 
 
 def context_parts(
@@ -60,7 +60,7 @@ def context_parts(
         ContextPart(name="Tool results", tokens=results),
     ]
     estimated = sum(part.tokens for part in parts)
-    # Some servers count wrongly; far from the estimate their count is no better.
+    # Some servers count wrongly: a count far from the estimate is not used.
     if not system or not total or not estimated / 2 <= total <= estimated * 2:
         return parts
     return [
@@ -68,7 +68,7 @@ def context_parts(
     ]
 
 
-# The view.
+# View ---------------------------------------------------------------------------------------------
 
 
 _FILLS = "█▓▒▞▚"

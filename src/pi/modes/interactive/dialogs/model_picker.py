@@ -31,7 +31,7 @@ from pi.tui.component import Component
 from pi.tui.text.width import visible_width
 from pi.tui.widgets.select_list import SelectItem, SelectList
 
-# Models by tab, and the row of a model. Pure.
+# Catalogue ----------------------------------------------------------------------------------------
 
 
 ALL, BUILT_IN, WITHOUT_KEY = "All", "Built in", "Without key"
@@ -54,7 +54,7 @@ class ModelCatalogue(Record):
     built_in: frozenset[str] = frozenset()
     """Full names of the bundled models, if others are available: they have their own tab."""
     recommended: frozenset[str] = frozenset()
-    """Full names of the models that their providers are used with by default."""
+    """Full names of the default models of all providers."""
     found: dict[str, str] = field(default_factory=dict)
     """Providers found on this machine and not yet selected, with a note for each."""
     notes: ModelNotes = ModelNotes()
@@ -71,8 +71,7 @@ class ModelCatalogue(Record):
     def under(self, tab: str, query: str = "") -> list[Model]:
         """Returns the models of a tab that match the query, best first.
 
-        Without a query the current is first, then those that are used most, then those that are
-        recommended.
+        Without a query, the order is: current, most used, default, recommended, others.
         """
         listed = [model for model in self.models if self._belongs(model, tab)]
         if query.strip():
@@ -175,7 +174,7 @@ def price(model: Model) -> str:
     return f"${cost.input:g}/${cost.output:g}"
 
 
-# Queries local model servers.
+# Model --------------------------------------------------------------------------------------------
 
 
 def discover(ui: Ui, then: Callable[[], None]) -> None:
@@ -321,7 +320,7 @@ class ModelChoice:
 def _facts(badges: tuple[str, ...], cost: str, model: Model, room: int) -> str:
     """Returns the badges that fit beside the name, the price and the size of the window.
 
-    The price is a column: a row has it if all rows do. Long names are cut for it.
+    The price is a column of the whole list, so it is not dropped: long names are truncated.
     """
     size = f"{window(model.context_window):>5}"
     while True:
@@ -338,7 +337,7 @@ _WITH_PRICES = 56
 """Columns of a list from which prices and abilities are shown."""
 
 
-# Choosing the thinking level.
+# Thinking level -----------------------------------------------------------------------------------
 
 
 DESCRIPTIONS: dict[ThinkingLevel, str] = {

@@ -14,7 +14,7 @@ from pi.modes.interactive.dialogs.picker import Picker
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component
 
-# The models in the cycle and their order. Pure.
+# Models in the cycle ------------------------------------------------------------------------------
 
 
 class Scope(Record):
@@ -73,6 +73,8 @@ class Scope(Record):
     def _with(self, chosen: tuple[str, ...]) -> Scope:
         return replace(self, chosen=None if chosen == self.all else chosen)
 
+
+# Dialog -------------------------------------------------------------------------------------------
 
 _KEYS = (
     ("tui.select.confirm", "switch"),

@@ -22,7 +22,7 @@ MAX_NAMED = 12
 
 
 async def ask_trust(ui: Ui, folder: Path, gated: Sequence[Path]) -> TrustChoice | None:
-    """Returns the user's decision about a folder and what needs trust in it; ``None`` without."""
+    """Asks whether to trust a folder, and lists ``gated``; ``None`` without a decision."""
     found = gated_content(folder, gated)
     message = "\n".join([str(folder), "", *found, "", EXPLANATION])
     return await choose(ui, TITLE, trust_options(folder), message=message)
@@ -45,7 +45,7 @@ _MEANINGS = {
     "APPEND_SYSTEM.md": "adds to the system prompt",
     ".env": "environment variables",
 }
-"""What is below ``.pi``, and ``.env``."""
+"""Descriptions of files and folders below ``.pi``, and of ``.env``."""
 _OF_OTHERS: dict[Kind, str] = {
     "skills": "instructions and scripts",
     "commands": "text of commands",
@@ -55,7 +55,7 @@ _OF_OTHERS: dict[Kind, str] = {
     "settings": "variables, names of files, hooks that ask first",
     "plugins": "skills, commands and instructions",
 }
-"""What is used of other agents."""
+"""Descriptions of the files of other agents that pi uses."""
 
 
 def gated_content(folder: Path, paths: Sequence[Path]) -> list[str]:
@@ -86,7 +86,7 @@ def _meaning(path: Path) -> str:
 
 
 async def ask_lasting_trust(ui: Ui, folder: Path) -> TrustChoice | None:
-    """Asks for the next start: only decisions that are saved make a difference."""
+    """Asks for a decision that is saved: it applies from the next start. ``None`` without one."""
     options = [option for option in trust_options(folder) if option.value.remember]
     message = f"{folder}\n\nYour choice applies from the next start."
     return await choose(ui, TITLE, options, message=message)
@@ -113,7 +113,7 @@ def _option(
     )
 
 
-# A session that another process has open: offers a fork.
+# Session in use -----------------------------------------------------------------------------------
 
 
 async def ask_fork_busy_session(ui: Ui, busy: SessionInUse, *, no: str = "Leave") -> bool:
@@ -127,7 +127,7 @@ async def ask_fork_busy_session(ui: Ui, busy: SessionInUse, *, no: str = "Leave"
     )
 
 
-# A session whose working directory is missing.
+# Missing folder -----------------------------------------------------------------------------------
 
 
 async def confirm_missing_folder(ui: Ui, path: Path, here: str) -> bool:

@@ -39,7 +39,7 @@ _PLENTY = 1000
 
 
 def no_hints() -> str:
-    """For titles that stand alone."""
+    """Returns an empty string: nothing is shown beside the title."""
     return ""
 
 
@@ -225,7 +225,7 @@ def list_rows(ui: Ui, *, more: int = 0) -> int:
     return max(MIN_ROWS, min(ui.rows // 2, ui.rows - other_rows))
 
 
-# Rows in columns. Pure.
+# Rows in columns ----------------------------------------------------------------------------------
 
 
 GAP = 2
@@ -262,7 +262,7 @@ def _before(first: int) -> str:
     return "… " if first else ""
 
 
-# The user's text of a message, for a row of a list. Pure.
+# Messages in lists --------------------------------------------------------------------------------
 
 
 _FILE = re.compile(r'<file name="([^"]+)">(?:.*?</file>|.*)', re.S)

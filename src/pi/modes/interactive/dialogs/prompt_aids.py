@@ -22,7 +22,7 @@ from pi.tui.input.keymap import Keymap
 from pi.tui.input.keys import is_key_release, printable_text
 from pi.tui.text.width import truncate_to_width
 
-# The search in the history, like that of a shell, but with a list.
+# Search in the history ----------------------------------------------------------------------------
 
 
 SEARCH = "app.history.search"
@@ -99,7 +99,7 @@ def _newest_first(prompts: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(reversed(list(prompts))))
 
 
-# The help.
+# Help ---------------------------------------------------------------------------------------------
 
 
 async def show_help(ui: Ui, sections: Sequence[Section]) -> str:
@@ -145,7 +145,7 @@ class ScrollingHelp:
 
     @property
     def position(self) -> str:
-        """Which rows are visible, such as ``1-12 of 90``."""
+        """The visible rows, such as ``1-12 of 90``; empty if all are visible."""
         last = min(self._top + self._rows(), self._height)
         return f"{self._top + 1}-{last} of {self._height}" if self._height > self._rows() else ""
 
@@ -174,7 +174,7 @@ class ScrollingHelp:
         return [truncate_to_width(row, width, "…") for row in shown]
 
 
-# A message to fork from.
+# Fork point ---------------------------------------------------------------------------------------
 
 
 async def pick_fork_point(ui: Ui, points: list[ForkPoint]) -> ForkPoint | None:

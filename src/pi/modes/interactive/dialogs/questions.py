@@ -30,7 +30,7 @@ from pi.tui.widgets.editor.editor import Editor
 from pi.tui.widgets.input import Input
 from pi.tui.widgets.select_list import SelectItem, SelectList
 
-# An editor inside a dialog.
+# Editor -------------------------------------------------------------------------------------------
 
 
 class TextEditor:
@@ -91,6 +91,8 @@ class TextEditor:
             self._editor.set_text(text)
             self._ui.request_render()
 
+
+# Questions ----------------------------------------------------------------------------------------
 
 _TOGGLE_KEY = "space"
 _TOGGLE_HINT = "Space switch"
@@ -326,7 +328,7 @@ async def edit_text(
 ) -> str | None:
     """Asks for a text of several lines; the external editor can be used.
 
-    Unless Enter submits it, it inserts a line, and the key that queues a prompt submits.
+    Without ``enter_submits``, Enter inserts a line, and the key that queues a prompt submits.
     """
     keys = EDITING if enter_submits else EDITING_LINES
     async with TaskScope() as tasks:
@@ -342,11 +344,11 @@ def ignore_task_error(name: str, error: BaseException) -> None:
     """Ignores the error of a task: the owner awaits the task and handles it."""
 
 
-# Time limit of a dialog, with a countdown.
+# Time limit ---------------------------------------------------------------------------------------
 
 
 class TimeLimit:
-    """Starts the time limit; without ``seconds`` there is none."""
+    """The time limit of a dialog, with a countdown from its creation; none without ``seconds``."""
 
     def __init__(self, ui: Ui, seconds: float | None) -> None:
         self._ui = ui

@@ -34,7 +34,7 @@ class Section(Record):
     title: str
     rows: tuple[tuple[str, str], ...]
     paint: str = _TYPED
-    """The token of the names: what is typed is code, labels are muted."""
+    """The theme colour of the names: ``mdCode`` for typed text, ``muted`` for labels."""
 
 
 class SectionsView:
@@ -85,7 +85,7 @@ class SectionsView:
             yield from (margin + row for row in text)
 
 
-# Lists of keys and commands, generated from the program's tables. Pure.
+# Keys and commands --------------------------------------------------------------------------------
 
 
 _PLACES: dict[Place, str] = {
@@ -156,7 +156,7 @@ _ACTIONS = {
     "resume": "app.session.resume",
     "quit": "app.exit",
 }
-"""Commands that a key runs, too."""
+"""Actions by command: their keys run the same command."""
 OWN = "pi:"
 
 
@@ -185,7 +185,7 @@ def tokens(count: float) -> str:
     return str(round(count))
 
 
-# Session information: file, size, cost. Pure.
+# Session information ------------------------------------------------------------------------------
 
 
 def session_info(

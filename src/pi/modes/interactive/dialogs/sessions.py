@@ -46,7 +46,7 @@ class SessionRow(Record):
 
     session: ListedSession
     depth: int = 0
-    """How many ancestors it was forked from."""
+    """Number of listed ancestors that it was forked from."""
     excerpt: str = ""
     """The passage that matched, if only the messages match."""
 
@@ -382,7 +382,7 @@ PAUSE = 0.15
 
 
 class SessionScope(Record):
-    """What the list needs; it can be shown before a session is open."""
+    """Data of the list; it can be shown before a session is open."""
 
     host: Machine
     catalog: SessionCatalog
@@ -482,6 +482,3 @@ class _Browsing:
     async def _run(self, work: Coroutine[Any, Any, None]) -> None:
         with report_errors(self._ui):
             await work
-
-
-# Choosing a message to fork from.

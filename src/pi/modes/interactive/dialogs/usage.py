@@ -1,4 +1,4 @@
-"""The page of ``/usage``: one table of models, the window, limits of a plan, and the course."""
+"""The page of ``/usage``: a table of models, the window, limits of a plan, charts of requests."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from pi.modes.interactive.theme import Theme
 from pi.tui.style import Paint
 from pi.tui.text.width import pad_to_width, truncate_to_width, visible_width
 
-# A table: one line for each row, numbers on the right. Pure.
+# Table --------------------------------------------------------------------------------------------
 
 _GAP = 2
 _MIN_FIRST = 12
-"""Columns that the first column keeps; before that, others are left out."""
+"""Minimum width of the first column; before it becomes narrower, other columns are left out."""
 
 
 class Column(Record):
@@ -31,13 +31,16 @@ class Column(Record):
     title: str
     align: Literal["left", "right"] = "right"
     rank: int = 0
-    """Which columns go first where there is little room: those with the highest number."""
+    """In a narrow table, columns with the highest rank are left out first."""
 
 
 def table(
     columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int, *, heading: Paint
 ) -> list[str]:
-    """Returns the titles and the rows, aligned; the first column is cut, others are left out."""
+    """Returns the titles and the rows, aligned.
+
+    In a narrow table, the first column is truncated and others are left out.
+    """
     visible = list(range(len(columns)))
     widths = [
         max(visible_width(cell) for cell in (column.title, *(row[place] for row in rows)))
@@ -69,7 +72,7 @@ def _cell(text: str, width: int, align: str) -> str:
     )
 
 
-# Small charts made of characters. Pure.
+# Charts -------------------------------------------------------------------------------------------
 
 
 _STEPS = "▁▂▃▄▅▆▇█"
@@ -103,11 +106,11 @@ def _maxima(values: Sequence[float], columns: int) -> list[float]:
     return [max(values[edges[at] : edges[at + 1]]) for at in range(columns)]
 
 
-# Usage of a session.
+# Page ---------------------------------------------------------------------------------------------
 
 
 MIN_COURSE = 5
-"""Requests from which the course is drawn: a chart of fewer says nothing."""
+"""Minimum of requests for charts."""
 _MIN_BAR, _MAX_BAR = 4, 24
 
 
@@ -119,9 +122,9 @@ class SessionUsage(Record):
     """One per answer, in order."""
     context: ContextUsage | None = None
     limits: tuple[PlanLimit, ...] = ()
-    """What the provider last reported about the plan."""
+    """The limits of the plan that the provider reported last."""
     credentials: str = ""
-    """Where an extension takes the credentials from, and what is left there."""
+    """The source of the credentials that an extension chose; empty without one."""
 
 
 def usage_of(
@@ -149,7 +152,7 @@ _COLUMNS = (
 
 
 class UsageView:
-    """Models, window, limits and course, for the transcript."""
+    """Models, window, limits and charts, for the transcript."""
 
     def __init__(self, usage: SessionUsage, theme: Theme, *, now: float) -> None:
         self._usage = usage

@@ -45,7 +45,7 @@ async def wait_for_steps(
     *,
     on_cancel: Callable[[], object] | None = None,
 ) -> T | None:
-    """The same for work that reports its progress beside the spinner."""
+    """Like ``wait_for``, for work that reports its progress beside the spinner."""
     async with TaskScope(report=ignore_task_error) as tasks:
 
         def give_up() -> None:
@@ -81,7 +81,7 @@ async def _spin(ui: Ui, loader: CancellableLoader) -> None:
         await clock.sleep(loader.interval)
 
 
-# Opens a page or a file in the user's default application.
+# Pages and files ----------------------------------------------------------------------------------
 
 
 _SECONDS = 5.0
@@ -114,7 +114,7 @@ async def open_in_browser(target: str, host: Machine, *, system: str = sys.platf
 
 
 def _environment(host: Machine) -> dict[str, str]:
-    """Starts a browser that outlives pi."""
+    """Returns the environment of the browser, without credentials."""
     known = KnownSecrets.of(host)
     rules = EnvironmentRules(
         credentials=known.names(),

@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from pi.coding.extension_host.watchdog import Stalled
 
 
-# Views of extensions in the transcript.
+# Views in the transcript --------------------------------------------------------------------------
 
 
 class ExtensionViews(RendererHooks):
     """Implements ``RendererHooks`` with extensions; ``columns`` is the width of the screen.
 
-    ``is_off`` returns whether the user wants the source of code in a language, ``has_hyperlinks``
-    whether the terminal shows links (OSC 8).
+    ``is_off`` returns whether code of a language is shown as source, ``has_hyperlinks`` whether the
+    terminal shows links (OSC 8).
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class ExtensionViews(RendererHooks):
         return fitting(safe if kind == "status" else wrapped(safe, width), width)
 
 
-# Shortcuts of extensions: keys without another binding.
+# Shortcuts ----------------------------------------------------------------------------------------
 
 
 class Shortcuts:
@@ -182,6 +182,9 @@ class Shortcuts:
         )
 
 
+# Connection ---------------------------------------------------------------------------------------
+
+
 class ExtensionConnection:
     """Created after the first frame; ``open`` connects the extensions of a session.
 
@@ -207,7 +210,7 @@ class ExtensionConnection:
         self._shortcuts: Shortcuts | None = None
 
     def open(self, port: SessionPort) -> None:
-        """Called when the session is open and about to start."""
+        """Connects the extensions of a session that is about to start."""
         extensions, look, tui = port.extensions, self._transcript.look, self._frame.tui
         extensions.attach(self.ui, "tui")
         extensions.on_moved(self._moved, self._reloaded)
@@ -257,7 +260,7 @@ class ExtensionConnection:
         self._screen.quit()
 
 
-# While an extension blocks the event loop: shows its name and handles Ctrl+C in a thread.
+# Blocked event loop -------------------------------------------------------------------------------
 
 
 LOOK_SECONDS = 0.1
@@ -288,7 +291,10 @@ class HangNotice(Protocol):
 
 
 class HangWatchdog:
-    """Called by the watchdog in its thread; returns when the extension no longer blocks."""
+    """Shows which extension blocks the event loop, and handles Ctrl+C.
+
+    The watchdog calls it in its thread; it returns when the extension no longer blocks.
+    """
 
     def __init__(self, tui: TUI, terminal: HangNotice, theme: Theme) -> None:
         self._tui = tui

@@ -133,7 +133,7 @@ def _harmless(row: str) -> str:
     return CURSOR_MARKER.join(map(permitted, row.split(CURSOR_MARKER)))
 
 
-# The theme, as extensions use it.
+# Theme --------------------------------------------------------------------------------------------
 
 
 class ExtensionTheme:
@@ -180,7 +180,7 @@ class ExtensionTheme:
         return painter(Style(strike=True))(text)
 
 
-# Rows below the footer: status texts and lines of extensions.
+# Rows below the footer ----------------------------------------------------------------------------
 
 
 RESERVED_ROWS = 6
@@ -217,7 +217,7 @@ class Statuses(CachedWidget):
 
 
 NO_ROWS: list[str] = []
-"""The same list every time: nothing has changed."""
+"""Always the same list: rows are unchanged if the list is identical."""
 
 
 class FooterLines:
@@ -362,7 +362,7 @@ class ExtensionRegions:
         self._repaint(None)
 
     def _widget(self, lines: Lines) -> Component:
-        """Limits the widgets, so that the editor stays on the screen."""
+        """Returns a component with limited rows, so that the editor stays on the screen."""
         drawable = (
             make_drawable(lines, *self._factory_arguments) if callable(lines) else SafeLines(lines)
         )

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from pi.tui.mouse import MouseEvent, MouseResult
 
 
-# An editor of an extension in place of the built-in one.
+# Editor -------------------------------------------------------------------------------------------
 
 
 _NEEDED = ("get_text", "set_text", "handle_input")
 
 
 class ExtensionEditor:
-    """Implements ``EditorProtocol``; missing members of the component are ignored.
+    """Implements ``EditorProtocol`` with a component of an extension; it may lack some members.
 
     The component calls its ``on_submit(text)`` to send the text.
     """
@@ -127,7 +127,7 @@ class ExtensionEditor:
         return None
 
     def render(self, width: int) -> list[str]:
-        """Its rows, below the activity."""
+        """Returns the rows of the component, below the label."""
         rows = self._player.render(width)
         return [*fitting([self.label], width), *rows] if self.label else rows
 
@@ -158,14 +158,14 @@ class ExtensionEditor:
         self._failed(problem)
 
 
-# Completion providers of extensions, tried before the built-in one.
+# Completion ---------------------------------------------------------------------------------------
 
 
 CompletionFailed: TypeAlias = Callable[[Exception], None]
 
 
 class ExtensionCompletion:
-    """The providers of extensions and the built-in one, combined in ``provider``."""
+    """Combines the providers of extensions, and then the built-in one, in ``provider``."""
 
     def __init__(self, failed: CompletionFailed) -> None:
         self._failed = failed
@@ -256,8 +256,11 @@ def _suggestion(item: Any) -> Suggestion:
     return Suggestion(**item) if isinstance(item, Mapping) else Suggestion(value=str(item))
 
 
+# Text, editor and key listeners -------------------------------------------------------------------
+
+
 class ExtensionEditing:
-    """The text, the editor, and the key listeners.
+    """Gives extensions access to the text, the editor, completion and keys.
 
     ``factory_arguments`` are passed to an editor factory. ``notify`` reports a failure in one line.
     """

@@ -1,4 +1,4 @@
-"""The UI of extensions on this screen; of their dialogs one is open, the others are queued."""
+"""The UI of extensions on this screen; one dialog is open at a time, the others are queued."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def overlay_placement(options: Mapping[str, Any]) -> OverlayOptions:
 
 
 class ScreenUI(ExtensionUI):
-    """One per screen; each extension has its own facade, which cleans up."""
+    """Implements ``ExtensionUI``, once per screen. A facade for each extension cleans up."""
 
     has_ui = True
 
@@ -284,7 +284,7 @@ class ScreenUI(ExtensionUI):
         self._screen.notify(message, kind or "info")
 
     def write(self, text: str) -> None:
-        """Adds the output of a command to the transcript; a passing notice has three rows."""
+        """Adds the output of a command to the transcript: a transient notice has three rows."""
         self._transcript.notice(text, "info")
         self._screen.request_render()
 

@@ -27,7 +27,7 @@ from pi.coding.retry import (
     SummarizationRetryScheduled,
 )
 
-# The spinner and its label.
+# Spinner ------------------------------------------------------------------------------------------
 
 
 FRAMES = ("⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏")
@@ -37,7 +37,7 @@ TICK = 0.08
 
 @dataclass
 class Spinner:
-    """The default spinner."""
+    """The spinner and its label; extensions can change them."""
 
     frames: Sequence[str] = FRAMES
     """Empty for no spinner."""
@@ -56,11 +56,13 @@ class Spinner:
         return self.frames[int(now / self.interval) % len(self.frames)] if self.frames else ""
 
 
+# Activity -----------------------------------------------------------------------------------------
+
 _WORKING = "Working"
 
 
 class Activity:
-    """Knows what is in progress. ``label`` is the text to show; empty if idle."""
+    """Tracks the work in progress. ``label`` returns the text to show; empty if idle."""
 
     def __init__(self, clock: Clock, *, interrupt_key: Callable[[], str]) -> None:
         self.on_work: Callable[[], None] = lambda: None
@@ -94,7 +96,7 @@ class Activity:
 
     @property
     def run_seconds(self) -> float:
-        """How long the run has lasted."""
+        """Seconds since the run started; 0 without a run."""
         return 0.0 if self._began is None else self._clock.monotonic() - self._began
 
     def handle_event(self, event: object) -> None:

@@ -49,7 +49,7 @@ class FooterFacts(Record):
 
 
 class Footer(CachedWidget):
-    """Shows facts; ``extra`` lines of extensions are below."""
+    """Two rows: folder, branch and session name; usage and model."""
 
     def __init__(self, theme: Theme) -> None:
         self._theme = theme
@@ -175,14 +175,14 @@ def _spread(left: str, right: str, width: int) -> str:
     return f"{left}  {truncate_to_width(right, room, '…')}"
 
 
-# Transient notices between the transcript and the editor.
+# Transient notices --------------------------------------------------------------------------------
 
 
 MAX_ROWS = 3
 
 
 class TransientNotice(CachedWidget):
-    """The last notice; the next one replaces it."""
+    """The last notice, between the transcript and the editor; the next one replaces it."""
 
     stays_in_window = True
     """The transcript ends here: a resize that moves the editor off the screen shows it again."""

@@ -1,8 +1,8 @@
 """The footer of the last start, shown while the session opens.
 
-Which model a session starts with is known after 200 modules are loaded, but it is nearly always the
-one of the last start. Its footer is stored with everything that the choice depends on, and shown in
-the first frame if nothing of that has changed. The open session replaces it.
+The model of a session is known only after 200 modules are loaded, but it is nearly always that of
+the last start. The footer is stored with everything that the choice of the model depends on, and
+shown in the first frame if nothing of that has changed. The open session replaces it.
 """
 
 from __future__ import annotations

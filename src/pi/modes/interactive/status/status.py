@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pi.coding.port.session import SessionPort
 
 
-# Collects the facts of the footer from the session.
+# Facts of the footer ------------------------------------------------------------------------------
 
 
 def footer_facts(port: SessionPort, *, home: Path, branch: str) -> FooterFacts:
@@ -56,7 +56,7 @@ def footer_facts(port: SessionPort, *, home: Path, branch: str) -> FooterFacts:
 
 
 def _hit_percent(port: SessionPort) -> float | None:
-    """Returns the share of the last request's input that came from a cache, if any ever did."""
+    """Returns the share of the last request's input that came from a cache; ``None`` if 0."""
     for message in reversed(port.info.messages()):
         if isinstance(message, AssistantMessage) and message.usage.total_tokens:
             usage = message.usage
@@ -67,13 +67,15 @@ def _hit_percent(port: SessionPort) -> float | None:
     return None
 
 
-# The git branch of a folder, read from git's own files. The program ``git`` is never started: a
-# repository's configuration can name programs that git runs, and the repository may not be trusted.
+# Git branch ---------------------------------------------------------------------------------------
+#
+# Read from git's own files. The program ``git`` is never started: a repository's configuration can
+# name programs that git runs, and the repository may not be trusted.
 
 
 DETACHED = "detached"
 LARGEST = 65_536
-"""Bytes read of one file. HEAD has one line; in a table it is in the first block."""
+"""Maximum bytes read of one file. HEAD has one line; a table has it in its first block."""
 LARGEST_NUMBER = 2**64
 MAX_TABLES = 32
 """Maximum number of reference tables; git merges them long before."""
@@ -190,7 +192,7 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
     return value, at + 1
 
 
-# The terminal window: title, progress, and a notification after a run.
+# Terminal window ----------------------------------------------------------------------------------
 
 
 LONG_RUN = 20.0
@@ -198,7 +200,7 @@ LONG_RUN = 20.0
 
 
 class WindowTitle:
-    """Writes sequences that draw no cells.
+    """Writes sequences for the title, the progress and notifications of the terminal window.
 
     ``watch`` starts focus reporting, ``is_seen`` returns whether the window has the focus.
     """
@@ -259,6 +261,8 @@ class WindowTitle:
             self._write(title(shown))
 
 
+# Status region ------------------------------------------------------------------------------------
+
 _REFRESHING = (
     MessageEnd,
     TurnEnd,
@@ -304,7 +308,7 @@ class StatusRegion:
         activity.on_work = self._show_activity
 
     def open(self, port: SessionPort) -> None:
-        """The session is open, or was replaced."""
+        """Shows a session that was opened, or that replaced another."""
         self._port = port
         self.refresh()
         self._tasks.start(self.look_for_branch(), name="looking for the branch")
@@ -332,7 +336,7 @@ class StatusRegion:
             self._request_render()
 
     async def look_for_branch(self) -> None:
-        """Checks whether the branch changed. The path of a remote session is not of this disk."""
+        """Checks whether the branch changed. A remote session has no folder on this disk."""
         is_here = self._port is not None and self._port.info.runs_here
         branch = await branch_of(self._cwd) if is_here else ""
         if branch is not None and branch != self._branch:

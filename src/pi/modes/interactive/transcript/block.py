@@ -31,7 +31,7 @@ State: TypeAlias = Literal["asking", "running", "done", "failed", "interrupted"]
 
 
 class ToolCallState:
-    """One call. Incomplete arguments are parsed as far as possible."""
+    """Arguments and output of a call so far. Incomplete JSON is parsed as far as possible."""
 
     def __init__(self, id: str, name: str, *, now: float) -> None:
         self.id = id
@@ -40,7 +40,7 @@ class ToolCallState:
         self.text = ""
         """The output of the tool, sanitised."""
         self.styled = ""
-        """The same with its colours, of a command."""
+        """The output with its colours; only commands have any."""
         self.images: tuple[Image, ...] = ()
         self.seconds: float | None = None
         """The duration, once it has ended."""
@@ -96,7 +96,7 @@ class ToolCallState:
         self.state, self._began = "running", now
 
     def elapsed(self, now: float) -> float:
-        """Returns the duration, so far or in total; 0 of a stored call."""
+        """Returns the duration, so far or in total; 0 for a stored call."""
         if self.seconds is not None:
             return self.seconds
         return max(now - self._began, 0.0) if self.state == "running" else 0.0
@@ -147,7 +147,10 @@ MarkdownKind: TypeAlias = Literal["user", "assistant", "assistant-thinking"]
 
 
 class RendererHooks:
-    """Each returns rows, or ``None`` for the default. This base class draws nothing."""
+    """Draw parts of the transcript. Each hook returns rows, or ``None`` for the default.
+
+    This base class draws nothing.
+    """
 
     def tool(self, call: ToolCallState, width: int, *, expanded: bool) -> list[str] | None:
         """Draws a call: the text after the tool's name, then the rows below."""
@@ -195,7 +198,7 @@ MIN_PASTED_LINES = 11
 
 @dataclass
 class TranscriptOptions:
-    """One for all blocks. After a change the transcript must be redrawn."""
+    """Options shared by all blocks. After a change the transcript must be redrawn."""
 
     theme: Theme
     cwd: Callable[[], Path]
@@ -217,7 +220,7 @@ class TranscriptOptions:
     """``None`` if images are not shown."""
     image_columns: int = 60
     pastes: list[str] = field(default_factory=list)
-    """Long texts that were pasted, the last ones: messages name them instead of showing them."""
+    """The last long pasted texts: messages show a marker instead of them."""
     thinking_key: Callable[[], str] = lambda: "ctrl+t"
     """The key that shows and hides thinking."""
     views: RendererHooks = field(default_factory=RendererHooks)
@@ -237,6 +240,9 @@ class TranscriptOptions:
             except ValueError:
                 continue
         return path
+
+
+# Blocks -------------------------------------------------------------------------------------------
 
 
 class Block(CachedWidget, ABC):
@@ -280,7 +286,7 @@ def hanging(title: str, width: int, *, indent: str = "  ") -> list[str]:
 
 
 class ImageCache:
-    """The images of one block."""
+    """The images of one block; the widget of each is cached."""
 
     def __init__(self, look: TranscriptOptions) -> None:
         self._look = look

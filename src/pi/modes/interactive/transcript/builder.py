@@ -192,7 +192,7 @@ class TranscriptBuilder:
     def add(self, block: Component) -> None:
         """Adds a block; the open one is finished."""
         self._close()
-        if self._failure is not None:  # another attempt is answered
+        if self._failure is not None:  # a new block means that the retry was answered
             self._failure.recover()
             self._failure = None
         self._append(block)
@@ -353,7 +353,7 @@ class TranscriptBuilder:
 
     @contextmanager
     def shown_in_dialog(self, id: str | None) -> Iterator[None]:
-        """The running call has only its title meanwhile: a dialog shows what it would do."""
+        """Shows only the title of a call inside the block: a dialog shows the details."""
         call, block = self._calls.get(id or "", (None, None))
         if call is None or block is None:
             yield
@@ -423,7 +423,7 @@ def _has_notice(block: Component | None, text: str) -> bool:
 
 
 def _ending(message: AssistantMessage) -> tuple[str, str] | None:
-    """Returns the notice of an answer that did not end normally."""
+    """Returns level and text of a notice about an abnormal end; ``None`` if it was normal."""
     reason = "" if isinstance(message.error_message, UnsetType) else message.error_message
     is_aborted = message.stop_reason == "aborted"
     match message.stop_reason:

@@ -32,7 +32,7 @@ THOUGHT_ROWS = 6
 USER_ROWS = 24
 """Rows of a user message shown while folded."""
 USER_END_ROWS = 6
-"""How many of them are its last ones."""
+"""How many of ``USER_ROWS`` are the last rows of the message."""
 
 AUTHOR_COLUMNS = 40
 """Columns of an author's name; a guest chooses it."""
@@ -53,7 +53,7 @@ def _new_markdown(*arguments: Any, **options: Any) -> Markdown:
 
 
 class _CodeViews:
-    """Code that extensions draw. They may be loaded after a message began."""
+    """Draws code with extensions, which may be loaded after a message began."""
 
     def __init__(self, look: TranscriptOptions) -> None:
         self._look = look
@@ -143,9 +143,9 @@ def without_pastes(text: str, pastes: Sequence[str]) -> str:
 
 
 def _without_files(text: str) -> str:
-    """Replaces file contents by names. A single expression would scan for the end of each start.
+    """Replaces file contents by names; unclosed file blocks are unchanged.
 
-    Unclosed file blocks are unchanged.
+    Not with one regular expression: it would scan for an end from every start.
     """
     parts, done, is_open = list[str](), 0, False
     for start in _FILE.finditer(text):
@@ -260,7 +260,7 @@ class _Part:
         self._seconds: float | None = None
         self._new: list[str] = []
         self._tail: tuple[list[str], list[str]] = ([], [])
-        """The rows of a thought that arrives, and the last of them."""
+        """The rows of a streaming thought, and the last of them."""
         self._hidden: tuple[int, list[str]] | None = None
         """The row of a hidden thought, and its width."""
         self._is_complete = False
@@ -325,7 +325,7 @@ class _Part:
 
     @property
     def _label(self) -> str:
-        """What stands for a hidden thought: how long it took, once it is complete."""
+        """The row of a hidden thought: its duration, once it is complete."""
         look, key = self._look, self._look.thinking_key()
         if not self._is_complete or look.thinking_label != THINKING:
             return look.thinking_label
@@ -353,7 +353,7 @@ def _differs(one: list[str], other: list[str]) -> bool:
     return one is not other
 
 
-# Blocks drawn by extensions.
+# Blocks drawn by extensions -----------------------------------------------------------------------
 
 
 class ExtensionMessageBlock(Block):

@@ -25,7 +25,7 @@ from pi.tui.text.ansi import link, strip_sequences
 from pi.tui.text.width import expand_tabs, truncate_to_width, visible_width
 from pi.tui.text.wrap import wrap_parts, wrap_text
 
-# Formats provider errors. Pure.
+# Provider errors ----------------------------------------------------------------------------------
 
 
 _WITHOUT_WORDS = re.compile(r"(\d{3}): (a web page .*|the server gave no reason)\Z")
@@ -91,6 +91,8 @@ def _words(body: Any) -> str:
             return ""
 
 
+# Blocks -------------------------------------------------------------------------------------------
+
 Level: TypeAlias = Literal["info", "success", "warning", "error"]
 
 _LOOKS: dict[Level, tuple[str, str]] = {
@@ -117,7 +119,7 @@ class NoticeBlock(Block):
     def __init__(self, look: TranscriptOptions, text: str, level: Level = "info") -> None:
         super().__init__(look)
         text = describe_provider_error(text) if level == "error" else text
-        # The first row of a list keeps its place above the others.
+        # Not ``strip()``: the first row of a list keeps its indentation.
         self.text = dedent(sanitise(text).strip("\n")).rstrip()
         self._level: Level = level
 
@@ -166,7 +168,7 @@ class FailureBlock(Block):
         self.invalidate()
 
     def recover(self) -> None:
-        """A retry was answered: what has failed is no error any more."""
+        """A retry was answered: the failure is no longer shown as an error."""
         if not self.is_final:
             times = "once" if self._failures == 1 else f"{self._failures} times"
             self._end(f"retried {times}")
@@ -177,7 +179,7 @@ class FailureBlock(Block):
         self._end("")
 
     def settle(self) -> None:
-        """It was not retried."""
+        """The failure is final: it was not retried."""
         if not self.is_final:
             self._end("")
 
@@ -222,7 +224,7 @@ class OutputBlock(Block):
 
 
 class LinesBlock(Block):
-    """A few quiet lines of facts, e.g. those at the start."""
+    """A few dim lines of facts, e.g. those at the start."""
 
     def __init__(self, look: TranscriptOptions, lines: Sequence[str]) -> None:
         super().__init__(look)
@@ -261,7 +263,7 @@ class DividerBlock(Block):
 
 
 class UserBashBlock(Block):
-    """A shell command of the user: its output, and how it ended."""
+    """A shell command of the user with its output and exit status."""
 
     commit_safe_end = 2
     """Until it has ended only the space above and the first row of the command are final."""
@@ -276,7 +278,7 @@ class UserBashBlock(Block):
         self._has_failed = False
 
     def append(self, text: str) -> None:
-        """Adds output; only the end of a long one is kept, as after the command."""
+        """Adds output; only the end of a long output is kept, as in the result."""
         self._text += text
         if len(self._text) > MAX_KEPT:
             end = self._text[-MAX_KEPT:]
@@ -311,7 +313,7 @@ class UserBashBlock(Block):
         mode = theme.paint("dim" if self._is_excluded else "bashMode", bold=True)
         titles = self._titles(mode(sign), width - 1)
         inside = max(width - 3, 1)
-        # Deferred: as above, for the views of tools.
+        # Deferred: the footer is shown before the views of tools are loaded.
         from pi.modes.interactive.transcript.tool_views.view import folded_tail, painted_output
 
         lines = painted_output(sanitise_keeping_style(self._text), self.look)

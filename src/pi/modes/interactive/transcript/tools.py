@@ -26,7 +26,7 @@ LONG_SECONDS = 2.0
 TITLE_ROWS = 4
 """Rows of a title that is wrapped, while folded."""
 TITLE_INDENT = 4
-"""Columns before its further rows: below the text after ``✓ $``."""
+"""Columns before further rows of a title: below the text after ``✓ $``."""
 
 _MARKS: dict[State, tuple[str, str]] = {
     "asking": ("○", "dim"),
@@ -226,7 +226,7 @@ def _wrapped_title(
         rows += [indent + row for row in wrap_text(line, max(width - TITLE_INDENT, 1))]
     hidden = len(rows) - TITLE_ROWS
     if hidden > 0 and not look.is_expanded:
-        # One more row takes no more place than the one that replaces it.
+        # The note about hidden rows takes the place of one more row.
         rows = [*rows[: TITLE_ROWS - 1], indent + more_rows(hidden + 1, look)]
     if note and visible_width(rows[-1]) + visible_width(note) + 2 <= width:
         rows[-1] = _with_note(rows[-1], note)

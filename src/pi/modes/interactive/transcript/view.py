@@ -20,7 +20,7 @@ from pi.tui.component import Component
 from pi.tui.transcript import Transcript
 
 MAX_LOADED = 300
-"""Stored messages that are drawn: a session of ten thousand must open at once."""
+"""Maximum of stored messages that are drawn: a session of ten thousand must open at once."""
 MAX_UNFOLDED = 1_000
 """Earlier messages added per expansion: a key must not take seconds."""
 
@@ -51,9 +51,9 @@ class TranscriptView:
         self.feed = TranscriptBuilder(self.look, self._blocks.add_child)
 
     def load(self, transcript: DisplayTranscript, earlier: Earlier | None = None) -> None:
-        """Shows a stored conversation; of a long one ``transcript`` has the end.
+        """Shows a stored conversation; ``transcript`` has only the end of a long one.
 
-        ``earlier`` reads what comes before that, when the transcript is expanded.
+        ``earlier`` reads the messages before it, when the transcript is expanded.
         """
         self._earlier = None
         self._show(transcript, self.feed, earlier)
@@ -111,7 +111,7 @@ class TranscriptView:
         return not (self.look.hides_thinking or self.look.folds_thinking)
 
     def hide_thinking(self, *, hidden: bool, folded: bool = False) -> None:
-        """Shows or hides thinking, or folds what has been thought."""
+        """Shows or hides thinking, or folds complete thoughts."""
         self.look.hides_thinking, self.look.folds_thinking = hidden, folded
         self._blocks.invalidate()
 

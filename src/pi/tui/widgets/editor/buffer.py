@@ -183,7 +183,8 @@ class TextUnits:
         return [0, *accumulate(map(len, self.split(line)))]
 
 
-# Word boundaries.
+# Word boundaries ----------------------------------------------------------------------------------
+#
 # Letters, digits and underscores of one script form a word; so do runs of spaces, of ASCII
 # punctuation and of other symbols. A word also ends between Han, Hiragana and Katakana, which is
 # close to what a reader of Japanese or Chinese expects, without a dictionary.
@@ -228,7 +229,9 @@ def kind_of(unit: str) -> str:
     return "sign"
 
 
-# Cursor motions. A motion returns a position and does not change the buffer.
+# Cursor motions -----------------------------------------------------------------------------------
+#
+# A motion returns a position and does not change the buffer.
 
 
 Motion: TypeAlias = Callable[[Buffer, TextUnits], Position]

@@ -146,7 +146,7 @@ class Editor(CachedWidget):
         super().invalidate()
 
     def captures(self, data: str) -> bool:
-        """Whether a key belongs to the mode of the editor before the application sees it."""
+        """Whether the mode of the editor handles a key before the application does."""
         if self._vim is None or self._popup.is_open:
             return False
         return self._vim.captures(self._keymap.actions(data))
@@ -306,8 +306,8 @@ class Editor(CachedWidget):
     def _key_after_escape(self, data: str) -> str:
         """Returns the key after Escape if both arrived in one read; empty for all other input.
 
-        Without the Kitty protocol that is also how terminals send Alt. Users of vim mean Escape, as
-        vim and Neovim do, unless the application has an action for the key.
+        Without the Kitty protocol, terminals send a key with Alt in the same way. It counts as
+        Escape, as in vim and Neovim, unless the application has an action for the key.
         """
         if len(data) != 2 or data[0] != "\x1b" or not data[1].isprintable():
             return ""

@@ -26,7 +26,7 @@ _LABELS: dict[Mode, str] = {
 
 
 class VimHost(Protocol):
-    """What the mode needs of the editor."""
+    """The members of the editor that the mode uses."""
 
     def handle_input(self, data: str) -> None:
         """Handles a key, as if it had been pressed."""
@@ -40,8 +40,8 @@ class VimHost(Protocol):
 class VimMode:
     """Turns keys into changes of a document.
 
-    Keys come as actions of the keymap, so that each can be bound to another key. Digits and the
-    characters that ``f``, ``t`` and ``r`` wait for are taken as typed.
+    Keys arrive as actions of the keymap, so that each can be bound to another key. Digits and the
+    characters that ``f``, ``t`` and ``r`` wait for are used as typed.
     """
 
     def __init__(self, document: Document, host: VimHost) -> None:
@@ -59,9 +59,9 @@ class VimMode:
         self._found: tuple[str, str] | None = None
         """The last find: its action and its character."""
         self._anchor = Position(0, 0)
-        """Where the visual selection began."""
+        """The start of the visual selection."""
         self._undo_mark = 0
-        """Where the changes of this stay in insert mode begin."""
+        """The undo mark from the start of insert mode: its changes are undone together."""
         self._keys: list[str] | None = None
         """The keys of the current command; ``None`` while text is typed without one."""
         self._last_change: list[str] = []
@@ -86,7 +86,7 @@ class VimMode:
         return None if span is None else (span.start, span.end)
 
     def captures(self, actions: Sequence[str]) -> bool:
-        """Whether a key belongs to the mode before the application sees it.
+        """Whether the mode handles a key before the application does.
 
         Escape in normal mode, without a command that has begun, is left to the application.
         """
@@ -103,7 +103,7 @@ class VimMode:
         self._undo_mark = self._document.undo_mark
 
     def text_changed(self) -> None:
-        """Puts the cursor onto a character after a change from elsewhere."""
+        """Puts the cursor onto a character after a change that no vim command made."""
         if self._mode == "normal":
             self._text.settle(self._text.cursor)
 

@@ -15,7 +15,7 @@ Extent: TypeAlias = Literal["exclusive", "inclusive", "lines"]
 
 
 class Target(NamedTuple):
-    """Where a motion leads."""
+    """The target of a motion."""
 
     at: Position
     extent: Extent = "exclusive"
@@ -29,7 +29,7 @@ class Span(NamedTuple):
     is_lines: bool = False
 
 
-# Characters and lines.
+# Characters and lines -----------------------------------------------------------------------------
 
 
 def last_column(line: str, units: TextUnits) -> int:
@@ -42,7 +42,7 @@ def first_non_blank(line: str) -> int:
     return len(line) - len(line.lstrip()) if line.strip() else max(len(line) - 1, 0)
 
 
-# Words.
+# Words --------------------------------------------------------------------------------------------
 
 
 def _words(line: str, units: TextUnits, *, big: bool) -> list[tuple[int, int, int]]:
@@ -94,7 +94,7 @@ def word_end(lines: Lines, at: Position, units: TextUnits, *, big: bool = False)
     return Position(len(lines) - 1, last_column(lines[-1], units))
 
 
-# Characters of a line, and brackets.
+# Characters of a line, and brackets ---------------------------------------------------------------
 
 
 def find_in_line(
@@ -147,7 +147,7 @@ def _matching(lines: Lines, at: Position, own: str, other: str, *, back: bool) -
     return None
 
 
-# Text objects.
+# Text objects -------------------------------------------------------------------------------------
 
 
 def word_object(
@@ -189,7 +189,7 @@ def quote_object(line: str, at: Position, quote: str, *, around: bool) -> Span |
 
 
 def bracket_object(lines: Lines, at: Position, open: str, *, around: bool) -> Span | None:
-    """``i(`` and ``a(``: what the innermost pair of brackets around the cursor encloses."""
+    """``i(`` and ``a(``: the text in the innermost pair of brackets around the cursor."""
     close = _PAIRS[open]
     start = _enclosing(lines, at, open, close)
     end = None if start is None else _matching(lines, start, open, close, back=False)

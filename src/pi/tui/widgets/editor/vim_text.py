@@ -1,4 +1,4 @@
-"""What vim does to a document: where motions lead, what operators change, and the register."""
+"""Vim commands on a document: targets of motions, changes of operators, and the register."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Register(NamedTuple):
 
 
 class VimText:
-    """Positions and changes; it knows no keys and no modes, except where the cursor may stand."""
+    """Positions and changes, independent of keys and, except for ``is_on_character``, of modes."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -87,7 +87,7 @@ class VimText:
     # Motions --------------------------------------------------------------------------------------
 
     def target(self, name: str, count: int | None, *, changes: bool) -> Target | None:
-        """Returns where a motion leads; ``None`` if there is no such motion.
+        """Returns the target of a motion; ``None`` if there is no such motion.
 
         ``changes`` is set for ``c``, for which ``w`` ends with the word, as it always did in vi.
         """
@@ -103,7 +103,7 @@ class VimText:
         back, till = kind.endswith("Backward"), kind.startswith("till")
         row, col = self.cursor
         for number in range(count):
-            # Behind the first hit, ``t`` would find the same one again.
+            # ``t`` stops beside a hit: from there it would find the same one again.
             start = col + (-1 if back else 1) if till and number else col
             found = motions.find_in_line(
                 self.lines[row], start, char, self.document.units, back=back, till=till
@@ -235,7 +235,7 @@ class VimText:
             self.document.replace(end, end, "\n")
 
 
-# Motions without a character, by the name of their action.
+# Motions by action --------------------------------------------------------------------------------
 
 
 _Motion: TypeAlias = Callable[[VimText, int | None], Target]

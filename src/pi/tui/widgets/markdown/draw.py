@@ -336,7 +336,7 @@ def _draw_code(block: CodeBlock, width: int, style: MarkdownStyle) -> list[str]:
 
 
 def _draw_held(block: CodeBlock, width: int, style: MarkdownStyle) -> list[str]:
-    """Draws one row that stands for code which is drawn when it is complete."""
+    """Draws a placeholder row for code that a view draws when it is complete."""
     theme = style.theme
     text = f"{theme.code_indent()}{theme.code_border(f'{block.language} …')}"
     return wrap_text(text, width)[:1]

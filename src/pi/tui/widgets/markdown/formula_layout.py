@@ -137,7 +137,7 @@ def _kind(node: Node) -> str:
 
 
 def _text(node: Node) -> str:
-    """Returns the text of a symbol; something else for other nodes."""
+    """Returns the text of a symbol; ``x`` for other nodes."""
     return node.text if isinstance(node, Symbol) else "x"
 
 

@@ -1,6 +1,6 @@
 """LaTeX formulas: parsed to nodes, and drawn as a line of characters or in two dimensions. Pure.
 
-Only what terminals can show is known. Formulas that are not understood are shown as source.
+Only constructions that terminals can show are supported. Other formulas are shown as source.
 """
 
 from __future__ import annotations

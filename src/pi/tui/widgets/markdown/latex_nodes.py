@@ -6,11 +6,11 @@ from typing import Literal, NamedTuple, TypeAlias
 
 
 class NotUnderstood(Exception):
-    """The formula contains something that has no form on a terminal."""
+    """The formula is invalid, or contains something that is not supported."""
 
 
 Kind: TypeAlias = Literal["letter", "big", "word", "relation", "operator", "text", "space", "blank"]
-"""``blank`` is space of the source, which counts in lines only; ``big`` is a sum or the like."""
+"""``blank`` is white space of the source, shown only in one line; ``big`` is a sum or the like."""
 
 
 class Symbol(NamedTuple):

@@ -18,7 +18,7 @@ class Plain(Record):
 
     text: str
     may_dissolve: bool = False
-    """Whether it is a formula with a mark that, once it is closed, makes text of the formula."""
+    """Whether it is a formula that becomes plain text if a mark in it is closed later."""
 
 
 class Code(Record):
@@ -58,7 +58,7 @@ class Formula(Record):
     has_own_lines: bool = False
     """Whether nothing else is in its lines; only then it is drawn in two dimensions."""
     may_dissolve: bool = False
-    """As that of ``Plain``."""
+    """See ``Plain``."""
 
 
 Inline: TypeAlias = Plain | Code | StyledSpan | Link | ImageNode | Formula
@@ -86,7 +86,7 @@ class CodeBlock(Record):
     has_start: bool = True
     has_end: bool = True
     is_closed: bool = True
-    """Whether its closing fence has arrived; only known of code that a view may draw."""
+    """Whether its closing fence has arrived; known only for code that a view may draw."""
     is_drawn: bool = False
     """Whether a view may draw it; then it is never cut into parts."""
     is_held: bool = False

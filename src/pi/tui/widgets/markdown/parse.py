@@ -317,7 +317,7 @@ class _Builder:
                 return self._marked(_block(frame), frame)
 
     def _marked(self, block: Block, frame: _Frame) -> Block:
-        """Returns code of a drawn language with the marks that decide when it is drawn."""
+        """Sets ``is_drawn`` and ``is_closed`` of code that a view draws; other blocks unchanged."""
         if self._draws is None or not isinstance(block, CodeBlock):
             return block
         if not self._draws(block.language):

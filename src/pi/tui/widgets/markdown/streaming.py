@@ -178,13 +178,13 @@ def held(block: Block) -> Block:
 
 
 class _OpenList(NamedTuple):
-    """A list with final items, and how it continues."""
+    """The number and the gap with which a list continues after its final items."""
 
     number: int | None
     is_apart: bool
 
     def continued(self, block: List) -> List:
-        """Returns the rest of it, which was parsed separately."""
+        """Returns the rest of the list, which was parsed separately, as its continuation."""
         first, *others = block.items
         first = replace(first, is_apart=self.is_apart)
         return List(items=(first, *others), first_number=self.number, is_continuation=True)
@@ -377,7 +377,7 @@ def _start_of_table(text: str) -> int:
 
 
 def _mark_text(node: Inline) -> str:
-    """Returns its text without the marks in code; ends with a non-letter if its source does."""
+    """Returns the text of a node with dots for code; ends with a non-letter if the source does."""
     match node:
         case Plain(may_dissolve=True) | Formula(may_dissolve=True):
             return "`" + "." * (len(node.text) - 1)  # open from its beginning

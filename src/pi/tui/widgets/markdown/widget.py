@@ -184,7 +184,7 @@ class Markdown:
         return self._padded(rows)
 
     def _code_rows(self, block: CodeBlock, width: int) -> list[str] | None:
-        """Returns what a view draws for a block; None if there is none or it does not fit."""
+        """Returns the rows that a view draws for a block; None without any, or if too wide."""
         assert self._code_views is not None
         key = (block, width)
         if key not in self._drawn_code:

@@ -172,7 +172,7 @@ class _Editing:
             _preview(self._ui, stored if isinstance(stored, str) else None)
 
     def _offers(self, setting: Setting) -> list[Offer]:
-        """Returns the values that are known for a setting; empty where any text is one."""
+        """Returns the known values of a setting; empty if any text is valid."""
         models = self._ui.port.models
         match setting.name:
             case "theme":
@@ -204,7 +204,7 @@ class _Editing:
                 ]
 
     def _store_all(self, setting: Setting, value: str | None) -> None:
-        """Stores a value; a model of another provider brings its provider."""
+        """Stores a value; with a default model, also its provider."""
         if setting.name == "defaultModel" and value is not None:
             provider, _, value = value.partition("/")
             self._store(self._rows["defaultProvider"], provider)
@@ -256,7 +256,7 @@ class _Editing:
         return format_value(setting, value_at(self._ui.port.settings.raw, setting.name.split(".")))
 
 
-# Choosing a theme with preview.
+# Theme --------------------------------------------------------------------------------------------
 
 
 class PickedTheme(Record):
@@ -314,7 +314,7 @@ def theme_names(ui: Ui) -> list[str]:
 
 
 def theme_sample(theme: Theme, width: int) -> list[str]:
-    """A few rows in the current theme: what is said, code, a change, and the three signs."""
+    """A few rows in the current theme: a message, Markdown, code, a diff, and three states."""
     paint = theme.paint
     keyword, name = paint("syntaxKeyword")("def"), paint("syntaxFunction")("greet")
     text = paint("syntaxString")('"hello"')

@@ -104,7 +104,7 @@ def _json(setting: Setting, text: str) -> object:
         raise InvalidValue(f"{setting.label} must be JSON: {error}.") from error
 
 
-# The list of known values.
+# List of known values -----------------------------------------------------------------------------
 
 
 class Offer(Record):
@@ -190,7 +190,7 @@ class Replaceable:
         self._inside: ValueList | ValueField | None = None
 
     def show(self, inside: ValueList | ValueField) -> None:
-        """Replaces what is shown."""
+        """Replaces the component."""
         self._inside = inside
 
     def handle_input(self, data: str) -> None:
@@ -204,11 +204,11 @@ class Replaceable:
             self._inside.invalidate()
 
     def render(self, width: int) -> list[str]:
-        """The rows of what is shown."""
+        """Returns the rows of the component."""
         return self._inside.render(width) if self._inside is not None else []
 
 
-# The field that edits one value.
+# Field --------------------------------------------------------------------------------------------
 
 
 class ValueField:

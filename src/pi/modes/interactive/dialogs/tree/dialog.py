@@ -24,7 +24,7 @@ from pi.tui.input.keys import matches_key
 from pi.tui.text.width import truncate_to_width, visible_width
 from pi.tui.widgets.input import Input
 
-# One row of the session tree.
+# Rows ---------------------------------------------------------------------------------------------
 
 
 _MIN_TEXT = 24
@@ -98,6 +98,8 @@ def _draw_description(node: Node, theme: Theme) -> str:
         case "bookkeeping":
             return theme.paint("dim")(f"[{description.role}: {description.text}]")
 
+
+# Tree ---------------------------------------------------------------------------------------------
 
 _FILTERS: dict[str, Mode] = {
     "app.tree.filter.default": "default",
@@ -285,6 +287,8 @@ class TreeSelector:
         )
         self._label.set_value(node.label)
 
+
+# Dialog -------------------------------------------------------------------------------------------
 
 ALREADY_THERE = "Already at this point"
 MIN_ROWS = 5

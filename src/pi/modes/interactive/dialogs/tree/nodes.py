@@ -47,7 +47,7 @@ from pi.coding.session.views import TreeNode
 from pi.modes.interactive.dialogs.panel import summarise_message
 from pi.modes.interactive.transcript.notices import describe_provider_error
 
-# Describes an entry in a list, with its search text. Pure.
+# Descriptions of entries --------------------------------------------------------------------------
 
 
 Kind: TypeAlias = Literal["user", "assistant", "tool", "tools only", "other", "bookkeeping"]
@@ -184,6 +184,8 @@ def _words(content: str | tuple[Text | Image, ...]) -> str:
         block.text if isinstance(block, Text) else "[image]" for block in blocks(content)
     )
 
+
+# Tree ---------------------------------------------------------------------------------------------
 
 ROOT = -1
 """The parent of a root node."""

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, get_args
 
 from pi.modes.interactive.dialogs.tree.nodes import ROOT, Node, Tree
 
-# The filter. Pure.
+# Filter -------------------------------------------------------------------------------------------
 
 
 Mode: TypeAlias = Literal["default", "no-tools", "user-only", "labeled-only", "all"]
@@ -50,10 +50,11 @@ def _has(node: Node, words: list[str]) -> bool:
     return all(word in text for word in words)
 
 
-# The layout: the connectors before each listed entry. Pure and without recursion. A conversation is
-# a long chain, so a single child is placed right below its parent. Only the entries of a branch are
-# indented. Entries that are not listed leave no gap: their children are attached to the nearest
-# listed ancestor.
+# Layout -------------------------------------------------------------------------------------------
+#
+# The connectors before each listed entry. A conversation is a long chain, so a single child is
+# placed right below its parent; only siblings are indented. Entries that are not listed leave no
+# gap: their children are attached to the nearest listed ancestor.
 
 
 BRANCH, LAST, PASSING, NOTHING = "├─ ", "└─ ", "│  ", "   "
@@ -151,6 +152,9 @@ def _count(children: dict[int, list[int]], place: int) -> int:
         count += len(following)
         waiting += following
     return count
+
+
+# View ---------------------------------------------------------------------------------------------
 
 
 class TreeView:

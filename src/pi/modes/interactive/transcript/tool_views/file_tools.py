@@ -92,7 +92,7 @@ def _window(call: ToolCallState) -> str:
     return f":{first}-{first + int(limit) - 1}" if isinstance(limit, int | float) else f":{first}"
 
 
-# write: the file, and the start of its content.
+# write --------------------------------------------------------------------------------------------
 
 
 WRITE_PREVIEW_ROWS = 8
@@ -117,7 +117,7 @@ def write_view(call: ToolCallState, look: TranscriptOptions, width: int) -> Draw
     )
 
 
-# edit: a coloured diff; before the result, and if it failed, the text that was sought.
+# edit ---------------------------------------------------------------------------------------------
 
 
 DIFF_ROWS = 24
@@ -125,11 +125,14 @@ EDIT_PREVIEW_ROWS = 8
 
 _WHICH = re.compile(r"edits\[(\d+)\]")
 _MISSED = re.compile(r"could not find|occurrences of|edits\[\d", re.IGNORECASE)
-"""Errors about the text that was sought; a refused call or a missing file is none of them."""
+"""Errors about the text to replace; not a refused call or a missing file."""
 
 
 def edit_view(call: ToolCallState, look: TranscriptOptions, width: int) -> DrawnCall:
-    """The path, the number of added and removed lines, and the diff."""
+    """The path, the number of added and removed lines, and the diff.
+
+    Until there is a result, the diff of the arguments; after an error, the text not found.
+    """
     path = one_line(call.argument("path"))
     title = look.theme.paint("accent")(look.short_path(path) or "…")
     if call.state == "failed":
@@ -165,7 +168,7 @@ def _diff(
 
 
 def _diagnostics(call: ToolCallState, look: TranscriptOptions) -> str:
-    """What language servers found in the file; empty without a problem."""
+    """The summary of problems that language servers found in the file; empty without any."""
     match call.details.get("diagnostics"):
         case {"summary": str(summary), "items": [*items]} if items:
             colour = "error" if "error" in summary else "warning"
@@ -175,7 +178,7 @@ def _diagnostics(call: ToolCallState, look: TranscriptOptions) -> str:
 
 
 def _sought(call: ToolCallState, look: TranscriptOptions, width: int) -> list[str]:
-    """What a failed edit was looking for, and what it would have written."""
+    """The text that a failed edit did not find; when expanded, also its replacement."""
     if not _MISSED.search(call.text):
         return []
     which = [int(number) for number in _WHICH.findall(call.text)]
@@ -199,7 +202,7 @@ def _size(lines: list[str], look: TranscriptOptions) -> str:
 def _preview(
     call: ToolCallState, look: TranscriptOptions, only: Sequence[int] = ()
 ) -> list[DiffLine]:
-    """The arguments so far: the old lines, and the new ones; of all edits, or of ``only`` some."""
+    """The old and new lines of the arguments so far; of the edits in ``only``, or of all."""
     edits = call.arguments.get("edits")
     found: list[DiffLine] = []
     for number, edit in enumerate(edits if isinstance(edits, list) else ()):
@@ -218,7 +221,7 @@ def _has_text(value: object) -> TypeGuard[str]:
     return isinstance(value, str) and bool(value)
 
 
-# Word-level differences of a changed line.
+# Word-level differences ---------------------------------------------------------------------------
 
 
 LONGEST = 500
@@ -260,7 +263,10 @@ def _merged(words: Sequence[str], spans: Sequence[tuple[int, int, bool]]) -> Ite
 
 
 def paired(removed: Sequence[str], added: Sequence[str]) -> list[tuple[int, int]]:
-    """Returns which removed line became which added one, in order; the rest has no counterpart."""
+    """Returns index pairs of a removed line and the added line that replaces it, in order.
+
+    Other lines have no counterpart.
+    """
     if len(removed) == len(added) <= MAX_PAIRS:
         return [(number, number) for number in range(len(removed))]
     if len(removed) * len(added) > MAX_COMPARED:
@@ -289,7 +295,7 @@ def _likeness(old: str, new: str) -> float:
     return matcher.ratio() if matcher.quick_ratio() >= MIN_ALIKE else 0.0
 
 
-# The lines of a diff.
+# Lines of a diff ----------------------------------------------------------------------------------
 
 
 class DiffLine(NamedTuple):
@@ -308,7 +314,7 @@ _RUN = re.compile(r"(-*)(\+*)(?<=[-+])")
 
 
 def read_diff(lines: Sequence[str]) -> list[DiffLine]:
-    """Reads the signed and numbered lines of an edit; kept lines have old numbers there."""
+    """Parses the signed and numbered lines of an edit; old numbers of kept lines are updated."""
     found: list[DiffLine] = []
     shift = 0
     for line in lines:
@@ -346,11 +352,11 @@ def with_words(lines: Sequence[DiffLine]) -> list[DiffLine]:
     return found
 
 
-# Drawing.
+# Drawing of diffs ---------------------------------------------------------------------------------
 
 
 class _Look(NamedTuple):
-    """How lines of one sign are drawn."""
+    """The paints of lines with one sign."""
 
     sign: Paint
     text: Paint
@@ -417,11 +423,14 @@ def _look_of(sign: str, look: TranscriptOptions) -> _Look:
 def _highlighted(
     lines: Sequence[DiffLine], look: TranscriptOptions, language: str
 ) -> list[str] | None:
-    """Returns the lines in the colours of their language; both sides are read separately."""
+    """Returns the lines in the colours of their language; ``None`` if it is unknown or too long.
+
+    Both sides are highlighted separately.
+    """
     if not language or len(lines) > MAX_HIGHLIGHTED:
         return None
     rows = [look.theme.paint("dim")(line.text) for line in lines]
-    # The kept lines are coloured with the new side, which is read last.
+    # Kept lines have the colours of the new side, which is highlighted last.
     for sign in ("-", "+"):
         places = [number for number, line in enumerate(lines) if line.sign in (sign, " ")]
         code = highlight(

@@ -83,7 +83,7 @@ def _outcome(text: str, look: TranscriptOptions) -> tuple[str, str]:
     return text[: found.start()], look.theme.paint("error")(note)
 
 
-# grep, find and ls: the pattern and the number of results.
+# grep, find and ls --------------------------------------------------------------------------------
 
 
 _NOTHING = re.compile(r"\A(?:No (?:matches|files) found.*|\(empty directory\))\Z")
@@ -148,14 +148,14 @@ def _lines(text: str) -> list[str]:
     return [line for line in text.split("\n") if line.strip()]
 
 
-# Any other tool: its arguments on one row, the first lines of its output.
+# Other tools --------------------------------------------------------------------------------------
 
 
 ROWS = 5
 
 
 def generic_view(call: ToolCallState, look: TranscriptOptions, width: int) -> DrawnCall:
-    """Arguments as ``name=value``, or one per row when expanded."""
+    """Arguments as ``name=value``, one per row when expanded; the first lines of the output."""
     pairs = [one_line(f"{name}={_value(value)}") for name, value in call.arguments.items()]
     muted = look.theme.paint("muted")
     if look.is_expanded:
