@@ -73,7 +73,7 @@ class TemporaryHome:
 
     @property
     def result(self) -> Path:
-        """What the counter writes."""
+        """The file that the counter writes."""
         return self.folder / "result.json"
 
     @property

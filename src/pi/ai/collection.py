@@ -88,7 +88,10 @@ class RejectionListener(Protocol):
     """An authenticator that can replace credentials which a server refused."""
 
     async def rejected(self, provider: Provider) -> bool:
-        """A server refused the last credentials (401); True if others are available now."""
+        """Called when a server refused the last credentials (401).
+
+        Returns whether others are available now.
+        """
         ...
 
 
@@ -121,10 +124,10 @@ class Models:
         self._make_services = make_services
         self._services: Services | None = None
 
-    # Lookups: never wait --------------------------------------------------------------------------
+    # Lookup and credentials -----------------------------------------------------------------------
 
     def get_providers(self) -> tuple[Provider, ...]:
-        """Returns the ids of all providers, in the order of registration."""
+        """Returns the rows of all providers, in the order of registration."""
         return tuple(provider.row for provider in self._providers.values())
 
     def get_models(self, provider: str | None = None) -> tuple[Model, ...]:

@@ -1,6 +1,6 @@
 """OAuth endpoints, client ids and scopes of all logins. Data.
 
-A vendor's client id is the vendor's: using it is subject to their terms. Every field can be
+A client id belongs to its vendor: using it is subject to their terms. Every field can be
 replaced in the setting ``oauthClients``, e.g. ``{"anthropic": {"clientId": "…"}}``.
 """
 
@@ -171,7 +171,7 @@ def with_host_overrides(
 def login_settings(provider: Provider, replaced: Mapping[str, Json]) -> LoginSettings:
     """Returns the row for ``provider``, with the overrides for its id or its login's name."""
     name = provider.login if isinstance(provider.login, str) else ""
-    # A login of an extension knows its settings itself.
+    # The login of an extension brings its own settings.
     row = CLIENTS.get(name) or getattr(provider.login, "settings", None) or LoginSettings()
     changes = replaced.get(provider.id) or replaced.get(name) or {}
     try:
