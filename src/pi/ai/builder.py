@@ -221,8 +221,8 @@ class MessageBuilder:
     # Content --------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Emit ``Start``: the server accepted the request. Later calls do nothing: a repaired request
-        may be sent again."""
+        """Emit ``Start``: the server accepted the request. Later calls do nothing: a repaired
+        request may be sent again."""
         if not self._started:
             self._started = True
             self._events.append(Start())
@@ -301,7 +301,7 @@ class MessageBuilder:
         self._events.append(Done(reason=reason, message=self.final))
 
     def fail(self, error: ProviderError) -> None:
-        """Finish the message with ``error``; blocks of a message that is too large are truncated."""
+        """Finish the message with ``error``; blocks of a too large message are truncated."""
         self.failure = error
         if isinstance(error, AnswerTooLarge):
             for block in self._blocks:

@@ -31,7 +31,7 @@ class Text(Record, tag="text"):
 
 
 class Thinking(Record, tag="thinking"):
-    """What the model thought before it responded."""
+    """The thinking of the model before its response."""
 
     thinking: str
     thinking_signature: str | UnsetType = UNSET

@@ -47,7 +47,7 @@ class Provider(Record):
     """Whether its models are listed only if no other provider is available: they ship with pi."""
 
 
-# Wire protocols by name; imported with the first request that needs one.
+# Wire protocols, imported with the first request that needs one -----------------------------------
 
 
 class Wire(Protocol):

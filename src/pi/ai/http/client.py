@@ -90,9 +90,10 @@ def redirected(request: HttpRequest, status: int, headers: Headers) -> HttpReque
 class HttpClient:
     """HTTP/1.1 client, using the proxy of the settings or of ``environ``.
 
-    ``proxy`` None means the environment's, an empty one none. Nothing is opened or loaded before
-    the first request. Only ``HttpError`` and its subclasses are raised, and ``CancelledError``,
-    after which the socket is closed. Kept connections belong to the running event loop.
+    ``proxy`` is None for that of the environment, empty for no proxy. Nothing is opened or loaded
+    before the first request. Only ``HttpError`` and its subclasses are raised, and
+    ``CancelledError``, after which the socket is closed. Kept connections belong to the running
+    event loop.
     """
 
     def __init__(

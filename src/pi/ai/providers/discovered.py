@@ -309,7 +309,7 @@ SERVER_ROWS: tuple[Provider, ...] = tuple(server.row for server in _SERVERS)
 
 
 def _address(value: str | None, row: Provider) -> str:
-    """Returns a base URL without ``/v1`` from the value of such a variable."""
+    """Returns the base URL without ``/v1`` for the value of an address variable."""
     if not value:
         return row.base_url
     url = value.rstrip("/").removesuffix("/v1")

@@ -95,7 +95,7 @@ def without_refused_thoughts(
 def lacks_thinking(messages: Sequence[Message], model: Model, repairs: Repairs) -> bool:
     """Whether the latest response made calls after thinking that is left out.
 
-    Some models can then not continue to think: they require what came before the calls.
+    Some models can then not continue to think: they require the thinking before the calls.
     """
     answers = (
         (at, message)
