@@ -15,7 +15,7 @@ FRAMES, EACH = 180, 1 / 60
 
 
 async def latest(command: str) -> float:
-    """How late it was."""
+    """The delay of the latest frame, in milliseconds."""
     setting = {
         "provider": "command",
         "command": command,

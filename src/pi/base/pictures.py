@@ -47,8 +47,7 @@ def open_picture(data: bytes) -> Image:
 
     Raises ``TooManyPixels`` or one of ``UNREADABLE``.
     """
-    # Lazy: Pillow takes 20 ms to import, and most sessions never see a picture.
-    from PIL import Image as Pillow  # lazy: few starts see a picture
+    from PIL import Image as Pillow  # lazy: takes 20 ms, and few sessions see a picture
 
     Pillow.MAX_IMAGE_PIXELS = None  # disables Pillow's warning; the limit is below
     _return_freed_memory()
@@ -106,7 +105,7 @@ def _reduced(picture: Image, across: int, down: int) -> Image:
     return small
 
 
-# Sizes from headers, for callers that need no pixels: Pillow is not imported.
+# Sizes from headers, without importing Pillow -----------------------------------------------------
 
 
 _SOI = b"\xff\xd8"

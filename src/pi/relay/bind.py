@@ -20,7 +20,7 @@ class Bind(Record):
 
 
 def parse_bind(text: str) -> Bind:
-    """The address that ``RELAY_BIND`` or ``--bind`` names."""
+    """The address in ``RELAY_BIND`` or ``--bind``; raises ``PiError`` if it is invalid."""
     text = text.strip() or DEFAULT
     if "/" in text:
         return Bind(path=text)

@@ -68,7 +68,7 @@ class Bucket:
 
 
 class AddressLimits:
-    """What each address has open, and how often it may ask."""
+    """Open connections and request rates of each address."""
 
     def __init__(self, limits: Limits, now: Callable[[], float]) -> None:
         self._limits = limits

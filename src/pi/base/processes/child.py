@@ -112,8 +112,8 @@ async def spawn(
     """Start a program; use ``async with`` on the child, so that nothing is left running.
 
     Its standard error is merged into ``output`` or read separately. The program and its descendants
-    end with pi, even if pi is killed; a ``detached`` one goes on. That one must not have our pipes,
-    which end with us.
+    end with pi, even if pi is killed. A ``detached`` program goes on; it must not use our pipes,
+    which end with pi.
     """
     name = os.urandom(8).hex()
     lineage = f"{env[MARKER]}.{name}" if MARKER in env else name
@@ -232,7 +232,7 @@ async def run(
 
 
 MAX_FLOOD_BYTES = 64 * 1024 * 1024
-"""Output of a watched program that is taken for broken: a short program writes some lines."""
+"""Output above which a watched program counts as broken: a short program writes a few lines."""
 
 
 async def _feed(child: Child, data: bytes) -> None:
