@@ -26,7 +26,7 @@ KINDS = ("core", "dev")
 
 
 class CannotInstall(Exception):
-    """Says in one line what is missing and what to do."""
+    """The install failed; the message names the missing part and what to do, in one line."""
 
 
 def main() -> int:

@@ -35,7 +35,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "tests": ("tests/",),
     "bench, scripts, examples": ("bench/", "scripts/", "examples/"),
 }
-"""Where words are counted: folders, and files of the root by their names."""
+"""The places where words are counted: folders, and files of the root by their names."""
 
 ALLOWED = Path(__file__).with_name("dialect-allowed.txt")
 _SUFFIXES = frozenset({"", ".py", ".md", ".toml", ".txt", ".sh", ".js", ".cjs", ".mjs", ".html"})

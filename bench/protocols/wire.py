@@ -46,7 +46,7 @@ class Wire(Record):
     """One protocol."""
 
     path: str
-    """How the path of its requests ends; whatever stands before it is accepted."""
+    """The end of the path of its requests; any path before it is accepted."""
     required: tuple[str, ...]
     """Body fields without which the real service answers 400."""
     request_id_header: str

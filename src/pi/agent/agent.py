@@ -140,7 +140,7 @@ class Agent:
         self.require_idle()
         last = self._projection.messages(self.conversation.messages())[-1:]
         if not last or not isinstance(last[0], UserMessage | ToolResultMessage):
-            raise CannotContinue("There is nothing to answer: the last message is not a question.")
+            raise CannotContinue("The last message is neither a user message nor a tool result.")
         return await self._run(())
 
     async def steer(self, message: str | AgentMessage, images: Sequence[Image] = ()) -> None:

@@ -227,7 +227,7 @@ class _AbortableWait:
                 raise  # the whole run is cancelled, not only this wait
             if self._cancelled:
                 raise Aborted from None
-            raise RuntimeError("What was waited for was cancelled.") from cancelled
+            raise RuntimeError("The awaited work was cancelled.") from cancelled
         finally:
             if self._deadline is not None:
                 self._deadline.cancel()

@@ -97,7 +97,7 @@ class RejectionListener(Protocol):
 
 @runtime_checkable
 class DescribesCredentials(Protocol):
-    """An authenticator that can say where its credentials come from."""
+    """An authenticator that can name the source of its credentials."""
 
     def describe(self, name: str) -> str:
         """Returns the source of a provider's credentials in a few words; empty if unknown."""

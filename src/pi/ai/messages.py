@@ -124,7 +124,7 @@ class UserMessage(Record, tag_field="role", tag="user"):
 
 
 class Interruption(Record):
-    """What interrupted a response, and why."""
+    """The policy that interrupted a response, and the reason."""
 
     by: str
     reason: str

@@ -22,7 +22,7 @@ class Provider(Record):
     id: str
     name: str
     base_url: str = ""
-    """Where its models are served, unless a model overrides it. ``{NAME}`` is replaced from the
+    """The base URL of its models, unless a model overrides it. ``{NAME}`` is replaced from the
     provider's variables, e.g. an account id."""
     key_variables: tuple[str, ...] = ()
     """Environment variables that may hold an API key; the first that is set wins."""

@@ -23,7 +23,7 @@ MAX_PIXELS = 52_000_000
 ONE_AT_A_TIME = Lock()
 """Held while a picture is decoded: tools read several files concurrently."""
 UNREADABLE = (OSError, SyntaxError, ValueError, EOFError)
-"""What Pillow raises for damaged pictures and for bytes that are not a picture."""
+"""Exceptions of Pillow for damaged pictures and for bytes that are not a picture."""
 LARGE = 16_000_000
 """Pixels above which a picture is reduced before anything else."""
 _TILE = 1024

@@ -1,4 +1,4 @@
-"""Where the relay listens: ``host:port``, a port, or the path of a Unix socket."""
+"""The address of the relay: ``host:port``, a port, or the path of a Unix socket."""
 
 from __future__ import annotations
 

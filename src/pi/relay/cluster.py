@@ -1,7 +1,7 @@
 """Several relay processes as one, over NATS.
 
 The process of the host owns the room. A guest that connects elsewhere is a *visitor* there: its
-process asks for the owner by the subject of the room, and from then on both exchange messages on
+process finds the owner by the subject of the room, and from then on both exchange messages on
 their own subjects. NATS delivers at most once, so the messages from one process to another are
 numbered; a gap is reported to both ends, which resynchronise.
 """
@@ -262,7 +262,7 @@ class Cluster:
             self.queue(visit.owner, _LEFT, visit.visitor, b"")
 
     async def _ask(self, room_id: str, question: bytes) -> bytes | None:
-        """Ask the owner of a room; ``None`` if there is none."""
+        """The response of the owner of a room; ``None`` without an owner. Raises ``Refused``."""
         if not self.connected:
             raise Refused(RESTARTING, "NATS is not connected")
         try:
@@ -406,7 +406,7 @@ class Cluster:
             return
         if state == b"-":
             self._drop_process(process)
-        elif process in self._alive:  # others than those we talk to do not matter
+        elif process in self._alive:  # only processes that we exchange messages with
             self._alive[process] = time.monotonic()
 
     async def _on_moved(self, message: Msg) -> None:

@@ -12,7 +12,7 @@ MB: Final = 1024 * 1024
 
 
 class Limits(Record):
-    """What one address, room and connection may use."""
+    """Limits per address, room and connection, and of the whole relay."""
 
     frame_bytes: int = 768 * KB
     """Of one message; below ``max_payload`` of NATS, which is 1 MB by default."""

@@ -51,7 +51,7 @@ class TreeDetails(CompactionDetails):
 
 
 class Facts(Record):
-    """What must survive a compaction, as text for the model and as details for the next one."""
+    """Facts that survive a compaction, as text for the model and as details for the next one."""
 
     text: str
     details: Json

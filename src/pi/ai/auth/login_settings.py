@@ -53,7 +53,7 @@ class LoginSettings(Record):
     """The page to enter the code on, if the response does not name it."""
     device_redirect: str = ""
     key_url: str = ""
-    """Where a token is exchanged for the key of requests."""
+    """The endpoint that exchanges a token for the key of requests."""
     headers: dict[str, str] = field(default_factory=dict)
     """Sent to the endpoints above."""
     request_headers: dict[str, str] = field(default_factory=dict)
@@ -63,9 +63,9 @@ class LoginSettings(Record):
     subscription: bool = True
     """Whether a login uses a paid plan instead of paying per request."""
     base_url: str = ""
-    """Where the provider serves its models; set from its row."""
+    """The base URL of the provider's models; set from its row."""
     unknown: str = ""
-    """What is unknown about this login, shown to the user before it begins."""
+    """A warning about unknown details of this login, shown to the user before it begins."""
 
 
 CLIENTS: dict[str, LoginSettings] = {

@@ -68,7 +68,7 @@ class MissingCredentials(Record):
     """Why requests to a provider have no credentials."""
 
     problem: str = ""
-    """What is wrong with the configured ones; empty if there are none at all."""
+    """The error of the configured credentials; empty if there are none at all."""
     advice: str = ""
 
     def explain(self) -> str:

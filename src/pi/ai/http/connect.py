@@ -239,7 +239,7 @@ def _is_in_network(host: str, rule: str) -> bool:
 
 
 class Route(Record):
-    """How a server is reached; connections of the same route are interchangeable."""
+    """Server, proxy and address policy; connections of the same route are interchangeable."""
 
     origin: Origin
     proxy: Proxy | None = None

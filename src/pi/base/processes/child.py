@@ -183,9 +183,9 @@ async def run(
 ) -> Finished:
     """Run a short program to its end and keep the first ``max_output`` bytes of each stream.
 
-    After ``timeout`` seconds its tree is killed; the result holds what it had written by then. With
-    ``stall`` also after so many seconds in which the tree did nothing, and after a flood of output.
-    Its background processes end with pi, unless it is ``detached``.
+    After ``timeout`` seconds its tree is killed; the result holds the output so far. With ``stall``
+    it is also killed after that many seconds in which the tree did nothing, and after a flood of
+    output. Its background processes end with pi, unless it is ``detached``.
     """
     stdin: Literal["null", "pipe"] = "null" if input is None else "pipe"
     timed_out = stalled = False

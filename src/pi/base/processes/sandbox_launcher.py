@@ -97,7 +97,7 @@ def succeeds(act: Any) -> bool:
 
 
 def enter(policy: dict[str, Any]) -> None:
-    """Restrict this process as the policy says."""
+    """Restrict this process according to the policy."""
     if policy["namespaces"]:
         enter_namespaces(policy)
         arrange_mounts(policy)

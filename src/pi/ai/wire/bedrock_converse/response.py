@@ -150,7 +150,7 @@ STOP_REASONS: dict[str, CompleteReason] = {
     "model_context_window_exceeded": "length",
 }
 REFUSALS = frozenset({"guardrail_intervened", "content_filtered"})
-"""Stops by a filter: a retry gives the same result."""
+"""Stops by a filter: a retry would have the same result."""
 BROKEN = frozenset({"malformed_model_output", "malformed_tool_use"})
 
 

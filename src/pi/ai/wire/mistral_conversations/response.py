@@ -183,7 +183,7 @@ class CompletionDecoder:
         function = call.function or _Function()
         key = self._call_key(call.index, identifier)
         if self._builder.find(key) is None:
-            # Only such an id is accepted in the next request, so it is generated here if missing.
+            # Generated here if missing: the next request must have an id in Mistral's form.
             identifier = identifier or short_id(f"{self._builder.response_id} {key}")
         block = self._builder.tool_call(key, identifier, function.name or "")
         block.name = block.name or function.name or ""

@@ -113,8 +113,7 @@ class StoredResponses:
 def is_stateful(call: Call, environ: Mapping[str, str]) -> bool:
     """Whether the server stores the responses of this call's conversation.
 
-    Never without a session, nor if caching is off: such a call has no successor that could continue
-    it.
+    Never without a session, nor if caching is off: no later call could continue its response.
     """
     if not call.cached_session:
         return False
