@@ -1,5 +1,5 @@
-"""Measures the real program beside the least that a bare one could cost. Not part of the product.
+"""Measures the real program beside a floor: the least that a bare one could cost.
 
-Knows the product as a command line, and ``pi.ai`` as a library in ``programs``. ``README.md`` says
-how to run it and how to read it.
+Not part of the product. Uses the product as a command line, and ``pi.ai`` as a library in
+``programs``. ``README.md`` explains how to run it and how to read its results.
 """

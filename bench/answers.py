@@ -1,4 +1,4 @@
-"""Which answer a request gets from the mock server. Pure."""
+"""Chooses the answer of the mock server to a request. Pure."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Streamed(Record):
 
 
 class Refusal(Exception):
-    """The request gets an error for an answer."""
+    """The request is answered with an error."""
 
     def __init__(self, status: int, message: str, *, code: str | None = None) -> None:
         super().__init__(message)
@@ -51,7 +51,7 @@ class Refusal(Exception):
 
 
 def answer(request: HttpRequest) -> Whole | Streamed:
-    """What to send back. Mistakes get the error body of the protocol that was meant."""
+    """The answer to a request. An invalid one gets the error body of its protocol."""
     wire = next((wire for wire in WIRES if request.path.endswith(wire.path)), None)
     is_anthropic = b"anthropic-version" in request.headers or wire is anthropic_messages.WIRE
     try:

@@ -1,4 +1,4 @@
-"""What the mock server records of a request and its answer."""
+"""The record that the mock server keeps of a request and its answer."""
 
 from __future__ import annotations
 
@@ -26,4 +26,4 @@ class Exchange:
     """Everything that went out: headers, framing and payload."""
     first_byte_ns: int | None = None
     last_byte_ns: int | None = None
-    """None while the answer is under way, and for ever if the client hung up."""
+    """None until the answer is sent; it stays None if the client hung up."""

@@ -36,7 +36,7 @@ class HttpRequest:
 
 
 class RequestReader:
-    """Gives the requests of one connection, one after the other."""
+    """Returns the requests of one connection, one after the other."""
 
     def __init__(self, stream: asyncio.StreamReader) -> None:
         self._stream = stream

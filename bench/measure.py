@@ -18,7 +18,7 @@ from typing import IO
 from pi.base.records import Record
 
 DEADLINE = 30.0
-"""Seconds that a command may take if nothing else is said."""
+"""Default time limit of a command, in seconds."""
 
 _SPAWNER = Path(__file__).with_name("spawner.py")
 _MEMORY_UNIT = 1 if sys.platform == "darwin" else 1024
@@ -30,7 +30,7 @@ class CannotMeasure(Exception):
 
 
 class Run(Record):
-    """What one run of a command cost."""
+    """The cost of one run of a command."""
 
     started_ns: int
     """``time.monotonic_ns`` just before the program was started."""
@@ -47,7 +47,7 @@ class Run(Record):
 
 
 class Child:
-    """A command under way."""
+    """A running command."""
 
     def __init__(
         self, command: Sequence[str], process: subprocess.Popen[bytes], report: IO[str]
@@ -65,7 +65,7 @@ class Child:
                 raise CannotMeasure(f"cannot start {command[0]}: the spawner died")
 
     def result(self, output: bytes, error_output: bytes = b"") -> Run:
-        """What the run cost; waits for its end."""
+        """The cost of the run; waits for its end."""
         match self._report.readline().split():
             case ["ended", ended_ns, cpu, memory, code]:
                 return Run(

@@ -1,7 +1,7 @@
 """A model server for benchmarks: ``python -m bench.mock_server`` prints its port and serves.
 
 Speaks OpenAI chat completions, OpenAI responses, Anthropic messages and Google Gemini on
-127.0.0.1; the model id is the script (``bench.protocols.script``). ``GET /__log`` gives every
+127.0.0.1; the model id is the script (``bench.protocols.script``). ``GET /__log`` returns every
 exchange since the last ``POST /__reset``. Ends when its standard input closes or on
 ``POST /__stop``.
 """
@@ -28,7 +28,7 @@ _LAST_CHUNK = b"0\r\n\r\n"
 
 
 class MockServer:
-    """Answers connections and remembers what was asked."""
+    """Answers requests and records the exchanges."""
 
     def __init__(self) -> None:
         self.stopped = asyncio.Event()
@@ -37,7 +37,7 @@ class MockServer:
 
     def connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one connection until the client closes it."""
-        # A task of ours: asyncio before 3.13 complains aloud about its own when they are cancelled.
+        # Our own task: before Python 3.13 asyncio prints an error if its own is cancelled.
         task = asyncio.create_task(self._converse(reader, writer))
         self._connections.add(task)
         task.add_done_callback(self._connections.discard)
@@ -150,7 +150,7 @@ def _head(status: int, *headers: str) -> bytes:
 
 
 def _framed(chunks: Sequence[bytes]) -> bytes:
-    """The chunks as HTTP chunks, one each, as a server writes that flushes every event."""
+    """The chunks as HTTP chunks, one each, as from a server that flushes every event."""
     return b"".join(b"%x\r\n%b\r\n" % (len(chunk), chunk) for chunk in chunks)
 
 

@@ -1,4 +1,4 @@
-"""What a scenario's rounds add up to. Pure."""
+"""The figures of a scenario, from its rounds. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pi.base.records import Record
 
 
 class Figure(Record):
-    """A metric, measured. ``median``, ``best`` and ``floor`` are in ``unit``."""
+    """A measured metric. ``median``, ``best`` and ``floor`` are in ``unit``."""
 
     name: str
     unit: str
@@ -26,7 +26,7 @@ class Figure(Record):
 
 
 class Result(Record):
-    """A scenario, measured."""
+    """The result of a scenario."""
 
     name: str
     rounds: int
@@ -34,11 +34,11 @@ class Result(Record):
     problem: str = ""
     """Why there are no figures."""
     skipped: str = ""
-    """Why none were wanted."""
+    """Why the scenario was not measured."""
 
 
 def figure(metric: Metric, measured: Sequence[float], floors: Sequence[float]) -> Figure:
-    """The figure that these values, one per round, give."""
+    """The figure for these values, one per round."""
     median, floor = statistics.median(measured), statistics.median(floors)
     return Figure(
         name=metric.name,

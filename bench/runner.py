@@ -24,7 +24,7 @@ MAX_REPEAT = 100
 
 
 class UnknownScenario(Exception):
-    """Says which name is meant instead."""
+    """No scenario has that name; the message suggests another."""
 
 
 class Machine(Record):
@@ -34,11 +34,11 @@ class Machine(Record):
     cores: int
     system: str
     load: float
-    """Processes that wanted to run in the last minute; above ``cores`` the figures are noise."""
+    """Load average of the last minute; above ``cores`` the figures are noise."""
 
 
 class Report(Record):
-    """What ``--json`` prints."""
+    """The output of ``--json``."""
 
     machine: Machine
     results: tuple[Result, ...]

@@ -1,4 +1,4 @@
-"""What a scenario is: a command, the floor it stands beside, and the figures to compare."""
+"""Scenarios: a command, its floor, and the figures to compare."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Command(Record):
 
 
 class Target(Record):
-    """When a figure is good enough: every limit that is given holds."""
+    """The limits of a figure; all that are set must hold."""
 
     at_most: float | None = None
     """In the figure's own unit."""
@@ -48,7 +48,7 @@ class Metric(Record):
     unit: str
     read: Callable[[Observation], float]
     per: float = 1
-    """What the figure is divided by, e.g. 20 for "per 1,000" of 20,000."""
+    """The divisor of the figure, e.g. 20 for "per 1,000" of 20,000."""
     target: Target | None = None
 
 
@@ -70,7 +70,7 @@ def python(module: str, *arguments: object) -> tuple[str, ...]:
 
 
 def printed(seen: Observation, place: int = 0) -> float:
-    """A figure that the program prints, which may print several."""
+    """The number at index ``place`` in the output of the program."""
     return float(seen.run.output.split()[place])
 
 

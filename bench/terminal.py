@@ -67,13 +67,13 @@ class Terminal:
         return processor_seconds(self._child.pid)
 
     def watch(self, seconds: float) -> None:
-        """Take what the program writes for so long."""
+        """Read the output of the program for ``seconds``."""
         limit = time.monotonic() + seconds
         while (remaining := limit - time.monotonic()) > 0:
             self._read(remaining)
 
     def finish(self, *, within: float = DEADLINE) -> Run:
-        """Wait until the program ends by itself; what it cost."""
+        """Wait until the program ends by itself; returns its cost."""
         limit = time.monotonic() + within
         while (remaining := limit - time.monotonic()) > 0 and self._read(remaining):
             pass
@@ -84,7 +84,7 @@ class Terminal:
         return self._child.result(self.output)
 
     def _read(self, timeout: float) -> bool:
-        """Take what there is; False if nothing came in time or the program closed its side."""
+        """Read available output; False if none came in time or the program closed its side."""
         poll = select.poll()  # select() refuses file descriptors above 1023
         poll.register(self._master, select.POLLIN)
         if not self._open or not poll.poll(timeout * 1000):

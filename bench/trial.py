@@ -1,4 +1,4 @@
-"""Runs one scenario: command and floor in turn, so that both meet the same machine."""
+"""Runs one scenario: command and floor in turn, so that both run under the same load."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ KINDS = ("core", "dev")
 
 
 class CannotInstall(Exception):
-    """Says in one line what is missing and what to do."""
+    """The install failed; the message names the missing part and what to do, in one line."""
 
 
 def main() -> int:
@@ -112,7 +112,7 @@ def create_venv() -> None:
 
 
 def requirements(kind: str) -> list[str]:
-    """What to install, in the words of an installer's command line."""
+    """The packages to install, as arguments of an installer."""
     # pip is part of it: `pi models pull` and `pi install` call it later.
     core = constrained("pip", "--editable", str(ROOT))
     if kind == "core":
@@ -157,7 +157,7 @@ def installers(packages: list[str]) -> Iterator[tuple[str, list[list[str]]]]:
 
 
 def run(command: list[str]) -> bool:
-    """Whether ``command`` succeeded; what it says goes to standard error."""
+    """Whether ``command`` succeeded; its output goes to standard error."""
     # A group of its own: Ctrl+C is for us alone, and no traceback of pip reaches the user.
     # It has to wait until we know which process to end.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

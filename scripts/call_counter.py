@@ -6,10 +6,10 @@ the checkout, with a profile function in every thread, and writes RESULT as JSON
 of which is confirmed by ``COUNTING`` or ``COUNTED`` on standard error, with RESULT being complete
 at ``COUNTED``. RESULT.pid is the process to send them to.
 
-What counts is a call of a function of ``src/pi``: not the bodies of modules and classes, not
-comprehensions, and not a generator or coroutine that continues. It is a cross-file call if the
-frame that called it directly is a function (again no module or class body) of another file of
-``src/pi``; what is called by the event loop, by the standard library or by C is none.
+Calls of functions of ``src/pi`` count; bodies of modules and classes, comprehensions, and
+generators or coroutines that continue do not. A call is a cross-file call if its direct caller is a
+function (again no module or class body) of another file of ``src/pi``; calls by the event loop, the
+standard library or C are not.
 
 Only the standard library is used: this runs in the environment of the measured checkout.
 """
@@ -98,13 +98,13 @@ class CallCounter:
 
 
 def _first_offset(code: CodeType) -> int:
-    """Where a call is seen; a generator that continues is seen behind it."""
+    """The offset at which a call begins; a generator that continues has a later one."""
     instructions = dis.get_instructions(code)
     return next(item.offset for item in instructions if item.opname == "RESUME")
 
 
 def main() -> NoReturn:
-    """Count what the arguments ask for."""
+    """Run ``pi`` and count its calls as the command line requests."""
     mode, checkout, result, *arguments = sys.argv[1:]
     source = Path(checkout).resolve() / "src"
     sys.path.insert(0, str(source))

@@ -34,7 +34,7 @@ WORKERS = ("-n", str(os.cpu_count() or 1), "--dist", "worksteal")
 """A worker that has nothing left takes tests of another: some of ``--full`` take minutes."""
 UNSTEADY = ROOT / "tests" / "unsteady.txt"
 MAX_RETRIES = 5
-"""How many failures may be the machine's; more are the change's."""
+"""Maximum of failures that the machine may have caused; more are caused by the change."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ CHECKS = (
 
 @dataclass
 class Tally:
-    """What the summary line counts."""
+    """The counts of the summary line."""
 
     passed: int = 0
     failed: int = 0
@@ -69,7 +69,7 @@ class Tally:
 
 
 def main() -> int:
-    """Run what the arguments ask for; 0 when nothing failed."""
+    """Run the checks that the arguments request; 0 when nothing failed."""
     started = time.monotonic()
     # Without stored bytecode every worker compiles 1,400 test modules again, and every program that
     # a test starts compiles pi again: more than a minute of a run.

@@ -1,6 +1,6 @@
 """The words of the private dialect that this code base is leaving, and a search for them.
 
-The list is here and nowhere else: ``scripts/figures`` counts with it, and a test holds the count.
+The list is here and nowhere else: ``scripts/figures`` counts with it, and a test checks the count.
 ``WORDS`` and ``PHRASES`` count everywhere: in prose, and as parts of identifiers in snake_case and
 CamelCase. ``NAMES`` and ``SOURCE_NAMES`` are ordinary words in prose ("written elsewhere") but no
 terms for parts of a program. They count as identifiers of Python code, as parts of longer
@@ -35,7 +35,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "tests": ("tests/",),
     "bench, scripts, examples": ("bench/", "scripts/", "examples/"),
 }
-"""Where words are counted: folders, and files of the root by their names."""
+"""The places where words are counted: folders, and files of the root by their names."""
 
 ALLOWED = Path(__file__).with_name("dialect-allowed.txt")
 _SUFFIXES = frozenset({"", ".py", ".md", ".toml", ".txt", ".sh", ".js", ".cjs", ".mjs", ".html"})
@@ -159,7 +159,7 @@ def _is_class_name(text: str, start: int, end: int) -> bool:
 
 
 def _code_spans(text: str) -> list[tuple[int, int]]:
-    """What of a Python file is neither string nor comment."""
+    """The spans of a Python file that are neither strings nor comments."""
     spans, begin = [], 0
     for skipped in _NO_CODE.finditer(text):
         spans.append((begin, skipped.start()))
@@ -168,7 +168,7 @@ def _code_spans(text: str) -> list[tuple[int, int]]:
 
 
 def _files(root: Path, places: Sequence[str]) -> Iterator[str]:
-    """The files of places that git knows; all files where git knows nothing of the folder."""
+    """The files of ``places`` that git lists; all files if ``root`` is not a repository."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=root,

@@ -1,4 +1,4 @@
-"""How many files and cross-file calls ``pi`` needs for four everyday things.
+"""Counts the files and cross-file calls that ``pi`` needs for four everyday scenarios.
 
 Each scenario runs the real program of a checkout in a child process (``scripts/call_counter.py``
 says what counts) with an empty temporary home, the models of the mock server of ``bench/`` on
@@ -73,7 +73,7 @@ class TemporaryHome:
 
     @property
     def result(self) -> Path:
-        """What the counter writes."""
+        """The file that the counter writes."""
         return self.folder / "result.json"
 
     @property

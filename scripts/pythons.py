@@ -2,8 +2,8 @@
 
 ``scripts/oracles`` makes the environments. The conditions are bad on purpose: the path has a
 space and the word ``user`` in it, the hang-up signal is ignored as under ``nohup``, the tools for
-searching are those of Debian 12, and two busy loops run beside the tests of the first Python for
-the first minutes: the order is random, so it is another part of the tests each time.
+searching are those of Debian 12, and two busy loops run during the first minutes of the tests on
+the first Python. The order of the tests is random, so they slow down other tests each time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ end = time.monotonic() + 300
 while time.monotonic() < end:
     pass
 """
-"""Not for the whole suite, which would take twice the time: ``./test --full`` has an hour."""
+"""Ends early: a suite under load takes twice the time, and ``./test --full`` has one hour."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Python:
 
 
 def others(root: Path) -> list[Python]:
-    """Every Python on PATH, or beside this one in pyenv, that pi supports and .venv is not."""
+    """Every Python on PATH or in pyenv that pi supports, except the version of .venv."""
     found: dict[str, str] = {}
     for minor in range(OLDEST[1], NEWEST_LOOKED_FOR):
         version = f"3.{minor}"
@@ -72,17 +72,17 @@ def locate(version: str) -> str | None:
 
 
 def prepared(root: Path) -> list[Python]:
-    """Those whose environment fits this checkout."""
+    """The other Pythons whose environment fits this checkout."""
     return [each for each in others(root) if fits(root, each)]
 
 
 def unprepared(root: Path) -> list[str]:
-    """Versions of the others."""
+    """Versions of the other Pythons whose environment is missing or outdated."""
     return [each.version for each in others(root) if not fits(root, each)]
 
 
 def fits(root: Path, python: Python) -> bool:
-    """Whether what is installed there is what this checkout asks for."""
+    """Whether the packages installed there are those that this checkout requires."""
     mark = python.environment / "ready-dev"
     requirements = "".join(
         (root / name).read_text() for name in ("pyproject.toml", "constraints.txt")

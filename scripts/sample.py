@@ -1,4 +1,4 @@
-"""Which tests ``./test --quick`` runs: those of the change, and one of each kind."""
+"""Chooses the tests of ``./test --quick``: those of the change, and one of each folder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from zlib import crc32
 
 MAX_TOUCHED = 30
-"""Files of tests that run for a change; a larger change needs ``./test``."""
+"""Maximum of test files that run for a change; a larger change needs ``./test``."""
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Sample:
     """Files of tests, relative to the checkout."""
 
     touched: tuple[str, ...]
-    """Run whole: they are changed, or import what is changed."""
+    """All their tests run: they are changed, or import a changed module."""
     others: tuple[str, ...]
     """One for each folder of tests; one test of each is run."""
 
@@ -67,7 +67,7 @@ def touched_tests(root: Path, changed: list[str]) -> set[str]:
 
 
 def git(root: Path, *arguments: str) -> str:
-    """What git prints; empty outside a repository."""
+    """The output of git; empty if git fails, e.g. outside a repository."""
     finished = subprocess.run(
         ["git", *arguments], cwd=root, text=True, capture_output=True, check=False
     )

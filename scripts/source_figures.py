@@ -181,7 +181,7 @@ def _only_delegates(method: Function, own: set[str]) -> bool:
 
 
 def _reaches_through_self(value: ast.expr | None, method: Function) -> bool:
-    """Whether it is ``self.x.y`` or deeper."""
+    """Whether ``value`` is ``self.x.y`` or deeper."""
     depth = 0
     while isinstance(value, ast.Attribute):
         value, depth = value.value, depth + 1
@@ -225,9 +225,9 @@ def single_importer_modules(
     Every import statement counts, also in functions and under ``TYPE_CHECKING``; importing a
     module does not count as importing the packages around it. Packages are no candidates.
     With ``same_package``, only those whose importer is a module of the same folder. Its
-    ``__init__.py`` is none: it is the entry of the package and re-exports what modules define.
+    ``__init__.py`` does not count: it is the entry of the package and re-exports names.
     With ``without_deferred``, modules that are only imported inside functions are left out: they
-    are apart so that they are loaded later than their importer.
+    are separate modules so that they are loaded later than their importer.
     """
     importers = _importers(modules)
     by_name = {module.name: module for module in modules}
@@ -244,19 +244,19 @@ def single_importer_modules(
 
 
 def _loaded_with(module: Module) -> set[str]:
-    """The dotted names that the statements outside of functions import, and what contains them."""
+    """The dotted names that statements outside of functions import, and their parents."""
     own = [node for node in module.tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
     names = set(_imported(module, own))
     return names | {name.rpartition(".")[0] for name in names}
 
 
 def _importers(modules: list[Module]) -> Mapping[str, set[str]]:
-    """Which modules import each."""
+    """The names of the importing modules, by imported module."""
     known = {module.name for module in modules}
     importers: defaultdict[str, set[str]] = defaultdict(set)
     for module in modules:
         for name in _imported(module, ast.walk(module.tree)):
-            # What is imported from a module may be a name of it or a module below it.
+            # In ``from a import b``, ``b`` is a name that ``a`` defines, or a module below it.
             target = name if name in known else name.rpartition(".")[0]
             if target in known and target != module.name:
                 importers[target].add(module.name)
@@ -264,7 +264,7 @@ def _importers(modules: list[Module]) -> Mapping[str, set[str]]:
 
 
 def _imported(module: Module, nodes: Iterable[ast.AST]) -> Iterator[str]:
-    """The dotted names that import statements name, with what they take from a module."""
+    """The dotted names in import statements; ``a.b`` for ``from a import b``."""
     for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

@@ -1,1 +1,1 @@
-"""The least that bare programs do. Each is a script that imports what it needs and no more."""
+"""Floors: bare programs that do the least possible. Each script imports only what it needs."""

@@ -8,13 +8,13 @@ import msgspec
 
 
 class Delta(msgspec.Struct):
-    """What is new."""
+    """The new text."""
 
     content: str = ""
 
 
 class Choice(msgspec.Struct):
-    """The only one that is asked for."""
+    """The only choice of a chunk."""
 
     delta: Delta
 

@@ -10,7 +10,7 @@ BASH = {"name": "bash", "parameters": {"type": "object", "properties": {"command
 
 
 def main(port: str, model: str) -> None:
-    """Go on until the model wants nothing more."""
+    """Send requests until the model calls no more tools."""
     connection = http.client.HTTPConnection("127.0.0.1", int(port))
     messages: list[Any] = [{"role": "user", "content": "go"}]
     while calls := ask(connection, model, messages):

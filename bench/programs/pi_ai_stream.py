@@ -1,4 +1,4 @@
-"""Ask with ``pi.ai`` through its front door: ``pi_ai_stream.py URL API MODEL…``."""
+"""Ask with the public API of ``pi.ai``: ``pi_ai_stream.py URL API MODEL…``."""
 
 import asyncio
 import sys
@@ -28,14 +28,14 @@ async def main(url: str, api: str, *names: str) -> None:
         cwd=NOWHERE,
         folder=NOWHERE,
     )
-    provider = api.partition("-")[0]  # the names of wires begin with that of who invented them
+    provider = api.partition("-")[0]  # the name of a wire begins with that of its vendor
     for name in names:
         await ask(models, Model(id=name, name=name, api=api, provider=provider, base_url=url))
     await models.close()
 
 
 async def ask(models: Models, model: Model) -> None:
-    """Read one answer and print what ``bench.programs`` says."""
+    """Read one answer and print the line that ``bench.programs`` describes."""
     words: list[str] = []
     began, first = time.process_time(), 0.0
     stream = models.stream_simple(model, QUESTION, KEY)

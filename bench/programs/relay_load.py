@@ -1,7 +1,7 @@
 """Load on the relay, with guests on raw sockets: ``python -m bench.programs.relay_load --help``.
 
-Hosts and guests run in this process, as protocols that only look at the length of WebSocket
-frames, so that what is measured is the relay. A frame has the time at which it was sent.
+Hosts and guests run in this process, as protocols that only read the length of WebSocket frames, so
+that the relay is measured and not the clients. A frame has the time at which it was sent.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def message(payload: bytes, opcode: int = 2) -> bytes:
 
 
 class Client(asyncio.Protocol):
-    """A WebSocket that counts, and measures how long frames took."""
+    """A WebSocket client that counts frames and measures their latency."""
 
     def __init__(self, path: str, headers: str, latencies: list[float]) -> None:
         self._request = (
@@ -65,7 +65,7 @@ class Client(asyncio.Protocol):
         self.last_at = 0.0
 
     def connection_made(self, transport: Any) -> None:
-        """Ask for the upgrade."""
+        """Request the upgrade."""
         self.transport = transport
         transport.write(self._request.encode())
 
@@ -229,8 +229,8 @@ async def load(
 ) -> list[float]:
     """Broadcast in all rooms in turn, so that ``rate`` deliveries a second are due.
 
-    Returns how much later than asked for this process was woken each time: what a busy machine adds
-    to every latency, and no relay can avoid.
+    Returns by how much each sleep of this process was too long: a busy machine adds that delay to
+    every latency, and no relay can avoid it.
     """
     gc.collect()
     gc.disable()  # the clients have thousands of objects: their collection is not the relay's
@@ -268,7 +268,7 @@ async def move_to_relay(
 
 
 class Load(NamedTuple):
-    """What is measured."""
+    """A load profile."""
 
     rooms: int = 500
     guests: int = 3
@@ -280,7 +280,7 @@ class Load(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """What was found."""
+    """The measured figures."""
 
     per_second: float
     p50: float

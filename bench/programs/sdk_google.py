@@ -8,7 +8,7 @@ from google.genai.types import HttpOptions
 
 
 def main(url: str, api: str, *models: str) -> None:
-    """Ask each model in turn and print what ``bench.programs`` says."""
+    """Ask each model in turn and print the lines that ``bench.programs`` describes."""
     base_url, _, version = url.rpartition("/")
     options = HttpOptions(base_url=base_url, api_version=version)
     with Client(api_key="KEY", http_options=options) as client:

@@ -33,7 +33,7 @@ APIS = {"openai-completions": chat, "openai-responses": responses}
 
 
 def main(url: str, api: str, *models: str) -> None:
-    """Ask each model in turn and print what ``bench.programs`` says."""
+    """Ask each model in turn and print the lines that ``bench.programs`` describes."""
     with OpenAI(api_key="KEY", base_url=url) as client:
         for model in models:
             words: list[str] = []

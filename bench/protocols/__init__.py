@@ -1,1 +1,1 @@
-"""What the mock server says, per protocol: pure functions from a question to bytes."""
+"""The answers of the mock server, per protocol: pure functions from a question to bytes."""

@@ -46,7 +46,7 @@ def whole(question: Question) -> Json:
 
 
 def problem(status: int, message: str, code: str | None) -> Json:
-    """What the service answers instead of a message; its errors carry a kind and no code."""
+    """The error body of the service, which has a kind and no code."""
     error = {"type": _KINDS[status], "message": message}
     return {"type": "error", "error": error, "request_id": REQUEST_ID}
 

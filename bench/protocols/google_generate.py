@@ -29,7 +29,7 @@ def stream(question: Question) -> Reply:
 
 
 def problem(status: int, message: str, code: str | None) -> Json:
-    """What the service answers to a bad request; its code is the HTTP status."""
+    """The error body of the service, whose code is the HTTP status."""
     return {"error": {"code": status, "message": message, "status": _KINDS[status]}}
 
 

@@ -9,7 +9,7 @@ _CREATED_TEXT = "2026-01-01T00:00:00Z"
 
 
 def openai() -> Json:
-    """The list as OpenAI gives it."""
+    """The list in OpenAI's format."""
     models = [
         {"id": name, "object": "model", "created": CREATED, "owned_by": "mock"} for name in EXAMPLES
     ]
@@ -17,7 +17,7 @@ def openai() -> Json:
 
 
 def anthropic() -> Json:
-    """The list as Anthropic gives it, all on one page."""
+    """The list in Anthropic's format, all on one page."""
     models = [
         {
             "type": "model",

@@ -12,7 +12,7 @@ _DONE = b"data: [DONE]\n\n"
 
 
 def stream(question: Question) -> Reply:
-    """The answer as chunks, with the usage in a chunk of its own if the request wants it."""
+    """The answer as chunks, with the usage in a separate chunk if it is requested."""
     content = _answer(question)
     with_usage = _wants_usage(question)
     head = _head(question.model, content.turn, with_usage=with_usage)

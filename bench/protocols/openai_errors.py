@@ -6,6 +6,6 @@ from bench.protocols.script import Json
 
 
 def problem(status: int, message: str, code: str | None) -> Json:
-    """What the service answers to a bad request; the body is the same for every ``status``."""
+    """The error body of the service; it is the same for every ``status``."""
     error = {"message": message, "type": "invalid_request_error", "param": None, "code": code}
     return {"error": error}

@@ -114,7 +114,7 @@ def _numbered(data: Json, number: int) -> bytes:
 
 
 def _place(content: Text | ToolCall) -> Json:
-    """Where in the response an event belongs."""
+    """The fields that place an event in the response."""
     if isinstance(content, Text):
         return {"item_id": f"msg_{content.turn}", "output_index": 0, "content_index": 0}
     return {"item_id": f"fc_{content.turn}", "output_index": 0}

@@ -1,4 +1,4 @@
-"""What a model id asks the mock server to do, and the answer that follows. Pure.
+"""Scripts of the mock server, named by model ids, and their answers. Pure.
 
 ``echo-N``     N text deltas as fast as they are read
 ``echo-N@R``   the same at R deltas per second
@@ -34,13 +34,13 @@ class UnknownModel(Exception):
 
 
 class Script(Record):
-    """A model id, understood."""
+    """A parsed model id."""
 
     deltas: int = 0
     rate: int | None = None
     """Deltas per second; None is as fast as the client reads."""
     calls: int | None = None
-    """Tool results after which the model is content; None means it never calls a tool."""
+    """Tool results after which the model calls no more tools; None if it never calls one."""
 
 
 class Text(Record):
@@ -57,7 +57,7 @@ class Text(Record):
 
 
 class ToolCall(Record):
-    """An answer that asks for a tool; ``deltas`` are pieces of the arguments' JSON text."""
+    """An answer that calls a tool; ``deltas`` are pieces of the arguments' JSON text."""
 
     turn: int
     name: str
@@ -101,7 +101,7 @@ def parse(model: str) -> Script:
 
 
 def answer(script: Script, *, turn: int, results: int, offers: Sequence[Offer]) -> Text | ToolCall:
-    """What to say to a request of ``turn`` messages, ``results`` of them results of tools."""
+    """The answer to a request of ``turn`` messages, ``results`` of them results of tools."""
     if script.calls is None:
         return Text(turn=turn, deltas=words(script.deltas))
     if results >= script.calls:

@@ -1,4 +1,4 @@
-"""What every protocol of the mock server has to offer."""
+"""The interface of a protocol of the mock server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bench.protocols.script import Json, Script
 from pi.base.records import Record
 
 CREATED = 1_767_225_600
-"""When every answer claims to be made (start of 2026, UTC): equal requests get equal bytes."""
+"""Creation time of every answer (start of 2026, UTC): equal requests get equal bytes."""
 
 REQUEST_ID = "req_mock"
 
@@ -46,7 +46,7 @@ class Wire(Record):
     """One protocol."""
 
     path: str
-    """How the path of its requests ends; whatever stands before it is accepted."""
+    """The end of the path of its requests; any path before it is accepted."""
     required: tuple[str, ...]
     """Body fields without which the real service answers 400."""
     request_id_header: str

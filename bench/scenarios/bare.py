@@ -1,4 +1,4 @@
-"""What bare Python programs cost in this rig: floors of the scenarios that talk to a model."""
+"""What bare Python programs cost here: floors of the scenarios with a model."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def program(name: str, *words: str | int) -> tuple[str, ...]:
 
 
 def starting(extensions: int) -> Scenario:
-    """Starting with so many of them."""
+    """Starting with that many extensions."""
     return Scenario(
         name=f"extensions-{extensions}",
         about=f"start with {extensions} trivial extensions; the floor only imports them",

@@ -17,7 +17,7 @@ OURS, BARE_WIRE = "pi_ai_stream", "pi_ai_wire"
 
 
 class Wire(Record):
-    """A wire, and the SDK of those who invented it."""
+    """A wire, and the SDK of its vendor."""
 
     name: str
     api: str
@@ -26,7 +26,7 @@ class Wire(Record):
     sdk: str
     """A program in ``bench/programs`` that asks with the SDK."""
     package: str
-    """What that program imports."""
+    """The package that ``sdk`` imports."""
 
     def command(self, program: str, *models: str) -> tuple[str, ...]:
         """The command line of ``program`` on this wire."""
@@ -89,7 +89,7 @@ def streaming(wire: Wire) -> Scenario:
 
 
 def first_event(wire: Wire) -> Scenario:
-    """What it takes from nothing to the first word."""
+    """The cost from the start of the process to the first delta."""
     return Scenario(
         name=f"{wire.name}-first",
         about=f"the first delta of {wire.api} with pi.ai; the floor is {wire.package}",
@@ -109,7 +109,7 @@ def first_event(wire: Wire) -> Scenario:
 
 
 def decoding(wire: Wire) -> Scenario:
-    """Transport, server-sent events and decoding alone. The floor speaks chat, whatever we do."""
+    """Transport, server-sent events and decoding alone. The floor uses chat completions always."""
     return Scenario(
         name=f"{wire.name}-wire",
         about=f"100,000 deltas of {wire.api} with no stream; the floor is httptools and msgspec",

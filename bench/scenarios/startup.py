@@ -1,4 +1,4 @@
-"""What it costs to start, before anything is asked."""
+"""What a start costs, without a request."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Write the bundled catalog: ``python -m scripts.catalog.generate [--facts FILE] [--check]``.
 
-Without ``--facts`` the public lists are fetched. Only providers that a source speaks of are
+Without ``--facts`` the public lists are fetched. Only providers that a source lists are
 written; the files of the others stay as they are. ``--check`` writes nothing and fails when the
 files differ from what would be written. ``--overrides-from FILE`` rewrites overrides.json from a
-facts file that already knows every quirk.
+facts file that already has every quirk.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 async def fetch(sources: Sources = SOURCES) -> Listing:
-    """What the public lists say now; the more special list wins where two speak of a provider."""
+    """The facts of the public lists now; if two list a provider, the later list is used."""
     listing: Listing = {}
     async with HttpClient(environ=os.environ) as http:
         for name, (url, understand) in sources.items():
@@ -89,7 +89,7 @@ def render_overrides(overrides: dict[str, Json]) -> str:
 
 
 def write(folder: Path, files: dict[str, bytes]) -> int:
-    """Write the files and say how much there is."""
+    """Write the files and print how many there are."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         (folder / name).write_bytes(content)
@@ -111,7 +111,7 @@ def check(folder: Path, files: dict[str, bytes]) -> int:
 
 
 def read_json(path: Path) -> Any:
-    """The JSON in ``path``; ``ValueError`` with its name when it is none."""
+    """The JSON in ``path``; raises ``ValueError`` with the path if it is invalid."""
     try:
         return parse_jsonc(path.read_text(encoding="utf-8"))
     except BadFormat as error:

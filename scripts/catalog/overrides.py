@@ -1,4 +1,4 @@
-"""What the public lists do not say: wires, addresses and quirks, per provider and per model. Pure.
+"""Facts that public lists lack: wires, addresses and quirks, per provider and per model. Pure.
 
 ``overrides.json`` beside this file holds, per provider, ``default`` (laid under every model) and
 ``models`` (laid over single ones). It is kept by hand; the catalog itself never is.
@@ -36,8 +36,8 @@ FIELDS = (
 def catalog_entries(listing: Listing, overrides: Mapping[str, Json]) -> dict[str, list[Facts]]:
     """Complete, valid catalog entries per provider, sorted by id.
 
-    A provider without a default, or a model that is still incomplete, is an error: the catalog
-    would promise what cannot be asked.
+    A provider without a default, or a model that is still incomplete, raises ``ValueError``: the
+    catalog would list models that cannot be used.
     """
     return {
         provider: [
@@ -64,7 +64,7 @@ def _entry(provider: str, facts: Facts, override: Json) -> Facts:
 
 
 def quirks_of(listing: Listing) -> dict[str, Json]:
-    """Overrides that give back the quirks of a complete listing: the commonest ones as default."""
+    """Overrides that reproduce the quirks of a complete listing: the commonest ones as default."""
     return {provider: _split(models) for provider, models in sorted(listing.items())}
 
 

@@ -1,6 +1,6 @@
-"""What the public lists of models say, in the words of our catalog. Pure.
+"""Converts the public lists of models to facts of our catalog. Pure.
 
-Each function takes one upstream document and gives facts per provider and model: name, limits,
+Each function takes one upstream document and returns facts per provider and model: name, limits,
 prices, modalities. Only models that can call tools are kept; quirks come from the overrides.
 """
 
@@ -131,7 +131,7 @@ def from_facts(document: Mapping[str, Any]) -> Listing:
 
 
 Sources: TypeAlias = Mapping[str, tuple[str, Callable[[Mapping[str, Any]], Listing]]]
-"""Name of a list → where it is and what understands it."""
+"""Name of a list → its URL and its parser."""
 
 SOURCES: Sources = {
     "models.dev": ("https://models.dev/api.json", from_models_dev),

@@ -1,6 +1,6 @@
 """A scripted model on 127.0.0.1 that streams chat completions, for recordings.
 
-Only the answers are written: pi sends real requests, runs the tools and draws the screen.
+Only the answers are scripted: pi sends real requests, runs the tools and draws the screen.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _chunk(delta: Mapping[str, Any], end: str | None = None) -> dict[str, Any]:
 def serving(answers: Sequence[Answer], *, pause: float = PAUSE) -> Iterator[str]:
     """Serve the answers one after the other, by the number of tool results; yields the address.
 
-    Without answers the server is overloaded.
+    Without answers every request fails with status 529 (overloaded).
     """
 
     class Handler(BaseHTTPRequestHandler):

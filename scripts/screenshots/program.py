@@ -23,15 +23,15 @@ from pi.tui.terminals.tty_output import is_ready
 from scripts.screenshots.svg import Cell, Frame
 
 SECONDS = 60.0
-"""Longer than anything here takes; a picture that waits so long is not made."""
+"""Time limit of each wait; longer than any scene takes."""
 QUIET = 0.3
-"""How long a screen stands still that is finished."""
+"""Seconds without output after which a screen counts as finished."""
 FRAME_SECONDS = 0.12
 """The least time between two frames of a recording."""
 
 
 class Seen:
-    """What a person at the terminal sees and does."""
+    """The screen and the keyboard of a running program."""
 
     def __init__(self, master: int, *, columns: int, rows: int) -> None:
         self._master = master
@@ -55,24 +55,24 @@ class Seen:
         os.write(self._master, keys.encode())
 
     def wait_for(self, *texts: str) -> None:
-        """Until all of these are on the screen, and nothing more comes."""
+        """Wait until all texts are on the screen and output has stopped, or ``TimeoutError``."""
         end = time.monotonic() + SECONDS
         while self._read() or not all(text in self.screen for text in texts):
             if time.monotonic() > end:
                 raise TimeoutError(f"{texts} never stood on the screen:\n{self.screen}")
 
     def wait_while_moving(self, *texts: str) -> None:
-        """Until all of these are on the screen, also if a spinner keeps turning."""
+        """Wait until all texts are on the screen, also while a spinner turns."""
         end = time.monotonic() + SECONDS
         while not all(text in self.screen for text in texts):
             self._read()
             if time.monotonic() > end:
                 raise TimeoutError(f"{texts} never stood on the screen:\n{self.screen}")
-        for _ in range(3):  # what else is drawn with it
+        for _ in range(3):  # the rest of the same frame
             self._read()
 
     def record_until(self, *texts: str) -> list[Frame]:
-        """The frames until all of these are on the screen and nothing more comes."""
+        """The frames until all texts are on the screen and output has stopped."""
         frames: list[Frame] = []
         end = time.monotonic() + SECONDS
         shown, since = self.cells(), time.monotonic()
@@ -88,7 +88,7 @@ class Seen:
         return [*frames, Frame(time.monotonic() - since, shown)]
 
     def cells(self) -> list[list[Cell]]:
-        """The screen down to its last text, place by place."""
+        """The cells of the screen, without empty rows at its end."""
         rows = self._terminal.screen
         while rows and not rows[-1]:
             rows.pop()
@@ -102,7 +102,7 @@ class Seen:
         return [Cell(text, self._terminal.style(column, row)) for column, text in enumerate(texts)]
 
     def _read(self) -> bool:
-        """Take what the program writes; False when it is quiet."""
+        """Draw the next output; False if there is none for ``QUIET`` seconds."""
         if not is_ready(self._master, select.POLLIN, QUIET):
             return False
         self._terminal.write(self._decoder.decode(os.read(self._master, 1 << 16)))

@@ -1,7 +1,7 @@
 """The screens of the visual review: what is set up and typed for each, in real runs.
 
 ``.venv/bin/python -m scripts.screenshots --review FOLDER [--width N] [--theme NAME] [SCENE...]``
-draws every scene as PNG, in each theme and width; nothing of it belongs into the repository.
+draws every scene as PNG, in each theme and width. These pictures are not committed.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def _retry(seen: Seen) -> None:
 
 
 def _states(text: str, *expected: str) -> Callable[[Seen], None]:
-    """What stands on the screen while the model is still answering."""
+    """Type ``text`` while the model is still answering, and wait for ``expected``."""
 
     def act(seen: Seen) -> None:
         _ready(seen)

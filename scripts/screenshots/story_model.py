@@ -66,7 +66,7 @@ SCRIPT: dict[str, list[Any]] = {
 
 
 def extension(pi: Any) -> None:
-    """Answer by the name of the agent that asks."""
+    """Register a model that answers by the name of the calling agent."""
     script = {name: list(steps) for name, steps in SCRIPT.items()}
 
     def answer(call: Any) -> Any:

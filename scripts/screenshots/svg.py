@@ -14,21 +14,21 @@ BASIC = (
     *("#45475a", "#f38ba8", "#a6e3a1", "#f9e2af", "#89b4fa", "#f5c2e7", "#94e2d5", "#bac2de"),
     *("#585b70", "#f38ba8", "#a6e3a1", "#f9e2af", "#89b4fa", "#f5c2e7", "#94e2d5", "#a6adc8"),
 )
-"""The sixteen colours that a terminal chooses by itself."""
+"""The sixteen basic colours, which every terminal defines itself."""
 STEPS = (0, 95, 135, 175, 215, 255)
 """The brightness of the steps of the 6 × 6 × 6 cube."""
 
 
 class Cell(NamedTuple):
-    """One place on the screen; a wide character leaves the next one empty."""
+    """One cell of the screen; the cell after a wide character is empty."""
 
     text: str
     style: dict[str, Any]
-    """As ``VirtualTerminal.style`` gives it."""
+    """As ``VirtualTerminal.style`` returns it."""
 
 
 class Look(NamedTuple):
-    """What of a style is drawn."""
+    """The part of a style that is drawn."""
 
     ink: str
     paper: str

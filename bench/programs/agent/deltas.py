@@ -1,4 +1,4 @@
-"""An agent with one listener and three policies hears an answer: ``deltas DELTAS``."""
+"""Streams an answer to an agent with one listener and three policies: ``deltas DELTAS``."""
 
 import asyncio
 import sys
@@ -11,22 +11,22 @@ from pi.ai.events import Delta
 
 
 class Reminding(Policy):
-    """Looks at every request."""
+    """Gets every request."""
 
     async def before_request(self, request: Request) -> Request:
-        """Nothing to remind of."""
+        """Return it unchanged."""
         return request
 
 
 class Watching(Policy):
-    """Looks at every delta."""
+    """Gets every delta."""
 
     def on_delta(self, delta: Delta, answer: Partial) -> None:
-        """Do the least that looking can cost."""
+        """Do nothing."""
 
 
 class Deciding(Policy):
-    """Looks at every boundary."""
+    """Gets every boundary."""
 
     async def at_boundary(self, at: Boundary) -> Next:
         """No opinion."""

@@ -1,4 +1,4 @@
-"""A model in memory: answers that are there at once."""
+"""A model in memory, whose answers are available at once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def streaming(answer: Answer, model: Model = MODEL) -> EventStream:
 
 
 def talkative(deltas: int) -> Answer:
-    """An answer of so many words."""
+    """An answer of ``deltas`` words."""
 
     async def answer(builder: MessageBuilder, flush: Flush) -> None:
         builder.start()
@@ -36,7 +36,7 @@ def talkative(deltas: int) -> Answer:
 
 
 class Calling:
-    """A ``StreamFn`` that asks for ``tool`` so many times, once per answer, and then stops."""
+    """A ``StreamFn`` that calls ``tool`` once per answer, ``times`` times, and then stops."""
 
     def __init__(self, tool: str, times: int) -> None:
         self.remaining = times

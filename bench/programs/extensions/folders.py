@@ -1,4 +1,4 @@
-"""Folders with so many extensions that do next to nothing."""
+"""Folders with trivial extensions."""
 
 from __future__ import annotations
 

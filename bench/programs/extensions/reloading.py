@@ -16,7 +16,7 @@ EXTENSIONS = 10
 
 
 async def main(times: int) -> None:
-    """Measure what is allocated at the end."""
+    """Print the memory that is allocated at the end."""
     tracemalloc.start()
     with folder_with(EXTENSIONS) as folder:
         session = await make_session(folder, clock=SystemClock())

@@ -13,7 +13,7 @@ from pi.testing import make_session
 
 
 async def main(extensions: int) -> None:
-    """Open a session with one extension, then one with as many as are wanted."""
+    """Open a session with one extension, then one with ``extensions``."""
     gc.disable()  # as the program does it
     for number in (1, extensions):
         with folder_with(number) as folder:

@@ -1,1 +1,1 @@
-"""Programs that sit at a terminal in which ``pi`` runs, and print what it cost."""
+"""Programs that run ``pi`` in a terminal and print its cost."""

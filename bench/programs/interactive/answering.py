@@ -23,11 +23,11 @@ sys.stdin.readline()
 
 
 def measure(screen: Terminal, keys: bytes, deltas: int) -> str:
-    """The figures, of what follows when keys are pressed."""
+    """The figures of the answer that follows when ``keys`` are pressed."""
     screen.watch(1.0)
     cpu, written = screen.cpu(), len(screen.output)
     screen.send(keys)
-    screen.wait_for("↓".encode())  # the footer counts what was said, once it is all there
+    screen.wait_for("↓".encode())  # the footer has the counts once the answer is complete
     screen.watch(0.5)
     spent, wrote = screen.cpu() - cpu, len(screen.output) - written
     return f"{spent * 1e3:.1f} {wrote / 1e3:.2f} {wrote / len(''.join(words(deltas))):.3f}"

@@ -1,6 +1,6 @@
 """Percent of a CPU over ten seconds in which nothing happens: ``idling quiet|spinner|cat``.
 
-``spinner`` waits for a model that never says anything; ``cat`` is the least that can wait.
+``spinner`` waits for a model that never answers; ``cat`` is the floor.
 """
 
 import socket
@@ -12,11 +12,11 @@ from bench.terminal import Terminal, terminal
 
 SECONDS = 10.0
 SETTLE = 3.0
-"""Seconds after the start in which caches and branches are still looked at."""
+"""Seconds after the start in which caches and branches are still read."""
 
 
 def percent(screen: Terminal) -> float:
-    """What the program uses from now on."""
+    """The CPU share of the program from now on."""
     screen.watch(SETTLE)
     before, began = screen.cpu(), time.monotonic()
     screen.watch(SECONDS)
@@ -24,7 +24,7 @@ def percent(screen: Terminal) -> float:
 
 
 def at_work(port: int, *, with_prompt: bool) -> float:
-    """What ``pi`` uses."""
+    """The CPU share of ``pi``."""
     with sitting(port, "echo-20") as screen:
         screen.wait_for(READY)
         if with_prompt:
@@ -38,7 +38,7 @@ def measured(name: str) -> float:
     if name == "cat":
         with terminal(["cat"]) as screen:
             return percent(screen)
-    with socket.create_server(("127.0.0.1", 0)) as silent:  # takes a request and says nothing
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # accepts a request and never answers
         return at_work(silent.getsockname()[1], with_prompt=name == "spinner")
 
 

@@ -1,4 +1,4 @@
-"""Megabytes that are occupied while nothing happens: ``remembering idle|resumed|bare PORT``.
+"""Resident megabytes while nothing happens: ``remembering idle|resumed|bare PORT``.
 
 ``resumed`` has opened a session of 10,000 messages; ``bare`` is a Python with an event loop.
 """

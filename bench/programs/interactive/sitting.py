@@ -13,11 +13,11 @@ from bench.terminal import Terminal, terminal
 from pi import __version__
 
 FRAME = "─".encode()
-"""What is on the screen as soon as there is an editor."""
+"""On the screen as soon as there is an editor."""
 MODEL = rb"\(mock\) "
-"""What is in the footer as soon as the model is known."""
+"""In the footer as soon as the model is known."""
 READY = "]0;π".encode()
-"""What names the window as soon as there is a session."""
+"""In the window title as soon as there is a session."""
 _QUIT = b"\x04"
 IDS = ("echo-20", "echo-5000@1000", "echo-5000", "echo-500@100")
 

@@ -1,6 +1,6 @@
-"""JSON mode hears an answer from memory: ``json_deltas DELTAS``.
+"""JSON mode prints an answer from memory: ``json_deltas DELTAS``.
 
-Prints the CPU milliseconds of the last thousand deltas, as the output sees them leave.
+Prints the CPU milliseconds of the last thousand deltas, measured when they are written.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ class Watched(Output):
 
 
 async def main(deltas: int) -> None:
-    """Hear the answer."""
+    """Run JSON mode with the answer."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         host = Machine.from_environ({"HOME": folder, "PI_OFFLINE": "1"}, agent_dir=home)

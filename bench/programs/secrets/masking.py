@@ -24,7 +24,7 @@ SIZE = 1_000_000
 
 
 def secrets(count: int) -> list[str]:
-    """So many values, always the same."""
+    """``count`` values, always the same."""
     source = random.Random(1)
     letters = string.ascii_letters + string.digits + "_-"
     return ["".join(source.choice(letters) for _ in range(40)) for _ in range(count)]

@@ -1,4 +1,4 @@
-"""Builds what the model is shown of a session without compactions: ``context ENTRIES``.
+"""Builds the model's context of a session without compactions: ``context ENTRIES``.
 
 Prints the CPU time in ms.
 """

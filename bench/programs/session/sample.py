@@ -23,7 +23,7 @@ USAGE = Usage(input=60, output=20, cache_read=40, total_tokens=120, cost=Cost(in
 
 
 def messages() -> Iterator[SessionMessage]:
-    """A person asks, the model calls a tool and answers, for ever."""
+    """An endless conversation: the user asks, the model calls a tool and answers."""
     chance = random.Random(1)
 
     def words(count: int) -> Text:

@@ -1,1 +1,1 @@
-"""Programs that measure the hiding of secrets."""
+"""Programs that measure the drawing of pictures for compaction."""

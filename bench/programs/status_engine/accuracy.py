@@ -1,4 +1,4 @@
-"""Milliseconds between a stopwatch and what the status says, after so many seconds: ``accuracy 6``.
+"""Milliseconds between a stopwatch and the status, after so many seconds: ``accuracy 6``.
 
 The greater of two: of the engine's own total, and of the time that JSON mode and RPC put on events.
 """
@@ -13,7 +13,7 @@ from bench.programs.status_engine.playing import playing
 
 
 async def error(seconds: float) -> float:
-    """How wrong it is."""
+    """The error in milliseconds."""
     began = time.perf_counter()
     async with playing({}) as play:
         await asyncio.sleep(seconds)

@@ -13,7 +13,7 @@ FRAMES = 5000
 
 
 async def cost(setting: Any) -> float:
-    """Of one frame."""
+    """Microseconds of CPU of one frame."""
     async with playing(setting) as play:
         play.rows.frame()
         began = time.process_time()

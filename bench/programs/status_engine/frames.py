@@ -1,6 +1,6 @@
 """Milliseconds by which the latest of 180 frames was late: ``frames COMMAND``, or ``frames`` alone.
 
-The command is started anew as soon as the one before was ended; 60 frames a second are drawn.
+The command is started again as soon as the last one was ended; 60 frames a second are drawn.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ FRAMES, EACH = 180, 1 / 60
 
 
 async def latest(command: str) -> float:
-    """How late it was."""
+    """The delay of the latest frame, in milliseconds."""
     setting = {
         "provider": "command",
         "command": command,

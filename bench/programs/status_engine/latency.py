@@ -1,6 +1,6 @@
 """Milliseconds within which 95 % of the answers of a command come: ``latency SECONDS``.
 
-The command sleeps that long before it answers; it is asked as the engine asks it.
+The command sleeps that long before it answers; it is run as the engine runs it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pi.batteries.status_engine.items import StatusEngineState
 from pi.batteries.status_engine.sources import command_source
 
 TIMEOUT_MS = 10_000
-"""Longer than the engine's own limit, so that what is above it is measured too."""
+"""Longer than the engine's own limit, so that slower answers are measured too."""
 QUESTIONS = 40
 
 

@@ -21,7 +21,7 @@ WIDTH = 100
 
 
 class Rows(ExtensionUI):
-    """Keeps the rows of the engine, and is what the engine can take them away with."""
+    """Keeps the rows of the engine; also the handle that ``set_rows`` returns."""
 
     has_ui = True
 
@@ -31,18 +31,18 @@ class Rows(ExtensionUI):
     def set_rows(
         self, key: str, rows: Drawable, *, where: Literal["footer"] = "footer", order: int = 0
     ) -> Rows:
-        """Keep them."""
+        """Keep the rows."""
         self.shown.append(rows)
         return self
 
     def invalidate(self) -> None:
-        """They are drawn with the next frame anyway."""
+        """Do nothing: the rows are drawn with the next frame anyway."""
 
     def remove(self) -> None:
-        """Nothing was drawn."""
+        """Do nothing: nothing was drawn."""
 
     def frame(self) -> list[str]:
-        """What a screen would show."""
+        """The rows that a screen would show."""
         return [row for rows in self.shown for row in rows.render(WIDTH)]
 
 
@@ -57,7 +57,7 @@ class Play:
 
 @asynccontextmanager
 async def playing(setting: Any) -> AsyncIterator[Play]:
-    """The session, begun, with ``setting`` as ``tui.statusEngine``."""
+    """A started session with ``setting`` as ``tui.statusEngine``."""
     apis: list[ExtensionAPI] = []
     with TemporaryDirectory() as folder:
         settings = Path(folder) / "home/.pi/agent/settings.json"

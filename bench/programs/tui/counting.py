@@ -1,4 +1,4 @@
-"""A terminal that takes everything and counts it, and a screen as the product has it."""
+"""A terminal that counts its output, and a screen like that of the product."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WORDS = TEXT.split()
 
 
 class CountingTerminal:
-    """80 by 24 cells; what is written is only counted."""
+    """80 by 24 cells; output is only counted."""
 
     def __init__(self) -> None:
         self.size = Size(columns=80, rows=24)
@@ -29,28 +29,28 @@ class CountingTerminal:
         self.count = 0
 
     def start(self, listener: Listener, *, restore: Callable[[], str]) -> None:
-        """Nothing will come."""
+        """Do nothing: there is no input."""
 
     def write(self, data: str) -> None:
         """Count the bytes."""
         self.count += len(data.encode())
 
     def stop(self) -> None:
-        """Nothing to give back."""
+        """Do nothing."""
 
     def suspend(self) -> None:
-        """Nothing to give back."""
+        """Do nothing."""
 
 
 class Never:
-    """A timer that was set and will not go off."""
+    """A timer that never fires."""
 
     def cancel(self) -> None:
-        """Nothing waits."""
+        """Do nothing."""
 
 
 class NoTimers:
-    """Frames are painted when the program asks for it."""
+    """Frames are painted only when the program requests it."""
 
     def time(self) -> float:
         """Always the same."""
@@ -81,11 +81,11 @@ class Program:
         self.tui.start(NoTimers())
 
     def add(self, text: str) -> None:
-        """A delta arrives."""
+        """Add a delta to the answer."""
         self.answer.append(text)
 
     def frame(self) -> None:
-        """Paint what changed."""
+        """Paint the changes."""
         self.tui.request_render()
         self.tui.render_now()
 

@@ -16,16 +16,16 @@ class Nowhere:
     backlog = 0
 
     def start(self, listener: Listener, *, restore: Callable[[], str]) -> None:
-        """Nothing will come."""
+        """Do nothing: there is no input."""
 
     def write(self, data: str) -> None:
-        """Forget it."""
+        """Discard the output."""
 
     def stop(self) -> None:
-        """Nothing to give back."""
+        """Do nothing."""
 
     def suspend(self) -> None:
-        """Nothing to give back."""
+        """Do nothing."""
 
 
 class NoTimers:
@@ -40,7 +40,7 @@ class NoTimers:
         return self
 
     def cancel(self) -> None:
-        """Nothing waits."""
+        """Do nothing."""
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ ROWS, TIMES = 10_000, 500
 
 
 class Ticking:
-    """A spinner that ticks, or a person who types."""
+    """Ticks the spinner of a program, or types into its editor."""
 
     def __init__(self) -> None:
         self.program = Program(rows=ROWS)

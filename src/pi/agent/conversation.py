@@ -1,4 +1,4 @@
-"""The agent's conversation: the message log, its projection for the model, and what changed."""
+"""The message log of an agent, its projection for the model, and changes of its instructions."""
 
 from __future__ import annotations
 
@@ -163,9 +163,9 @@ class Projection:
         return self._instructions
 
     async def prepare(self, log: Sequence[AgentMessage]) -> None:
-        """Convert many new messages without blocking the loop; ``messages`` finds them converted.
+        """Convert new messages in a thread if there are many, so that ``messages`` does not block.
 
-        ``convert`` runs in a thread then.
+        Does nothing if there is a ``transform``.
         """
         processed = self._processed
         begin = processed if log is self._log else 0
@@ -205,7 +205,7 @@ class _Converted(NamedTuple):
     length: int
     instructions: list[SystemMessage]
     shown: list[Message]
-    """Without those that only the log has."""
+    """The converted messages, without fields that only the log has."""
     has_instructions: bool
     """Whether ``shown`` has system messages."""
 

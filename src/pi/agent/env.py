@@ -12,7 +12,7 @@ from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
 from pi.base.errors import PiError
 from pi.base.records import Record
 
-# Errors as values with a code that is the same in every backend. Messages are for users and may
+# Errors are values with a code that is the same in every backend. Messages are for users and may
 # change; programs use the code. Cancellation is not an error: it is ``asyncio.CancelledError``.
 
 

@@ -174,7 +174,7 @@ class EventDispatcher:
     def __init__(self) -> None:
         self._subscriptions: tuple[_Subscription, ...] = ()
         self._rows: dict[type, tuple[_Subscription, ...]] = {}
-        """The subscriptions of each event type that was emitted since they have changed."""
+        """Subscriptions by event type: a cache, cleared when a subscription is added or removed."""
         self.has_update_listeners = False
         """Whether a listener gets per-token events; without one they need not be built."""
         self._queue: deque[AgentEvent] = deque()
@@ -251,7 +251,7 @@ class RunState:
     """Progress of the current run, updated from events. Empty between runs."""
 
     KINDS = (MessageStart, MessageEnd, ToolExecutionStart, ToolExecutionEnd)
-    """The events that it needs."""
+    """Types of the events that ``handle`` needs."""
 
     def __init__(self) -> None:
         self.open_calls: set[str] = set()

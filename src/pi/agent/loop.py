@@ -1,8 +1,8 @@
 """The agent loop: send a request, run the tool calls of the response, repeat.
 
 ``Loop`` is one run; ``AgentRun`` goes from a prompt to idle: one run, the runs that policies add,
-and the boundaries around them. The loop knows no particular policy, tool or provider. Every step
-has the same order: transform, append to the log, emit.
+and the boundaries around them. The loop depends on no particular policy, tool or provider. Every
+step has the same order: transform, append to the log, emit.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Policies: six hooks that shape a run, how their decisions are joined, and the abort of a run.
 
-Hooks decide; only ``Next.prepare`` may wait. The loop calls all policies in order and knows none by
-name. Every wait for a policy ends when the run is aborted.
+Hooks decide; only ``Next.prepare`` may wait. The loop calls all policies in order. Every wait for a
+policy ends when the run is aborted.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Next(Record):
     action: Literal["go_on", "again", "stop"] = "go_on"
     """``again`` beats ``go_on``, ``stop`` beats both."""
     entries: tuple[Draft, ...] = ()
-    """Stored before the boundary is announced."""
+    """Stored before the end of the turn or of the run is emitted."""
     new_run: bool = False
     """``again`` starts a new run: the current one ends first."""
     prepare: Callable[[], Awaitable[None]] | None = None
@@ -227,7 +227,7 @@ class _AbortableWait:
                 raise  # the whole run is cancelled, not only this wait
             if self._cancelled:
                 raise Aborted from None
-            raise RuntimeError("What was waited for was cancelled.") from cancelled
+            raise RuntimeError("The awaited work was cancelled.") from cancelled
         finally:
             if self._deadline is not None:
                 self._deadline.cancel()
@@ -250,8 +250,9 @@ _STRENGTH = {"go_on": 0, "again": 1, "stop": 2}
 
 
 async def decide(policies: Sequence[Policy], at: Boundary, abort: Abort) -> Next:
-    """Return the joint decision: each policy sees the one so far; a weaker one never replaces a
-    stronger.
+    """Return the joint decision of the policies, called in order.
+
+    Each policy gets the decision so far. A weaker action never replaces a stronger one.
     """
 
     async def ask_all() -> None:
@@ -268,7 +269,7 @@ async def decide(policies: Sequence[Policy], at: Boundary, abort: Abort) -> Next
 
 
 async def prepare(decision: Next, abort: Abort) -> Next:
-    """Await what the decision needs; returns the decision that holds afterwards."""
+    """Await ``decision.prepare``; returns ``decision``, or a stop if that raised ``StopRun``."""
     if decision.prepare is not None:
         try:
             await abort.wait(decision.prepare)

@@ -1,4 +1,4 @@
-"""What a run works with: the messages queued for it, and the agent as its loop sees it.
+"""Messages queued for a run, and the protocol of the agent that its loop uses.
 
 Messages are queued during a run: steering for the next turn, follow-ups for the end.
 """
@@ -24,7 +24,9 @@ QueueMode: TypeAlias = Literal["all", "one-at-a-time"]
 
 
 class MessageQueues:
-    """Steering and follow-up queues. A message is delivered by taking it; an abort loses none."""
+    """Steering and follow-up queues. A message leaves its queue when it is delivered, so that an
+    abort loses none.
+    """
 
     def __init__(
         self, *, steering: QueueMode = "one-at-a-time", follow_up: QueueMode = "one-at-a-time"
@@ -55,7 +57,7 @@ class MessageQueues:
     def clear(
         self, *, steering: bool = True, follow_up: bool = True
     ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """Empty the queues; returns their messages."""
+        """Empty the chosen queues; returns their messages."""
         steering_messages = tuple(self._steering) if steering else ()
         follow_up_messages = tuple(self._follow_up) if follow_up else ()
         del self._steering[: len(steering_messages)], self._follow_up[: len(follow_up_messages)]
@@ -105,7 +107,7 @@ def message_text(message: Any) -> str:
 
 
 class LoopAgent(Protocol):
-    """The agent as its loop sees it: ``Agent``, which imports the loop."""
+    """The part of ``Agent`` that the loop uses. A protocol, because ``Agent`` imports the loop."""
 
     model: Model
     tools: tuple[AgentTool, ...]

@@ -96,7 +96,7 @@ class ModelResponse(Struct):
     message: AssistantMessage
     error: ProviderError | None = None
     next: Next = Next()
-    """What the end of the response requires: an interrupt requires a new request."""
+    """Decision that follows from its end: ``again`` after an interrupt, ``stop`` if stopped."""
 
 
 class ResponseReader:
@@ -309,9 +309,9 @@ def _with_instructions(changed: Request, request: Request, policy: Policy) -> Re
 
 
 def _as_emitted(message: AssistantMessage, unseen: Sequence[StreamEvent]) -> AssistantMessage:
-    """Return a cut response without what had arrived, but was not emitted.
+    """Return a cut response without the text that had arrived but was not emitted.
 
-    A server may send a whole response at once. What the log keeps is what the user saw.
+    A server may send a whole response at once. The log keeps only the text that the user saw.
     """
     begun: set[int] = set()
     dropped: dict[int, int] = {}

@@ -152,7 +152,7 @@ class ToolBatch:
 
     @property
     def terminates(self) -> bool:
-        """Whether every result asks to end the run."""
+        """Whether every result has ``terminate`` set, which ends the run."""
         return bool(self._results) and all(result.terminate for result in self._results.values())
 
     def cancel(self) -> None:
@@ -165,7 +165,7 @@ class ToolBatch:
             if task is not asyncio.current_task():
                 task.cancel()
 
-    # Before a call runs --------------------------------------------------------------------------
+    # Validation and approval ----------------------------------------------------------------------
 
     async def _begin(self, call: ToolCall) -> list[ApprovedCall]:
         """Emit the start of a call. Returns the approved call, or nothing if it already ended."""
@@ -187,7 +187,7 @@ class ToolBatch:
         return []
 
     async def _approve(self, original: ToolCall) -> ApprovedCall:
-        """Validate the call and ask the policies; raises if it must not run."""
+        """Validate the call and pass it to the policies; raises if it must not run."""
         call = original
         if self._abort.requested:
             raise Aborted
@@ -218,7 +218,7 @@ class ToolBatch:
             log.exception("%s failed before %s", type(policy).__name__, call.name)
             raise ToolRefused(str(error) or repr(error)) from error
 
-    # While it runs -------------------------------------------------------------------------------
+    # Execution ------------------------------------------------------------------------------------
 
     async def _run_all(self, approved: list[ApprovedCall]) -> None:
         """Run calls concurrently; each waits for earlier calls that change the same files."""
@@ -296,7 +296,7 @@ class ToolBatch:
         finally:
             ended = True
 
-    # After it has run ----------------------------------------------------------------------------
+    # Results --------------------------------------------------------------------------------------
 
     async def _apply_after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
         for policy in self._after_tool:

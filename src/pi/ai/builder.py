@@ -176,7 +176,7 @@ class MessageBuilder:
         self._count: Callable[[], Usage] | None = None
         self._priced = Usage()
         self._counted: tuple[object, ...] = ()
-        """What the price depends on, when it was computed last."""
+        """The inputs of ``_priced``: it is computed again when one of them changes."""
         self.cost_factor = 1.0
         """Price factor of the service tier."""
         self.charged: float | None = None
@@ -221,8 +221,8 @@ class MessageBuilder:
     # Content --------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """The server accepted the request; emitted once, also if a repaired request is sent
-        again."""
+        """Emit ``Start``: the server accepted the request. Later calls do nothing: a repaired
+        request may be sent again."""
         if not self._started:
             self._started = True
             self._events.append(Start())
@@ -289,7 +289,7 @@ class MessageBuilder:
             block.open = False
             self._events.append(block.end())
 
-    # The end --------------------------------------------------------------------------------------
+    # End of the message ---------------------------------------------------------------------------
 
     def finish(self, reason: CompleteReason) -> None:
         """Finish the message as complete."""
@@ -301,7 +301,7 @@ class MessageBuilder:
         self._events.append(Done(reason=reason, message=self.final))
 
     def fail(self, error: ProviderError) -> None:
-        """Finish the message with ``error``; one that is too large keeps its start."""
+        """Finish the message with ``error``; blocks of a too large message are truncated."""
         self.failure = error
         if isinstance(error, AnswerTooLarge):
             for block in self._blocks:

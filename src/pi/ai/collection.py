@@ -88,13 +88,16 @@ class RejectionListener(Protocol):
     """An authenticator that can replace credentials which a server refused."""
 
     async def rejected(self, provider: Provider) -> bool:
-        """A server refused the last credentials (401); True if others are available now."""
+        """Called when a server refused the last credentials (401).
+
+        Returns whether others are available now.
+        """
         ...
 
 
 @runtime_checkable
 class DescribesCredentials(Protocol):
-    """An authenticator that can say where its credentials come from."""
+    """An authenticator that can name the source of its credentials."""
 
     def describe(self, name: str) -> str:
         """Returns the source of a provider's credentials in a few words; empty if unknown."""
@@ -121,10 +124,10 @@ class Models:
         self._make_services = make_services
         self._services: Services | None = None
 
-    # Lookups: never wait --------------------------------------------------------------------------
+    # Lookup and credentials -----------------------------------------------------------------------
 
     def get_providers(self) -> tuple[Provider, ...]:
-        """Returns the ids of all providers, in the order of registration."""
+        """Returns the rows of all providers, in the order of registration."""
         return tuple(provider.row for provider in self._providers.values())
 
     def get_models(self, provider: str | None = None) -> tuple[Model, ...]:

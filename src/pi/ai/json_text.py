@@ -4,7 +4,7 @@ Requests are compact and free of lone surrogates, which no server accepts. Text 
 and files may hold them. Searching every string would cost more than the request; the encoder fails
 on them at no cost, and only then is the value cleaned.
 
-Responses are decoded by each wire into its own records, fast and strictly. Only what its decoder
+Responses are decoded by each wire into its own records, fast and strictly. Only data that a decoder
 rejects is read again here, as leniently as possible: one bad byte must not lose the whole response.
 """
 
@@ -99,7 +99,7 @@ def _read_leniently(data: bytes) -> Any:
         raise BadAnswer(f"The server sent an event that is not JSON: {shown}") from error
 
 
-# Arguments of a tool call, partial and complete, in all forms that servers send.
+# Arguments of tool calls, partial and complete ----------------------------------------------------
 
 
 MAX_VALUES = 1_000_000
@@ -142,7 +142,7 @@ def parse_arguments(text: str) -> Json | None:
 
     Empty text means no arguments, an object that was encoded twice is unpacked, and common errors
     of models inside strings (raw line ends, ``\\d``, lone surrogates) are repaired. Arguments with
-    more than ``MAX_VALUES`` values are refused; ``why_refused`` returns the reason.
+    more than ``MAX_VALUES`` values are refused; ``refusal_reason`` returns the reason.
     """
     if not text or text.isspace():
         return {}

@@ -31,7 +31,7 @@ class Text(Record, tag="text"):
 
 
 class Thinking(Record, tag="thinking"):
-    """What the model thought before it responded."""
+    """The thinking of the model before its response."""
 
     thinking: str
     thinking_signature: str | UnsetType = UNSET
@@ -124,7 +124,7 @@ class UserMessage(Record, tag_field="role", tag="user"):
 
 
 class Interruption(Record):
-    """What interrupted a response, and why."""
+    """The policy that interrupted a response, and the reason."""
 
     by: str
     reason: str

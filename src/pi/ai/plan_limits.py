@@ -1,4 +1,4 @@
-"""What a provider reports in its headers about the limits of a plan. Pure."""
+"""Reads the limits of a plan from response headers. Pure."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _length(minutes: float) -> str:
 
 
 def _number(text: str | None) -> float | None:
-    """Returns a finite, positive number; headers can hold anything."""
+    """Returns a number from 0 up; ``None`` for anything else that a header may contain."""
     try:
         value = float(text or "")
     except ValueError:

@@ -22,7 +22,7 @@ class Provider(Record):
     id: str
     name: str
     base_url: str = ""
-    """Where its models are served, unless a model overrides it. ``{NAME}`` is replaced from the
+    """The base URL of its models, unless a model overrides it. ``{NAME}`` is replaced from the
     provider's variables, e.g. an account id."""
     key_variables: tuple[str, ...] = ()
     """Environment variables that may hold an API key; the first that is set wins."""
@@ -47,7 +47,7 @@ class Provider(Record):
     """Whether its models are listed only if no other provider is available: they ship with pi."""
 
 
-# Wire protocols by name; imported with the first request that needs one.
+# Wire protocols, imported with the first request that needs one -----------------------------------
 
 
 class Wire(Protocol):

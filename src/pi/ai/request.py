@@ -99,7 +99,7 @@ class Call(Record):
 
     @property
     def sampling(self) -> Json:
-        """Parameters that are sent unchanged: the model's own, and the caller's, which win."""
+        """Parameters that are sent unchanged: the model's, overridden by the caller's."""
         return {**(self.model.sampling_params or {}), **(self.options.sampling_params or {})}
 
     @property

@@ -120,7 +120,7 @@ def checkpoint(system: Sequence[SystemMessage]) -> SystemMessage | None:
     )
 
 
-# System messages in the middle of a conversation, for servers that accept them.
+# System messages in the middle of a conversation, for servers that accept them --------------------
 
 
 def render_update(message: SystemMessage) -> str:
@@ -134,21 +134,21 @@ def render_update(message: SystemMessage) -> str:
     return "\n\n".join(part for part in (render([message]), *notes) if part.strip())
 
 
-# Approximate token counts of a conversation.
+# Approximate token counts -------------------------------------------------------------------------
 #
 # Four characters make one token; 750 pixels of a picture make one, as Claude counts them.
 
 
 CHARACTERS_PER_TOKEN = 4
 IMAGE_TOKENS = 1200
-"""A picture whose size cannot be read from its header."""
+"""Tokens of a picture whose size cannot be read from its header."""
 PIXELS_PER_TOKEN = 750
 LARGEST_IMAGE_TOKENS = 4784
-"""Providers reduce larger pictures; this is the most that any of them counts for one."""
+"""Maximum for one picture at any provider: they scale larger ones down."""
 SMALLEST_IMAGE_TOKENS = 85
 """The flat part of OpenAI's count: a tiny picture is not free."""
 _HEADER_CHARACTERS = (4_096, 131_072, 1_048_576)
-"""How much base64 is decoded in search of the size: in a JPEG it may follow a preview."""
+"""Characters of base64 that are decoded to find the size: in a JPEG it may follow a preview."""
 ROOM_FOR_ERROR = 4096
 """Tokens reserved because the count is approximate."""
 SMALLEST_ANSWER = 1024
@@ -157,10 +157,10 @@ USUAL_ANSWER = 16_384
 
 
 def conversation_tokens(messages: Sequence[Message]) -> int:
-    """Returns the provider's last count, plus an estimate of what came after.
+    """Returns the provider's last count, plus an estimate of later messages.
 
-    A count from before a compaction is not valid: then a younger message, the summary, precedes the
-    response.
+    A count from before a compaction is outdated: a message before the response, the summary, is
+    newer than the response then.
     """
     for at in range(len(messages) - 1, -1, -1):
         message = messages[at]

@@ -214,7 +214,7 @@ def _set_status(fd: int, new: Path, *, like: Path, mode: int) -> None:
 
 
 _FEW = 8
-"""Files that are flushed one by one: flushing a file system also writes what others wrote."""
+"""Maximum of files that are flushed one by one; a flush of the file system costs other data too."""
 
 
 def _flush(paths: list[Path]) -> None:
@@ -336,7 +336,7 @@ def _sync_directory(path: Path) -> None:
 
 
 def stat_if_exists(path: Path) -> os.stat_result | None:
-    """Returns the status of what ``path`` leads to, or None if there is nothing."""
+    """Returns the status of the file at ``path``, links followed, or None if there is none."""
     try:
         return path.stat()
     except (FileNotFoundError, NotADirectoryError):

@@ -126,7 +126,7 @@ def _parse(query: str) -> _Query:
 
 
 def _spellings(word: str) -> tuple[_Spelling, ...]:
-    """Yields the word as typed, then without separators, then with letters and digits swapped.
+    """Returns the word as typed, then without separators, then with letters and digits swapped.
 
     ``4.6`` finds ``opus-4-6`` by the second, ``46opus`` by the third.
     """

@@ -30,11 +30,11 @@ _OWN = f"{os.path.dirname(os.path.dirname(__file__))}{os.sep}"  # noqa: PTH120
 
 
 class GuardedTask(asyncio.Task[Any]):
-    """A task that only its owner can cancel: pi's own tasks do not obey code of extensions.
+    """A task that only its owner can cancel: code of extensions cannot cancel pi's own tasks.
 
-    The task factory of the ``pi`` command. A handler that cancels ``asyncio.all_tasks()`` would
-    otherwise end the program. The owner of a task is the code that created it. A task that cancels
-    itself may do so.
+    All tasks of the ``pi`` command are of this class. A handler that cancels
+    ``asyncio.all_tasks()`` would otherwise end the program. The owner of a task is the code that
+    created it. A task may also cancel itself.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -89,7 +89,7 @@ class GuardedTask(asyncio.Task[Any]):
 
 
 class _CoroutineView:
-    """A coroutine of pi as code of extensions sees it: to inspect, not to run or to end.
+    """A view of a coroutine of pi for code of extensions, which can inspect it, not run or end it.
 
     A task whose coroutine was closed never ends: what it waited for does not wake it any more.
     """
@@ -99,7 +99,7 @@ class _CoroutineView:
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._coroutine, name)
-        # Also what is no coroutine but can be closed: a step of an asynchronous generator.
+        # Also for a step of an asynchronous generator: it is no coroutine, but can be closed.
         return _CoroutineView(value) if hasattr(value, "throw") else value
 
     def _refuse(self, *arguments: Any) -> None:
@@ -137,7 +137,7 @@ def _is_closed(awaited: Any) -> bool:
 
 
 def _foreign_caller(frame: FrameType) -> str:
-    """Return what calls from ``frame`` if that is neither pi nor asyncio; else nothing.
+    """Return the file of the calling code if it is neither pi's nor asyncio's; otherwise empty.
 
     ``loop.call_soon(task.cancel)`` leaves no frame of the code that scheduled it: the event loop
     itself calls ``cancel``. pi never does that.
@@ -156,7 +156,7 @@ class TasksClosed(Exception):
 
 
 _reported: set[str] = set()
-"""Lines that were reported: rude code often repeats itself."""
+"""Lines that were already reported: the same code often causes the same problem again."""
 
 
 def run_guarded(work: Coroutine[Any, Any, T], *, grace: float = 5.0) -> T:
@@ -200,7 +200,7 @@ def run_guarded(work: Coroutine[Any, Any, T], *, grace: float = 5.0) -> T:
 
 
 CHECK_SECONDS = 1.0
-"""Seconds between two looks at the tasks of pi."""
+"""Seconds between two checks of pi's tasks."""
 
 
 class _Guard:
@@ -225,14 +225,14 @@ class _Guard:
             raise
 
     def stop(self) -> None:
-        """Stop the loop; code of extensions may not."""
+        """Stop the loop, unless code of an extension calls this."""
         if caller := _foreign_caller(sys._getframe(1)):
             _report_once(f"{caller} tried to stop the event loop of pi; pi goes on.")
         else:
             self._stop()
 
     def report(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Report an exception that is left to the event loop, as callbacks of extensions raise."""
+        """Report an exception that no code has handled, such as one of an extension's callback."""
         error = context.get("exception")
         if _is_of_closed(error):
             self._check()
@@ -246,7 +246,7 @@ class _Guard:
             self._stop()
 
     def silence(self) -> None:
-        """Look and report no more: more is broken now, and messages about it explain nothing."""
+        """Stop checking and reporting: later errors are only consequences."""
         self.is_broken = True
         self._next.cancel()
         self._loop.set_exception_handler(lambda loop, context: None)

@@ -1,4 +1,4 @@
-"""HTTP servers with aiohttp that hold against what strangers send: no tracebacks, no endless waits.
+"""HTTP servers with aiohttp, hardened against hostile clients: no tracebacks, no endless waits.
 
 Import this module only where a server starts: aiohttp belongs to optional extras.
 """
@@ -24,15 +24,15 @@ KEEP_ALIVE_SECONDS: Final = 75.0
 """For a connection between two requests; aiohttp would keep it for an hour."""
 SWEEP_SECONDS: Final = 5.0
 SLOWEST_BODY: Final = 16 * 1024
-"""Bytes per second of a body, after the time for a request."""
+"""Minimum bytes per second of a body, after ``REQUEST_SECONDS``."""
 STALLED_SECONDS: Final = 30.0
-"""A connection whose client has read nothing for that time, although something waits, is closed."""
+"""A connection is closed if its client reads none of the pending data for that time."""
 
 
 def _is_no_bad_request(record: logging.LogRecord) -> bool:
-    """Whether a log record is about more than bytes that are not HTTP, or a lost connection.
+    """Whether a log record is not about invalid HTTP or a lost connection.
 
-    aiohttp logs a traceback for each of them: anyone could fill the disk with it.
+    aiohttp logs a traceback for each of these: any client could fill the disk.
     """
     error = record.exc_info[1] if record.exc_info else None
     return not isinstance(error, HttpProcessingError | ConnectionError)
@@ -55,26 +55,26 @@ class WaitingConnections:
         self._since: dict[Any, float] = {}
         """When a connection was first seen; infinity once it has sent a request."""
         self._bodies: dict[Any, tuple[web.BaseRequest, float]] = {}
-        """Requests whose body had not arrived, and when their head had."""
+        """Requests whose body is incomplete, and when their head arrived."""
         self._unread: dict[Any, tuple[int, float]] = {}
-        """How much of an answer waits for the client, and since when it is that much."""
+        """Unsent bytes of a response, and since when their number is unchanged."""
 
     @web.middleware
     async def note_request(
         self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
     ) -> web.StreamResponse:
-        """A middleware: the head of a request has arrived."""
+        """Middleware that calls ``note`` for every request."""
         self.note(request)
         return await handler(request)
 
     def note(self, request: web.BaseRequest) -> None:
-        """The connection of this request is not waited for any more."""
+        """Record that the head of ``request`` has arrived on its connection."""
         self._since[request.protocol] = math.inf
         if not request.content.is_eof():
             self._bodies[request.protocol] = request, self._now()
 
     def close_slow(self, connections: Iterable[Any]) -> None:
-        """Close those that have waited for too long."""
+        """Close those of ``connections`` that have waited for too long."""
         now = self._now()
         self._since = {each: self._since.get(each, now) for each in connections}
         self._bodies = {

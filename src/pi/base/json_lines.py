@@ -28,7 +28,7 @@ Compiled when it is first used: most starts read no line that needs it.
 class BadLine(ValueError):
     """A line that is not a JSON value: the reason and its beginning.
 
-    The reader of the lines knows their file or peer and reports it to the user.
+    Code that reports it to the user adds the file or peer.
     """
 
     def __init__(self, reason: str, line: bytes) -> None:

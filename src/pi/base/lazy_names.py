@@ -10,7 +10,7 @@ from importlib import import_module
 def lazy_names(module: str, homes: Mapping[str, str | tuple[str, ...]]) -> Callable[[str], object]:
     """Returns the ``__getattr__`` of ``module``, which re-exports names of other modules.
 
-    ``homes`` has the names of each module; a single text is the name for that module itself.
+    ``homes`` maps modules to their names; a plain string is a name for the module itself.
     """
 
     def look_up(name: str) -> object:

@@ -1,4 +1,4 @@
-"""Locks between processes: of the operating system, and directories that the original pi knows."""
+"""Locks between processes: of the operating system, and the lock directories of the original pi."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class _Lock(abc.ABC):
 
     @abc.abstractmethod
     def _release(self) -> None:
-        """Release what ``_take`` took."""
+        """Release the lock that ``_try_acquire`` took."""
 
     @abc.abstractmethod
     def _busy(self) -> FileLocked:
@@ -128,7 +128,7 @@ _PID_AT = 1
 
 
 class HolderLock(FileLock):
-    """A lock on a file, by any path to it: ``<file>.lock`` beside it names the process that has it.
+    """A lock on a file, whatever path leads to it; ``<file>.lock`` beside it names its holder.
 
     The lock file is removed with the lock.
     """
@@ -244,7 +244,6 @@ class DirectoryLock(_Lock):
         if found is None:
             return False
         age = self._age_of(found)
-        # Compare with the lock that was checked: a new, fresh one may have replaced it by now.
         is_lock = stat.S_ISDIR(found.st_mode)
         if is_lock and age <= self._stale:
             return False
@@ -283,7 +282,7 @@ class DirectoryLock(_Lock):
         self._mine = self._on_disk()
 
     def _on_disk(self) -> tuple[int, int] | None:
-        """Returns what identifies one holder's lock: inode and time."""
+        """Returns inode and time, which identify the lock of one holder; ``None`` without one."""
         found = stat_if_exists(self._lock)
         return (found.st_ino, found.st_mtime_ns) if found else None
 

@@ -23,7 +23,7 @@ MAX_PIXELS = 52_000_000
 ONE_AT_A_TIME = Lock()
 """Held while a picture is decoded: tools read several files concurrently."""
 UNREADABLE = (OSError, SyntaxError, ValueError, EOFError)
-"""What Pillow raises for damaged pictures and for bytes that are not a picture."""
+"""Exceptions of Pillow for damaged pictures and for bytes that are not a picture."""
 LARGE = 16_000_000
 """Pixels above which a picture is reduced before anything else."""
 _TILE = 1024
@@ -47,8 +47,7 @@ def open_picture(data: bytes) -> Image:
 
     Raises ``TooManyPixels`` or one of ``UNREADABLE``.
     """
-    # Lazy: Pillow takes 20 ms to import, and most sessions never see a picture.
-    from PIL import Image as Pillow  # lazy: few starts see a picture
+    from PIL import Image as Pillow  # lazy: takes 20 ms, and few sessions see a picture
 
     Pillow.MAX_IMAGE_PIXELS = None  # disables Pillow's warning; the limit is below
     _return_freed_memory()
@@ -106,7 +105,7 @@ def _reduced(picture: Image, across: int, down: int) -> Image:
     return small
 
 
-# Sizes from headers, for callers that need no pixels: Pillow is not imported.
+# Sizes from headers, without importing Pillow -----------------------------------------------------
 
 
 _SOI = b"\xff\xd8"

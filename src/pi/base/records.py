@@ -11,7 +11,7 @@ from msgspec.structs import replace
 __all__ = ["UNREADABLE", "UNSET", "Meta", "Record", "UnsetType", "field", "replace"]
 
 UNREADABLE = (msgspec.DecodeError, UnicodeError, RecursionError)
-"""What decoding raises for invalid JSON, or for JSON that does not fit the record.
+"""Exceptions of decoding for invalid JSON, or for JSON that does not fit the record.
 
 A ``ValidationError`` is a ``DecodeError``. The others: invalid UTF-8, and nesting that is too deep.
 """

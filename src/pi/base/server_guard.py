@@ -1,4 +1,4 @@
-"""Who may use a server of this program: tokens, hosts and origins; and the file of its token."""
+"""Access checks of pi's servers: token, Host and Origin of a request; and the token file."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def port_number(text: object, default: int) -> int:
 
 
 def same_token(presented: str, expected: str) -> bool:
-    """Compares two tokens; how long it takes says nothing about their content or length."""
+    """Compares two tokens; the time it takes does not depend on where they differ."""
     return hmac.compare_digest(_digest(presented), _digest(expected))
 
 
@@ -99,7 +99,7 @@ def is_loopback(host: str) -> bool:
 
 
 def read_token(path: Path) -> str | None:
-    """Returns the token in a file; ``None`` if there is no file. Refuses one others can read."""
+    """Returns the token in a file, or ``None``. Raises ``PiError`` if others can read the file."""
     data = read_if_exists(path)
     if data is None:
         return None
@@ -114,7 +114,7 @@ def read_token(path: Path) -> str | None:
 
 
 def make_token(path: Path, *, new: bool = False) -> str:
-    """Returns the token in a file, which is made if missing or if a ``new`` one is wanted."""
+    """Returns the token in a file; makes one if it is missing, or always with ``new``."""
     private_directory(path.parent)
     token = None if new else read_token(path)
     if token is None:

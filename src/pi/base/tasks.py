@@ -83,7 +83,7 @@ class TaskScope:
 
 
 async def _without_exit(work: Coroutine[Any, Any, T]) -> T:
-    """Await ``work``; ``SystemExit`` becomes a failure of the task, asyncio would end the loop."""
+    """Await ``work``; ``SystemExit``, which would end the loop, becomes a failure of the task."""
     try:
         return await work
     except (SystemExit, KeyboardInterrupt) as error:

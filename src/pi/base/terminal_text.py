@@ -110,7 +110,7 @@ class SanitisedStream:
     """A text stream that sanitises what is written; everything else is delegated to the stream.
 
     The program replaces ``sys.stdout`` and ``sys.stderr`` with it, so that messages, tracebacks and
-    the output of libraries and extensions are sanitised without any of the callers knowing.
+    the output of libraries and extensions are sanitised without changes to their callers.
     """
 
     def __init__(self, stream: TextIO) -> None:

@@ -1,4 +1,4 @@
-"""Where the relay listens: ``host:port``, a port, or the path of a Unix socket."""
+"""The address of the relay: ``host:port``, a port, or the path of a Unix socket."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Bind(Record):
 
 
 def parse_bind(text: str) -> Bind:
-    """The address that ``RELAY_BIND`` or ``--bind`` names."""
+    """The address in ``RELAY_BIND`` or ``--bind``; raises ``PiError`` if it is invalid."""
     text = text.strip() or DEFAULT
     if "/" in text:
         return Bind(path=text)

@@ -1,7 +1,7 @@
 """Several relay processes as one, over NATS.
 
 The process of the host owns the room. A guest that connects elsewhere is a *visitor* there: its
-process asks for the owner by the subject of the room, and from then on both exchange messages on
+process finds the owner by the subject of the room, and from then on both exchange messages on
 their own subjects. NATS delivers at most once, so the messages from one process to another are
 numbered; a gap is reported to both ends, which resynchronise.
 """
@@ -41,7 +41,7 @@ from pi.relay.rooms import (
 
 BEAT_SECONDS: Final = 0.5
 SILENT_SECONDS: Final = 2.0
-"""A process that was silent for so long is gone."""
+"""Seconds of silence after which a process counts as gone."""
 ASK_SECONDS: Final = 2.0
 CONNECT_SECONDS: Final = 5.0
 HEADROOM: Final = 16 * 1024
@@ -65,7 +65,7 @@ class RemoteGuest:
 
     @property
     def unsent(self) -> int:
-        """Unknown here: the other process disconnects a visitor that does not read."""
+        """Always 0: the other process disconnects a visitor that does not read."""
         return 0
 
     def send(self, data: bytes) -> None:
@@ -185,7 +185,7 @@ class Cluster:
             raise Refused(HOST_EXISTS, "the room has another host")
 
     async def serve(self, room_id: str) -> None:
-        """Answer for a room that is about to be opened here."""
+        """Subscribe to the subject of a room that is about to be opened here."""
         if room_id not in self._served:
 
             async def answer(message: Msg) -> None:
@@ -196,7 +196,8 @@ class Cluster:
 
             subject = f"pi.relay.room.{room_id}"
             self._served[room_id] = await self._client.subscribe(subject, cb=answer)
-            # Guests may come as soon as the host has its answer: the server must know by then.
+            # Guests may come as soon as the host has its answer: NATS must have the subscription
+            # by then.
             await self._client.flush()
         await self._client.publish("pi.relay.moved", self.id + room_id.encode())
 
@@ -218,7 +219,7 @@ class Cluster:
         return b"ok" + self.id
 
     def _release(self, room: Room, takeover: bytes) -> bytes:
-        """The host shows its secret at another process: the room goes there."""
+        """Give a room to another process, if its host has presented the takeover secret there."""
         if not hmac.compare_digest(hashlib.sha256(takeover).digest(), room.takeover):
             return b"no"
         old, room.host = room.host, None
@@ -256,12 +257,12 @@ class Cluster:
         return visit
 
     def visit_ended(self, visit: Visit) -> None:
-        """The socket of a visitor has ended."""
+        """Report the end of a visitor's socket to the owner of the room."""
         if self._visits.pop(visit.visitor, None) is not None:
             self.queue(visit.owner, _LEFT, visit.visitor, b"")
 
     async def _ask(self, room_id: str, question: bytes) -> bytes | None:
-        """Ask the owner of a room; ``None`` if there is none."""
+        """The response of the owner of a room; ``None`` without an owner. Raises ``Refused``."""
         if not self.connected:
             raise Refused(RESTARTING, "NATS is not connected")
         try:
@@ -290,7 +291,7 @@ class Cluster:
             asyncio.get_running_loop().call_soon(self.flush)
 
     def flush(self) -> None:
-        """Publish what was queued."""
+        """Publish the queued messages."""
         self._flushing = False
         queued, self._queue = self._queue, []
         if not queued:
@@ -390,7 +391,7 @@ class Cluster:
             await self._forget_rooms()
 
     async def _forget_rooms(self) -> None:
-        """Do not answer any more for rooms that have ended."""
+        """Unsubscribe from the subjects of rooms that have ended."""
         ended = {room_id for room_id in self._served if self._rooms.find(room_id) is None}
         # Twice in a row: a room that is being opened is not there yet.
         for room_id in ended & self._ended_rooms:
@@ -405,11 +406,11 @@ class Cluster:
             return
         if state == b"-":
             self._drop_process(process)
-        elif process in self._alive:  # others than those we talk to do not matter
+        elif process in self._alive:  # only processes that we exchange messages with
             self._alive[process] = time.monotonic()
 
     async def _on_moved(self, message: Msg) -> None:
-        """A room was opened at another process: our visitors of the old owner go there."""
+        """A room was opened at another process: drop it here if its host has left."""
         process, room_id = message.data[:8], message.data[8:].decode("ascii", "replace")
         if process == self.id:
             return

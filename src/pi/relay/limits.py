@@ -12,7 +12,7 @@ MB: Final = 1024 * 1024
 
 
 class Limits(Record):
-    """What one address, room and connection may use."""
+    """Limits per address, room and connection, and of the whole relay."""
 
     frame_bytes: int = 768 * KB
     """Of one message; below ``max_payload`` of NATS, which is 1 MB by default."""
@@ -68,7 +68,7 @@ class Bucket:
 
 
 class AddressLimits:
-    """What each address has open, and how often it may ask."""
+    """Open connections and request rates of each address."""
 
     def __init__(self, limits: Limits, now: Callable[[], float]) -> None:
         self._limits = limits

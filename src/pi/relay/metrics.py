@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 
 class Metrics:
-    """What has happened since the start. No room id, address or content is kept."""
+    """Counters since the start. No room id, address or content is kept."""
 
     def __init__(self) -> None:
         self.deliveries = 0

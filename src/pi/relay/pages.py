@@ -35,7 +35,7 @@ HEADERS: Final = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-"""Of everything that is no page with scripts."""
+"""Headers of all responses except pages with scripts."""
 NO_WEB = """\
 This is a relay of pi. It forwards sealed frames of shared sessions and cannot read them.
 Join a session from a terminal: pi join LINK
@@ -70,7 +70,7 @@ def web_files(folder: Path = WEB) -> dict[str, WebFile]:
 
 
 def sha256(data: bytes) -> str:
-    """A hash as policies and ``integrity`` have it."""
+    """The hash of ``data`` in the form of policies and ``integrity`` attributes."""
     return "sha256-" + base64.b64encode(hashlib.sha256(data).digest()).decode()
 
 
@@ -85,7 +85,7 @@ def _page(page: WebFile, files: Mapping[str, WebFile]) -> WebFile:
     pinned = json.dumps({"integrity": {folder + name: hash for name, hash in hashes.items()}})
     scripts = [
         f'<script type="importmap">{pinned}</script>',
-        # For browsers that do not know hashes in import maps; and all modules load at once.
+        # For browsers without hashes in import maps; and so that all modules load at once.
         *(
             f'<link rel="modulepreload" href="{folder}{name}" integrity="{hash}">'
             for name, hash in hashes.items()

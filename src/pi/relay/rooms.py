@@ -1,4 +1,4 @@
-"""Rooms: who is connected, and where frames go. No network: connections are given.
+"""Rooms: their connections, and the routing of frames. No network: connections are passed in.
 
 Rooms call ``send``, ``send_text`` and ``close`` of a connection, which never wait.
 """
@@ -26,7 +26,7 @@ STALLED: Final = 1013
 
 _PEER = Struct(">I")
 MIN_FRAME: Final = 58
-"""Head, IV and tag: whatever is shorter cannot be a frame."""
+"""Bytes of head, IV and tag: shorter data cannot be a frame."""
 
 
 class Connection(Protocol):
@@ -151,7 +151,7 @@ class Rooms:
         if room is None:
             room = self._create(id, takeover_hash, address)
         else:
-            # Also while the room has no host: who only knows its id must not become one.
+            # Also while the room has no host: its id alone must not suffice to become the host.
             shown = hashlib.sha256(takeover).digest()
             if not hmac.compare_digest(shown, room.takeover):
                 raise Refused(HOST_EXISTS, "the room has another host")
@@ -166,7 +166,7 @@ class Rooms:
         return room
 
     def host_left(self, room: Room, connection: Connection) -> None:
-        """The connection of a host has ended; its room waits for it."""
+        """Handle the end of a host's connection; its room waits for it."""
         if room.host is not connection:  # taken over meanwhile
             return
         room.host, room.without_host_since = None, self._now()
@@ -186,7 +186,7 @@ class Rooms:
             host.close(CLOSED, reason)
 
     def move_away(self, room: Room) -> None:
-        """The room is at another process now: its guests have to connect again."""
+        """Remove a room that is at another process now: its guests have to connect again."""
         if self._rooms.get(room.id) is room:
             del self._rooms[room.id]
         guests, room.guests = list(room.guests.values()), {}
@@ -218,7 +218,7 @@ class Rooms:
             self._deliver(room, target, data)
 
     def host_text(self, room: Room, connection: Connection, text: str) -> None:
-        """A text message of the host: it may close the room."""
+        """Handle a text message of the host, which may close the room."""
         if room.host is connection and _type_of(text) == "close":
             self.close(room)
 
@@ -239,7 +239,7 @@ class Rooms:
         return room, guest
 
     def guest_left(self, room: Room, guest: Guest) -> None:
-        """The connection of a guest has ended."""
+        """Handle the end of a guest's connection."""
         if room.guests.get(guest.peer) is guest:
             del room.guests[guest.peer]
             self._to_host(room, {"type": "peer-left", "peer": guest.peer})

@@ -34,11 +34,11 @@ HIGH_WATER: Final = 64 * 1024 * 1024
 """Never reached: rooms disconnect a receiver long before."""
 CLOSE_SECONDS: Final = 5.0
 BUFFER_SECONDS: Final = 0.02
-"""How often a receiver that is behind is looked at."""
+"""Seconds between two checks of a receiver with unsent data."""
 _CHUNK: Final = 64 * 1024
 _ABORT_ABOVE: Final = 256 * 1024
 _BINARY: Final = 0x82
-"""The first byte of a WebSocket frame: the only one of a binary message."""
+"""The first byte of a WebSocket frame that is a whole binary message."""
 _SHORT, _MEDIUM, _LONG = Struct(">BB"), Struct(">BBH"), Struct(">BBQ")
 
 
@@ -58,7 +58,7 @@ class SocketConnection:
         self._buffer = bytearray()
         self._timer: asyncio.TimerHandle | None = None
         # aiohttp waits in ``send_str`` above this mark, and only there. With a mark that is never
-        # reached it writes at once; how much is unsent is what ``unsent`` is for.
+        # reached it writes at once; rooms check ``unsent`` instead.
         transport.set_write_buffer_limits(high=HIGH_WATER)
 
     @property
@@ -160,7 +160,7 @@ TIDY_SECONDS: Final = 5.0
 
 
 class RelayOptions(Record):
-    """How a relay runs."""
+    """Options of a relay."""
 
     bind: Bind
     limits: Limits = Limits()
@@ -169,7 +169,7 @@ class RelayOptions(Record):
     cluster: str = ""
     """Address of NATS, if several processes are one relay."""
     trust_proxy: bool = False
-    """Whether ``X-Forwarded-For`` is believed."""
+    """Whether ``X-Forwarded-For`` is trusted."""
 
 
 class Relay:
@@ -191,17 +191,17 @@ class Relay:
         self.addresses = AddressLimits(options.limits, now)
         self.waiting = WaitingConnections(options.limits.request_seconds, now)
         self.address = ""
-        """Where it listens, once started."""
+        """The address that it listens on, once started."""
         self._report = report
         self._tasks = TaskScope(report=lambda name, error: report(f"{name} failed: {error!r}"))
         self._runner: web.AppRunner | None = None
         self._sockets: set[SocketConnection] = set()
         self._draining = False
         self._inode = 0
-        """Of our Unix socket."""
+        """Inode of our Unix socket."""
         self._cluster: Any = None
 
-    # Life -----------------------------------------------------------------------------------------
+    # Start and end --------------------------------------------------------------------------------
 
     async def start(self) -> None:
         """Listen; raises ``PiError`` if that is not possible."""
@@ -213,7 +213,7 @@ class Relay:
             self._cluster = Cluster(self.rooms, self._tasks, self._report)
             await self._cluster.connect(self.options.cluster)
         app = web.Application(client_max_size=self.options.limits.share_bytes + 1024)
-        # Not its middleware: that would keep half a kilobyte for each guest.
+        # Not the middleware of ``waiting``: it would keep half a kilobyte for each guest.
         app.on_response_prepare.append(self._note_response)
         app.add_routes(
             [
@@ -223,7 +223,7 @@ class Relay:
                 *ShareRoutes(
                     self.shares, self.pages, self.options.limits.share_bytes, self._admit_share
                 ).table(),
-                *self.pages.table(),  # the last: one of them takes any name
+                *self.pages.table(),  # last: one of them matches any name
             ]
         )
         self._runner = web.AppRunner(
@@ -420,9 +420,9 @@ async def serve(
     """Run a relay until SIGTERM or SIGINT; ``ready`` is called with its address."""
     relay = Relay(options, report=report)
     await relay.start()
-    # A full collection looks at every object and stops all rooms meanwhile: 85,000 objects, most of
-    # them modules that never end. Frozen, they are not looked at any more. The objects of 2,000
-    # connections take 110 ms, so the others are collected seldom too.
+    # A full collection visits every object and stops all rooms meanwhile: 85,000 objects, most of
+    # them of modules. Frozen objects are not visited any more. The objects of 2,000 connections
+    # take 110 ms, so collections of the rest are made rare too.
     gc.collect()
     gc.freeze()
     gc.set_threshold(5000, 10, 10)

@@ -1,4 +1,4 @@
-"""Sealed shares: stored and served until they expire or are revoked; the key is never here."""
+"""Sealed shares: stored and served until they expire or are revoked. The relay has no key."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Stored(Record):
 
 
 class NewShare(Record):
-    """What the owner of a share gets."""
+    """A stored share and its revoke token, as returned to its owner."""
 
     id: str
     revoke: str
@@ -46,7 +46,7 @@ class NewShare(Record):
 
 
 class Blobs(Protocol):
-    """Where the bytes are."""
+    """Storage for the bytes of shares."""
 
     def read(self, id: str) -> bytes | None:
         """The bytes of a share."""
@@ -61,7 +61,7 @@ class Blobs(Protocol):
         ...
 
     def load(self) -> list[Stored]:
-        """The shares that are there at the start."""
+        """The stored shares, read at the start."""
         ...
 
 
@@ -84,7 +84,7 @@ class MemoryBlobs:
         self._data.pop(id, None)
 
     def load(self) -> list[Stored]:
-        """None: memory starts empty."""
+        """An empty list: memory starts empty."""
         return []
 
 
@@ -177,7 +177,7 @@ class Shares:
         return NewShare(id=row.id, revoke=revoke, expires=row.expires)
 
     async def read(self, id: str) -> bytes | None:
-        """The bytes of a share; ``None`` if there is none, or no more."""
+        """The bytes of a share; ``None`` if it does not exist or has expired."""
         if self._find(id) is None:
             return None
         return await asyncio.to_thread(self._blobs.read, id)
@@ -196,7 +196,7 @@ class Shares:
         return True
 
     def expire(self) -> None:
-        """Remove what has expired."""
+        """Remove expired shares."""
         now = self._now_ms()
         for row in [row for row in self._rows.values() if row.expires <= now]:
             self._forget(row)

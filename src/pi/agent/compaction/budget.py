@@ -40,7 +40,7 @@ class CompactionSettings(Record):
     threshold_tokens: int = -1
     """Tokens that may be used; overrides both if positive."""
     reserve_percent: Annotated[float, Meta(ge=0, le=100)] = 0
-    """Percentage of the window that is reserved at least, in addition to ``reserve_tokens``."""
+    """Percentage of the window to reserve, if that is more than ``reserve_tokens``."""
     adaptive_keep: bool = False
     """Whether the kept part is measured in the provider's tokens instead of estimated ones."""
     file_tree: bool = False
@@ -131,7 +131,7 @@ Role: TypeAlias = Literal[
     "compactionSummary",
     "metadata",
 ]
-"""Role of an entry in the log, whatever it is converted to."""
+"""Role of an entry in the log, before its conversion for the model."""
 
 
 class CompactionItem(Record):
@@ -196,5 +196,5 @@ def exchanges(items: Sequence[CompactionItem]) -> list[ToolExchange]:
 
 
 def tokens_of(items: Sequence[CompactionItem]) -> int:
-    """Return the total of all items."""
+    """Return the estimated tokens of all items."""
     return sum(item.tokens for item in items)

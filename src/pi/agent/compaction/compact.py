@@ -45,13 +45,13 @@ class CompactionDetails(FileLists):
 
 
 class TreeDetails(CompactionDetails):
-    """The same with the files that were both read and changed, for the next ``<files>`` tree."""
+    """Details with the files that were both read and changed, for the next ``<files>`` tree."""
 
     also_read_files: tuple[str, ...] = ()
 
 
 class Facts(Record):
-    """What must survive a compaction, as text for the model and as details for the next one."""
+    """Facts that survive a compaction, as text for the model and as details for the next one."""
 
     text: str
     details: Json
@@ -149,7 +149,7 @@ async def compact(
 async def _notes(preparation: Preparation, summariser: Summariser, most_tokens: int) -> str:
     """Return notes on the history and, if a turn is split, on its beginning."""
     earlier = without_blocks(preparation.previous_summary)
-    # Seconds for 200,000 messages.
+    # In a thread: serialising 200,000 messages takes seconds.
     serialised = await off_loop(partial(serialise, preparation.history), len(preparation.history))
     history = await summariser.notes(
         serialised,

@@ -121,7 +121,7 @@ class Preparation(Record):
     archived: tuple[CompactionItem, ...] = ()
     """Items before ``history`` that an earlier compaction archived without a text summary."""
     archived_summary: str = ""
-    """The last text summary before these."""
+    """The last text summary before ``archived``."""
 
     # Names that extensions of the original expect ----------------------------------------------
 
@@ -153,7 +153,7 @@ class Preparation(Record):
     # ----------------------------------------------------------------------------------------------
 
     def unarchived(self) -> Preparation:
-        """Return the plan for a text summary: it also covers what has none so far.
+        """Return the plan for a text summary, which also covers the archived items.
 
         A strategy that archives history in another form, such as pictures, leaves no summary that
         a text summary could continue. The entries are still in the log.

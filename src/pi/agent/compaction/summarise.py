@@ -294,7 +294,7 @@ class Summariser:
     async def _attempt(
         self, prompt: str, answer_tokens: int, most_tokens: int | None
     ) -> tuple[str, CompactionFailed | None]:
-        """Return the summary of one response, and why it cannot be used."""
+        """Return the summary in one response, and the error if it cannot be used."""
         request = SummaryRequest(
             context=Context(system_prompt=SYSTEM, messages=(UserMessage(content=prompt),)),
             max_tokens=min(answer_tokens, self._largest_answer),

@@ -110,13 +110,16 @@ def _titled(opening: str, body: list[str]) -> list[str]:
 
 
 HEAD = 0.6
-"""Share of the beginning; the end of an output is where errors are."""
+"""Share of a truncated text that its beginning gets; the end of an output has the errors."""
 MIN_CHARACTERS = 20
 """Characters below which two ends are useless."""
 
 
 def shortened(text: str, most: int, *, where: str = "") -> str:
-    """Return ``text`` truncated to ``most`` characters; ``where`` says where the rest is."""
+    """Return ``text`` with its middle left out, at most ``most`` characters long.
+
+    The mark in the middle ends with ``where``. Returns ``""`` if ``most`` is too small for it.
+    """
     if len(text) <= most:
         return text
     mark = f"\n[... about {len(text) - most} characters left out{where} ...]\n"
@@ -204,7 +207,7 @@ def _element(tag: str, text: str, **attributes: str) -> str:
     return wrap_in_tag(tag, clean, **attributes) if clean.strip() else ""
 
 
-# Files that a conversation has read and changed, from its tool calls.
+# Files read and changed, from tool calls ----------------------------------------------------------
 
 
 READING = frozenset({"read"})
@@ -333,7 +336,7 @@ def _strings(value: object) -> tuple[str, ...]:
 
 
 MAX_TREE = 20
-"""Files that a tree shows at most."""
+"""Maximum number of files in a tree."""
 
 
 def _tree_block(files: FileTree, most: int) -> str:

@@ -1,4 +1,4 @@
-"""What a tool call may do, as the tool declares it; permission guards decide by it. Pure."""
+"""The approval that a tool declares: what a call may do. Permission guards use it. Pure."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def approval_of(
     format_details: FormatApprovalDetails | None,
     arguments: Json,
 ) -> ToolApproval:
-    """The approval of a call. Without a declaration, and if it fails, the call may do anything."""
+    """The approval of a call; tier ``exec`` if the tool declares none or its function fails."""
     found = _declared(tool, approval, arguments)
     if format_details is None:
         return found

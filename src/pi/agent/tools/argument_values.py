@@ -45,7 +45,7 @@ MAX_SHOWN = 4000
 """Characters shown of all arguments."""
 DEEPEST_SHOWN = 8
 
-# compiled when first needed: most sessions never need them
+# Not compiled at import: most sessions never need them.
 _MSGSPEC_PLACE = r"(?s)^(.*) - at `(?:key` in `)?\$(.*)`$"
 _STEP = r"\.([^.\[]+)|\[(\d+)\]"
 

@@ -247,7 +247,10 @@ class Coercion:
 
 
 def _nearest(tries: list[list[ArgumentIssue]], place: Place) -> list[ArgumentIssue]:
-    """Return the issues of the intended alternative; of all, if they expect different things."""
+    """Return the issues of the closest alternative.
+
+    If all alternatives reject the value at one place, one issue lists what they expect there.
+    """
     fitting = [
         issues
         for issues in tries

@@ -39,9 +39,9 @@ def validator(
 ) -> Validate:
     """Return a function that converts and validates arguments against ``schema``.
 
-    ``decode`` turns valid arguments into what the tool takes and fills in defaults itself; without
-    it the tool gets the converted object, defaults included. Raises ``BadSchema`` at once for an
-    unusable schema; the returned function raises only ``ToolFailed``.
+    ``decode`` converts valid arguments to the type of the tool and fills in defaults itself;
+    without it the tool gets the converted object, defaults included. Raises ``BadSchema`` at once
+    for an unusable schema; the returned function raises only ``ToolFailed``.
     """
     schema = checked_object_schema(schema, tool=tool)
     schemas = FlatSchemas(schema)
@@ -218,14 +218,14 @@ def _call_in_thread(call: Callable[[Any, ToolContext], Any], arguments: Any, ctx
         raise RuntimeError("The tool raised StopIteration.") from stop
 
 
-# -------------------------------------------------------------------------------------------------
+# Results ------------------------------------------------------------------------------------------
 
 
 def to_tool_result(value: object) -> ToolResult:
     """Convert the return value of a tool: text, images, or any JSON value.
 
-    ``None`` becomes a neutral remark, a value that cannot be encoded an error, and very long text
-    is truncated.
+    ``None`` becomes ``NO_OUTPUT``, a value that cannot be encoded an error, and very long text is
+    truncated.
     """
     if isinstance(value, ToolResult):
         return _bounded(value)

@@ -32,7 +32,7 @@ class BadSchema(PiError):
 
 
 def types_of(schema: Json) -> tuple[str, ...]:
-    """Return the accepted types of a schema without references; all, if none is named."""
+    """Return the types that a schema without references names; empty if it accepts all types."""
     named = schema.get("type", ())
     types = (named,) if isinstance(named, str) else tuple(named)
     return (*types, "null") if types and schema.get("nullable") is True else types
@@ -136,8 +136,8 @@ class _Inliner:
 class FlatSchemas:
     """The schemas of one valid document with references resolved and ``allOf`` merged.
 
-    Conflicting parts of an ``allOf`` stay in ``allOf`` and are applied in turn; the properties of
-    all parts are known together, so none counts as unknown.
+    Conflicting parts of an ``allOf`` stay in ``allOf`` and are applied in turn. The properties of
+    all parts are merged, so that a property of one part is not unknown to another.
     """
 
     def __init__(self, root: Json) -> None:

@@ -17,7 +17,7 @@ from pi.ai.json_text import json_bytes
 from pi.ai.messages import Json
 from pi.base.records import Record
 
-# compiled when first needed: most sessions never need them
+# Not compiled at import: most sessions never need them.
 _PARAMETER = r"""(?x)
     (?P<indent>\s*)
     (?: :param\s+(?:[^:]*\s)? | [-*]\s+ )?      # reST, with or without a type; a list
@@ -86,7 +86,7 @@ class FunctionSchema(Record):
 
 
 def schema_of(kind: Any) -> Json:
-    """Return the JSON Schema of a record, a dataclass, a pydantic model or a type msgspec knows."""
+    """Return the JSON Schema of a record, a dataclass, a pydantic model or a type of msgspec."""
     try:
         if hasattr(kind, "model_json_schema"):
             document = kind.model_json_schema()

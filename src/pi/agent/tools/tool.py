@@ -55,7 +55,7 @@ class ToolContext(Record, kw_only=False):
     model: Model | None = None
     """The model that made the call; ``None`` if it is not known."""
     abort: Callable[[], None] = lambda: None
-    """Requests the end of the run, at once also for this call."""
+    """Aborts the run, including this call."""
     session: Any = None
     """The ``ExtensionContext`` of the extension that registered the tool; ``None`` for others."""
     background: bool = False
@@ -99,9 +99,9 @@ class AgentTool(Record):
     replay: Literal["never", "safe"] = "never"
     constrained_sampling: Json | Literal[False] | UnsetType = UNSET
     strict: bool | None = None
-    """Whether providers should hold the model to the schema, where they can.
+    """Whether providers should enforce the schema, where they can.
 
-    A short form of ``constrained_sampling``, which wins.
+    A short form of ``constrained_sampling``, which takes precedence.
     """
     approval: Approval | None = None
     """What a call may do: ``read``, ``write``, ``exec``, or a function of the arguments."""

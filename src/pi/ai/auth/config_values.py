@@ -3,11 +3,11 @@
 =================== ===========================================
 ``sk-123``          itself
 ``$NAME ${NAME}``   that variable, anywhere in the text
-``!command``        what the shell command prints
+``!command``        the output of the shell command
 ``$$  $!``          a plain ``$`` or ``!``
 =================== ===========================================
 
-A variable that is unset or empty, and a command that fails or prints nothing, give ``None``.
+The value is ``None`` if a variable is unset or empty, or a command fails or prints nothing.
 """
 
 from __future__ import annotations
@@ -89,9 +89,8 @@ _REFERENCE = r"(?a)\$(?:(?P<plain>[$!])|\{(?P<braced>[A-Za-z_]\w*)\}|(?P<bare>[A
 def remember_used(secret: str | None) -> None:
     """Remember a secret that this process uses, so that it can be redacted from all output.
 
-    For the whole process: the output of a command, a token that was replaced since and a key of the
-    command line are in no file and no variable where they could be found when a log or an export is
-    written.
+    The list is global. When a log or an export is written, no file and no variable contains the
+    output of a command, a token that was replaced since, or a key of the command line.
     """
     if not secret:
         return
@@ -131,9 +130,9 @@ async def expand(
     cwd: Path = Path(),
     remembered: CommandCache | None = None,
 ) -> str | None:
-    """Returns the value that ``text`` describes.
+    """Returns the value of ``text``, or ``None`` if it has none.
 
-    A command runs each time, or once if its output is ``remembered``.
+    A command runs each time, or once if there is the cache ``remembered``.
     """
     if not text.startswith("!"):
         return interpolated(text, environ)
@@ -148,7 +147,7 @@ def may_expand(text: str, environ: Mapping[str, str]) -> bool:
 
 
 def unresolved_reason(text: str, environ: Mapping[str, str]) -> str:
-    """Returns why ``text`` has no value, as the end of a sentence; the text itself may be
+    """Returns why ``text`` has no value, as the end of a sentence, without quoting it: it may be
     secret."""
     if text.startswith("!"):
         return "its command failed or printed nothing: run it in a terminal to see why"

@@ -2,8 +2,8 @@
 
 The chain is Google's: the file that ``GOOGLE_APPLICATION_CREDENTIALS`` names, the one that
 ``gcloud auth application-default login`` writes, the metadata server of Google's own machines.
-Files are understood by ``google-auth`` (the extra ``vertex``), imported when there is one. Its
-traffic goes through our HTTP client, so proxies and certificates apply.
+``google-auth`` (the extra ``vertex``) reads the files; it is imported only if there is one. Its
+requests go through our HTTP client, so proxies and certificates apply.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ async def access_token(environ: Mapping[str, str], http: HttpClient) -> Token:
 
 
 class GoogleCredentials:
-    """Application default credentials, which return a token before every request.
+    """Application default credentials; wires get a token from them before every request.
 
     The token of a file is kept until shortly before it expires; concurrent callers share one
     refresh, and a new login takes effect at once.
@@ -100,7 +100,7 @@ def _load(path: Path, before: _Loaded | None) -> _Loaded:
         credentials = _credentials_from(info)
     except OSError as error:
         reason = error.strerror
-    except (ValueError, KeyError) as error:  # also what google-auth finds malformed
+    except (ValueError, KeyError) as error:  # also raised by google-auth for malformed content
         reason = str(error)
     else:
         project = info.get("project_id") or info.get("quota_project_id")
@@ -189,7 +189,7 @@ class _Bridge:
         timeout: float | None = None,
         **_: object,
     ) -> _Response:
-        """One exchange; raises google-auth's ``TransportError``."""
+        """Send one request; raises google-auth's ``TransportError``."""
         seconds = timeout or REFRESH_SECONDS
         request = HttpRequest(
             url=url,
@@ -226,7 +226,7 @@ class _Bridge:
 async def _metadata_token(environ: Mapping[str, str]) -> Token:
     """Returns the token of the machine's service account, from its metadata server.
 
-    Never through a proxy: it would answer for its own machine.
+    Never through a proxy, which would reach the metadata server of its own machine.
     """
     if environ.get("NO_GCE_CHECK") == "true":
         raise AuthenticationFailed("There are no Google credentials here.", hint=_LOG_IN)

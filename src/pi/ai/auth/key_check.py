@@ -21,7 +21,7 @@ _PATHS = {
     "openai-responses": "/models",
     "google-generative-ai": "/models?pageSize=1",
 }
-"""Where each wire lists models. Wires that sign requests are not checked."""
+"""Paths of the model lists, by wire. Wires that sign requests are not checked."""
 _PUBLIC_LISTS = {"openrouter": "/key"}
 """Providers that list models without a key, with a path that needs one."""
 _INVALID = re.compile(r"API[ _]key[ _](not[ _]valid|invalid)", re.IGNORECASE)

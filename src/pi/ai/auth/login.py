@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from pi.ai.http.client import HttpClient
 
 
-# The UI of a login: its prompts and notices. The names on the wire are those of pi's login
-# contract.
+# Prompts and notices of a login -------------------------------------------------------------------
+# Their JSON names are those of the original pi.
 
 
 class LoginChoice(Record):
@@ -32,7 +32,7 @@ class LoginPrompt(Record):
     """A prompt; the answer is a text, for ``select`` the id of a choice."""
 
     kind: Literal["text", "secret", "select", "manual_code"]
-    """``manual_code`` runs beside the browser and is cancelled when that returns by itself."""
+    """``manual_code`` is asked while a browser is open, and cancelled if the browser returns."""
     message: str
     placeholder: str = ""
     choices: tuple[LoginChoice, ...] = ()

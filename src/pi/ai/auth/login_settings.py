@@ -1,6 +1,6 @@
 """OAuth endpoints, client ids and scopes of all logins. Data.
 
-A vendor's client id is the vendor's: using it is subject to their terms. Every field can be
+A client id belongs to its vendor: using it is subject to their terms. Every field can be
 replaced in the setting ``oauthClients``, e.g. ``{"anthropic": {"clientId": "…"}}``.
 """
 
@@ -53,7 +53,7 @@ class LoginSettings(Record):
     """The page to enter the code on, if the response does not name it."""
     device_redirect: str = ""
     key_url: str = ""
-    """Where a token is exchanged for the key of requests."""
+    """The endpoint that exchanges a token for the key of requests."""
     headers: dict[str, str] = field(default_factory=dict)
     """Sent to the endpoints above."""
     request_headers: dict[str, str] = field(default_factory=dict)
@@ -63,9 +63,9 @@ class LoginSettings(Record):
     subscription: bool = True
     """Whether a login uses a paid plan instead of paying per request."""
     base_url: str = ""
-    """Where the provider serves its models; set from its row."""
+    """The base URL of the provider's models; set from its row."""
     unknown: str = ""
-    """What is unknown about this login, shown to the user before it begins."""
+    """A warning about unknown details of this login, shown to the user before it begins."""
 
 
 CLIENTS: dict[str, LoginSettings] = {
@@ -171,7 +171,7 @@ def with_host_overrides(
 def login_settings(provider: Provider, replaced: Mapping[str, Json]) -> LoginSettings:
     """Returns the row for ``provider``, with the overrides for its id or its login's name."""
     name = provider.login if isinstance(provider.login, str) else ""
-    # A login of an extension knows its settings itself.
+    # The login of an extension brings its own settings.
     row = CLIENTS.get(name) or getattr(provider.login, "settings", None) or LoginSettings()
     changes = replaced.get(provider.id) or replaced.get(name) or {}
     try:

@@ -1,7 +1,7 @@
 """Chooses the credential for a provider: given, stored, configured, or from the environment.
 
-The first one found is used. If it does not work, that is an error and never a reason to fall back
-to the next one: that might bill another account.
+The first one found is used. If it does not work, an error is raised. There is no fallback to the
+next one: it might bill another account.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class MissingCredentials(Record):
     """Why requests to a provider have no credentials."""
 
     problem: str = ""
-    """What is wrong with the configured ones; empty if there are none at all."""
+    """The error of the configured credentials; empty if there are none at all."""
     advice: str = ""
 
     def explain(self) -> str:
@@ -343,7 +343,7 @@ def _placed(
 
 
 class Authentication:
-    """Looks in the store, in models.json and in the environment, in this order."""
+    """Finds credentials in the store, in models.json and in the environment, in this order."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Which variables and values are secret: one list for children, exports and logs. Pure.
+"""Lists secret variables and values, for child processes, exports and logs. Pure.
 
 It is derived from the provider tables, ``models.json`` and ``auth.json``, so a new row of a table
 is covered automatically.
@@ -74,7 +74,7 @@ class Secrets(Record):
         return Secrets(names=self.names | other.names, texts=self.texts | other.texts)
 
     def values(self, environ: Mapping[str, str]) -> Iterator[str]:
-        """Returns all values to redact; runs no command."""
+        """Yields all values to redact; runs no command."""
         secrets = [
             interpolated(text, environ) or text
             for text in sorted(self.texts)
@@ -89,7 +89,7 @@ class Secrets(Record):
 
 
 def together(found: Iterable[Secrets]) -> Secrets:
-    """The union."""
+    """Returns the union of ``found``."""
     names, texts = set[str](), set[str]()
     for each in found:
         names |= each.names

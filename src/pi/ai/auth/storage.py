@@ -25,7 +25,7 @@ from pi.base.tasks import finish_despite_cancel
 log = logging.getLogger(__name__)
 
 
-# Backends: pi's ``auth.json``, or memory.
+# Backends -----------------------------------------------------------------------------------------
 
 
 LOCK_SECONDS = 60.0
@@ -192,7 +192,7 @@ class AuthStorage:
         self.where = self._store.where
         """The name of the store in messages: its path."""
         self.entries = self._store.read
-        """Returns the current entries, without waiting as in ``peek``."""
+        """Returns the current entries, without waiting for the lock."""
 
     def peek(self, provider: str) -> Credential | None:
         """Returns the credential without waiting, even while the original pi writes the file."""

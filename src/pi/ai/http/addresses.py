@@ -1,7 +1,8 @@
-"""Address policy: which addresses a request may reach, for URLs that a model has chosen.
+"""Address policy: the addresses that a request may reach, for URLs that a model has chosen.
 
-Checked after the name is resolved and for every redirect, and the connection goes to the address
-that was checked: a name that resolves to another address the next time gains nothing.
+The check runs after the name is resolved, and for every redirect. The connection goes to the
+checked address, so that a name that resolves to another one the next time (DNS rebinding) does not
+bypass it.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class AddressRefused(HttpError):
 
 
 class AddressPolicy(Record):
-    """Which addresses may be reached besides public ones."""
+    """The addresses that may be reached besides public ones."""
 
     allow_private: bool = False
     """Private networks, also shared and unique local addresses."""
@@ -85,7 +86,7 @@ _HINTS = {
 
 
 def address_kind(address: str) -> AddressKind:
-    """Returns the kind of a literal address; of IPv6 that holds an IPv4 address, of that one."""
+    """Returns the kind of a literal address; that of the IPv4 address if IPv6 embeds one."""
     from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network  # lazy: 2 ms
 
     try:

@@ -78,7 +78,7 @@ def redirected(request: HttpRequest, status: int, headers: Headers) -> HttpReque
         target_url = urljoin(request.url, location)
         target = parse_url(target_url).origin
     except (ValueError, InvalidRequest) as error:
-        raise BadResponse(f"{origin.netloc} redirects to what is not a URL.") from error
+        raise BadResponse(f"{origin.netloc} redirects to an invalid URL.") from error
     if origin.scheme == "https" and target.scheme == "http":
         raise BadResponse(f"{origin.netloc} redirects from https to plain http; not followed.")
     safe_headers = request.headers
@@ -90,9 +90,10 @@ def redirected(request: HttpRequest, status: int, headers: Headers) -> HttpReque
 class HttpClient:
     """HTTP/1.1 client, using the proxy of the settings or of ``environ``.
 
-    ``proxy`` None means the environment's, an empty one none. Nothing is opened or loaded before
-    the first request. Only ``HttpError`` and its subclasses are raised, and ``CancelledError``,
-    after which the socket is closed. Kept connections belong to the running event loop.
+    ``proxy`` is None for that of the environment, empty for no proxy. Nothing is opened or loaded
+    before the first request. Only ``HttpError`` and its subclasses are raised, and
+    ``CancelledError``, after which the socket is closed. Kept connections belong to the running
+    event loop.
     """
 
     def __init__(
@@ -106,7 +107,7 @@ class HttpClient:
         self._environ = environ
         self._proxy = proxy
         self.tls = TlsContext(tls or TlsSettings(), environ)
-        """Also for protocols that begin as HTTP, such as WebSocket."""
+        """Also used for protocols that begin as HTTP, such as WebSocket."""
         self._timeouts = timeouts or Timeouts()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._pool = Pool()

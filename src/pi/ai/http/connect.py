@@ -30,10 +30,11 @@ from pi.ai.http.request import (
 from pi.ai.http.tls import TlsContext, tls_failure
 from pi.base.records import Record
 
-# Connects to a name with several addresses, trying the next while the last is slow.
+# TCP (RFC 8305, "happy eyeballs") -----------------------------------------------------------------
 #
-# This is RFC 8305 ("happy eyeballs"). asyncio has its own, which leaks the socket of an attempt
-# that succeeds at the moment it is cancelled (seen with Python 3.11).
+# If a name has several addresses, the next one is tried while the last is slow. The implementation
+# of asyncio is not used: it leaks the socket of an attempt that succeeds at the moment it is
+# cancelled (seen with Python 3.11).
 
 
 _DELAY = 0.25
@@ -238,7 +239,7 @@ def _is_in_network(host: str, rule: str) -> bool:
 
 
 class Route(Record):
-    """How a server is reached; connections of the same route are interchangeable."""
+    """Server, proxy and address policy; connections of the same route are interchangeable."""
 
     origin: Origin
     proxy: Proxy | None = None
@@ -285,9 +286,9 @@ async def _connect(route: Route, tls: TlsContext, registry: set[Connection]) -> 
 
 
 async def _check_behind_proxy(origin: Origin, policy: AddressPolicy) -> None:
-    """Check what the proxy will connect to, as far as the name can be resolved here.
+    """Check the addresses that the proxy will connect to, if the name can be resolved here.
 
-    The proxy resolves it again, and may be answered differently: that cannot be checked here.
+    The proxy resolves the name again and may get other addresses, which cannot be checked here.
     """
     try:
         addresses = await _resolve(origin.host, origin.port)

@@ -75,7 +75,7 @@ class Connection(asyncio.Protocol):
         self._waiter: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
 
-    # An exchange
+    # Exchange -------------------------------------------------------------------------------------
 
     def begin(self, parser: ResponseParser) -> None:
         """Pass data that arrives from now on to ``parser``."""
@@ -91,7 +91,7 @@ class Connection(asyncio.Protocol):
             self._transport.write(data)
 
     async def wait(self, kind: TimeoutKind, seconds: float | None) -> None:
-        """Wait at most ``seconds`` for an event; raises the error that ended the connection."""
+        """Wait for an event; raises ``TimedOut`` after ``seconds``, or the connection's error."""
         if self._failure is not None:
             raise self._failure
         waiter = self._waiter = self._loop.create_future()
@@ -131,7 +131,7 @@ class Connection(asyncio.Protocol):
         """Whether another exchange can begin."""
         return self._parser is None and not self.ended
 
-    # The socket
+    # Socket ---------------------------------------------------------------------------------------
 
     async def secure(self, context: ssl.SSLContext, host: str) -> None:
         """Start TLS with ``host``; raises ``ssl.SSLError`` or ``OSError`` if it fails."""
@@ -155,7 +155,7 @@ class Connection(asyncio.Protocol):
         self.ended = True
         self._transport.abort()
 
-    # Callbacks of asyncio
+    # Callbacks of asyncio -------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """asyncio: the socket is open."""
@@ -173,7 +173,7 @@ class Connection(asyncio.Protocol):
         """asyncio: bytes arrived."""
         parser = self._parser
         if parser is None:
-            self.abort()  # data without a request: an idle server only says that it closes
+            self.abort()  # data without a request: the server is about to close the connection
             return
         try:
             parser.feed(data)
@@ -200,7 +200,7 @@ class Connection(asyncio.Protocol):
         self._end(exc)
 
     def pause_writing(self) -> None:
-        """asyncio: there is enough to send."""
+        """asyncio: the write buffer is full."""
         self.write_blocked = True
 
     def resume_writing(self) -> None:
@@ -208,7 +208,7 @@ class Connection(asyncio.Protocol):
         self.write_blocked = False
         self._wake()
 
-    # Internals
+    # Internals ------------------------------------------------------------------------------------
 
     def _end(self, error: Exception | None) -> None:
         self.ended = True
@@ -259,7 +259,7 @@ class Connection(asyncio.Protocol):
         self._timer = None if seconds is None else self._loop.call_later(seconds, self.abort)
 
 
-# Exchanges and responses.
+# Exchanges and responses --------------------------------------------------------------------------
 
 
 _WRITE_SLICE = 128 * 1024
@@ -268,7 +268,7 @@ _WRITE_SLICE = 128 * 1024
 class HttpExchange:
     """Sends a request, then returns the bytes of the body as they arrive.
 
-    ``bodiless`` says that the response has no body whatever its headers say (HEAD, CONNECT).
+    With ``bodiless`` the response has no body, even if its headers announce one (HEAD, CONNECT).
     """
 
     def __init__(self, connection: Connection, timeouts: Timeouts, *, bodiless: bool) -> None:
@@ -355,7 +355,7 @@ class HttpResponse(Record):
     headers: Headers
     body: bytes = b""
     url: str = ""
-    """Where it came from, after redirects."""
+    """The URL it came from, after redirects."""
 
     @property
     def text(self) -> str:
@@ -379,7 +379,7 @@ class ResponseStream:
         self.status = head.status
         self.headers = head.headers
         self.url = url
-        """Where it comes from, after redirects."""
+        """The URL it comes from, after redirects."""
         self.exchange = exchange
         self._limit = limit
         self._received = 0

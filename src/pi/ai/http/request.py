@@ -88,7 +88,7 @@ def basic_authorization(userinfo: str) -> str:
 
 def _origin(scheme: str, netloc: str) -> Origin:
     text = _ascii(netloc)
-    if not text.startswith("["):  # without a pattern: it is needed for the first request
+    if not text.startswith("["):  # no regular expression: compiling one delays the first request
         host, _, number = text.partition(":")
         valid = bool(host) and _NAME_CHARACTERS.issuperset(host)
     elif parts := re.fullmatch(_ADDRESS, text):
@@ -125,7 +125,7 @@ def _target(text: str, origin: Origin) -> str:
     return quote(text, safe=_QUOTED_AS_IT_IS)
 
 
-# Requests.
+# Requests -----------------------------------------------------------------------------------------
 
 
 HeaderPairs = tuple[tuple[str, str], ...]
@@ -167,7 +167,7 @@ class HttpRequest(Record):
     redirects: int = 0
     """How many redirects to follow, GET and HEAD only."""
     addresses: AddressPolicy | None = None
-    """Which addresses may be reached, also by redirects; ``None`` for all."""
+    """The addresses that may be reached, also by redirects; ``None`` for all."""
 
 
 def encode_head(
@@ -220,7 +220,7 @@ def _is_our_length(pair: tuple[str, str], request: HttpRequest) -> bool:
     return name == "content-length"
 
 
-# The User-Agent: ``pi (linux 6.18.44; x64)``.
+# User-Agent, e.g. ``pi (linux 6.18.44; x64)`` -----------------------------------------------------
 
 
 ARCHITECTURES = {

@@ -212,7 +212,7 @@ class Inflater:
 
     @property
     def finished(self) -> bool:
-        """Whether the body ended where its format says; an empty body did."""
+        """Whether the compressed data is complete; an empty body is."""
         return not self._input and (self._decoder is None or self._decoder.eof)
 
     def _new_decoder(self) -> zlib._Decompress | None:

@@ -47,7 +47,7 @@ class TlsContext:
         return await asyncio.to_thread(self._build)
 
     def _build(self) -> ssl.SSLContext:
-        # between threads: a cancelled request must not make the next one start anew
+        # The thread of a cancelled request continues; the next request waits for its result.
         with self._lock:
             if self._context is None:
                 self._context = build_context(self._settings, self._environ)

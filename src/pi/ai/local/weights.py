@@ -1,4 +1,4 @@
-"""The embedded weights: which ones, where they are stored, and whether they are complete."""
+"""The weights of the embedded model: package, stored file, verification."""
 
 from __future__ import annotations
 

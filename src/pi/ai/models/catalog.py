@@ -40,7 +40,7 @@ def bundled_providers() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in DATA.glob("*.json")))
 
 
-# ``models-store.json``: the last model lists of gateways, so that a start needs no request.
+# Model lists of gateways (``models-store.json``) --------------------------------------------------
 
 
 LARGEST = 32 * 1024 * 1024
@@ -48,7 +48,10 @@ LARGEST = 32 * 1024 * 1024
 
 
 class ModelsStore:
-    """Model lists by provider; a cache, so an unreadable file is not an error."""
+    """The last model lists by provider, so that a start needs no request.
+
+    It is a cache: an unreadable file is not an error.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -84,7 +87,7 @@ class ModelsStore:
 def models_from(entries: Any, **known: str) -> tuple[Model, ...]:
     """Returns the models that JSON describes, completed by the common fields ``known``.
 
-    Invalid entries, and those of a newer kind than this version knows, are left out.
+    Invalid entries, and those that only a newer version supports, are left out.
     """
     found = []
     for entry in entries if isinstance(entries, list) else ():

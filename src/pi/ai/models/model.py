@@ -122,7 +122,7 @@ def without_credentials(model: Model) -> Model:
     return replace(model, base_url=address, headers=headers)
 
 
-# Thinking levels: which of them a model supports, and what the others become.
+# Thinking levels ----------------------------------------------------------------------------------
 
 
 BUDGETS: Mapping[str, int] = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16_384}
@@ -169,7 +169,7 @@ def thinking_budget(
     return max(min(budget, max_tokens - ROOM_TO_ANSWER), 0)
 
 
-# Prices.
+# Prices -------------------------------------------------------------------------------------------
 
 
 MILLION = 1_000_000

@@ -106,12 +106,12 @@ class Standing(Record):
 
     @property
     def refusal(self) -> str:
-        """Returns the same as an error, with what to do."""
+        """The explanation as an error message, with the way to choose the server."""
         return f"{self.explain()} It is not used until you choose it: {self.how_to_choose}."
 
     @property
     def how_to_choose(self) -> str:
-        """How to choose it."""
+        """How to choose the server, as the end of a sentence."""
         return f"with /model, or `pi models use {self.provider}`"
 
 
@@ -194,7 +194,7 @@ def owner_of(address: ServerAddress, *, proc: Path = PROC) -> Owner:
 
 
 def _local_addresses(host: str) -> Iterator[str]:
-    """Returns addresses that a connection to ``host`` can reach, in the kernel's order of
+    """Yields addresses that a connection to ``host`` can reach, in the kernel's order of
     preference."""
     for address in ("::1", "127.0.0.1") if host == "localhost" else (host,):
         if ":" in address:

@@ -73,9 +73,9 @@ class DiscoveredProvider(WireProvider):
         return self._standing
 
     async def choose(self, model_id: str = "", *, anew: bool = False) -> None:
-        """Allow the server from now on; ``anew`` also if its owner has changed.
+        """Allow the server from now on.
 
-        Raises ``ServerNotChosen`` if the owner differs from the one chosen before.
+        Raises ``ServerNotChosen`` if its owner has changed since the last choice, unless ``anew``.
         """
         if (found := self._guarded()) is None:
             return
@@ -309,7 +309,7 @@ SERVER_ROWS: tuple[Provider, ...] = tuple(server.row for server in _SERVERS)
 
 
 def _address(value: str | None, row: Provider) -> str:
-    """Returns a base URL without ``/v1`` from the value of such a variable."""
+    """Returns the base URL without ``/v1`` for the value of an address variable."""
     if not value:
         return row.base_url
     url = value.rstrip("/").removesuffix("/v1")

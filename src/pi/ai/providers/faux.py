@@ -69,7 +69,7 @@ def calls(tool: str, /, **arguments: Any) -> Reply:
 
 
 def call(tool: str, /, id: str = "", **arguments: Any) -> ToolCall:
-    """Returns a tool call for a response; an empty id is generated when it is played."""
+    """Returns a tool call for a response; an empty id is replaced when the step is played."""
     return ToolCall(id=id, name=tool, arguments=arguments)
 
 
@@ -151,7 +151,7 @@ async def _play(
     builder.end(key)
 
 
-# A scripted tour for users without a key: it drives the real tools and says that it is a script.
+# Guided tour, for users without a key -------------------------------------------------------------
 
 
 DEMO = Provider(

@@ -53,13 +53,13 @@ _OPENAI_TIMEOUTS = (
 
 
 class Services(Record):
-    """What a wire may use: HTTP client, clock, environment."""
+    """Resources of the wires: HTTP client, clock, environment."""
 
     http: HttpClient
     clock: Clock
     environ: Mapping[str, str]
     closing: AsyncExitStack = field(default_factory=AsyncExitStack)
-    """Wires register here how to close connections that they keep open between requests."""
+    """Callbacks that close the connections which wires keep open between requests."""
 
     async def close(self) -> None:
         """Close connections that requests have left open."""
@@ -81,7 +81,7 @@ class Decoder(Protocol):
         ...
 
     def end(self) -> None:
-        """The stream ended without the wire's last event: finish or raise."""
+        """Called if the stream ended without the wire's last event: finish, or raise."""
         ...
 
 
@@ -180,7 +180,8 @@ def _delay(failure: ProviderError, wait: float | None, options: StreamOptions) -
     return delay if delay <= longest else None
 
 
-# Classification is imported with the first failure; every first request would pay for it. ------
+# Failures -----------------------------------------------------------------------------------------
+# Their classification is imported with the first failure; every first request would pay for it.
 
 
 def _refused(response: ResponseStream, body: bytes, clock: Clock) -> ProviderError:
@@ -210,7 +211,7 @@ class KeepAliveLimit:
         self._last = clock.monotonic()
 
     def received(self, *, has_events: bool) -> None:
-        """Data arrived; raises ``ProviderUnavailable`` after keep-alives for too long."""
+        """Record that data arrived; raises ``ProviderUnavailable`` after ``MAX_SILENCE``."""
         now = self._clock.monotonic()
         if has_events:
             self._last = now

@@ -54,12 +54,12 @@ def is_own(message: AssistantMessage, model: Model) -> bool:
 
 
 def same_id(identifier: str, _: AssistantMessage) -> str:
-    """For wires that accept any tool-call id."""
+    """Returns ``identifier`` unchanged, for wires that accept any tool-call id."""
     return identifier
 
 
 def plain_id(identifier: str, _: AssistantMessage) -> str:
-    """For wires that accept letters, digits, ``_`` and ``-``, at most ``MAX_ID_LENGTH``."""
+    """Returns an id of letters, digits, ``_`` and ``-``, at most ``MAX_ID_LENGTH`` long."""
     return re.sub(_ODD_IN_ID, "_", identifier)[:MAX_ID_LENGTH]
 
 

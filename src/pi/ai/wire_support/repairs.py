@@ -31,7 +31,7 @@ TOOL_REJECTED = "tool_schema_rejected"
 
 
 class Repairs(Record):
-    """What is left out of a request because the server rejected it."""
+    """The parts that are left out of a request because the server rejected them."""
 
     thinking: bool = False
     """Earlier thinking blocks."""
@@ -95,7 +95,7 @@ def without_refused_thoughts(
 def lacks_thinking(messages: Sequence[Message], model: Model, repairs: Repairs) -> bool:
     """Whether the latest response made calls after thinking that is left out.
 
-    Some models can then not continue to think: they require what came before the calls.
+    Some models can then not continue to think: they require the thinking before the calls.
     """
     answers = (
         (at, message)

@@ -1,7 +1,7 @@
 """Server side of the wires: a client's request in our terms, and helpers to decode and encode.
 
-Each wire's ``server`` module has ``decode_request`` and an encoder of events. Both are pure; which
-model answers, and over which wire, is not known here.
+Each wire's ``server`` module has ``decode_request`` and an encoder of events. Both are pure, and
+independent of the model that answers and of its wire.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class ServedRequest(Record):
     """Prompt and tools are in system messages, as in a session."""
     options: StreamOptions = StreamOptions()
     stream: bool = False
-    """Whether the client wants events; otherwise one JSON object."""
+    """Whether the client requests events; otherwise it gets one JSON object."""
     include_usage: bool = True
-    """Whether the client wants the token counts of a stream."""
+    """Whether the client requests the token counts of a stream."""
     unused: tuple[str, ...] = field(default=())
     """Fields of the request that have no meaning here."""
 
@@ -51,7 +51,7 @@ class EventEncoder(Protocol):
         ...
 
     def whole(self, message: AssistantMessage) -> Json:
-        """Returns the complete response for a client that wants no events."""
+        """Returns the complete response, for a client that requests no events."""
         ...
 
 
@@ -63,7 +63,7 @@ async def serve_events(stream: EventStream, encoder: EventEncoder) -> AsyncGener
     async with aclosing(stream):
         async for event in stream:
             block = None
-            if isinstance(event, TextEnd | ThinkingEnd):  # only the message knows its signature
+            if isinstance(event, TextEnd | ThinkingEnd):  # only the message has the signature
                 block = stream.partial.content[event.content_index]
             if data := encoder.encode(event, block):
                 yield data
@@ -121,7 +121,7 @@ def objects(values: Any, where: str) -> list[Json]:
 
 
 def number(values: Json, *names: str) -> Any:
-    """Returns the first number with one of these names."""
+    """Returns the first number with one of these names; ``None`` if there is none."""
     for name in names:
         value = values.get(name)
         if isinstance(value, int | float) and not isinstance(value, bool):
@@ -201,5 +201,5 @@ def is_redacted(block: ContentBlock | None) -> bool:
 
 
 def or_unset(text: Any) -> str | UnsetType:
-    """Returns a text that is not empty."""
+    """Returns ``text`` if it is a string and not empty, else ``UNSET``."""
     return text if isinstance(text, str) and text else UNSET

@@ -18,7 +18,7 @@ ServerEvent: TypeAlias = tuple[str, bytes]
 LARGEST_EVENT = 16 * 1024 * 1024
 """Limit of bytes of one event, over every transport; a larger one ends the response.
 
-Also of what a server sends between two events: keep-alives reach it after months, a flood of
+It also applies to the data between two events: keep-alives reach it after months, a flood of
 blank lines at once.
 """
 
@@ -26,7 +26,7 @@ MAX_START_BYTES = 4096
 """Approximate bytes that are kept to explain a stream without events."""
 
 _LINE_ENDS = {b"\n\n": b"\n", b"\n\r": b"\r\n", b"\r\r": b"\r"}
-"""How blank lines begin, and the line end of a server that writes them so."""
+"""The first two bytes of a blank line, and the line end that they belong to."""
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LF, _CR = b"\n\r"
 """As numbers: Python finds a number in bytes ten times as fast as other bytes."""
@@ -39,7 +39,7 @@ class SseReader:
         self._held = bytearray()
         """The beginning of an incomplete event."""
         self._last_byte = b""
-        """Where to search in the held data: a blank line may be split."""
+        """The last byte of the held data: two chunks may share a blank line."""
         self.first_bytes = b""
         """The start of the data before the first event, to explain a stream without events."""
         self.seen_event = False
@@ -90,7 +90,7 @@ class SseReader:
         return events
 
     def _last_blank_line(self, data: bytes) -> int:
-        """Returns the index of the last one; negative if there is none."""
+        """Returns the index of the last blank line; negative if there is none."""
         end = data.rfind(self._blank)
         for blank in _LINE_ENDS:  # a server, or a proxy on the way, may change its line ends
             later = data.rfind(blank, end + 1)

@@ -29,7 +29,7 @@ _NAMED_PARTS = frozenset({"properties", "$defs", "definitions"})
 
 
 class Dialect(Record):
-    """What a server's strict schemas may contain."""
+    """The subset of JSON Schema that a server accepts in strict schemas."""
 
     rejected: frozenset[str] = _REJECTED
     """Keywords that are rejected and cannot be left out without changing the meaning."""
@@ -145,7 +145,7 @@ def _checked(value: Any, kind: type[T]) -> T:
     return value
 
 
-# Schemas for servers that accept only an object at the top.
+# Schemas for servers that accept only an object at the top ----------------------------------------
 
 
 _COMBINATORS = ("anyOf", "oneOf", "allOf")
@@ -177,7 +177,7 @@ def _branches(schema: Json) -> Iterator[Json]:
                     yield from _branches(branch)
 
 
-# Tools that a model calls with one text, constrained by a grammar, instead of arguments.
+# Tools that are called with one text, constrained by a grammar, instead of arguments --------------
 
 
 _SYNTAXES = (("openai_lark", "lark"), ("openai_regex", "regex"))

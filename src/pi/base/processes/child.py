@@ -112,8 +112,8 @@ async def spawn(
     """Start a program; use ``async with`` on the child, so that nothing is left running.
 
     Its standard error is merged into ``output`` or read separately. The program and its descendants
-    end with pi, even if pi is killed; a ``detached`` one goes on. That one must not have our pipes,
-    which end with us.
+    end with pi, even if pi is killed. A ``detached`` program goes on; it must not use our pipes,
+    which end with pi.
     """
     name = os.urandom(8).hex()
     lineage = f"{env[MARKER]}.{name}" if MARKER in env else name
@@ -183,9 +183,9 @@ async def run(
 ) -> Finished:
     """Run a short program to its end and keep the first ``max_output`` bytes of each stream.
 
-    After ``timeout`` seconds its tree is killed; the result holds what it had written by then. With
-    ``stall`` also after so many seconds in which the tree did nothing, and after a flood of output.
-    Its background processes end with pi, unless it is ``detached``.
+    After ``timeout`` seconds its tree is killed; the result holds the output so far. With ``stall``
+    it is also killed after that many seconds in which the tree did nothing, and after a flood of
+    output. Its background processes end with pi, unless it is ``detached``.
     """
     stdin: Literal["null", "pipe"] = "null" if input is None else "pipe"
     timed_out = stalled = False
@@ -232,7 +232,7 @@ async def run(
 
 
 MAX_FLOOD_BYTES = 64 * 1024 * 1024
-"""Output of a watched program that is taken for broken: a short program writes some lines."""
+"""Output above which a watched program counts as broken: a short program writes a few lines."""
 
 
 async def _feed(child: Child, data: bytes) -> None:

@@ -25,7 +25,7 @@ DESKTOP = (
     r"DISPLAY|WAYLAND_.*|XAUTHORITY|DBUS_SESSION_BUS_ADDRESS|TMUX.*|WSL.*"
     r"|TERMUX_.*|ANDROID_.*|PREFIX|LD_LIBRARY_PATH|LD_PRELOAD"  # Termux programs need these
 )
-"""What a program needs besides ``ALLOWED`` to reach the screen and the clipboard."""
+"""Variables that a program needs besides ``ALLOWED`` to reach the screen and the clipboard."""
 GIT_PLACES = (
     r"GIT_((COMMON_)?DIR|(IMPLICIT_)?WORK_TREE|(INDEX|GRAFT|SHALLOW)_FILE|NAMESPACE|PREFIX"
     r"|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|REPLACE_REF_BASE|NO_REPLACE_OBJECTS"
@@ -70,7 +70,7 @@ def desktop_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def without(environ: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
-    """Returns ``environ`` for the user's commands: without ``names`` and what misleads git."""
+    """Returns ``environ`` for the user's commands: without ``names`` and ``GIT_PLACES``."""
     return {
         name: value
         for name, value in environ.items()

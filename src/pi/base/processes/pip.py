@@ -76,7 +76,7 @@ def pip_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def refusal_in(output: str, errors: str) -> Refusal | None:
-    """Returns what pip was kept from building; ``None`` if it did not fail for that reason."""
+    """Returns the requirement that pip was kept from building; ``None`` if that was not it."""
     if pip_guard.REFUSED not in errors:
         return None
     steps = list(_STEP.finditer(output))

@@ -17,9 +17,9 @@ IDLE_CPU_SHARE = 0.1
 The worker threads of a hung ripgrep poll for work: measured 2 % with two threads, 6 % with sixteen.
 """
 LOOKS = 6
-"""Looks at a program in the time after which it counts as stalled."""
+"""Number of checks within the time after which a program counts as stalled."""
 MAX_LOOKED_AT = 20_000
-"""Files that are looked at in a folder to see whether it grows."""
+"""Maximum of files in a folder that are checked for growth."""
 
 
 class Usage(Record):
@@ -28,7 +28,7 @@ class Usage(Record):
     cpu: float
     """Seconds."""
     io: str
-    """What changes when the program reads or writes."""
+    """A text that changes when the program reads or writes."""
     idle_share: float = IDLE_CPU_SHARE
     """CPU share up to which the program counts as idle."""
 
@@ -72,9 +72,9 @@ def memory_of(pid: int) -> int | None:
 
 
 def visible_usage(pid: int, folder: Path, received: int) -> Usage | None:
-    """Return what can be seen of a program where no I/O is counted: macOS and the BSDs.
+    """Return the visible resource use where the system counts no I/O: macOS and the BSDs.
 
-    That is its CPU time from ``ps``, the files below ``folder`` and the output ``received`` so
+    That is the CPU time from ``ps``, the files below ``folder`` and the output ``received`` so
     far. A slow download writes elsewhere but takes CPU time, so only a program that takes none at
     all counts as idle. ``None`` where there is no ``ps``, as on Windows.
     """
@@ -139,7 +139,7 @@ def _content(folder: Path) -> str:
 async def is_stalled(
     wait_for_end: Callable[[], Awaitable[object]], usage: Callable[[], Usage | None], seconds: float
 ) -> bool:
-    """Wait until a program has ended, or did nothing for ``seconds``."""
+    """Wait until a program has ended (False), or did nothing for ``seconds`` (True)."""
     used = await asyncio.to_thread(usage)
     pause, idle = seconds / LOOKS, 0
     while idle < LOOKS:

@@ -2,8 +2,8 @@
 
 Linux: ``bwrap`` if it is installed and works, else namespaces and Landlock of our own
 (``sandbox_launcher.py``), else Landlock alone. macOS: ``sandbox-exec``. Writes outside fail in the
-kernel. The network is switched off by a network namespace: Landlock alone cannot stop UDP. What the
-machine cannot enforce is refused; a command never runs with less than was asked for.
+kernel. The network is switched off by a network namespace: Landlock alone cannot stop UDP. A policy
+that the machine cannot enforce is refused; a command never runs with fewer restrictions.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ LAUNCHER = Path(__file__).with_name("sandbox_launcher.py")
 PROBE_SECONDS = 10.0
 
 PROTECTED = (".pi", ".claude", ".git/hooks", ".git/config", ".mcp.json")
-"""Below a project: what would run commands later, and stays read-only."""
+"""Paths below a project that stay read-only, because they can make programs run commands later."""
 HIDDEN = ("/run/docker.sock", "/run/podman/podman.sock", "/run/containerd/containerd.sock")
 """Sockets through which a command could leave the sandbox."""
 SOCKETS = Path("/proc/net/unix")
-"""Where Linux lists the open sockets, with their paths."""
+"""The file in which Linux lists open sockets with their paths."""
 
 
 class SandboxUnavailable(PiError):
-    """This machine cannot restrict a command as the policy asks."""
+    """This machine cannot enforce the policy of a command."""
 
 
 class SandboxPolicy(Record):
@@ -44,7 +44,7 @@ class SandboxPolicy(Record):
     writable: tuple[Path, ...] = ()
     """Folders and files that it may change; without any it runs read-only."""
     protected: tuple[Path, ...] = ()
-    """What stays read-only inside of them."""
+    """Paths inside ``writable`` that stay read-only."""
     network: bool = False
     sockets: bool = True
     """Whether it may use sockets that other programs have opened in the file system.
@@ -74,7 +74,7 @@ class SandboxedCommand(Record):
     arguments: tuple[str, ...]
     unprotected: tuple[Path, ...] = ()
     """Protected paths that do not exist yet. The kernel cannot keep a command from creating them:
-    compare before and after."""
+    the caller compares before and after."""
 
 
 def project_policy(

@@ -35,13 +35,13 @@ SCOPES = 0b11
 """No signals to processes outside, and no abstract sockets of theirs."""
 
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm")
-"""Below ``/dev``: what may be written. A disk is not among them."""
+"""Devices below ``/dev`` that may be written; disks are not among them."""
 
 libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Refused(Exception):
-    """The kernel does not restrict as it should."""
+    """The kernel refused a restriction."""
 
 
 def check(result: int, action: str) -> int:
@@ -97,7 +97,7 @@ def succeeds(act: Any) -> bool:
 
 
 def enter(policy: dict[str, Any]) -> None:
-    """Restrict this process as the policy says."""
+    """Restrict this process according to the policy."""
     if policy["namespaces"]:
         enter_namespaces(policy)
         arrange_mounts(policy)

@@ -33,15 +33,16 @@ _BOOT = (
     "import sys; sys.path.append(sys.argv[1]); import supervisor, tree;"
     " sys.exit(supervisor.main(tree, adopts=sys.argv[2] == '1'))"
 )
-"""Appended to the path, so that our files never shadow modules of the standard library."""
+"""The code of the supervisor. Our folder is appended to the path, so that our files never shadow
+modules of the standard library."""
 _LOADER_VARIABLES = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH")
-"""All that the supervisor gets of our environment: a command can read that of its parents."""
+"""The only variables that the supervisor gets: commands can read the environment of parents."""
 _GRACE_SECONDS = 2.0
 """Seconds for a reaper to acknowledge a kill request, and then to finish it."""
 
 
 _KILL_ROUNDS = 3
-"""How often everything below a reaper is killed that does not answer."""
+"""How often all processes below an unresponsive reaper are killed."""
 _RESUME_SECONDS = 1.0
 """Seconds without an answer after which the supervisor may be stopped."""
 
@@ -227,8 +228,8 @@ class SupervisedProcess:
         if self._is_killing:
             self._wait(lambda: False)
         if self._reaper and not self.is_gone:
-            # Its command stops it again and again, and the supervisor too, which would end what a
-            # killed reaper leaves. The socket is open, so its id is its own.
+            # The command keeps stopping the reaper, and also the supervisor, which would end the
+            # processes of a killed reaper. The socket is open, so the id was not reused.
             from pi.base.processes import tree  # deferred: rarely needed
 
             for _ in range(_KILL_ROUNDS):  # what is killed may have started more
@@ -372,7 +373,7 @@ class _Pipes:
         return theirs, pipe
 
     def null(self) -> int:
-        """Returns descriptors without input and output."""
+        """Returns a descriptor of the null device."""
         self._theirs.append(descriptor := os.open(os.devnull, os.O_RDWR))
         return descriptor
 

@@ -41,12 +41,12 @@ class ChildTerminal:
         return self._size
 
     def on_output(self, listener: Callable[[bytes], None]) -> Callable[[], None]:
-        """Subscribe to what the program writes. Returns an unsubscribe function."""
+        """Subscribe to the output of the program. Returns an unsubscribe function."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
     def received(self, data: bytes) -> None:
-        """Pass on what was read from the program."""
+        """Pass output of the program to the listeners."""
         for listener in list(self._listeners):
             listener(data)
 

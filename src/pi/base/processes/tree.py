@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process exists. Always on Windows, where asking with a signal would end it."""
+    """Whether a process exists. Always True on Windows, where signal 0 would end it."""
     if sys.platform == "win32":
         return True
     try:
@@ -202,7 +202,7 @@ def _read_proc(pid: str, name: str) -> bytes:
 
 
 def from_ps(marker: str = "") -> dict[int, ProcessInfo]:
-    """The same from the ``ps`` command, for systems without ``/proc``."""
+    """Returns ``processes`` from the ``ps`` command, for systems without ``/proc``."""
     import subprocess  # lazy: slow to load, and Linux does not need it
 
     flags = "-AEww" if sys.platform == "darwin" else "axeww"  # both show the environment

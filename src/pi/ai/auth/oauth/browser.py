@@ -23,15 +23,15 @@ from pi.ai.http.client import HttpClient
 from pi.base.clock import Clock, RandomBytes
 from pi.base.records import Record
 
-# The loopback callback of the browser.
+# Loopback callback --------------------------------------------------------------------------------
 
 
 READ_SECONDS = 10.0
 ANSWER_SECONDS = 2.0
-"""How long the end of a login waits for pages that are being sent to the browser."""
+"""Seconds that the end of a login waits for pages that are being sent to the browser."""
 LARGEST_HEAD = 32 * 1024
 MOST_IDLE = 32
-"""Connections that may wait with their request; a flood must not take all file descriptors."""
+"""Maximum of connections without a complete request, so that a flood leaves descriptors free."""
 _HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 _PAGE = """<!doctype html>
@@ -69,11 +69,11 @@ class ExpectedIssuer(Record):
 
 
 class CallbackListener:
-    """Listens on loopback only, until the browser brings a code.
+    """Listens on loopback only, until the browser sends a code.
 
     A request with another path or state is answered and ignored. If the port is taken,
     ``listening`` is False and the code has to be pasted. ``state`` is None for a vendor that sends
-    none back; then the path has to be unguessable. An ``issuer`` has to be confirmed by the answer.
+    none back; then the path has to be unguessable. ``issuer`` refuses answers of other servers.
     """
 
     def __init__(
@@ -208,8 +208,8 @@ class CallbackListener:
 def _is_for_loopback(headers: str) -> bool:
     """Whether the request names this machine, and nothing else, as its host.
 
-    Another name is one whose DNS record was pointed here. Every browser sends exactly one Host
-    field, so that a request without it, or with several, comes from another program.
+    Another host name is DNS rebinding: its record was pointed to this machine. Every browser sends
+    exactly one Host field, so a request with none or with several comes from another program.
     """
     fields = (line.partition(":") for line in headers.split("\r\n"))
     hosts = [value.strip().lower() for name, _, value in fields if name.strip().lower() == "host"]
@@ -239,7 +239,7 @@ def _page(status: int, title: str, text: str) -> bytes:
     return head.encode() + body
 
 
-# Proof Key for Code Exchange (RFC 7636), and the state that ties a callback to its login.
+# Proof Key for Code Exchange (RFC 7636) -----------------------------------------------------------
 
 
 class Pkce(Record):

@@ -1,6 +1,6 @@
 """Device authorization grant (RFC 8628): a code entered on another device.
 
-No browser is opened here; the login UI may offer to.
+This module opens no browser; the login UI may offer that.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class DeviceGrant(Record, rename=None):
 
 
 async def prefers_device(ui: LoginUI) -> bool:
-    """Asks the user to choose a flow, where a vendor has both."""
+    """Asks the user to choose a flow, where a vendor has both; True for the device code."""
     choices = (
         LoginChoice(id="browser", label="In the browser on this machine"),
         LoginChoice(id="device", label="With a code on any device"),

@@ -1,8 +1,8 @@
 """Anthropic's Messages API, also as other servers offer it.
 
-``compat`` holds the quirks of servers; ``request`` builds the body from ``history``, ``tools`` and
-``compat``, and knows what to change after a rejection that would otherwise recur on every later
-turn; ``response`` decodes.
+``compat`` holds the quirks of servers; ``request`` builds the body with ``tools`` and ``compat``,
+and selects the repair after a rejection that would otherwise recur on every later turn;
+``response`` decodes.
 """
 
 from __future__ import annotations

@@ -62,10 +62,12 @@ def compat_of(call: Call) -> Compat:
     return read_flags(call.model, Compat, known)
 
 
-# Thinking settings. Older models take a budget of tokens, newer ones an effort. Some newer ones
-# take a change of effort in the middle of the conversation, which keeps the prompt cache: there the
-# effort at the top of the request stays the first one of the conversation, and every later change
-# is a message.
+# Thinking settings --------------------------------------------------------------------------------
+#
+# Older models take a budget of tokens, newer ones an effort. Some newer ones accept a change of
+# effort in the middle of the conversation, which keeps the prompt cache: for these the effort at
+# the top of the request stays the first one of the conversation, and every later change is a
+# message.
 
 
 SMALLEST_BUDGET = 1024

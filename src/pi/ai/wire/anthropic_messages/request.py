@@ -359,8 +359,10 @@ def _metadata(call: Call) -> Json | None:
     return None if user is None else {"user_id": user}
 
 
-# Repairs of rejected requests. The server sends only ``invalid_request_error`` and a sentence, so
-# the sentence decides; each repair also needs its cause in the payload.
+# Repairs of rejected requests ---------------------------------------------------------------------
+#
+# The server sends only ``invalid_request_error`` and a sentence, so the sentence decides; each
+# repair also needs its cause in the payload.
 
 
 _SIGNATURE = r"(?is)signature.*thinking|thinking.*signature|thinking.*blocks.*cannot be modified"

@@ -16,7 +16,7 @@ from pi.ai.messages import Json, Usage
 from pi.ai.wire_support.sse import ServerEvent
 from pi.base.records import UNREADABLE, replace
 
-# Token counts.
+# Token counts -------------------------------------------------------------------------------------
 
 
 _INPUT = {
@@ -106,7 +106,7 @@ class MessagesDecoder:
                 return
 
     def end(self) -> None:
-        """The stream ended without its last event."""
+        """Called if the stream ended without its last event: raises ``BadAnswer``."""
         raise BadAnswer("The stream ended before the answer was complete.")
 
     def _decode_event(self, name: str, data: bytes) -> None:

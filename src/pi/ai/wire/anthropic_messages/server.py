@@ -74,7 +74,7 @@ _BUDGETS: tuple[tuple[int, ThinkingLevel], ...] = (
     (6144, "low"),
     (12_288, "medium"),
 )
-"""Budgets up to which a level is meant; more is ``high``."""
+"""The largest budget of each level; larger ones mean ``high``."""
 
 
 # Requests -----------------------------------------------------------------------------------------
@@ -247,7 +247,7 @@ def _thinking(values: Json) -> tuple[ThinkingLevel, dict[str, int] | None]:
 
 
 def _cache_retention(values: Json) -> CacheRetention:
-    """Returns how long the client wants its prompt cached, wherever it has marked it."""
+    """Returns the longest cache retention that any cache mark of the request has."""
     marked = [values, *objects(values.get("tools"), "tools")]
     for each in (values.get("system"), *(m.get("content") for m in _turns(values))):
         marked += objects(each, "content") if isinstance(each, list) else []
@@ -273,7 +273,7 @@ class MessagesEncoder:
             "model": request.model,
         }
         self._open: set[int] = set()
-        """Thinking that has begun; whether it is hidden is known at its first delta or its end."""
+        """Thinking blocks whose start was sent: not before it is known whether they are hidden."""
         self._with_arguments: set[int] = set()
 
     def encode(self, event: StreamEvent, block: ContentBlock | None = None) -> bytes:

@@ -84,7 +84,7 @@ def declarations(
 
 
 def changes(message: SystemMessage, offered: set[str], known: Collection[str]) -> Iterator[Json]:
-    """Returns the blocks that change ``offered``, which is updated, as ``message`` says."""
+    """Yields the blocks for the tool changes in ``message``; updates ``offered``."""
     for removed in message.tools_removed or ():
         if removed["name"] in offered:
             offered.remove(removed["name"])

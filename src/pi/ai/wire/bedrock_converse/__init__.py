@@ -1,6 +1,6 @@
 """Amazon Bedrock's ConverseStream: models of many vendors behind one format.
 
-Knows that format, AWS's signatures and its frames. Stored credentials are resolved by
+Implements that format, AWS's signatures and its frames. Stored credentials are resolved by
 ``pi.ai.auth``; those of AWS's own tools are found here.
 """
 

@@ -57,7 +57,7 @@ class Compat(Record):
 
 
 class ModelCompat(Record):
-    """How requests to one model differ from those to another."""
+    """Capabilities of one model, which change its requests."""
 
     strict_tools: bool = False
     cache: Literal["none", "short", "long"] = "none"
@@ -67,7 +67,7 @@ class ModelCompat(Record):
     interleaved: bool = False
     """Thinking between tool calls must be requested."""
     thoughts: Literal["signed", "any", "never"] = "any"
-    """Which earlier thinking may be sent back as such."""
+    """The earlier thinking that may be sent back as thinking."""
     temperature: bool = True
 
 
@@ -100,7 +100,7 @@ def _claude(name: str, *, strict: bool) -> ModelCompat:
     )
 
 
-# Thinking settings in the format of each vendor.
+# Thinking settings in the format of each vendor ---------------------------------------------------
 
 
 SMALLEST_BUDGET = 1024
@@ -266,7 +266,7 @@ def _decoded(base64: str) -> bytes:
         return b""
 
 
-# Tools as Converse's ``toolConfig``.
+# Tools (``toolConfig``) ---------------------------------------------------------------------------
 
 
 def tool_config(
@@ -405,7 +405,7 @@ def _inference(call: Call, traits: ModelCompat, cap: int, thinking: Json) -> Jso
     return config
 
 
-# The HTTP request that AWS's SDK would make.
+# HTTP request, as AWS's SDK makes it --------------------------------------------------------------
 
 
 SERVICE = "bedrock"
@@ -459,8 +459,10 @@ def _host(call: Call, region: str) -> str:
     return f"{service}.{region}.amazonaws.com{suffix}"
 
 
-# Repairs of rejected requests. Bedrock sends only ``ValidationException`` and a sentence, so the
-# sentence decides; each repair also needs its cause in the payload.
+# Repairs of rejected requests ---------------------------------------------------------------------
+#
+# Bedrock sends only ``ValidationException`` and a sentence, so the sentence decides; each repair
+# also needs its cause in the payload.
 
 
 _SIGNATURE = r"(?is)signature|thinking.*blocks.*cannot be modified"

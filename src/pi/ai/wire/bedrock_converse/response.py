@@ -19,7 +19,7 @@ from pi.ai.messages import Usage
 from pi.ai.wire_support.sse import ServerEvent
 from pi.base.records import UNREADABLE
 
-# The binary frames in which AWS streams events. Pure.
+# Binary frames of AWS's event streams -------------------------------------------------------------
 #
 # A frame is a prelude (length of the frame, length of its headers, checksum of both), the
 # headers, the payload and a checksum of everything before it; numbers are big-endian.
@@ -51,13 +51,13 @@ class EventStreamReader:
         self._needed = _PRELUDE.size
         """Bytes needed before anything can be decoded."""
         self.first_bytes = b""
-        """The start of a body without frames, to explain it."""
+        """The start of a body without frames, for the error message."""
         self.seen_event = False
         self._names: dict[bytes, str] = {}
         """Decoded header blocks: a response repeats a handful of them."""
 
     def feed(self, chunk: bytes) -> Iterator[ServerEvent]:
-        """Returns the events that ``chunk`` completes; then raises ``BadAnswer`` if one is
+        """Yields the events that ``chunk`` completes; then raises ``BadAnswer`` if one is
         damaged."""
         if self._held:
             self._held += chunk
@@ -150,7 +150,7 @@ STOP_REASONS: dict[str, CompleteReason] = {
     "model_context_window_exceeded": "length",
 }
 REFUSALS = frozenset({"guardrail_intervened", "content_filtered"})
-"""Stops by a filter: a retry gives the same result."""
+"""Stops by a filter: a retry would have the same result."""
 BROKEN = frozenset({"malformed_model_output", "malformed_tool_use"})
 
 
@@ -191,7 +191,7 @@ class _TokenUsage(_Shape):
 
 
 class _Event(_Shape):
-    """The fields of all events: none has two meanings."""
+    """The fields of all event types; none has two meanings."""
 
     content_block_index: int | None = None
     delta: _Part | None = None
@@ -219,7 +219,7 @@ class ConverseDecoder:
         self._stopped: str | None = None
         self._counted = False
         self._closed: dict[int | None, int] = {}
-        """How many blocks with an index are complete."""
+        """Number of complete blocks by index."""
 
     def feed(self, events: Iterable[ServerEvent]) -> None:
         """Decode events up to the last one of the response."""
@@ -229,7 +229,7 @@ class ConverseDecoder:
                 return
 
     def end(self) -> None:
-        """The stream ended: complete if only the usage is missing after a stop reason."""
+        """Complete the response if only its usage is missing; otherwise raises ``BadAnswer``."""
         if self._stopped is None:
             raise BadAnswer("Stream ended without messageStop")
         self._complete(self._stopped)

@@ -109,7 +109,7 @@ def _signing_key(keys: AwsKeys, scope: SigningScope) -> bytes:
     return key
 
 
-# Credentials: a bearer token, access keys, or AWS's own credential chain.
+# Credentials: a bearer token, access keys, or AWS's own credential chain --------------------------
 #
 # The layers of settings are searched in order, those of the request first, so that a choice for pi
 # takes precedence over the environment.

@@ -1,7 +1,7 @@
 """Mistral's chat completions.
 
-``request`` encodes; ``response`` decodes the chunks. Does not know other services with a similar
-protocol.
+``request`` encodes; ``response`` decodes the chunks. Services with a similar protocol do not use
+this wire.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ from pi.ai.wire_support.handoff import NO_OUTPUT, is_own, prepare
 from pi.ai.wire_support.tool_schemas import NO_STRICT_TOOLS, refuse_loosening
 from pi.base.records import Record
 
-# Ids of tool calls: Mistral requires exactly nine letters and digits.
+# Ids of tool calls: Mistral requires exactly nine letters and digits ------------------------------
 
 
 LENGTH = 9
@@ -47,7 +47,7 @@ def short_id(identifier: str) -> str:
     return hashlib.sha256(identifier.encode("utf-8", "replace")).hexdigest()[:LENGTH]
 
 
-# The conversation as Mistral's ``messages``.
+# Messages -----------------------------------------------------------------------------------------
 
 
 def encode_messages(messages: Sequence[Message], model: Model) -> list[Json]:
@@ -135,7 +135,7 @@ class Compat(Record):
 
 
 def encode(call: Call) -> Json:
-    """The payload."""
+    """Returns the payload: the arguments of Mistral's SDK."""
     flags = read_flags(call.model, Compat)
     instructions, rest = fold(call.messages, keep_later=flags.supports_mid_convo_system_messages)
     messages = encode_messages(rest, call.model)

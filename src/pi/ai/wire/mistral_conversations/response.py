@@ -24,7 +24,7 @@ STOP_REASONS: dict[str, CompleteReason] = {
     "tool_calls": "toolUse",
 }
 NO_ID = "null"
-"""What some servers write instead of an id."""
+"""Some servers send this instead of an id."""
 
 
 class _Shape(msgspec.Struct, gc=False):
@@ -115,7 +115,7 @@ class CompletionDecoder:
                 return
 
     def end(self) -> None:
-        """The stream ended: complete if only the usage is missing after a finish reason."""
+        """Complete the response if only its usage is missing; otherwise raises ``BadAnswer``."""
         if self._stopped is None:
             raise BadAnswer("Stream ended without finish_reason")
         self._complete(self._stopped)
@@ -183,7 +183,7 @@ class CompletionDecoder:
         function = call.function or _Function()
         key = self._call_key(call.index, identifier)
         if self._builder.find(key) is None:
-            # Only such an id is accepted in the next request, so it is generated here if missing.
+            # Generated here if missing: the next request must have an id in Mistral's form.
             identifier = identifier or short_id(f"{self._builder.response_id} {key}")
         block = self._builder.tool_call(key, identifier, function.name or "")
         block.name = block.name or function.name or ""
@@ -194,7 +194,7 @@ class CompletionDecoder:
             self._builder.arguments(key, function.arguments)
 
     def _call_key(self, index: int | None, identifier: str) -> Hashable:
-        """Returns what joins the pieces of a call: its index, else its id, else the last call."""
+        """Returns the key that the pieces of a call share: its index, its id, or the last key."""
         if index is not None:
             self._last_call = ("call", index)
         elif identifier or self._last_call is None:

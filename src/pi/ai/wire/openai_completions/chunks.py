@@ -48,7 +48,7 @@ class ChunkChoice(msgspec.Struct, gc=False):
 
 
 class Chunk(msgspec.Struct, gc=False):
-    """The event."""
+    """One event of the stream."""
 
     choices: list[ChunkChoice | None] | None = None
     usage: Any = None
@@ -85,7 +85,7 @@ def decode_lenient(data: bytes) -> FirstChunk | None:
 
 
 MAX_COUNT = 2**53
-"""No count is larger; infinities are not counts either."""
+"""Limit of plausible counts; larger numbers and infinities are ignored."""
 
 
 def parse_usage(counted: Any) -> Usage | None:
@@ -134,13 +134,13 @@ def _count(values: Json, name: str) -> int:
 
 
 def _number(value: object) -> float | None:
-    """Returns a number that can be an amount."""
+    """Returns ``value`` if it is a plausible amount, else ``None``."""
     if isinstance(value, int | float) and 0 <= value < MAX_COUNT:
         return value
     return None
 
 
-# Thinking in fields of its own --------------------------------------------------------------------
+# Thinking in separate fields, with signatures -----------------------------------------------------
 
 
 WORDS = ("text", "summary")
@@ -150,7 +150,7 @@ PROOFS = ("signature", "data")
 
 
 class ReasoningDetails:
-    """What comes with thinking and must be sent back: OpenRouter's details, or Copilot's blob."""
+    """Data that comes with thinking and must be sent back: OpenRouter's details, Copilot's blob."""
 
     def __init__(self) -> None:
         self.opaque = ""
@@ -167,7 +167,7 @@ class ReasoningDetails:
 
     @property
     def proof(self) -> str | None:
-        """Returns all of it as JSON, if the server requires it back."""
+        """The data as JSON; ``None`` if the server does not require it back."""
         if not any(fields.get(name) for fields, _ in self._details for name in PROOFS):
             return json_text({REASONING_OPAQUE: self.opaque}) if self.opaque else None
         return json_text(
@@ -210,7 +210,9 @@ def _continues(fields: Json, piece: Json) -> bool:
     return all(fields.get(name) == piece.get(name) for name in ("type", "index"))
 
 
-# Thinking between tags ----------------------------------------------------------------------------
+# ``<think>`` tags, which servers without a reasoning parser send in the text ----------------------
+#
+# Text between the tags is thinking, unless the tags are in code. Deltas may split tags anywhere.
 
 
 OPEN, CLOSE = "<think>", "</think>"
@@ -283,7 +285,7 @@ class ThinkTags:
         self._after_tag = False
 
     def split(self, text: str) -> Iterator[tuple[bool, str]]:
-        """Returns the pieces of ``text``, each with whether it is thinking."""
+        """Yields the pieces of ``text`` as pairs: whether it is thinking, and the piece."""
         text = self._held + text
         while (tag := CLOSE if self._thinking else OPEN) in text:
             before, _, text = text.partition(tag)
@@ -301,7 +303,7 @@ class ThinkTags:
         self.plain = not (self._thinking or self._held or self._after_tag)
 
     def rest(self) -> Iterator[tuple[bool, str]]:
-        """Returns what was held back as the possible start of a tag."""
+        """Yields the text that was held back as the possible start of a tag."""
         held, self._held = self._held, ""
         yield from self._piece(held)
 

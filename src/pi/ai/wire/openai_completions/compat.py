@@ -206,7 +206,7 @@ def _detected(call: Call) -> Json:
     return {}
 
 
-# Thinking settings in the format of every server.
+# Thinking settings in the format of every server --------------------------------------------------
 
 
 class ThinkingRequest(Record):

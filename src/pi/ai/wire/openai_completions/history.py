@@ -36,7 +36,7 @@ from pi.ai.wire_support.handoff import (
 from pi.ai.wire_support.tool_schemas import OPENAI, grammar_of, strict_schemas, text_arguments
 from pi.base.records import UNREADABLE, Record
 
-# Tool declarations: functions, or free text constrained by a grammar.
+# Tool declarations: functions, or free text constrained by a grammar ------------------------------
 
 
 class ToolForms(Record):
@@ -113,8 +113,8 @@ PROCESSED = "I have processed the tool results."
 
 
 def id_maker(model: Model) -> MakeId:
-    """Returns the tool-call ids for ``model``: its own unchanged, others in an alphabet that all
-    accept."""
+    """Returns the function that makes tool-call ids for ``model``: its own ids stay unchanged,
+    others get an alphabet that all servers accept."""
 
     def make_id(identifier: str, message: AssistantMessage) -> str:
         if is_own(message, model) and len(identifier) <= MAX_ID_LENGTH:
@@ -178,7 +178,7 @@ class History:
         return [{"role": "system", "tools": tools}] if tools else []
 
     def _add_user_message(self, encoded: list[Json], content: str | list[Json]) -> None:
-        """Add a user message, and before it what the server requires there."""
+        """Add a user message, after an assistant message if the server requires one there."""
         if not content:
             return
         after_result = bool(encoded) and encoded[-1]["role"] == "tool"
@@ -303,7 +303,8 @@ def _opaque(message: AssistantMessage) -> str:
 
 
 def _signed(call: ToolCall) -> Json:
-    """Returns what the server attached to a call: a reasoning detail, or extra content."""
+    """Returns the object that the server attached to a call: a reasoning detail, or extra
+    content."""
     signature = call.thought_signature
     found = _json(signature) if isinstance(signature, str) else None
     return found if isinstance(found, dict) else {}

@@ -1,4 +1,4 @@
-"""Sends a call to ``/chat/completions``: encodes it, and leaves out what the server refuses.
+"""Sends a call to ``/chat/completions``: encodes it, and repairs a rejected request.
 
 Encoding is pure and deterministic.
 """
@@ -73,7 +73,7 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
     )
 
 
-# Prompt caching: keys, headers and breakpoints.
+# Prompt caching: keys, headers and breakpoints ----------------------------------------------------
 
 
 MAX_KEY_LENGTH = 64
@@ -246,7 +246,7 @@ def _routing(compat: Compat) -> Json:
     return fields
 
 
-# Repairs of rejected requests.
+# Repairs of rejected requests ---------------------------------------------------------------------
 
 
 _REFUSED_THOUGHT = r"(?i)signature|thinking|reasoning"

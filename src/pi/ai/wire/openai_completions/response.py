@@ -81,8 +81,8 @@ class _Call:
 class CallDeltas:
     """Joins the elements of ``tool_calls``.
 
-    The index says which call a piece belongs to; ids may change or be missing. Only if a server
-    gives every call the same index, a new id and name after complete arguments begin another call.
+    The index identifies the call of a piece; ids may change or be missing. Only if a server gives
+    every call the same index, a new id and name after complete arguments begin another call.
     """
 
     def __init__(self, builder: MessageBuilder, inputs: Mapping[str, str]) -> None:
@@ -113,7 +113,7 @@ class CallDeltas:
             call.block.thought_signature = json_text(extra)
 
     def finish(self) -> None:
-        """No more deltas follow."""
+        """Complete the calls after the last delta."""
         for call in self._calls:
             if call.block is None:
                 # without a name: the agent reports the error when it runs the call
@@ -181,7 +181,7 @@ def _text(values: Json, name: str) -> str:
     return text if isinstance(text, str) else ""
 
 
-# The end of a response: finish reasons of all servers, and empty responses.
+# End of a response --------------------------------------------------------------------------------
 
 
 NO_FINISH_REASON = "Stream ended without finish_reason"
@@ -211,7 +211,7 @@ def complete_reason(word: str, *, calls: bool) -> CompleteReason:
 
 
 def failure(word: str) -> ProviderError | None:
-    """Returns the error for a server's ``word``."""
+    """Returns the error for a server's ``word``; ``None`` if it means no failure."""
     kind = FAILURES.get(word.lower())
     return None if kind is None else kind(f"Provider finish_reason: {word}")
 
@@ -277,7 +277,7 @@ class ChatDecoder:
             self._add_plain()
 
     def end(self) -> None:
-        """The body ended without ``[DONE]``."""
+        """End of a body without ``[DONE]``; raises ``BadAnswer`` if the response is incomplete."""
         if self._reason is None and compat_of(self._call).supports_finish_reason:
             self._flush()
             raise BadAnswer(NO_FINISH_REASON)

@@ -1,9 +1,8 @@
 """OpenAI's Responses API: OpenAI and gateways, Azure OpenAI, and the ChatGPT (Codex) backend.
 
 ``request`` builds the body from ``input_items`` and ``tools``, and selects repairs; ``response``
-decodes events with ``output_items``. ``azure`` and ``codex`` hold what is different there;
-``chaining`` continues responses that the server has. Does not know providers, credentials or
-sessions.
+decodes events. ``azure`` and ``codex`` are the variants; ``chaining`` continues responses that the
+server has. Independent of providers, credentials and sessions.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Chained requests: send only the new items, and refer to the previous response.
 
 The server keeps a response and the conversation that led to it. A request that continues it names
-the response (``previous_response_id``) and leaves out what the server has. WebSockets to the
+the response (``previous_response_id``) and leaves out the items that it covers. WebSockets to the
 ChatGPT backend remember one response each; OpenAI's own API keeps stored ones.
 """
 
@@ -39,8 +39,8 @@ class Chain:
         self._items: list[Json] = []
 
     def shortened(self, payload: Json) -> Json:
-        """Returns ``payload`` without what the server has; unchanged if it does not
-        continue that."""
+        """Returns ``payload`` with the new items only; unchanged if it does not continue the
+        response."""
         items = _items(payload)
         known = len(self._items)
         follows = _settings(payload) == self._settings and items[:known] == self._items
@@ -49,19 +49,19 @@ class Chain:
         return {**payload, "previous_response_id": self.response, "input": items[known:]}
 
     def remember(self, payload: Json, output: list[Json], response: str) -> None:
-        """``payload`` was answered with ``response``; ``output`` is what the next request adds."""
+        """Store the ``response`` to ``payload``; ``output`` is its items in the next request."""
         self._settings = _settings(payload)
         self._items = [*_items(payload), *output]
         self.response = response
 
     def forget(self) -> None:
-        """The server no longer has the response."""
+        """Drop the response: the server no longer has it."""
         self.response = ""
         self._items = []
 
 
 class Conversation(Record):
-    """Requests with equal values may continue each other."""
+    """Identifies a conversation: requests with equal values may continue each other."""
 
     url: str
     account: str
@@ -113,8 +113,7 @@ class StoredResponses:
 def is_stateful(call: Call, environ: Mapping[str, str]) -> bool:
     """Whether the server stores the responses of this call's conversation.
 
-    Never without a session, nor if caching is off: such a call has no successor that could continue
-    it.
+    Never without a session, nor if caching is off: no later call could continue its response.
     """
     if not call.cached_session:
         return False

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-# One WebSocket, and the conversation that it has carried.
+# One WebSocket, and the conversation that it has carried ------------------------------------------
 #
 # The server remembers the last response of a connection, so a turn that follows it sends only the
 # new items. A socket carries one turn at a time.
@@ -69,7 +69,7 @@ class SocketBroken(ProviderUnavailable):
 
 
 class SocketRequest(Record):
-    """One request, and where its response goes."""
+    """One request, and the decoder and builder of its response."""
 
     payload: Json
     headers: tuple[tuple[str, str], ...]
@@ -101,7 +101,7 @@ class CodexSocket:
 
     async def carry(self, turn: SocketRequest) -> None:
         """Send the request, and feed the response to the decoder until it has finished."""
-        from websockets.exceptions import ConnectionClosed  # lazy: see the import above
+        from websockets.exceptions import ConnectionClosed  # lazy: an optional dependency
 
         begun = False
         allowance = Allowance(turn.builder)
@@ -190,13 +190,13 @@ def _read_head(frame: bytes) -> _Head:
         return _Head()
 
 
-# Network settings of a WebSocket: the proxy and the certificates of HTTP requests.
+# Network settings of a WebSocket: proxy and certificates, as for HTTP requests --------------------
 
 
 async def network_arguments(url: str, http: HttpClient) -> dict[str, Any]:
     """Returns arguments for ``websockets.connect``; raises ``HttpError`` if they are unusable.
 
-    ``url`` begins with ``ws`` where one for HTTP has ``http``.
+    ``url`` has the scheme ``ws`` or ``wss``.
     """
     plain = f"http{url.removeprefix('ws')}"
     proxy = http.proxy_for(plain)
@@ -296,7 +296,7 @@ class CodexSockets:
         return self._idle.pop(address, None)
 
     async def _carried(self, address: Address, idle: CodexSocket, turn: SocketRequest) -> bool:
-        """Whether an idle socket could carry the turn.
+        """Send the turn over an idle socket; returns False if the socket was lost.
 
         If it was closed or its state lost meanwhile, a new one gets the whole conversation.
         """

@@ -28,7 +28,7 @@ from pi.ai.wire.openai_responses.tools import ResponsesTools
 from pi.ai.wire_support.handoff import NO_OUTPUT, is_own, plain_id, unique_id
 from pi.base.records import UNREADABLE
 
-# Identifiers: the server accepts at most 64 characters of its alphabet.
+# Identifiers: the server accepts at most 64 characters of its alphabet ----------------------------
 
 
 LONGEST = 64

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from pi.ai.wire.openai_responses.response import ResponsesDecoder
 
 
-# Repairs of rejected requests.
+# Repairs of rejected requests ---------------------------------------------------------------------
 
 
 _REFUSED_THOUGHT = r"invalid_encrypted_content|Item (?:with id )?'rs_"
@@ -152,7 +152,7 @@ def answer_items(call: Call, compat: Compat, answer: AssistantMessage) -> list[J
 
 
 def text_arguments_of(call: Call) -> dict[str, str]:
-    """Returns the arguments that plain-text calls of this conversation's tools become, by tool."""
+    """Returns, by tool name, the argument that the text of a plain-text call becomes."""
     instructions, _ = fold(call.messages, keep_later=False)
     return text_arguments(instructions.tools, read_compat(call.model))
 
@@ -213,11 +213,11 @@ def affinity_headers(call: Call, compat: Compat) -> dict[str, str]:
             return {"x-session-id": session}
 
 
-# Sending requests with repairs, shared by the variants.
+# Sending, shared by the variants ------------------------------------------------------------------
 
 
 class ResponsesCall(Record, kw_only=False):
-    """One call, and where its response goes."""
+    """One call, with the builder of its response."""
 
     call: Call
     builder: MessageBuilder

@@ -56,7 +56,7 @@ class OutputItems:
     # Deltas --------------------------------------------------------------------------------------
 
     def open(self, place: Place, item: Json) -> None:
-        """The server begins ``item``."""
+        """Handle the start of ``item``."""
         for identifier in _identifiers(item):
             self._places[identifier] = place
         match item.get("type"):
@@ -91,7 +91,7 @@ class OutputItems:
     # Complete items ------------------------------------------------------------------------------
 
     def close(self, place: Place, item: Json) -> None:
-        """The server ends ``item``, or names it in the finished response."""
+        """Handle the end of ``item``, or its copy in the finished response."""
         match item.get("type"):
             case "message":
                 self._close_text(place, item)
@@ -101,7 +101,7 @@ class OutputItems:
                 self._close_call(place, item)
 
     def finish_arguments(self, place: Place, arguments: Any) -> None:
-        """The arguments of a call are complete."""
+        """Complete the arguments of a call; raises ``BadAnswer`` if the deltas had others."""
         key = ("call", place)
         block = self._builder.find(key)
         if not isinstance(block, ToolCallBlock) or key in self.closed or not arguments:
@@ -118,7 +118,7 @@ class OutputItems:
         self.closed.add(key)
 
     def finish_text(self, place: Place, text: Any) -> None:
-        """The plain text of a call is complete."""
+        """Complete the plain text of a call."""
         block = self._builder.find(("call", place))
         if isinstance(block, ToolCallBlock) and isinstance(text, str):
             self.finish_arguments(place, {self._argument(block.name): text})
@@ -186,7 +186,7 @@ class OutputItems:
 
 
 def _complete(block: TextBlock, full_text: str, add: Callable[[str], object]) -> bool:
-    """Append what deltas have left out of ``full_text``; returns False if they differ."""
+    """Append the rest of ``full_text``; returns False if the block is not its beginning."""
     if not full_text.startswith(block.text):
         return False
     add(full_text[len(block.text) :])
@@ -271,7 +271,7 @@ class ResponsesDecoder:
                 return
 
     def end(self) -> None:
-        """The stream ended too early."""
+        """Called if the stream ended without its last event: raises ``BadAnswer``."""
         raise BadAnswer("The stream ended before the response was complete.")
 
     # Output items --------------------------------------------------------------------------------

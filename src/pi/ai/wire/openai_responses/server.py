@@ -66,7 +66,7 @@ from pi.base.records import UNREADABLE, replace
 API = "openai-responses"
 CONTENT_TYPE = "text/event-stream"
 OWN_ITEM = "msg_served_"
-"""How ids of texts begin that have no id of their own."""
+"""Prefix of the ids that are generated for texts without one."""
 
 _SAMPLING = ("top_p",)
 _KNOWN = frozenset(
@@ -124,7 +124,7 @@ class _InputReader:
         self._model = model
 
     def instruct(self, text: str) -> None:
-        """Add instructions; the first ones stand with the tools."""
+        """Add instructions; the first ones go into the message with the tools."""
         first = self.messages[0] if len(self.messages) == 1 else None
         if isinstance(first, SystemMessage) and not first.content:
             self.messages[0] = replace(first, content=text)
@@ -201,7 +201,7 @@ def _parts(content: Any) -> list[Text | Image]:
 
 
 def _text_signature(item: Json) -> str | UnsetType:
-    """Returns the mark of a text; of one without an id of its own it is left out."""
+    """Returns the id and phase of a text as its signature; unset if the id was generated."""
     identifier, phase = item.get("id"), item.get("phase")
     if not isinstance(identifier, str) or identifier.startswith((OWN_ITEM, "msg_pi_")):
         return UNSET

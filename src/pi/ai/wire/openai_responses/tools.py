@@ -15,7 +15,7 @@ from pi.ai.wire_support import tool_schemas
 from pi.ai.wire_support.tool_schemas import OPENAI, strict_schemas
 from pi.base.records import Record
 
-# Quirks of servers that speak Responses: the model's flags, and defaults by base URL.
+# Compat flags: those of the model, and defaults by base URL ---------------------------------------
 
 
 class Compat(Record):

@@ -1,7 +1,7 @@
 """pi's own events over HTTP: client and server of a proxy for model requests.
 
-``request`` and ``response`` are the client, ``server`` the other end. Which model the server uses,
-and how, is not known here.
+``request`` and ``response`` are the client, ``server`` the other end. The program around ``server``
+chooses the model.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from pi.ai.request import CacheRetention, Call, ToolChoice
 from pi.ai.wire_support.handoff import prepare, same_id
 from pi.base.records import Record
 
-# The request format, shared by client and server.
+# Request format, shared by client and server ------------------------------------------------------
 
 
 class ProxyOptions(Record, omit_defaults=True):

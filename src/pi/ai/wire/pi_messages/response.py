@@ -1,4 +1,4 @@
-"""Decodes pi's own events without the message so far. Pure."""
+"""Decodes pi's own events, which come without the message so far. Pure."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class EventDecoder:
         self._builder = builder
         self._clock = clock
         self._closed: dict[int | None, int] = {}
-        """How many blocks with an index are complete."""
+        """Number of complete blocks by index."""
 
     def feed(self, events: Iterable[ServerEvent]) -> None:
         """Decode events up to the last one of the response."""
@@ -65,7 +65,7 @@ class EventDecoder:
                 return
 
     def end(self) -> None:
-        """The stream ended without a final event."""
+        """Called if the stream ended without a final event: raises ``BadAnswer``."""
         raise BadAnswer("Stream ended without done")
 
     # Blocks ------------------------------------------------------------------------------------
@@ -100,7 +100,7 @@ class EventDecoder:
                 pass  # the start, and unknown newer events
 
     def _close(self, event: _Event) -> None:
-        """Apply content sent only at the end; then nothing more comes under this index."""
+        """Add content that is sent only at the end, and close the block."""
         kind = (event.type or "").removesuffix("_end")
         key = self._key(kind, event)
         block = self._builder.find(key)
@@ -151,7 +151,7 @@ class EventDecoder:
 
 
 def _complete_call(block: ToolCallBlock, event: _Event) -> None:
-    """Add from the whole call what its pieces did not contain."""
+    """Add the parts of the final call that its deltas did not contain."""
     block.thought_signature = event.content_signature or block.thought_signature
     try:
         call = msgspec.convert(event.tool_call, ToolCall)

@@ -64,7 +64,7 @@ async def serve_proxy(stream: EventStream) -> AsyncGenerator[bytes, None]:
     async with aclosing(stream):
         async for event in stream:
             block = None
-            if isinstance(event, TextEnd | ThinkingEnd):  # only the message knows its signature
+            if isinstance(event, TextEnd | ThinkingEnd):  # only the message has the signature
                 block = stream.partial.content[event.content_index]
             failure = stream.failure
             wait = failure.retry_after if isinstance(failure, RateLimited) else None
