@@ -94,6 +94,18 @@ def test_a_named_file_that_is_missing_is_reported(tmp_path: Path) -> None:
     assert settings.warnings == [f"The config file {tmp_path / 'none.yml'} does not exist."]
 
 
+def test_what_only_the_user_may_decide_includes_overlays_and_not_the_project(
+    tmp_path: Path,
+) -> None:
+    overlay = put(tmp_path / "o.yml", "compaction: {remoteEndpoint: http://mine.example}\n")
+    project = put(tmp_path / "p/settings.json", '{"compaction": {"strategy": "shake"}}')
+    settings = settings_in(tmp_path, overlay)
+    settings.trust_project(SettingsFile(project, clock=SystemClock()))
+
+    assert settings.without_project(("compaction", "remoteEndpoint")) == "http://mine.example"
+    assert settings.without_project(("compaction", "strategy")) is None
+
+
 def test_json_overlays_may_have_comments(tmp_path: Path) -> None:
     overlay = put(tmp_path / "o.jsonc", '{"theme": "dark", // mine\n}')
 
@@ -106,7 +118,7 @@ def test_values_of_the_user_alone_leave_the_project_out(tmp_path: Path) -> None:
     settings.trust_project(SettingsFile(tmp_path / "p/settings.json", clock=SystemClock()))
 
     assert settings.raw["sources"] == {"claude": True}
-    assert settings.own(("sources", "claude")) is None
+    assert settings.without_project(("sources", "claude")) is None
 
 
 def test_lists_of_skills_in_the_older_object_keep_their_meaning(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def agent_use(machine: Machine, settings: Settings) -> AgentUse:
     """Return the agents that are used, those of the user by their stored decisions."""
     off = switched_off(settings).off
     # A project must not decide about files of the user.
-    accepted = {name for name in AGENTS if settings.own(("sources", name)) is True}
+    accepted = {name for name in AGENTS if settings.without_project(("sources", name)) is True}
     answers = _answers(machine)
     accepted |= {name for name, allowed in answers.items() if allowed}
     return AgentUse(off=off, accepted=frozenset(accepted))

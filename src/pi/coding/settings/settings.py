@@ -350,8 +350,9 @@ class Settings:
         return self._overrides
 
     def without_project(self, path: Sequence[str]) -> Any:
-        """Return the value at ``path`` from the user's files and overrides alone."""
-        return value_at(merge_layers(self._user, self._overrides), path)
+        """Return the value at ``path`` from the user's files, overlays and overrides alone."""
+        own = merge_layers(self._user, self._overlay)
+        return value_at(merge_layers(own, self._overrides), path)
 
     def section(self, path: Sequence[str], kind: type[R]) -> R:
         """Return the object at ``path`` as a record; cached until something changes."""
@@ -375,13 +376,6 @@ class Settings:
             return value_at(self._overrides, path)
         own = merge_layers(self._user, self._overlay)
         return value_at(own if scope == "user" else self._project, path)
-
-    def own(self, path: Sequence[str]) -> object:
-        """Return the value at ``path`` without the project: for decisions of the user alone."""
-        layers = (self._overrides, self._overlay, self._user)
-        return next(
-            (each for each in (value_at(x, path) for x in layers) if each is not None), None
-        )
 
     def on_warning(self, report: Callable[[str], None]) -> None:
         """Call ``report`` with every warning, past ones included."""
