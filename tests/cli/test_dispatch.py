@@ -176,6 +176,22 @@ def test_one_word_that_is_nearly_a_command_sends_nothing_without_a_terminal(
     assert server.log() == []
 
 
+@pytest.mark.parametrize("words", [["modles", "pull"], ["auht", "check"], ["instal", "pypi:x"]])
+def test_words_that_are_nearly_a_command_with_its_argument_send_nothing(
+    cli: Program, server: MockProcess, words: list[str]
+) -> None:
+    code, out, err = cli.run(*words)
+
+    assert (code, out) == (1, "")
+    assert "did you mean" in err and f"`pi -- {' '.join(words)}`" in err
+    assert server.log() == []
+
+
+@pytest.mark.parametrize("words", [["modles", "please"], ["instal", "a b"], ["lists", "these"]])
+def test_words_that_no_command_takes_are_prompts(cli: Program, words: list[str]) -> None:
+    assert cli.run(*words).out == "The quick brown\n"
+
+
 def test_with_piped_text_a_word_is_a_prompt(cli: Program) -> None:
     assert cli.run("modles", piped="text") == (0, "The quick brown\n", "")
 

@@ -248,3 +248,21 @@ def test_models_in_rpc_answers_carry_no_credentials(tmp_path: Path) -> None:
     assert answers["set"]["data"] == models[0] == answers["state"]["data"]["model"]
     assert models[0]["headers"] == {"X-B": "***"}
     assert answers["next"]["data"]["model"] == models[1]
+
+
+def test_rpc_says_which_key_is_missing(tmp_path: Path) -> None:
+    cli = Program.below(tmp_path)
+    provider = {
+        "baseUrl": "http://127.0.0.1:9/v1",
+        "api": "openai-completions",
+        "apiKey": "$MY_KEY",
+        "models": [{"id": "m"}],
+    }
+    cli.write("models.json", json.dumps({"providers": {"mine": provider}}))
+    piped = '{"type": "prompt", "message": "hello"}\n'
+
+    ended = cli.run("--mode", "rpc", "--model", "mine/m", piped=piped)
+
+    first, *hints = json.loads(ended.out)["error"].splitlines()
+    assert first == "No API key found for the selected model."
+    assert "mine/m" in hints[0] and "MY_KEY is not set" in hints[0]

@@ -9,6 +9,7 @@ import pytest
 from pi import __version__
 from tests.cli.program import Program, known
 from tests.screens.terminal_user import TOUR, needs_pty, terminal_user
+from tests.stories.loopback_model import loopback_model
 
 pytestmark = needs_pty
 
@@ -122,6 +123,44 @@ def test_resume_with_other_words_and_nothing_picked_leaves_them_in_the_editor(
         ada.types("\x03")
         assert ada.leaves() == 0
     assert [prompts_of(session) for session in cli.sessions()] == [["hello there"]]
+
+
+def test_options_hold_for_the_session_that_is_picked(tmp_path: Path) -> None:
+    cli = known(tmp_path)
+    with loopback_model() as server:
+        with_two_models(cli, server.url)
+        assert cli.run("-p", "--model", "here/one", "hello there").code == 0
+        with terminal_user(cli, "--model", "here/two:low", "-n", "Named", "-r", "go on") as ada:
+            ada.sees("Resume")
+            ada.until(lambda: "hello there" in ada.screen)
+            ada.types("\r")
+            ada.until(lambda: len(server.requests) == 2)
+            ada.sees("All is well.")
+            assert ada.leaves() == 0
+    first, second = map(json.loads, server.requests)
+    assert (first["model"], second["model"]) == ("one", "two")
+    assert second["reasoning_effort"] == "low"
+    (session,) = cli.sessions()
+    assert [line["name"] for line in session if line["type"] == "session_info"] == ["Named"]
+
+
+def test_every_message_of_the_command_line_is_a_prompt_of_its_own(tmp_path: Path) -> None:
+    cli = known(tmp_path)
+    with loopback_model() as server:
+        with_two_models(cli, server.url)
+        with terminal_user(cli, "--model", "here/one", "ask this", "then that") as ada:
+            ada.sees("then that")
+            ada.until(lambda: ada.tape.count("All is well.") >= 2)
+            assert ada.leaves() == 0
+    roles = [[m["role"] for m in json.loads(body)["messages"]] for body in server.requests]
+    assert roles == [["system", "user"], ["system", "user", "assistant", "user"]]
+
+
+def with_two_models(cli: Program, url: str) -> None:
+    """Configures a server with a plain model and one that thinks."""
+    models = [{"id": "one"}, {"id": "two", "reasoning": True}]
+    provider = {"baseUrl": url, "api": "openai-completions", "apiKey": "k", "models": models}
+    cli.write("models.json", json.dumps({"providers": {"here": provider}}))
 
 
 def prompts_of(session: list[Any]) -> list[str]:

@@ -44,11 +44,7 @@ def dispatch(words: Sequence[str], environ: Mapping[str, str]) -> int:
     if words and (command := find_command(words[0])) is not None:
         return _run_command(command, words[1:], environ)
     arguments = _arguments(words, environ)
-    if (
-        len(words) == 1
-        and arguments.messages == tuple(words)
-        and _is_mistyped_command(words[0], environ)
-    ):
+    if words and arguments.messages == tuple(words) and _is_mistyped_command(words, environ):
         return 1
     if "version" in arguments.options:
         sys.stdout.write(f"{__version__}\n")
@@ -84,11 +80,12 @@ def _keep_secret_links(words: Sequence[str], arguments: Arguments) -> None:
         )
 
 
-def _is_mistyped_command(word: str, environ: Mapping[str, str]) -> bool:
-    """Prints a suggestion if the only word is close to a subcommand name and no text is piped in.
+def _is_mistyped_command(words: Sequence[str], environ: Mapping[str, str]) -> bool:
+    """Prints a suggestion if the words are close to a subcommand and no text is piped in.
 
-    As a prompt it would be sent to a model, or would download the embedded one.
+    As prompts they would be sent to a model, or would download the embedded one.
     """
+    word, *rest = words
     if not (word[:1].isalpha() and _NAME.issuperset(word)):
         return False
     from pi.base.fuzzy import nearest
@@ -98,13 +95,26 @@ def _is_mistyped_command(word: str, environ: Mapping[str, str]) -> bool:
     # A word that other programs have as a command, and pi as an option.
     suggestion = f"--{word}" if word in ("help", "version") else None
     suggestion = suggestion or nearest(word, [*(command.name for command in COMMANDS), *declared])
-    if suggestion is None or _is_text_piped():
+    if suggestion is None or (rest and not _takes(suggestion, rest)) or _is_text_piped():
         return False
+    corrected = " ".join([suggestion, *rest])
     sys.stderr.write(
-        f"Unknown command `pi {word}`: did you mean `pi {suggestion}`?"
-        f" `pi -- {word}` sends it as a prompt.\n"
+        f"Unknown command `pi {' '.join(words)}`: did you mean `pi {corrected}`?"
+        f" `pi -- {' '.join(words)}` sends it as a prompt.\n"
     )
     return True
+
+
+def _takes(name: str, rest: Sequence[str]) -> bool:
+    """Whether the words can follow a subcommand: one of its actions, or its only argument.
+
+    Other words are prompts, as in `pi lint "explain the first error"`.
+    """
+    command = find_command(name)
+    if command is None or any(set(word).intersection(" \n\t") for word in rest):
+        return False
+    takes_one = any(form.usage.startswith(f"{name} <") for form in command.forms)
+    return rest[0] in command.actions or (takes_one and len(rest) == 1)
 
 
 def _is_text_piped() -> bool:

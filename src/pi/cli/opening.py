@@ -38,6 +38,7 @@ from pi.modes.interactive.status.footer import short_folder
 from pi.modes.phases import phase
 
 if TYPE_CHECKING:
+    from pi.ai.models.model import Model
     from pi.modes.interactive.ui import Ui
 
 
@@ -102,6 +103,12 @@ class CommandLineSession(OpenedSession):
         self._choice = choice
         self._arguments = arguments
         self._cwd = cwd
+        models = built.session.models
+        self._requested_model: Model | None = None
+        self._requested_level = session_options(arguments).thinking
+        if "model" in arguments.options or "provider" in arguments.options:
+            self._requested_model = models.current
+            self._requested_level = models.thinking_level
 
     def themes(self) -> list[Path]:
         """Returns the theme files of this session, by precedence."""
@@ -130,6 +137,20 @@ class CommandLineSession(OpenedSession):
 
         await welcome(ui, __version__)
         await warn_about_extra_billing(ui)
+
+    async def picked(self) -> None:
+        """Applies the model, thinking level and name of the command line to the picked session.
+
+        A session that ``-r`` finds by its id gets them while it is opened.
+        """
+        models, name = self._session.models, self._arguments.text("name")
+        model, level = self._requested_model, self._requested_level
+        if model is not None and models.current != model:
+            await models.use(model, thinking=level, source="set")
+        if level is not None:
+            await models.set_thinking_level(level)
+        if name is not None:
+            await self._session.info.rename(name)
 
     async def news(self) -> str:
         """Returns a notice about a newer version; the index is queried at most once a day."""
@@ -235,7 +256,13 @@ async def _open_with_answers(
         ui=opening.extension_ui,
         on_stall=opening.on_stall,
     )
-    built = await assemble(cwd, host, session_options(arguments), parts)
+    options, name = session_options(arguments), None
+    if "resume" in arguments.options:
+        # Named below or after the choice: the session that is shown until then is not kept.
+        options, name = replace(options, name=None), options.name
+    built = await assemble(cwd, host, options, parts)
+    if name is not None and not choice.must_pick:
+        await built.session.info.rename(name)
     redact_crash(partial(built.session.extensions.redacted, sink="log"))
     return built, choice
 

@@ -252,6 +252,8 @@ def test_a_cloud_is_ready_only_with_the_package_that_reads_its_credentials(
         return
     assert (ended.code, ended.out) == (1, "not_ready\n")
     assert f"pip install 'pi-harness[{extra}]'" in ended.err
+    examined = cli.run("doctor")
+    assert examined.code == 1 and f"pip install 'pi-harness[{extra}]'" in examined.out
     answered = cli.run("-p", "--provider", provider, "hello")
     assert answered.code == 1 and f"pip install 'pi-harness[{extra}]'" in answered.err
 

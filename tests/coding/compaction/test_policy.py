@@ -208,6 +208,20 @@ async def test_a_cut_answer_stays_in_sight_when_its_recovery_is_declined(usage: 
     assert "context_edit" not in fixture.kinds
 
 
+async def test_a_cut_answer_is_shown_again_when_the_model_fails_to_replace_it() -> None:
+    cut = replace(answers("and then", 9_900), stop_reason="length")
+    failure = BadRequest("400: no")
+    fixture = CompactionFixture(
+        says("a"), says("b"), cut, failure, says("more"), summaries=[always]
+    )
+    await filled(fixture)
+    await fixture.agent.prompt("write")
+    await fixture.agent.prompt("please continue")
+
+    assert fixture.events(CompactionEnd)[0].will_retry
+    assert "and then" in str(fixture.stream.requests[-1].messages)
+
+
 async def test_a_second_answer_that_is_cut_in_a_row_stays_in_sight() -> None:
     first = replace(answers("and then", 9_900), stop_reason="length")
     second = replace(answers("and again", 9_900), stop_reason="length")

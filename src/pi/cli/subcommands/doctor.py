@@ -6,7 +6,7 @@ import asyncio
 import os
 import stat
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from pi import __version__
@@ -162,7 +162,12 @@ async def _models(host: Machine, cwd: Path) -> list[CheckResult]:
         for problem in problems
         for text in [" ".join(problem.removeprefix("Warning: ").split())]
     ]
-    findings.append(_providers(registry))
+    unreadable = await _unreadable_clouds(registry, host.environ)
+    findings.append(_providers(registry, without=unreadable))
+    findings += [
+        CheckResult(level="broken", topic="credentials", text=f"{id}: {why}")
+        for id, why in unreadable.items()
+    ]
     findings += [
         CheckResult(
             level="broken", topic="credentials", text=text, advice="Set it, or correct the key."
@@ -199,11 +204,35 @@ async def _stored(storage: AuthStorage) -> list[CheckResult]:
     return [CheckResult(level="note", topic="stored", text=f"{names} in {storage.where}")]
 
 
-def _providers(registry: ModelRegistry) -> CheckResult:
+async def _unreadable_clouds(registry: ModelRegistry, environ: Mapping[str, str]) -> dict[str, str]:
+    """Returns clouds whose credentials cannot be read, and why, e.g. for lack of a package.
+
+    Their variables alone count as credentials, so that a start need not look for packages.
+    """
+    clouds = [row.id for row in registry.models.get_providers() if row.ambient]
+    usable = [id for id in clouds if registry.has_auth(id)]
+    if not usable:
+        return {}
+    from pi.cli.credentials import Credentials  # deferred: few users have a cloud
+
+    credentials = Credentials.of(environ, report=lambda text: None)
+    found = {}
+    for id in usable:
+        check, why = await credentials.check(id, refresh=False, show_source=False)
+        if check.status != "ready":
+            found[id] = why
+    await credentials.models.close()
+    return found
+
+
+def _providers(registry: ModelRegistry, *, without: Collection[str]) -> CheckResult:
     usable = [
         row
         for row in registry.models.get_providers()
-        if row.id not in NOT_AUTOMATIC and row.needs_key and registry.has_auth(row.id)
+        if row.id not in NOT_AUTOMATIC
+        and row.id not in without
+        and row.needs_key
+        and registry.has_auth(row.id)
     ]
     if not usable:
         return CheckResult(

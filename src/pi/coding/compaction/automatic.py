@@ -12,7 +12,7 @@ from contextvars import Context
 from functools import partial
 from typing import TYPE_CHECKING
 
-from msgspec import UNSET
+from msgspec import UNSET, to_builtins
 
 from pi.agent.compaction.budget import CompactionItem, should_compact
 from pi.agent.compaction.errors import CompactionFailed
@@ -149,6 +149,8 @@ class CompactionPolicy(Policy):
         """Whether the overflow of this prompt already had its one compaction and retry."""
         self._room_made = False
         """Whether an extension has already made room during this prompt."""
+        self._hidden = ""
+        """The id of a truncated response that is hidden while it is requested again."""
         self._worthless = False
         """Whether the previous turn had results marked as useless."""
 
@@ -159,6 +161,9 @@ class CompactionPolicy(Policy):
         """
         if at.kind == "prompt":
             self._recovered = self._room_made = False
+            self._hidden = ""
+        if at.kind == "settle" and self._hidden and not at.next.claimed:
+            at = replace(at, next=self._restore_hidden(at))
         is_checked = at.kind in ("prompt", "settle") or (at.kind == "turn" and at.results)
         if not is_checked or at.next.claimed or at.outcome == "aborted":
             return at.next
@@ -301,6 +306,17 @@ class CompactionPolicy(Policy):
         edit = ContextEdit(target_id=target, replacement=None)
         return replace(decision, entries=(*decision.entries, edit))
 
+    def _restore_hidden(self, at: Boundary) -> Next:
+        """Show the truncated response to the model again if there is no other in its place."""
+        hidden, self._hidden = self._hidden, ""
+        if at.outcome == "completed":
+            return at.next
+        answer = message_of(self._session.conversation().log.entry(hidden))
+        if not isinstance(answer, AssistantMessage) or not answer.content:
+            return at.next
+        edit = ContextEdit(target_id=hidden, replacement={"content": to_builtins(answer.content)})
+        return replace(at.next, entries=(*at.next.entries, edit))
+
     async def _extensions_make_room(self, request: CompactionRequest) -> bool:
         """Let extensions make room, at most once per prompt; returns whether one has done so."""
         # Deferred: most sessions never fill their window.
@@ -321,10 +337,12 @@ class CompactionPolicy(Policy):
         """Make room for the response that did not fit, or end the run."""
         if not await self._extensions_make_room(request):
             await self._compact_or_stop(request)
+            self._hidden = request.leave_out
             return
         self._recovered = False  # the larger window may overflow as well: then it is compacted
         if target := request.leave_out:
             await self._session.add(ContextEdit(target_id=target, replacement=None))
+            self._hidden = target
 
     async def _compact(self, request: CompactionRequest) -> None:
         if await self._extensions_make_room(request):

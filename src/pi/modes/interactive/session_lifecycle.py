@@ -204,11 +204,14 @@ class SessionLifecycle:
         regions.choices_changed()
         is_chosen = not opened.command or await self._choose_session(opened, commands)
         regions.prompt_sender.open(opened.port, commands)
-        for text, images in opened.messages:
-            if is_chosen:
+        for number, (text, images) in enumerate(opened.messages):
+            if not is_chosen:
+                self._write_back(text, images)
+            elif number == 0:
                 regions.prompt_sender.submit(text, images)
             else:
-                self._write_back(text, images)
+                # A prompt of its own, as with -p: steering would put it into the first request.
+                regions.prompt_sender.follow_up(text, images)
 
     async def _choose_session(self, opened: OpenedSession, commands: Commands) -> bool:
         """Runs the command that picks a session; returns whether another one is open now.
@@ -216,10 +219,13 @@ class SessionLifecycle:
         Prompts wait until it ends: they would go to the session that is left.
         """
         before = opened.port.entries.log.header.id
-        if (work := commands.find(opened.command, "")) is not None:
-            with report_errors(self.screen):
-                await work
-            self._regions.choices_changed()
+        if (work := commands.find(opened.command, "")) is None:
+            return False
+        with report_errors(self.screen):
+            await work
+        with report_errors(self.screen):
+            await opened.picked()
+        self._regions.choices_changed()
         return opened.port.entries.log.header.id != before
 
     def _write_back(self, text: str, images: Sequence[Image]) -> None:

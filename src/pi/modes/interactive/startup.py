@@ -75,6 +75,9 @@ class OpenedSession:
     async def welcome(self, ui: Ui) -> None:
         """Runs before prompts are sent, e.g. for the dialogs of a first start."""
 
+    async def picked(self) -> None:
+        """Called when ``command`` has ended, before anything is sent to the session then open."""
+
     async def news(self) -> str:
         """Returns a notice, found in the background; often empty."""
         return ""

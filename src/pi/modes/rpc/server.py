@@ -22,6 +22,7 @@ from pi.base.tasks import TaskScope
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.extension_host.open_dialogs import as_options
 from pi.coding.port.drawing import Lines
+from pi.coding.port.results import NoModel
 from pi.coding.port.ui import (
     PLACEMENTS,
     EditorStyle,
@@ -137,6 +138,9 @@ class RpcServer:
         await self._started.wait()
         try:
             await self._dispatch(request)
+        except NoModel as error:
+            # As in the original, the help lines belong to the error: a client shows nothing else.
+            self._answer(request, error=f"{error.message}\n{error.hint}".rstrip())
         except PiError as error:
             self._answer(request, error=error.message)
         except Exception as bug:
