@@ -48,14 +48,14 @@ PAGE = Path(__file__).parent.parent / "docs" / "reference" / "extension-api.md"
 HEAD = """\
 # The extension API
 
-Made from the code by `python -m tests.extension_reference`. How to begin:
+Generated from the code by `python -m tests.extension_reference`. To start:
 [write an extension](../how-to/write-an-extension.md). Everything here is in `pi.extension`, or
-reached from `pi` and `ctx`. A default that is not shown is `…`.
+reached from `pi` and `ctx`. `…` stands for a default that is not shown.
 
 ## Events
 
-`pi.on(name, handler)` or `@pi.on(name)`; the handler gets `(event, ctx)` and may be async. An
-answer is a record or a dict of its fields; `None` is no opinion.
+`pi.on(name, handler)` or `@pi.on(name)`; the handler gets `(event, ctx)` and may be async. The
+answer is a record or a dict of its fields; `None` changes nothing.
 
 | event | record | answer | |
 |---|---|---|---|

@@ -31,7 +31,7 @@ that is broken is reported and never replaced. After editing by hand: `/reload`.
 
 `config.yml` beside each of them holds the same settings in YAML, below `settings.json`; pi only
 reads it. `--config FILE` (more than once) and `PI_CONFIG_FILES` add files for one run, above those
-of the project. A file with an error is one warning with its path and line.
+of the project. A file with an error causes one warning with its path and line.
 
 `pi doctor` reports keys that do not exist (with the nearest name), values of the wrong type, names
 of models, themes, tools and strategies that are not known, and settings that have no effect. Types,
@@ -57,8 +57,8 @@ KEYS_HEAD = """\
 # Keys and commands
 
 `/hotkeys` and `/help` show this in the application. To bind other keys, write
-`~/.pi/agent/keybindings.json`: `{"app.model.select": ["ctrl+l", "f2"]}`; an empty list takes an
-action off the keyboard. Two actions on one key are reported at the start. `/reload` reads the file
+`~/.pi/agent/keybindings.json`: `{"app.model.select": ["ctrl+l", "f2"]}`; an empty list unbinds
+an action. Two actions on one key are reported at the start. `/reload` reads the file
 again.
 
 Made from the code by `python -m tests.guide_tables`.

@@ -1,4 +1,4 @@
-"""A model without a network: it knows how to mend the functions of ``repositories/``.
+"""A scripted model that fixes the functions of ``repositories/``, without a network.
 
 pi batch tasks.jsonl -o results --isolation copy -e scripted_model.py --model faux/faux
 """
@@ -93,11 +93,11 @@ FIXES = {
         "[item for each in lists for item in each]",
     ),
 }
-"""The wrong and the right text of each function."""
+"""The wrong and the correct code by name of the function."""
 
 
 def answer(call: Any) -> Reply:
-    """Edit the function that the prompt names, then say so."""
+    """Edit the function that the prompt names; after the edit, end the run with a text."""
     if isinstance(call.messages[-1], ToolResultMessage):
         return says("Mended.")
     _, name, _, file = prompt(call).split()[:4]

@@ -16,7 +16,7 @@ class FirstLines:
     """Keeps the first line of every user message."""
 
     async def compact(self, work: Work) -> CompactionResult | Declined:
-        """A summary, or a reason why another strategy should be tried."""
+        """Return a summary, or the reason why another strategy should be tried."""
         if work.preparation is None:
             return Declined(why=work.why_not)
         lines = []
@@ -33,5 +33,5 @@ class FirstLines:
 
 
 def extension(pi: ExtensionAPI) -> None:
-    """Offer the strategy; the setting chooses it."""
+    """Register the strategy; the setting ``compaction.strategy`` selects it."""
     pi.add_compaction("first-lines", FirstLines())

@@ -14,7 +14,7 @@ class Footer:
         self._ctx = ctx
 
     def render(self, width: int) -> Sequence[str]:
-        """The line, as wide as the screen at most."""
+        """Return the line, at most as wide as the screen."""
         model = self._ctx.model.id if self._ctx.model else "no model"
         usage = self._ctx.get_context_usage()
         full = "?" if usage is None or usage.percent is None else f"{usage.percent:.0f} %"
@@ -22,7 +22,7 @@ class Footer:
 
 
 def extension(pi: ExtensionAPI) -> None:
-    """Replace the footer when there is a screen."""
+    """Replace the footer; without a screen the call has no effect."""
 
     @pi.on("session_start")
     def start(event: SessionStartEvent, ctx: ExtensionContext) -> None:

@@ -1,4 +1,4 @@
-"""Save the work tree in a git stash before every prompt; ``/checkpoints`` lists them."""
+"""Save the work tree with ``git stash create`` before every prompt; ``/checkpoints`` lists them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pi.extension import (
 
 
 def extension(pi: ExtensionAPI) -> None:
-    """Make checkpoints, and remember them in the session."""
+    """Make checkpoints, and store them in the session."""
 
     @pi.on("before_agent_start")
     async def keep(event: BeforeAgentStartEvent, ctx: ExtensionContext) -> None:
@@ -23,7 +23,7 @@ def extension(pi: ExtensionAPI) -> None:
 
     @pi.command("checkpoints")
     async def checkpoints(args: str, ctx: CommandContext) -> None:
-        """List what can be gone back to with git stash apply."""
+        """List the commits that git stash apply can restore."""
         lines = [
             f"{entry.data['commit'][:10]} {entry.data['prompt']}"
             for entry in ctx.session_manager.get_branch()

@@ -6,7 +6,7 @@ from pi.extension import ExtensionAPI, ExtensionContext, InputAnswer, InputEvent
 
 
 def extension(pi: ExtensionAPI) -> None:
-    """Rewrite what begins with a question mark."""
+    """Rewrite prompts that begin with a question mark."""
 
     @pi.on("input")
     def brief(event: InputEvent, ctx: ExtensionContext) -> InputAnswer | None:

@@ -15,12 +15,12 @@ class Framed:
         self._text = text
 
     def render(self, width: int) -> Sequence[str]:
-        """Three lines, none wider than the screen."""
+        """Return three lines, none wider than the screen."""
         return ["-" * width, self._text[:width], "-" * width]
 
 
 def extension(pi: ExtensionAPI) -> None:
-    """A message of one's own, and how it looks."""
+    """Register a custom message type and its view."""
 
     def draw(message: CustomMessage, options: Any, theme: Any) -> Framed:
         return Framed(str(message.content))

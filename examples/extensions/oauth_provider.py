@@ -21,7 +21,7 @@ MODEL = {"id": "small", "name": "Acme Small", "contextWindow": 64000, "maxTokens
 
 
 def extension(pi: ExtensionAPI) -> None:
-    """Offer Acme's model; ``--acme-url`` says where its server is."""
+    """Register Acme's model; ``--acme-url`` sets the address of its server."""
     pi.register_flag(
         "acme-url", type="string", default="https://acme.example", description="Acme's server"
     )

@@ -16,7 +16,7 @@ LOOKING = ["read", "grep", "find", "ls"]
 
 
 def extension(pi: ExtensionAPI) -> None:
-    """Switch tools, guard files, and undo both."""
+    """Register ``/plan``, which limits tools and blocks writes, and ``/go``, which undoes both."""
     guards: list[Registration] = []
     before: list[str] = []
 

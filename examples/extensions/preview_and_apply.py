@@ -15,7 +15,7 @@ from pi.extension import (
 
 
 def extension(pi: ExtensionAPI) -> None:
-    """A tool that previews, a tool that decides, and a guard that knows neither."""
+    """Register a tool that previews, a tool that decides, and a guard for all tools."""
     pi.pending_actions.add_resolver()
 
     @pi.tool(
@@ -28,7 +28,7 @@ def extension(pi: ExtensionAPI) -> None:
 
         async def apply(reason: str) -> ToolResult:
             text = (await pi.context.files.read_file(old)).decode()
-            # As guarded as a call of the model: other extensions may refuse it.
+            # Guards apply as to a call of the model: other extensions may refuse it.
             return await pi.call_tool("write", {"path": new, "content": text})
 
         action = PendingAction(label=f"{old} → {new}", apply=apply)
@@ -42,7 +42,7 @@ def extension(pi: ExtensionAPI) -> None:
 
     @pi.on("tool_call")
     async def ask(event: ToolCallEvent, ctx: ExtensionContext) -> Block | None:
-        """Ask before a call that may do anything, whichever tool it is."""
+        """Ask before a call of any tool that may run programs."""
         if event.approval.tier != "exec" or not ctx.has_ui:
             return None
         if await ctx.ui.confirm(f"Run {event.tool_name}?", "\n".join(event.approval.details)):

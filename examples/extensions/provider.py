@@ -21,6 +21,6 @@ async def echo(call: Call, builder: MessageBuilder, flush: Callable[[], None]) -
 
 
 def extension(pi: ExtensionAPI) -> None:
-    """Offer ``--model parrot/echo``. A server would have ``base_url`` and ``api`` instead."""
+    """Register ``parrot/echo``. A server needs ``base_url`` and ``api`` instead of ``answer``."""
     model = {"id": "echo", "name": "Echo", "contextWindow": 8000, "maxTokens": 1000}
     pi.register_provider("parrot", {"api": "parrot", "models": [model], "answer": echo})

@@ -6,7 +6,7 @@ from pi.extension import ExtensionAPI, ExtensionContext, SessionStartEvent
 
 
 def extension(pi: ExtensionAPI) -> None:
-    """A timer that ends with the session."""
+    """Start a timer that ends with the session."""
 
     @pi.on("session_start")
     def start(event: SessionStartEvent, ctx: ExtensionContext) -> None:

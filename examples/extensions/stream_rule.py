@@ -1,4 +1,4 @@
-"""Interrupt an answer that apologises, and retry: stream rules in twenty lines."""
+"""Interrupt an answer that flatters the user, and retry: stream rules in twenty lines."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ PHRASE = "You're absolutely right"
 
 
 class NoFlattery(Policy):
-    """Looks at every token; the answer so far is put together when it is asked for."""
+    """Checks every delta; ``answer()`` builds the answer so far, so it is called only if needed."""
 
     def on_delta(self, delta: Delta, answer: Partial) -> None:
-        """Cut the stream as soon as the phrase is there."""
+        """Interrupt the stream as soon as it contains the phrase."""
         if "right" not in delta.delta:
             return
         text = "".join(block.text for block in answer().content if isinstance(block, Text))
@@ -31,5 +31,5 @@ class NoFlattery(Policy):
 
 
 def extension(pi: ExtensionAPI) -> None:
-    """Have the policy asked in every run."""
+    """Add the policy to every run."""
     pi.add_policy(NoFlattery())

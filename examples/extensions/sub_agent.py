@@ -8,7 +8,7 @@ SYSTEM = "You find things in a project. Look, then answer in a few lines, with f
 
 
 def extension(pi: ExtensionAPI) -> None:
-    """Have ``explore``; what guards this session guards the nested one, too."""
+    """Register ``explore``; guards of this session apply to the nested one, too."""
 
     @pi.tool
     async def explore(question: str, ctx: ToolContext) -> ToolResult:
@@ -19,6 +19,6 @@ def extension(pi: ExtensionAPI) -> None:
         ctx.update(ToolResult.of("looking around ..."))
         answer = await (await pi.sub_session(spec)).result()
         if answer is None or answer.stop_reason in ("error", "aborted"):
-            raise ToolFailed("The assistant came to nothing.")
+            raise ToolFailed("The assistant returned no answer.")
         text = "".join(part.text for part in answer.content if isinstance(part, Text))
         return ToolResult(content=(Text(text=text),), usage=answer.usage)

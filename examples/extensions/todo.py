@@ -8,7 +8,7 @@ from pi.extension import ExtensionAPI, ExtensionContext, SessionCompactingEvent
 
 
 def extension(pi: ExtensionAPI) -> None:
-    """A tool, a widget that follows resume and branches, and a remark for summaries."""
+    """Register a tool, a widget that follows resume and branches, and a note for summaries."""
 
     def tasks() -> list[str]:
         stored: list[str] = pi.store("session").get("tasks", [])

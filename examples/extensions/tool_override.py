@@ -10,7 +10,7 @@ SECRET = (".env", "id_rsa", "auth.json")
 
 
 def extension(pi: ExtensionAPI) -> None:
-    """Stand around the read tool; wraps of other extensions stay."""
+    """Wrap the read tool; wraps of other extensions stay active."""
 
     async def careful(params: Any, ctx: ToolContext, inner: Any) -> ToolResult:
         if params.path.endswith(SECRET):
