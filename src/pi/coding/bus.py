@@ -162,7 +162,7 @@ class Query(Event):
         raise TypeError(f"{type(self).__name__} takes no answers")
 
     def after_failure(self, error: Exception) -> Self:
-        """Return the query to go on with after a handler failed; by default the same."""
+        """Return the query after a handler failed; unchanged by default."""
         return self
 
     @property
