@@ -1,8 +1,8 @@
 """Event bus of a session, and the ordered registries of extension contributions.
 
-Publishers do not know their subscribers. An event is a record: the record that is published is the
-record that subscribers get. A query is an event that takes answers: handlers are called in order,
-each sees the answers so far, and the query decides how an answer counts.
+Publishers do not know their subscribers, which get the published record itself. A query is an
+event that handlers may answer: they are called in order, each gets the query with the answers so
+far, and ``Query.with_answer`` defines the effect of an answer.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Q = TypeVar("Q", bound="Query")
 
 At: TypeAlias = Literal["first", "normal", "last"]
 Rank: TypeAlias = Literal["core", "bundled", "package", "user", "project", "explicit"]
-"""Pi itself, or the source of an extension; later ones win when two use the same name."""
+"""``core`` is pi itself, the others are sources of extensions. For the same name the later wins."""
 
 _PLACES: dict[At, int] = {"first": 0, "normal": 1, "last": 2}
 RANKS: tuple[Rank, ...] = ("core", "bundled", "package", "user", "project", "explicit")
@@ -122,11 +122,11 @@ class NamedRegistry(Generic[T]):
         return remove
 
     def get(self, name: str) -> T | None:
-        """Return the winning value of ``name``."""
+        """Return the winning value of ``name``; ``None`` if it is not registered."""
         return self.values.get(name)
 
     def winners(self) -> Mapping[str, Registered[tuple[str, T]]]:
-        """Return the winning registrations by name, in the order of first use."""
+        """Return the winning registrations by name, in the order of the first registrations."""
         if self._winners is None:
             self._winners = {row.value[0]: row for row in self._rows}
         return self._winners
@@ -136,7 +136,7 @@ class NamedRegistry(Generic[T]):
         return iter(self._rows)
 
     def hidden(self) -> list[tuple[str, Owner, Owner]]:
-        """Return names that are used twice: the name, the hidden owner, the winning owner."""
+        """Return the overridden registrations: name, hidden owner, winning owner."""
         winners = self.winners()
         return [
             (row.value[0], row.owner, winners[row.value[0]].owner)
@@ -162,7 +162,7 @@ class Query(Event):
         raise TypeError(f"{type(self).__name__} takes no answers")
 
     def after_failure(self, error: Exception) -> Self:
-        """Return the query after a handler failed; the default is unchanged."""
+        """Return the query after a handler failed; unchanged by default."""
         return self
 
     @property
@@ -232,9 +232,10 @@ class EventBus:
     async def query(
         self, question: Q, *, ranks: Collection[Rank] = RANKS, raises: Raises = ()
     ) -> Q:
-        """Return ``question`` with the answers of all subscribers, until it is settled.
+        """Return ``question`` with the answers of its subscribers.
 
-        Only subscribers of ``ranks`` are called. Exceptions of the types ``raises`` propagate.
+        Only subscribers of ``ranks`` are called, in order, until the query is settled. Exceptions
+        of the types ``raises`` propagate.
         """
         for row in self.subscribers(type(question)):
             if row.owner.rank not in ranks:
@@ -254,7 +255,7 @@ class EventBus:
         return question
 
     def _after_failure(self, question: Q, owner: Owner, error: Exception) -> Q:
-        """Return ``question`` after a failure; reported, unless the query records it itself."""
+        """Return ``question`` after a failure; report the failure unless the query records it."""
         after = question.after_failure(error)
         if after is question:
             self.report_failure(owner, question, error)

@@ -1,4 +1,4 @@
-"""Tool calls as Claude Code names them: for hooks written for it, and for its transcripts. Pure."""
+"""Translates tool calls to and from Claude Code, for its hooks and its transcripts. Pure."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NAMES: dict[str, str] = {
     "web_search": "WebSearch",
     "fetch": "WebFetch",
 }
-"""Tools of pi with the names of their counterparts."""
+"""Names of pi's tools, with those of their counterparts in Claude Code."""
 _PI_NAMES = {theirs: ours for ours, theirs in _NAMES.items()} | {"MultiEdit": "edit"}
 _TRANSLATED = frozenset({"Bash", "Read", "Write", "Edit", "MultiEdit", "Grep", "Glob", "LS"})
 """Tools whose arguments mean the same in both; the others only share a purpose."""
@@ -42,12 +42,12 @@ _FIELDS: dict[str, dict[str, str]] = {
     "grep": {"ignoreCase": "-i", "context": "-C", "limit": "head_limit"},
 }
 _ABSOLUTE = frozenset({"read", "write", "edit"})
-"""Tools whose path Claude Code passes as an absolute one."""
+"""Tools to which Claude Code passes an absolute path."""
 _MS = 1000
 
 
 def claude_names(tool: str) -> tuple[str, ...]:
-    """Return the names under which hooks may know a tool of pi; the first is the usual one."""
+    """Return the names that hooks may use for a tool of pi, the preferred one first."""
     if tool.startswith("mcp__"):
         return (*_mcp_names(tool), tool)
     if tool == "edit":
@@ -58,7 +58,10 @@ def claude_names(tool: str) -> tuple[str, ...]:
 
 
 def _mcp_names(tool: str) -> tuple[str, ...]:
-    """Pi joins server and tool with one underscore; either may contain some itself."""
+    """Return the possible names of an MCP tool in Claude Code.
+
+    Pi joins server and tool with one underscore, and both may contain underscores.
+    """
     rest = tool.removeprefix("mcp__")
     if "__" in rest:
         return (tool,)
@@ -90,9 +93,10 @@ def _claude_edit(edit: Mapping[str, object]) -> Json:
 
 
 def pi_arguments(tool: str, given: Json) -> Json:
-    """Return arguments of a tool of pi from those of its counterpart in Claude Code.
+    """Return the arguments for a tool of pi from those of its counterpart in Claude Code.
 
-    Fields that the tool of pi does not have are left out; those it does not know stay.
+    ``description``, ``run_in_background`` and ``replace_all`` have no counterpart and are dropped;
+    of a call with edits only path and edits are kept.
     """
     back = {theirs: ours for ours, theirs in _FIELDS.get(tool, {}).items()}
     arguments = {back.get(name, name): value for name, value in given.items()}
@@ -117,7 +121,7 @@ def _pi_edit(edit: Mapping[str, object]) -> Json:
 
 
 def pi_call(name: str, arguments: Json) -> tuple[str, Json]:
-    """Return name and arguments of a call of Claude Code; unknown tools stay as they are."""
+    """Return a call of Claude Code as name and arguments of pi; other tools are unchanged."""
     if name not in _TRANSLATED:
         return name, arguments
     tool = _PI_NAMES[name]

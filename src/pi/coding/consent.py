@@ -1,8 +1,8 @@
-"""Consent to content: whether something that a project or another agent configures may run.
+"""Consent: whether a definition in a file of a project or of another agent may be executed.
 
 Trust decides whether files of a project are read. Consent decides whether a definition in them is
-executed: a hook, an MCP or language server, a ``!command`` value, a kernel. It is bound to a hash
-of the definition, so a changed definition needs a new decision.
+executed: a hook, an MCP or language server, a ``!command`` value, a kernel. Consent is bound to a
+hash of the definition, so a changed definition needs a new decision.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ ALLOW = Option(label="Allow", description="until the definition changes")
 ALLOW_ONCE = Option(label="Allow for this session")
 DENY = Option(label="Deny", description="until the definition changes")
 _EXECUTED = frozenset({"command", "args", "url", "code"})
-"""Shown first: a long definition must not push them out of sight."""
+"""Fields that are shown first: a long definition must not push them out of sight."""
 _MAX_SHOWN_LINES = 40
 _DIALOG_LINES, _DIALOG_CHARACTERS = 5, 240
-"""What the dialog of a terminal with 24 rows shows; it cuts the rest off."""
+"""The size that fits into the dialog of a terminal with 24 rows; the rest is cut off."""
 _LONG = "The definition is long. Read the whole of it above before you allow it."
 
 
 class BadConsentFile(PiError):
-    """The file is invalid. Guessing could run what the user has denied."""
+    """The consent file is invalid. Guessing could run a definition that the user has denied."""
 
 
 class ConsentRequest(Record):
     """A definition that would be executed."""
 
     kind: str
-    """What it is, for the user: ``hook``, ``MCP server``."""
+    """The kind of definition, as shown to the user: ``hook``, ``MCP server``."""
     name: str
     source: str
     """The file that defines it."""
@@ -58,7 +58,7 @@ class ConsentRequest(Record):
         return hashlib.sha256(msgspec.json.encode(content, order="sorted")).hexdigest()
 
     def describe(self) -> str:
-        """Return the question with the definition."""
+        """Return the question with the definition; a long definition is truncated."""
         lines = self._lines()
         if len(lines) > _MAX_SHOWN_LINES:
             rest = len(lines) - _MAX_SHOWN_LINES
@@ -66,9 +66,9 @@ class ConsentRequest(Record):
         return "\n".join(map(one_line, lines))
 
     def whole(self) -> str:
-        """Return the question with every line of the definition, if a dialog would cut it off.
+        """Return the question with the whole definition if a dialog would cut it off, else "".
 
-        Otherwise nothing. A command could hide its end behind a long beginning.
+        A command could hide its end behind a long beginning.
         """
         lines = [*map(one_line, self._lines())]
         text = "\n".join(lines)
@@ -86,7 +86,7 @@ def _value(value: Any) -> str:
 
 
 class Decision(Record):
-    """A stored answer. Everything except ``allowed`` is for the reader of the file."""
+    """A stored answer. Only ``allowed`` is used; the other fields explain the file to users."""
 
     allowed: bool
     kind: str
@@ -140,11 +140,11 @@ class ConsentStore:
 
 
 _reported: set[str] = set()
-"""Problems with a file that were reported. All sessions of a process use the same file."""
+"""Messages that were reported. All sessions of a process use the same file."""
 
 
 def warn_of_file(error: PiError, warn: Callable[[str], None]) -> None:
-    """Report a file of decisions that cannot be used, once: hooks ask with every event."""
+    """Report a consent file that cannot be used; once, because hooks read it with every event."""
     if error.message not in _reported:
         _reported.add(error.message)
         hint = error.hint or "Repair it, or remove it to be asked again."
@@ -165,9 +165,9 @@ class Consent:
         self._store = store
         self._warn = warn
         self._user = user
-        """The user interface to ask with on behalf of nested sessions, which have none."""
+        """Returns the user interface for nested sessions, which have none of their own."""
         self._session: dict[str, bool] = {}
-        """Answers for this session only, including dismissed dialogs and missing users."""
+        """Answers for this session only. False after a dismissed dialog or without a user."""
         self._lock = asyncio.Lock()
         """One dialog at a time, so that a second request for a definition sees the first answer."""
 
@@ -193,7 +193,7 @@ class Consent:
                 try:
                     digest = request.digest
                 except (TypeError, ValueError, RecursionError) as error:
-                    # Of a file with lone surrogates or deep nesting; the others are still decided.
+                    # Lone surrogates or deep nesting in the file; the others are still decided.
                     self._warn(one_line(f"Skipped {request.kind} {request.name}: {error}."))
                     continue
                 if digest in stored:
@@ -228,7 +228,7 @@ class Consent:
         if answer in (ALLOW.label, DENY.label):
             try:
                 self._store.decide(request, allowed=answer == ALLOW.label)
-            except PiError as error:  # the answer holds for this session
+            except PiError as error:  # not stored, so the answer holds for this session only
                 self._session[request.digest] = answer == ALLOW.label
                 warn_of_file(error, self._warn)
             return answer == ALLOW.label

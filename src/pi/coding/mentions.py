@@ -1,7 +1,7 @@
-"""Files that a prompt names as ``@path``: what is attached, and how the message is read back.
+"""Attaches the files that a prompt mentions as ``@path``, and parses messages with attachments.
 
-The form is that of files on the command line: a ``<file name="…">`` block per file, then the text,
-in which the mention stays.
+The form is the one of files on the command line: a ``<file name="…">`` block per file, then the
+text with its mentions.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from pi.coding.resources.ignore import compile_glob
 from pi.coding.tools.images import ImageLimits, image_type, prepare_image
 
 MAX_FILE_BYTES = 256 * 1024
-"""Size of a text that is attached; larger files are left to the tools of the model."""
+"""Largest text file that is attached; the model can read larger ones with its tools."""
 MAX_IMAGE_BYTES = 64 * 1024 * 1024
 MAX_TOTAL_BYTES = 1024 * 1024
-"""Size of all attached texts of a prompt."""
+"""Largest size of all attached texts of a prompt together."""
 MAX_MENTIONS = 50
 MAX_ENTRIES = 200
-"""Names listed of a directory or a pattern."""
+"""Most names that are listed for a directory or a pattern."""
 MAX_SEARCHED = 50_000
-"""Paths looked at for a pattern."""
+"""Most paths that are compared with a pattern; exceeded by at most one folder."""
 
 _MENTION = re.compile(r'(?<!\S)@(?:"(?P<quoted>[^"\n]+)"|(?P<bare>[^\s"]+))')
 _WILDCARD = re.compile(r"[*?\[{]")
 _SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv"})
-"""Folders in which patterns are not looked for."""
+"""Folders that a pattern does not search."""
 _PUNCTUATION = ".,;:!?)]}'"
 _BLOCK = re.compile(r'<file name="(?P<name>[^"\n]+)">(?:\n(?P<text>.*?)\n)?</file>\n', re.S)
 
 
 class Attachment(Record):
-    """What one mention adds to the prompt."""
+    """Text and images that one mention adds to the prompt."""
 
     path: str
     """As typed."""
@@ -57,13 +57,13 @@ def file_block(path: Path, text: str | None) -> str:
 
 
 def find_mentions(text: str) -> list[str]:
-    """Returns the paths that a text names, in order and each once; they need not exist."""
+    """Returns the mentioned paths in order, each once, up to a limit; they need not exist."""
     found = (match["quoted"] or match["bare"] for match in _MENTION.finditer(text))
     return list(islice(dict.fromkeys(found), MAX_MENTIONS))
 
 
 def attachments(text: str, *, cwd: Path, home: Path, limits: ImageLimits) -> list[Attachment]:
-    """Reads what a text names. Blocks: call it in a thread. Names that do not exist are ignored."""
+    """Reads the mentioned files; missing ones are ignored. Blocks: call it in a thread."""
     found, remaining = [], MAX_TOTAL_BYTES
     for name in find_mentions(text):
         existing = _existing(name, cwd, home)
@@ -76,7 +76,10 @@ def attachments(text: str, *, cwd: Path, home: Path, limits: ImageLimits) -> lis
 
 
 def _existing(name: str, cwd: Path, home: Path) -> tuple[str, Path] | None:
-    """Returns the path of a mention, if need be without the punctuation behind it."""
+    """Returns name and path of a mention, or ``None`` if the path does not exist.
+
+    Trailing punctuation is dropped if the path exists only without it.
+    """
     names = [name]
     if (bare := name.rstrip(_PUNCTUATION)) and bare != name:
         names.append(bare)
@@ -146,8 +149,8 @@ def _entries(folder: Path) -> Iterator[str]:
 def _matches(pattern: Path) -> Iterator[str]:
     """Yields the paths that match a pattern, in order.
 
-    The search begins at the last folder without a wildcard and ends after a number of paths, so
-    that a pattern for a whole disk takes no longer than one for a project.
+    The search begins at the last folder without a wildcard. It ends after ``MAX_SEARCHED`` paths,
+    so that a pattern for a whole disk does not block.
     """
     parts = pattern.parts
     fixed = next((at for at, part in enumerate(parts) if _WILDCARD.search(part)), len(parts))
@@ -180,13 +183,13 @@ def _counted(text: str) -> str:
     return f"{lines} line{'' if lines == 1 else 's'}"
 
 
-# Reading a message back.
+# Parsing messages with attachments ----------------------------------------------------------------
 
 
 def with_chips(text: str) -> str | None:
     """Returns a message with a chip beside each mention instead of the blocks before the text.
 
-    ``None`` if there are no such blocks, or some that the text does not mention.
+    ``None`` if there are no blocks, or if the text does not mention one of their files.
     """
     chips, text = _leading_blocks(text)
     for name, chip in chips:
@@ -201,7 +204,7 @@ def with_chips(text: str) -> str | None:
 
 
 def without_attachments(text: str) -> str:
-    """Returns the text of a message as it was typed, if all its blocks are mentioned in it."""
+    """Returns a message without its leading blocks; unchanged if a block is not mentioned."""
     chips, rest = _leading_blocks(text)
     mentions = list(_MENTION.finditer(rest))
     is_typed = all(any(_names(m, name) for m in mentions) for name, _ in chips)

@@ -1,4 +1,4 @@
-"""Other agents: where their configuration is, and which of it is used. Opens no file.
+"""Configuration files of other agents: their paths, and which are used. Opens no file.
 
 Files of a project are configuration, so they are used once the project is trusted. Files of the
 user, such as ``~/.claude``, were not written for pi: they are used after the user has accepted
@@ -173,14 +173,14 @@ AGENTS: dict[str, Agent] = {
 """In order of precedence: of two skills or commands with the same name the first is used."""
 
 CLINE_RULES = ".clinerules"
-"""A folder or a file; the nearest one here or above counts."""
+"""A folder or a file, in the working directory or above; the nearest one counts."""
 
 SHARED = "agents"
-"""``~/.agents`` is no folder of another agent: the original reads its skills, too."""
+"""``~/.agents`` needs no acceptance: it is shared by agents, and the original pi reads it, too."""
 
 
 class AgentUse(Record):
-    """Which agents are used: of the project, and of the user."""
+    """The agents whose files are used, in projects and in the home directory."""
 
     off: frozenset[str] = frozenset()
     """Agents that ``sources`` switches off."""
@@ -188,11 +188,11 @@ class AgentUse(Record):
     """Agents whose files in the home directory the user has accepted."""
 
     def in_project(self, name: str) -> bool:
-        """Whether files of a trusted project are used; also for names that are no agents."""
+        """Whether the agent's files in a trusted project are used; True for unknown names."""
         return name not in self.off
 
     def of_user(self, name: str) -> bool:
-        """Whether files in the home directory are used; also for names that are no agents."""
+        """Whether the agent's files in the home directory are used; True for unknown names."""
         if name in self.off:
             return False
         return name in self.accepted or name == SHARED or name not in AGENTS
@@ -203,7 +203,7 @@ EVERY_AGENT = AgentUse()
 
 
 def repository_of(folder: Path) -> Path | None:
-    """Return the git repository that contains ``folder``, if there is one."""
+    """Return the root of the git repository that contains ``folder``; ``None`` without one."""
     candidates = (folder, *folder.parents)
     # ``os.path``: the methods of ``Path`` raise in unreadable folders.
     return next((each for each in candidates if os.path.exists(each / ".git")), None)  # noqa: PTH110
@@ -212,7 +212,7 @@ def repository_of(folder: Path) -> Path | None:
 def project_directories(cwd: Path, home: Path) -> tuple[Path, ...]:
     """Return the directories of the project, nearest first: ``cwd`` up to its repository.
 
-    The home directory is no project: what is in it belongs to the user.
+    The home directory is never part of a project: files in it belong to the user.
     """
     repository = repository_of(cwd)
     found = []
@@ -228,9 +228,10 @@ def project_directories(cwd: Path, home: Path) -> tuple[Path, ...]:
 def project_paths(
     cwd: Path, home: Path, use: AgentUse, *kinds: Kind
 ) -> Iterator[tuple[str, Path, Path]]:
-    """Yield agent, directory and path of what may be there, nearest directory first.
+    """Yield agent, directory and path of every possible file of ``kinds``.
 
-    The directory must be trusted.
+    Ordered by agent, then kind, then directory, the nearest first. The caller checks whether the
+    file exists and the directory is trusted.
     """
     for agent, directory, name in _project_names(cwd, home, use, *kinds):
         yield agent, directory, directory / name
@@ -255,7 +256,7 @@ ALL_KINDS: tuple[Kind, ...] = (
 
 
 def gated_agent_files(cwd: Path, home: Path, use: AgentUse) -> list[Path]:
-    """Return the existing files of other agents that a trusted project has pi use, by name."""
+    """Return the existing files of other agents that are used if the project is trusted."""
     known: dict[str, bool] = {}
     found = [
         directory / name
@@ -269,9 +270,9 @@ def gated_agent_files(cwd: Path, home: Path, use: AgentUse) -> list[Path]:
 
 
 def exists_below(directory: Path, name: str, known: dict[str, bool]) -> bool:
-    """Whether ``name`` exists in a directory; ``known`` keeps what is known about its folders.
+    """Whether ``name`` exists in a directory; ``known`` caches which of its folders exist.
 
-    A start asks this for more than 200 names, nearly all of them in few folders that do not exist.
+    Each start checks more than 200 names, nearly all of them in a few folders that do not exist.
     """
     folder, _, rest = name.partition("/")
     path = os.path.join(directory, folder)  # noqa: PTH118 - five times as fast as a ``Path``
@@ -282,7 +283,7 @@ def exists_below(directory: Path, name: str, known: dict[str, bool]) -> bool:
 
 
 def offered(home: Path, use: AgentUse, decided: Iterable[str] = ()) -> dict[str, list[Path]]:
-    """Return the files in the home directory that the user was not asked about, by agent."""
+    """Return the files in the home directory of agents that are not decided yet, by agent."""
     found: dict[str, list[Path]] = {}
     known = {*decided, *use.off, *use.accepted, SHARED}
     folders: dict[str, bool] = {}
@@ -296,7 +297,7 @@ def offered(home: Path, use: AgentUse, decided: Iterable[str] = ()) -> dict[str,
 
 
 def kind_of(path: Path) -> Kind | None:
-    """Return what a file or folder of another agent in a project is; ``None`` for others."""
+    """Return the kind of a file or folder of another agent in a project; ``None`` for others."""
     for agent in AGENTS.values():
         for kind, names in agent.project.items():
             if any(path.parts[-name.count("/") - 1 :] == tuple(name.split("/")) for name in names):

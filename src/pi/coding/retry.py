@@ -17,20 +17,20 @@ from pi.base.records import Record, replace
 
 
 class RetrySettings(Record):
-    """Names and defaults are those of the settings file."""
+    """The setting ``retry``; names and defaults are those of the settings file."""
 
     enabled: bool = True
     max_retries: Annotated[int, Meta(ge=0)] = 3
     base_delay_ms: Annotated[int, Meta(ge=0)] = 2000
     """Delay before the first retry; doubled for each further one."""
     max_agent_delay_ms: Annotated[int, Meta(ge=0)] = 60_000
-    """A longer delay is not waited for; the failure is reported instead."""
+    """Longest delay. If the server requests a longer one, there is no retry."""
 
 
 def delay_ms(attempt: int, failure: ProviderError | None, settings: RetrySettings) -> int | None:
     """Return the delay before ``attempt`` (the first is 1); ``None`` if a retry is pointless.
 
-    A delay requested by the server is used if it is within the limit.
+    A longer delay requested by the server is used; beyond the limit there is no retry.
     """
     if failure is None or not failure.retryable:
         return None
@@ -50,7 +50,7 @@ def exceeds_delay_limit(failure: ProviderError | None, settings: RetrySettings) 
     return retry_after is not None and round(retry_after * 1000) > settings.max_agent_delay_ms
 
 
-# Events; the JSON form is the one of JSON mode and RPC.
+# Events, in the form of JSON mode and RPC ---------------------------------------------------------
 
 
 class AutoRetryStart(Record, tag="auto_retry_start"):
@@ -127,7 +127,7 @@ class RetryPolicy(Policy):
             await self._emit_end(success=False, error=CANCELLED)
 
     async def at_boundary(self, at: Boundary) -> Next:
-        """After a retryable failure: a new run, unless another policy has claimed the boundary."""
+        """Start a new run after a retryable failure, unless another policy claimed the boundary."""
         if at.kind == "prompt":
             self._attempt = 0
         if at.kind != "turn" or at.answer is None or at.next.claimed:
@@ -157,7 +157,7 @@ class RetryPolicy(Policy):
             await self._waiting.wait(partial(self._clock.sleep, wait / 1000))
         except (Aborted, asyncio.CancelledError) as end:
             await self._emit_end(success=False, error=CANCELLED)
-            if isinstance(end, Aborted):  # only the retry is cancelled; the run ends in order
+            if isinstance(end, Aborted):  # only the retry is cancelled; the run ends normally
                 raise StopRun(CANCELLED) from None
             raise
         finally:

@@ -27,11 +27,11 @@ from pi.coding.other_agents import (
 
 
 class BadTrustFile(PiError):
-    """The file is invalid. Guessing could trust the wrong directory."""
+    """The trust file is invalid. Guessing could trust the wrong directory."""
 
 
 class TrustStore:
-    """``trust.json``: trusted and distrusted directories; shared with the original."""
+    """``trust.json``: trusted and distrusted directories; shared with the original pi."""
 
     def __init__(self, path: Path, *, clock: Clock) -> None:
         self._path = path
@@ -51,7 +51,7 @@ class TrustStore:
             ) from error
 
     def decide(self, changes: Mapping[Path, bool | None]) -> None:
-        """Store decisions; ``None`` removes one."""
+        """Store decisions by directory; ``None`` removes one. Raises ``BadTrustFile``."""
         import json  # for the original's indentation; msgspec reads the file
 
         private_directory(self._path.parent)
@@ -73,9 +73,7 @@ def canonical(directory: Path) -> str:
 
 
 def nearest(decisions: Mapping[str, bool], directory: Path) -> bool | None:
-    """Return the decision for the directory or its nearest decided parent; ``None`` if there is
-    none.
-    """
+    """Return the decision for the directory or its nearest decided parent, or ``None``."""
     here = Path(canonical(directory))
     for candidate in (here, *here.parents):
         if (trusted := decisions.get(str(candidate))) is not None:
@@ -83,7 +81,7 @@ def nearest(decisions: Mapping[str, bool], directory: Path) -> bool | None:
     return None
 
 
-# Files that need trust are found by name, without opening them.
+# Files that need trust, found by name without opening them ----------------------------------------
 
 
 PROJECT_FOLDER = ".pi"
@@ -101,7 +99,7 @@ GATED = (
     "SYSTEM.md",
     "APPEND_SYSTEM.md",
 )
-"""Names below ``.pi``."""
+"""Names below ``.pi`` that need trust."""
 INHERITED = ("skills", "prompts", "commands", "AGENTS.md", "SYSTEM.md", "APPEND_SYSTEM.md")
 """Names below ``.pi`` that also count in the directories above, up to the repository."""
 CONTEXT_FILES = ("AGENTS.override.md", "AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD")
@@ -119,7 +117,7 @@ def gated_in(
     own = [(cwd, f"{PROJECT_FOLDER}/{name}") for name in GATED]
     for directory in project_directories(cwd, home)[1:]:
         own += ((directory, f"{PROJECT_FOLDER}/{name}") for name in INHERITED)
-    if cwd != home:  # these belong to the user there
+    if cwd != home:  # in the home directory these files belong to the user
         own.append((cwd, ".env"))
         own += ((cwd, name) for name in gates)
     found = [each / name for each, name in own if exists_below(each, name, known)]
@@ -138,7 +136,7 @@ def context_files(directories: Iterable[Path]) -> dict[Path, Path]:
         for name in CONTEXT_FILES:
             path = os.path.join(directory, name)  # noqa: PTH118 - five times as fast as a ``Path``
             if os.path.exists(path) and not os.path.isdir(path):  # noqa: PTH110, PTH112
-                found[directory] = directory / name  # the reader rejects pipes
+                found[directory] = directory / name  # a pipe is rejected when it is read
                 break
     return found
 
@@ -157,11 +155,11 @@ class TrustAnswer(Record):
 
 
 DECIDING: tuple[Rank, ...] = ("core", "bundled", "user", "explicit")
-"""Extensions that may answer a trust query. A project must not decide about itself or others."""
+"""Ranks of extensions that may answer. A project must not decide about itself or others."""
 
 
 class ProjectTrustEvent(Query):
-    """Whether a project is trusted; asked before anything of it is read."""
+    """Whether a project is trusted; emitted before any of its files is read."""
 
     answer: ClassVar[type[Record]] = TrustAnswer
     cwd: str
@@ -178,7 +176,7 @@ class ProjectTrustEvent(Query):
 
 
 class TrustChoice(Record):
-    """The user's choice: for which directories, and whether to store it."""
+    """The user's choice for a directory, and whether to store it."""
 
     trusted: bool
     directory: Path
@@ -186,7 +184,7 @@ class TrustChoice(Record):
 
 
 AskTrust: TypeAlias = Callable[[Path, Sequence[Path]], Awaitable[TrustChoice | None]]
-"""Asks the user about a directory and what needs trust in it; ``None`` if there is no answer."""
+"""Asks the user about a directory and its files that need trust; ``None`` without an answer."""
 
 
 class Trust(Record):
@@ -240,11 +238,10 @@ async def decide_trust(
     gates: Iterable[str] = (),
     use: AgentUse = EVERY_AGENT,
 ) -> Trust:
-    """Return the first decision of: flag, extensions, stored decision, the user's default, the
-    user.
+    """Return the first decision of: flag, extensions, stored decision, setting, user.
 
-    Call it before every reading of the project. ``answers`` are the decisions of the user for this
-    run only, by canonical directory; a new one is added. ``gates`` are names of files that enabled
+    Call it each time before the project is read. ``answers`` are the user's decisions for this run
+    only, by canonical directory; a new one is added. ``gates`` are names of files that enabled
     extensions read, ``use`` the other agents whose files are used.
     """
     if flag is not None:

@@ -1,4 +1,4 @@
-"""The budget of a batch: a model call needs permission, and none is given once it is spent."""
+"""The budget of a batch: model calls need permission, which is denied once it is spent."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from collections.abc import Callable, Hashable
 from typing import Protocol
 
 GROWTH = 2.0
-"""How much dearer than all calls before it a call is expected to be at most."""
+"""A call is expected to cost at most this many times the most expensive call so far."""
 
 
 class Gate(Protocol):
-    """Asked before every model call of a task."""
+    """Permits the model calls of a task."""
 
     async def ask(self) -> bool:
-        """Whether the call may be made; True must be followed by ``settle``."""
+        """Return whether the call may be made; after True the caller must call ``settle``."""
 
     def settle(self, cost: float | None) -> None:
-        """Report what the call has cost; ``None`` if it failed and no price is known."""
+        """Report the cost of an ended call; ``None`` if it failed and its cost is unknown."""
 
 
 class Budget:
-    """Permissions for the calls of all workers, so that at most one call per worker exceeds it.
+    """Permits calls of all workers; at most one call per worker exceeds the budget.
 
-    The price of a call is known only when it has ended. While the budget is far away all calls are
-    allowed; once the calls that run could spend it, a worker may have one call at a time. What a
-    running call could cost is ``GROWTH`` times the dearest one so far.
+    The cost of a call is known only when it has ended. All calls are permitted while the running
+    calls cannot spend the budget; after that, each worker may run one call at a time. A running
+    call is estimated at ``GROWTH`` times the most expensive one so far.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Budget:
         self.limit = limit
         self.spent = spent
         self._record = record
-        """Called with the sum after each call, so that it survives the process."""
+        """Called with the total after each call, so that the total survives a crash."""
         self._max_cost: float | None = None
         self._running: Counter[Hashable] = Counter()
         self._waiting: deque[tuple[Hashable, asyncio.Future[bool]]] = deque()
@@ -58,13 +58,13 @@ class Budget:
         try:
             return await waiting
         except asyncio.CancelledError:
-            # Allowed and cancelled in the same step of the event loop: the call is not made.
+            # Permitted and cancelled in the same step of the event loop: the call is not made.
             if waiting.done() and not waiting.cancelled() and waiting.result():
                 self.settle(worker, None)
             raise
 
     def settle(self, worker: Hashable, cost: float | None) -> None:
-        """Count a call that has ended; ``None``: it failed, its price is unknown."""
+        """Count a call that has ended; ``None`` if it failed and its cost is unknown."""
         if cost is not None:
             self.spent += cost
             self._max_cost = max(self._max_cost or 0.0, cost)
@@ -104,7 +104,8 @@ class Budget:
             self._max_cost is not None
             and self.spent + calls * GROWTH * self._max_cost <= self.limit
         )
-        # A worker's only call need not fit, but must not take the room of further calls that did.
+        # A worker's only call need not fit. It waits while any worker runs several calls: these
+        # were permitted because they fitted.
         if not fits and (self._running[worker] or max(self._running.values(), default=0) > 1):
             return None
         self._running[worker] += 1

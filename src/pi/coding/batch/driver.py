@@ -34,12 +34,12 @@ from pi.coding.runtime.embedding import AgentSessionOptions
 
 Redo: TypeAlias = Literal["failed", "all"]
 RETRIED = frozenset({"error", "timeout"})
-"""Statuses that another attempt may change. A check that failed is a result."""
+"""Statuses after which a task is retried. A failed check is a result and not retried."""
 PER_WORKER = 8
 
 
 class BatchOptions(Record):
-    """How a batch is run."""
+    """Options of a batch."""
 
     workers: int | None = None
     """Worker processes: by default one per processor; 0 runs all sessions in this process."""
@@ -49,10 +49,10 @@ class BatchOptions(Record):
     """Further attempts after an error, a timeout or a lost worker."""
     limits: TaskLimits = TaskLimits()
     budget: float | None = None
-    """The most that all tasks may cost together, in US dollars, with what was spent before."""
+    """The most that all tasks may cost together, in US dollars, including earlier runs."""
     isolation: Isolation = "auto"
     redo: Redo | None = None
-    """Which settled tasks of an earlier run are run again."""
+    """The tasks of an earlier run that are run again; ``None``: those without a settled result."""
     ray: str | None = None
     """The address of a Ray cluster, or ``local``."""
 
@@ -61,15 +61,16 @@ DEFAULTS = BatchOptions()
 
 
 class Engine(Protocol):
-    """Runs attempts somewhere."""
+    """Runs attempts: in this process, in worker processes or in Ray actors."""
 
     capacity: int
+    """The number of attempts that may run at a time."""
 
     async def run(self, task: BatchTask, attempt: int) -> BatchResult:
         """Run an attempt; raises ``WorkerLost``."""
 
     async def close(self) -> None:
-        """End everything that runs."""
+        """End all running attempts and workers."""
 
 
 class _OwnProcess:
@@ -85,7 +86,7 @@ class _OwnProcess:
         return await self._runner.run(task, attempt, self._gate)
 
     async def close(self) -> None:
-        """Nothing is left: cancelled sessions close themselves."""
+        """Do nothing: cancelled sessions close themselves."""
 
 
 async def run_batch(
@@ -97,9 +98,9 @@ async def run_batch(
 ) -> AsyncIterator[BatchResult]:
     """Run tasks, each in a session of its own; yields every attempt that has ended.
 
-    With ``output`` all results are kept in that folder, and tasks that it has a result of are not
-    run again. ``options`` are those of ``create_agent_session``; worker processes need options that
-    can be pickled, ``BatchOptions(workers=0)`` takes any.
+    With ``output`` all results are kept in that folder, and tasks with a settled result in it are
+    not run again. ``options`` are those of ``create_agent_session``; they must be picklable unless
+    ``BatchOptions(workers=0)`` is used.
 
     >>> async for result in run_batch([{"id": "a", "prompt": "Fix the test", "cwd": "repo"}]):
     ...     print(result.id, result.status, result.cost)
@@ -121,7 +122,7 @@ async def run_batch(
 
 
 class BatchRun:
-    """One run of a batch, in a folder that is open, or without one."""
+    """One run of a batch, in an open folder or without a folder."""
 
     def __init__(
         self,
@@ -198,7 +199,7 @@ class BatchRun:
                 await self._saved([], outcomes)
 
     async def _sweep(self) -> None:
-        """Remove the folders that a killed run has left; this run has the lock of the batch."""
+        """Remove the folders that a killed run has left. Safe: this run holds the batch's lock."""
         work = self._settings.work
         if not work.is_dir():
             return
@@ -215,7 +216,7 @@ class BatchRun:
         queue: deque[tuple[BatchTask, int]],
         outcomes: asyncio.Queue[BatchResult | BaseException],
     ) -> None:
-        """Run one attempt; one that may succeed later is queued again."""
+        """Run one attempt; queue the task again after an error that a retry may solve."""
         attempt = self._attempts[task.id] = self._attempts.get(task.id, 0) + 1
         try:
             result = await engine.run(task, attempt)
@@ -227,7 +228,7 @@ class BatchRun:
             outcomes.put_nowait(error)
             return
         if result.status in RETRIED and not result.is_final and number <= self._batch.retries:
-            # Not at once, as the cause may last, nor after the whole set.
+            # Not at once, as the cause may last, and not after all other tasks.
             queue.insert(engine.capacity, (task, number + 1))
         outcomes.put_nowait(result)
 
@@ -241,7 +242,7 @@ class BatchRun:
             arrived.append(outcomes.get_nowait())
         rows = [each for each in arrived if isinstance(each, BatchResult)]
         if rows and self._folder is not None:
-            # To its end also when cancelled: the folder is closed then.
+            # Completed even when cancelled: after a cancellation the folder is closed.
             await finish_despite_cancel(asyncio.to_thread(self._folder.append, rows))
         for each in arrived:
             if isinstance(each, BaseException):

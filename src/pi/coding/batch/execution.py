@@ -36,7 +36,7 @@ from pi.coding.runtime.session_manager import SessionManager
 Isolation: TypeAlias = Literal["auto", "worktree", "copy", "none"]
 
 COMMAND_SECONDS = 1800.0
-"""Timeout of ``setup`` and ``check``; that of the task may be shorter."""
+"""Timeout of ``setup`` and ``check``; the timeout of the task may end them earlier."""
 MAX_OUTPUT = 64 * 1024
 MAX_REASON = 2000
 MAX_PATCH_IN_ROW = 1024 * 1024
@@ -52,18 +52,18 @@ class TaskLimits(Record):
 
 
 class WorkerSettings(Record):
-    """What a worker needs beside the tasks. Pickled: the options may hold functions."""
+    """Settings of a worker, for all tasks. Pickled, because the options may hold functions."""
 
     options: AgentSessionOptions = field(default_factory=AgentSessionOptions)
-    """Those of ``create_agent_session``, for every task."""
+    """Options of ``create_agent_session``."""
     folder: Path | None = None
     """The folder of the batch; ``None``: sessions exist in memory only."""
     work: Path
-    """Where the folders of tasks are made."""
+    """The folder in which the folders of tasks are created."""
     isolation: Isolation = "auto"
     limits: TaskLimits = TaskLimits()
     names: Mapping[str, str] = field(default_factory=dict)
-    """File names of ids."""
+    """File names by task id."""
 
 
 class TaskRefused(ProviderError):
@@ -71,7 +71,7 @@ class TaskRefused(ProviderError):
 
 
 class _CallMeter:
-    """Asks before each model call of an attempt, and counts calls, tokens and costs."""
+    """Checks limits before each model call of an attempt, and counts calls, tokens and costs."""
 
     def __init__(self, gate: Gate, limits: TaskLimits, budget: float | None) -> None:
         self._gate = gate
@@ -100,7 +100,7 @@ class _CallMeter:
                 async for event in answer:
                     if isinstance(event, Done | Failed):
                         message = event.message if isinstance(event, Done) else event.error
-                        # A failure without usage says nothing about the price of a call.
+                        # A failure without usage does not show the cost of a call.
                         if isinstance(event, Done) or message.usage.cost.total:
                             cost = message.usage.cost.total
                         self._count(message.usage)
@@ -124,7 +124,7 @@ class _CallMeter:
 
 
 class _Failure(Exception):
-    """The attempt is over, with a status that is not ``done``."""
+    """The attempt has ended with a status other than ``done``."""
 
     def __init__(self, status: Status, reason: str) -> None:
         super().__init__(reason)
@@ -145,7 +145,7 @@ class TaskRunner:
             environ, agent_dir=_agent_dir(settings.options), clock=self._clock
         )
         secrets = KnownSecrets.of(self._machine).names()
-        # A check runs what the model wrote: it must not find the keys of pi.
+        # A check runs code that the model wrote: it must not see the API keys of pi.
         self._environ = {name: value for name, value in environ.items() if name not in secrets}
         self._trusted: dict[Path, bool] = {}
 
@@ -163,7 +163,7 @@ class TaskRunner:
             result = _with_error(result, error)
         folder = self._settings.folder
         if folder is not None and result.session and not (folder / result.session).exists():
-            result = replace(result, session=None)  # it ended before the first answer
+            result = replace(result, session=None)  # ended before the first answer: no file
         return replace(
             result,
             usage=meter.usage,
@@ -173,7 +173,7 @@ class TaskRunner:
 
     @asynccontextmanager
     async def _place(self, task: BatchTask) -> AsyncIterator[tuple[Path, WorkingCopy | None]]:
-        """Yield the folder to work in, and the copy that it is in."""
+        """Yield the folder to work in, and its working copy; ``None`` if it is not a copy."""
         settings, name = self._settings, self._settings.names.get(task.id, "task")
         private_directory(settings.work)
         if task.repo is None and task.cwd is None:
@@ -210,7 +210,7 @@ class TaskRunner:
     async def _attempt(
         self, task: BatchTask, result: BatchResult, cwd: Path, meter: _CallMeter
     ) -> BatchResult:
-        """Set up, ask and check within the time of a task; what was reached by then is kept."""
+        """Set up, prompt and check within the task's timeout; returns what was reached by then."""
         seconds, folder = self._settings.limits.seconds, self._settings.folder
         try:
             async with asyncio.timeout(seconds) as deadline:
@@ -230,7 +230,7 @@ class TaskRunner:
             return replace(result, status="timeout", error=f"Timed out after {seconds:g} s.")
         except _Failure as failure:
             return replace(result, status=failure.status, error=failure.reason)
-        except Exception as error:  # what the session and the folder hold by now is kept
+        except Exception as error:  # caught here, so that the session and the patch are kept
             return _with_error(result, error)
         return result
 
@@ -278,15 +278,16 @@ class TaskRunner:
         if answer.stop_reason in ("error", "aborted"):
             reason = answer.error_message or f"The request was {answer.stop_reason}."
             return replace(result, status="error", error=reason)
-        if unsaved is not None:  # final: the disk is as full for the next attempt, which costs more
+        if unsaved is not None:  # final: a retry costs money, and the disk would still be full
             reason = f"The session could not be saved: {unsaved}."
             return replace(result, status="error", error=reason, is_final=True)
         return result
 
     def _trust(self, task: BatchTask) -> bool:
-        """Whether the project is trusted, which its copy is as well.
+        """Whether the task's project is trusted; its working copy is trusted alike.
 
-        A folder below a trusted one would be trusted too: a clone in the folder of a batch is not.
+        The source is checked, not the copy: a clone of an untrusted repository may be below a
+        trusted folder.
         """
         source = Path(task.cwd or "/")
         if task.repo is not None and not is_url(task.repo):
@@ -325,14 +326,14 @@ class TaskRunner:
         if self._settings.folder is not None and patch.is_complete:
             folder = private_directory(self._settings.folder / "patches")
             name = self._settings.names.get(result.id, "task")
-            # An attempt of its own each; "~" is in no name, so that none is that of another task.
+            # One file per attempt; names have no "~", so that no two tasks share a file.
             again = "" if result.attempt == 1 else f"~{result.attempt}"
             path = folder / f"{name}{again}.patch"
             await asyncio.to_thread(replace_file, path, patch.text)
             file = str(path.relative_to(self._settings.folder))
         text = ""
         if len(patch.text) <= MAX_PATCH_IN_ROW:
-            with suppress(UnicodeDecodeError):  # then it is in the file only
+            with suppress(UnicodeDecodeError):  # a binary patch is in the file only
                 text = patch.text.decode("utf-8")
         if not patch.is_complete:
             reason = f"The patch is too large to keep ({patch.size >> 20} MiB)."
@@ -352,7 +353,7 @@ def _existing(path: str, what: str) -> Path:
 
 
 def _with_error(result: BatchResult, error: Exception) -> BatchResult:
-    """Return the result of an attempt that raised; a retry does not change a ``BatchProblem``."""
+    """Return the result of an attempt that raised; final after a ``BatchProblem``."""
     reason = f"{type(error).__name__}: {error}"
     if isinstance(error, PiError):
         reason = error.explain()

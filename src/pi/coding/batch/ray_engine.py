@@ -1,7 +1,7 @@
 """Ray actors as workers: the engine of a batch on a cluster.
 
-Actor calls are at-most-once, and an error may follow a success: the driver retries by id and
-attempt, as with worker processes. All nodes must share the file system of the batch's folder.
+Actor calls are at-most-once, and may fail although the attempt succeeded: the driver retries by id
+and attempt, as with worker processes. All nodes must share the file system of the batch's folder.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DEFAULT_PORT = 6379
 
 
 def check_address(address: str, environ: Mapping[str, str]) -> None:
-    """Refuse a cluster elsewhere without authentication: its ports run any code."""
+    """Raise ``BatchProblem`` for a remote cluster without authentication: it runs anyone's code."""
     host = urlsplit(address if "//" in address else f"//{address}").hostname or ""
     if address in ("local", "auto") or host in LOOPBACK:
         return
@@ -41,7 +41,7 @@ def check_address(address: str, environ: Mapping[str, str]) -> None:
 
 
 def check_reachable(address: str) -> None:
-    """Raise ``BatchProblem`` if nothing listens there: Ray itself would try for a minute."""
+    """Raise ``BatchProblem`` if no server listens there; Ray itself would retry for a minute."""
     target = urlsplit(address if "//" in address else f"//{address}")
     if address in ("local", "auto") or not target.hostname:
         return
@@ -61,10 +61,10 @@ def _unreachable(address: str, error: Exception) -> BatchProblem:
 
 
 class RayEngine:
-    """Runs attempts in Ray actors; an actor that was lost is replaced.
+    """Runs attempts in Ray actors; a lost actor is replaced.
 
-    A replacement may never start, if the node of the old one is gone: tasks are given only to
-    actors that have answered.
+    A replacement never starts if the node of the old actor is gone, so tasks are sent only to
+    actors that have answered ``ready``.
     """
 
     def __init__(
@@ -117,13 +117,13 @@ class RayEngine:
                 logging_level="ERROR",
                 configure_logging=False,
             )
-        except Exception as error:  # Ray raises many kinds
+        except Exception as error:  # Ray raises many types
             raise _unreachable(address, error) from error
 
     def _budget_actor(self) -> Any:
-        """Start the actor of the budget on the node of the driver, which must not be lost anyway.
+        """Start the budget actor on the driver's node; the batch ends anyway if that is lost.
 
-        Without a limit no worker asks, which saves two messages per model call.
+        Returns ``None`` without a limit, which saves two messages per model call.
         """
         if self._budget.limit is None:
             return None
@@ -170,7 +170,7 @@ class RayEngine:
             await asyncio.to_thread(self._ray.shutdown)
 
     def _start(self, number: int) -> None:
-        """Start an actor; it is used once it has answered."""
+        """Start an actor; it gets tasks after it has answered ``ready``."""
         kind = self._ray.remote(num_cpus=1, max_concurrency=self._per_worker + 1)(_WorkerActor)
         name = f"{number}-{os.urandom(4).hex()}"
         actor = kind.remote(self._settings, self._environ, self._gate, name)
@@ -192,7 +192,7 @@ class RayEngine:
 
     async def _replace(self, place: _Place) -> None:
         if place not in self._ready:
-            return  # another of its tasks was first
+            return  # another task of the actor has replaced it already
         self._ready.remove(place)
         self._actors.remove(place.actor)
         self._ray.kill(place.actor)
@@ -202,7 +202,7 @@ class RayEngine:
 
 
 class _Place:
-    """One actor and how many tasks it has."""
+    """One actor and the number of its tasks."""
 
     def __init__(self, number: int, name: str, actor: Any) -> None:
         self.number = number
@@ -216,7 +216,7 @@ async def _awaited(reference: Any) -> Any:
 
 
 class _BudgetActor:
-    """The budget of the batch, asked by all actors."""
+    """The budget of the batch, shared by all actors."""
 
     def __init__(self, limit: float | None, spent: float) -> None:
         self._budget = Budget(limit, spent=spent)
@@ -234,7 +234,7 @@ class _BudgetActor:
         self._budget.drop(worker)
 
     async def spent(self) -> float:
-        """Return what was spent so far."""
+        """Return the cost so far, in US dollars."""
         return self._budget.spent
 
 
@@ -242,11 +242,11 @@ class _FreeGate:
     """Allows every call: the batch has no budget."""
 
     async def ask(self) -> bool:
-        """Always."""
+        """Return True."""
         return True
 
     def settle(self, cost: float | None) -> None:
-        """The driver counts the cost of the result."""
+        """Do nothing: the driver counts the cost of the result."""
 
 
 class _RemoteGate:
@@ -262,7 +262,7 @@ class _RemoteGate:
         try:
             return await asyncio.shield(permission)
         except asyncio.CancelledError:
-            # The permission may be given nevertheless: then it is returned.
+            # The actor may still grant the permission; it is returned then.
             permission.add_done_callback(self._return)
             raise
 
@@ -280,7 +280,7 @@ class _RemoteGate:
 
 
 class _WorkerActor:
-    """Runs attempts; async, so that one actor has many sessions."""
+    """Runs attempts; async, so that one actor runs many sessions at a time."""
 
     def __init__(
         self, settings: bytes, environ: Mapping[str, str], budget: Any, worker: str
@@ -290,7 +290,7 @@ class _WorkerActor:
         self._gate = _FreeGate() if budget is None else _RemoteGate(budget, worker)
 
     async def ready(self) -> None:
-        """Answer once the actor runs."""
+        """Do nothing: the reply shows that the actor runs."""
 
     async def run(self, task: BatchTask, attempt: int) -> BatchResult:
         """Run one attempt."""

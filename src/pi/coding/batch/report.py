@@ -23,7 +23,7 @@ COLOURS = {
     "stopped": "#7f8c8d",
     NOT_RUN: "#bdc3c7",
 }
-"""Colours of the statuses; each bar also has its name and number as text."""
+"""Colours of the statuses. Each bar also shows status and number as text."""
 COLUMNS = ("id", "status", "attempt", "seconds", "cost", "tokens", "error")
 
 

@@ -1,13 +1,13 @@
-"""The folder of a batch: what was asked, the results, patches and sessions.
+"""The folder of a batch: its options, tasks, results, patches and sessions.
 
 =================  ==========================================================================
-``batch.json``     what was asked: the options; written once, and again by ``resume``
+``batch.json``     the options; written by every run in the folder
 ``tasks.jsonl``    the tasks, so that a batch can be resumed without their file
 ``results.jsonl``  one row per attempt, appended and flushed; the last row of an id counts
 ``patches/``       the changes of each task
 ``sessions/``      session files
-``spent.txt``      US dollars so far, also of attempts that have no row yet
-``work/``          folders of running tasks, removed when they have ended
+``spent.txt``      total cost in US dollars, including attempts that have no row yet
+``work/``          folders of running tasks, removed when the tasks end
 =================  ==========================================================================
 """
 
@@ -33,7 +33,7 @@ Status: TypeAlias = Literal["done", "failed", "error", "timeout", "turns", "budg
 """``failed``: the check failed; ``turns`` and ``budget``: the limit of the task is reached;
 ``stopped``: the budget of the batch is spent."""
 SETTLED: frozenset[Status] = frozenset({"done", "failed"})
-"""A resumed batch does not run these again; errors are no results."""
+"""Statuses that a resumed batch does not run again; errors are not results."""
 VERSION = 1
 MANIFEST, TASKS, RESULTS, LOCK = "batch.json", "tasks.jsonl", "results.jsonl", "batch.lock"
 SPENT = "spent.txt"
@@ -68,16 +68,16 @@ class BatchResult(Record):
     error: str | None = None
     model: str | None = None
     is_final: bool = field(default=False, name="final")
-    """Whether another attempt in the same run would end alike."""
+    """Whether another attempt in the same run would fail alike."""
 
     @property
     def is_settled(self) -> bool:
-        """Whether a resumed batch leaves the task alone."""
+        """Whether a resumed batch skips the task."""
         return self.status in SETTLED
 
 
 class BatchManifest(Record):
-    """What was asked."""
+    """``batch.json``: version and options of a batch."""
 
     version: int = VERSION
     pi: str = ""
@@ -129,7 +129,7 @@ class BatchFolder:
             self._lock = None
 
     def write_request(self, manifest: BatchManifest, tasks: Sequence[BatchTask]) -> None:
-        """Record what was asked. Raises ``BatchProblem`` if the folder has other tasks."""
+        """Write tasks and manifest. Raises ``BatchProblem`` if the folder has other tasks."""
         lines = b"".join(encode_line(msgspec.to_builtins(task)) for task in tasks)
         before = read_if_exists(self.path / TASKS, max_bytes=MAX_BYTES)
         if before is not None and before != lines:
@@ -146,7 +146,7 @@ class BatchFolder:
         )
 
     def read_manifest(self) -> BatchManifest:
-        """Read what was asked; raises ``BatchProblem`` for a folder without a batch."""
+        """Read the manifest; raises ``BatchProblem`` for a folder without a batch."""
         data = read_if_exists(self.path / MANIFEST)
         if data is None:
             raise BatchProblem(f"{self.path} is not the folder of a batch: no {MANIFEST}.")
@@ -159,14 +159,14 @@ class BatchFolder:
         return manifest
 
     def read_tasks(self) -> tuple[BatchTask, ...]:
-        """Read the recorded tasks."""
+        """Read the tasks; raises ``BatchProblem`` for a folder without a batch."""
         data = read_if_exists(self.path / TASKS, max_bytes=MAX_BYTES)
         if data is None:
             raise BatchProblem(f"{self.path} is not the folder of a batch: no {TASKS}.")
         return parse_tasks(data, self.path).tasks
 
     def results(self) -> list[BatchResult]:
-        """Read all rows in order; rows that a crash or another program damaged are skipped."""
+        """Read all rows in order; damaged rows, for example after a crash, are skipped."""
         data = read_if_exists(self.path / RESULTS, max_bytes=8 * MAX_BYTES) or b""
         rows: list[BatchResult] = []
         for line in data.split(b"\n"):
@@ -184,12 +184,12 @@ class BatchFolder:
                 data = data[os.write(self._file, data) :]
             os.fsync(self._file)
         except OSError as error:
-            with suppress(OSError):  # a full disk has room for a part of the rows
+            with suppress(OSError):  # on a full disk a part of the rows may have been written
                 os.ftruncate(self._file, size)
             raise access_error("write", self.path / RESULTS, error) from error
 
     def spent(self) -> float:
-        """Return what all attempts have cost, also those that a crash has cut off."""
+        """Return the cost of all attempts, including those that a crash has ended."""
         rows = sum(row.cost for row in self.results())
         try:
             recorded = float(read_if_exists(self.path / SPENT) or 0.0)
@@ -198,10 +198,10 @@ class BatchFolder:
         return max(rows, recorded)
 
     def note_spent(self, amount: float) -> None:
-        """Record the sum of all costs; cheap enough for every model call."""
+        """Record the total cost; cheap enough for every model call."""
         if self._spent is None:
             self._spent = _open(self.path / SPENT, os.O_RDWR | os.O_CREAT)
-        with suppress(OSError):  # the rows have it too; a full disk is reported by them
+        with suppress(OSError):  # rows have the cost, too, and ``append`` reports a full disk
             os.lseek(self._spent, 0, os.SEEK_SET)
             os.write(self._spent, f"{amount:024.12f}\n".encode())
 
@@ -217,7 +217,7 @@ def _open(path: Path, flags: int) -> int:
 
 
 def _open_results(path: Path) -> int:
-    """Open for appending; a line that a crash cut off is ended, so that the next one is whole."""
+    """Open for appending; end a line that a crash cut off, so that the next line is valid."""
     file = _open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
     try:
         size = os.fstat(file).st_size
@@ -232,7 +232,7 @@ def _open_results(path: Path) -> int:
 
 
 def latest(rows: Iterable[BatchResult]) -> dict[str, BatchResult]:
-    """Return the row that counts for each id: the last one."""
+    """Return the last row of each id, which is its result."""
     return {row.id: row for row in rows}
 
 

@@ -21,7 +21,7 @@ MAX_ID = 200
 
 
 class BatchProblem(PiError):
-    """A batch cannot be run as asked; the message says why."""
+    """A batch or one of its tasks cannot be run; the message explains why."""
 
 
 class BatchTask(Record):
@@ -30,7 +30,7 @@ class BatchTask(Record):
     id: str
     prompt: str
     cwd: str | None = None
-    """The folder to work in; a relative one begins at that of the task file."""
+    """The folder to work in; relative to the folder of the task file."""
     repo: str | None = None
     """A git repository, as a path or URL, that is cloned instead of ``cwd``."""
     base_commit: str | None = field(default=None, name="base_commit")
@@ -46,21 +46,21 @@ class BatchTask(Record):
 
 
 class UnreadableTask(Record):
-    """A line that is no task; the other lines are run."""
+    """A line that is not a task; the tasks of other lines are run."""
 
     line: int
     reason: str
 
 
 class TaskList(Record):
-    """The tasks of a file, and its lines that are none."""
+    """The tasks of a file, and its invalid lines."""
 
     tasks: tuple[BatchTask, ...]
     unreadable: tuple[UnreadableTask, ...] = ()
 
 
 def read_tasks(path: Path) -> TaskList:
-    """Read a task file; raises ``FileAccessError``, ``BatchProblem`` if it is missing or empty."""
+    """Read a task file; raises ``BatchProblem`` if missing or empty, or ``FileAccessError``."""
     if (data := read_if_exists(path, max_bytes=MAX_BYTES)) is None:
         raise BatchProblem(f"There is no file {path}.", hint="Name a file with one task per line.")
     found = parse_tasks(data, path.absolute().parent)
@@ -70,7 +70,7 @@ def read_tasks(path: Path) -> TaskList:
 
 
 def parse_tasks(data: bytes, folder: Path) -> TaskList:
-    """Parse the lines of a task file that is in ``folder``."""
+    """Parse the lines of a task file; relative paths in it are relative to ``folder``."""
     tasks: dict[str, BatchTask] = {}
     lines: dict[str, int] = {}
     unreadable: list[UnreadableTask] = []
@@ -116,7 +116,7 @@ def check_task(task: BatchTask) -> None:
 
 
 def checked_tasks(tasks: Iterable[BatchTask | Mapping[str, Any]]) -> list[BatchTask]:
-    """Return the tasks of a program; raises ``BatchProblem`` for the first that cannot be run."""
+    """Return validated tasks with absolute paths; raises ``BatchProblem`` for the first bad one."""
     by_id: dict[str, BatchTask] = {}
     for each in tasks:
         try:
@@ -124,14 +124,14 @@ def checked_tasks(tasks: Iterable[BatchTask | Mapping[str, Any]]) -> list[BatchT
             check_task(task)
             if task.id in by_id:
                 raise ValueError(f"the id {task.id!r} is that of another task already")
-        except ValueError as error:  # also of msgspec
+        except ValueError as error:  # includes ``msgspec.ValidationError``
             raise BatchProblem(f"Not a task: {error}.") from error
         by_id[task.id] = _resolved(task, Path.cwd())
     return list(by_id.values())
 
 
 def _resolved(task: BatchTask, folder: Path) -> BatchTask:
-    """Return the task with absolute paths; relative ones begin at ``folder``."""
+    """Return the task with absolute paths; relative paths are relative to ``folder``."""
     cwd = None if task.cwd is None else str(folder / task.cwd)
     repo = task.repo
     if repo is not None and not is_url(repo):
@@ -140,7 +140,7 @@ def _resolved(task: BatchTask, folder: Path) -> BatchTask:
 
 
 def is_url(repo: str) -> bool:
-    """Whether git takes ``repo`` for an address: ``https://host/x`` or ``host:x``, not a path."""
+    """Whether git treats ``repo`` as a URL, ``https://host/x`` or ``host:x``, not as a path."""
     return re.match(r"[A-Za-z][\w+.-]*://|[\w][\w.@-]+:", repo) is not None
 
 
@@ -151,7 +151,10 @@ def select_tasks(
     part: str | None = None,
     shuffle: int | None = None,
 ) -> list[BatchTask]:
-    """Select tasks by a regular expression of their id, then shuffle, then take ``a:b`` of them."""
+    """Select the tasks whose id matches a regular expression, shuffle them, then slice ``a:b``.
+
+    ``shuffle`` is the seed. Raises ``BatchProblem`` for an invalid pattern or slice.
+    """
     chosen = list(tasks)
     if matching is not None:
         try:
@@ -170,7 +173,7 @@ def select_tasks(
 
 
 def file_names(ids: Iterable[str]) -> dict[str, str]:
-    """Return a file name for each id: the id itself where it is one, else similar and unique."""
+    """Return a unique file name for each id, as similar to the id as possible."""
     names: dict[str, str] = {}
     used_names: set[str] = set()
     for id in ids:

@@ -1,11 +1,11 @@
-"""Worker processes: each runs many sessions, and the driver talks to it in frames.
+"""Worker processes: each runs many sessions and exchanges frames with the driver.
 
 pi (driver) ── worker process ── session, session, …
             └─ worker process ── …
 
 ``main`` is the program of a worker. The first frame on its standard input holds the settings
-(pickled: they come from the same program); all others, in both directions, are JSON records. What
-a session or an extension prints goes to standard error, of which the driver keeps the end for its
+(pickled: they come from the same program); all others, in both directions, are JSON records. The
+output of sessions and extensions goes to standard error; the driver keeps its last lines for error
 messages.
 """
 
@@ -51,13 +51,13 @@ class Permission(Record, tag="permission"):
 
 
 class MayCall(Record, tag="mayCall"):
-    """Asks whether a model call may be made."""
+    """Requests permission for a model call; answered by ``Permission``."""
 
     number: int
 
 
 class CallEnded(Record, tag="callEnded"):
-    """A model call of an attempt has ended, or was not made although it was allowed."""
+    """A model call of an attempt has ended, or was not made although it was permitted."""
 
     id: str
     attempt: int
@@ -65,7 +65,7 @@ class CallEnded(Record, tag="callEnded"):
 
 
 class Ready(Record, tag="ready"):
-    """The worker has its settings."""
+    """The worker has received its settings."""
 
 
 class TaskEnded(Record, tag="ended"):
@@ -81,7 +81,7 @@ _encode = msgspec.json.encode
 
 
 class _PipeGate:
-    """Asks the driver before each model call; one for all attempts."""
+    """Requests permissions from the driver; shared by all attempts of a worker."""
 
     def __init__(self, output: int) -> None:
         self._output = output
@@ -99,7 +99,7 @@ class _PipeGate:
             return await answer
         except asyncio.CancelledError:
             if answer.done() and not answer.cancelled() and answer.result():
-                self.settle(id, attempt, None)  # allowed while it was cancelled
+                self.settle(id, attempt, None)  # permitted while it was cancelled
             raise
 
     def settle(self, id: str, attempt: int, cost: float | None) -> None:
@@ -107,7 +107,7 @@ class _PipeGate:
         write_frame(self._output, _encode(CallEnded(id=id, attempt=attempt, cost=cost)))
 
     def answer(self, permission: Permission) -> None:
-        """Pass an answer of the driver on; returns a permission that is no longer wanted."""
+        """Forward a permission to its request; settle one whose request was cancelled."""
         waiting = self._waiting.pop(permission.number, None)
         if waiting is not None and not waiting.done():
             waiting.set_result(permission.granted)
@@ -133,14 +133,14 @@ class _TaskGate:
 
 
 def write_frame(file: int, data: bytes) -> None:
-    """Write a frame; blocks until the driver has read enough, which never waits for us."""
+    """Write a frame. Blocks until the driver has read enough; the driver never waits for us."""
     rest = memoryview(len(data).to_bytes(_HEADER, "big") + data)
     while rest:
         rest = rest[os.write(file, rest) :]
 
 
 async def serve(output: int, environ: Mapping[str, str]) -> None:
-    """Run the attempts that arrive on standard input until it ends."""
+    """Run the attempts that arrive on standard input until it is closed."""
     reader = asyncio.StreamReader(limit=2**30)
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin.buffer)
@@ -170,7 +170,7 @@ async def serve(output: int, environ: Mapping[str, str]) -> None:
 
 
 def main() -> None:
-    """The worker process."""
+    """Run a worker process."""
     output = os.dup(1)
     os.dup2(2, 1)
     sys.stdout = sys.stderr
@@ -183,27 +183,27 @@ _PROGRAM = f"from {__name__} import main; main()"
 
 MAX_ERROR_LINES = 20
 MAX_FAILED_STARTS = 3
-"""Workers in a row that end before they are ready: then the fault is not in a task."""
+"""Consecutive workers that may end before they are ready; then no more are started."""
 OVERTIME_SECONDS = 120.0
-"""After the timeout of a task, for its patch; then its worker is taken for blocked and killed."""
+"""Time after the timeout of a task to write its patch; then the worker is killed as blocked."""
 CLOSE_SECONDS = 10.0
-"""For the sessions of a worker to end and remove their folders."""
+"""Time for the sessions of a worker to end and remove their folders."""
 
 
 _TO_DRIVER = msgspec.json.Decoder(ToDriver)
 
 
 class WorkerLost(Exception):
-    """A worker ended with unfinished tasks; the message says how."""
+    """A worker ended with unfinished tasks; the message has the exit code or signal."""
 
     def __init__(self, reason: str, *, cost: float = 0.0) -> None:
         super().__init__(reason)
         self.cost = cost
-        """What the calls of the attempt have cost by then."""
+        """Cost of the attempt's calls so far, in US dollars."""
 
 
 def pickled(settings: WorkerSettings) -> bytes:
-    """Return the settings for another process; raises ``BatchProblem`` for functions in them."""
+    """Return the pickled settings; raises ``BatchProblem`` if they cannot be pickled."""
     try:
         return pickle.dumps(settings)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
@@ -214,7 +214,7 @@ def pickled(settings: WorkerSettings) -> bytes:
 
 
 class WorkerPool:
-    """The engine of a batch on this machine: worker processes that are replaced when they die."""
+    """Engine with worker processes on this machine; a process that dies is replaced."""
 
     def __init__(
         self,
@@ -251,13 +251,13 @@ class WorkerPool:
             worker.load -= 1
 
     async def close(self) -> None:
-        """End all workers, with everything that they have started."""
+        """End all workers and their child processes."""
         workers = [worker for worker in self._places if worker is not None]
         self._places = [None] * len(self._places)
         await asyncio.gather(*(worker.close() for worker in workers))
 
     async def _free(self) -> _Worker:
-        """Return the least busy worker; one that does not run is started."""
+        """Return the least busy worker; starts it if it does not run."""
         for place, worker in enumerate(self._places):
             if worker is not None and worker.is_lost:
                 self._places[place] = None
@@ -300,12 +300,12 @@ class _Worker:
         self._errors: deque[str] = deque(maxlen=MAX_ERROR_LINES)
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._end: str | None = None
-        """How the process ended; its tasks are failed with it."""
+        """How the process ended; the error message of its unfinished tasks."""
         self.load = 0
         self.is_lost = False
 
     async def begin(self, settings: bytes) -> None:
-        """Send the settings and wait until the worker has them; raises ``WorkerLost``."""
+        """Send the settings and wait until the worker is ready; raises ``WorkerLost``."""
         self._tasks.start(self._listen(), name="batch worker")
         self._tasks.start(self._read_errors(), name="errors of a batch worker")
         await self._send(settings)
@@ -351,13 +351,13 @@ class _Worker:
 
     async def _listen(self) -> None:
         try:
-            with suppress(BadFrame, msgspec.MsgspecError):  # killed while it wrote
+            with suppress(BadFrame, msgspec.MsgspecError):  # the worker was killed while writing
                 while (frame := await self._child.read_frame()) is not None:
                     self._receive(_TO_DRIVER.decode(frame))
         finally:
             self.is_lost = True
             self._budget.drop(self)
-        await self._child.terminate()  # it may be alive behind output that cannot be read
+        await self._child.terminate()  # after an invalid frame it may still run
         self._end = await self._reason()
         if not self._ready.done():
             self._ready.set_exception(WorkerLost(self._end))

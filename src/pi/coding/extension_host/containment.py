@@ -1,4 +1,4 @@
-"""Calls of extension code: whatever it raises or cancels affects only the call."""
+"""Calls extension code: its exceptions and cancellations affect only the call."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ async def contained(
 ) -> T:
     """Call a function of an extension, sync or async; every failure becomes an ``Exception``.
 
-    ``watch`` wraps what has to be awaited. A cancellation from outside propagates. One that the
-    function caused itself does not, because it would cancel the run, or the whole program, that
-    called the function.
+    ``watch`` wraps the awaitable of an async function. A cancellation from outside propagates. One
+    that the function caused itself does not, because it would cancel the run, or the whole program,
+    that called the function.
     """
     task = asyncio.current_task()
     assert task is not None
@@ -84,7 +84,7 @@ class _OwnCancellations:
         self.count = 0
 
     def counted(self, step: Callable[[], T]) -> T:
-        """Run a step of that code. Nothing else runs meanwhile, so new requests are its own."""
+        """Run a step of that code. No other code runs meanwhile, so new cancellations are its."""
         before = self._task.cancelling()
         try:
             return step()
@@ -95,12 +95,12 @@ class _OwnCancellations:
         except BaseException as error:  # SystemExit, GeneratorExit, groups, or a custom type
             raise HandlerEscaped(error) from error
         finally:
-            # Fewer than before: a timeout of the code has withdrawn its own request.
+            # May be lower than before: a timeout of the code has withdrawn its own cancellation.
             if (after := self._task.cancelling()) > before:
                 self.count += after - before
 
     async def undo(self) -> None:
-        """Withdraw the requests; a pending one is delivered here."""
+        """Withdraw the cancellations; a pending one is delivered and caught here."""
         if not self.count:
             return
         for _ in range(self.count):

@@ -26,7 +26,7 @@ class Cancelled(Record):
 
 
 class TreeOptions(TypedDict, total=False):
-    """What to do with the branch that is left."""
+    """Options of ``navigate_tree``: the summary of the branch that is left, and a label."""
 
     summarize: bool
     custom_instructions: str
@@ -37,8 +37,8 @@ class TreeOptions(TypedDict, total=False):
 class SessionControl:
     """Replaces the session or moves its leaf; only while the agent is idle.
 
-    Modes abort the current run instead. Unlike a context it stays usable after the session was
-    replaced.
+    Modes abort the current run instead. Unlike a context, a ``SessionControl`` stays usable after
+    the session was replaced.
     """
 
     def __init__(self, session: SessionPort) -> None:
@@ -46,7 +46,7 @@ class SessionControl:
         self.wait_for_idle = session.wait_for_idle
         """Waits until no run is in progress."""
         self.when_idle = session.runs.when_idle.add
-        """Calls a function when idle next; prompts wait for it, if ``before_next_prompt``."""
+        """Calls a function once the agent is idle; with ``before_next_prompt`` prompts wait."""
         self.open_nested = session.open_nested
         """Opens a nested session."""
 
@@ -61,7 +61,7 @@ class SessionControl:
         return Cancelled(cancelled=done.cancelled)
 
     async def fork(self, entry_id: str, *, position: Literal["before", "at"] = "before") -> Any:
-        """Continue in a copy of the branch up to an entry."""
+        """Continue in a new session with the branch up to an entry, or before it."""
         check_value("a position", position, ("before", "at"))
         self._session.runs.require_idle()
         if position == "before":

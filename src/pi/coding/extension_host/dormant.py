@@ -1,6 +1,6 @@
-"""Extensions that are not loaded yet, and contributions of those that are.
+"""Extensions that are not loaded yet, and the contributions of loaded ones.
 
-Imported at start-up, also if there are no extensions.
+Imported at every start, even without extensions, so it defers its imports.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class DormantExtensions:
     def defer_all(self, found: Sequence[DeclaredExtension]) -> bool:
         """Defer loading of all candidates. Returns False, deferring none, if one must load now."""
         if any(each.problem for each in found):
-            return False  # loading it reports the problem
+            return False  # loading reports the problem
         if not can_defer_all([each.manifest for each in found], self._flags, self._mode):
             return False
         for each in found:  # the first of duplicates wins, as in loading
@@ -71,14 +71,14 @@ class DormantExtensions:
 
     @property
     def commands(self) -> Commands[DeclaredCommand]:
-        """Their declared commands."""
+        """The commands that deferred extensions declare."""
         if self._commands is None:
             self._commands = self._declared()
         return self._commands
 
     @property
     def views(self) -> NamedRegistry[View]:
-        """Their declared views, which are drawn without loading them."""
+        """The views that deferred extensions declare; drawn without loading the extensions."""
         if self._views is None:
             from pi.coding.bus import NamedRegistry  # deferred: for screens only
 
@@ -90,11 +90,11 @@ class DormantExtensions:
         return self._views
 
     def manifests(self) -> list[Manifest]:
-        """Their manifests."""
+        """The manifests of deferred extensions."""
         return [each.manifest for each in self._deferred.values()]
 
     def is_triggered(self, state: ActivationState) -> bool:
-        """Whether the state contains a trigger of one of them."""
+        """Whether ``state`` triggers a deferred extension."""
         return any(
             is_triggered(each, state)
             for each in self.manifests()
@@ -124,7 +124,7 @@ class DormantExtensions:
         return commands
 
     def _owners(self) -> Iterator[tuple[Owner, DeclaredExtension]]:
-        """Those that this mode can use."""
+        """The deferred extensions that support the mode, with their owners."""
         from pi.coding.bus import Owner
 
         for number, (where, each) in enumerate(self._deferred.items()):
@@ -135,13 +135,13 @@ class DormantExtensions:
 
 
 class ExtensionContributions:
-    """Returns what extensions contribute; empty while no extension is loaded."""
+    """The contributions of extensions; empty while no extension is loaded."""
 
     def __init__(self) -> None:
         self.host: ExtensionHost | None = None
         """Set once extensions are loaded."""
         self.dormant: DormantExtensions | None = None
-        """Deferred extensions, which contribute only commands."""
+        """Deferred extensions; their manifests declare commands, secrets and strategies."""
 
     def commands(self, reserved: Collection[str] = ()) -> Iterable[tuple[str, DeclaredCommand]]:
         """All slash commands of extensions; ``reserved`` are the names of templates and skills."""
@@ -158,7 +158,7 @@ class ExtensionContributions:
         return frozenset(name for each in manifests for name in each.secrets)
 
     def tools(self) -> Mapping[str, ExtensionTool]:
-        """Their tools, by name."""
+        """Tools of extensions, by name."""
         return {} if self.host is None else self.host.registries.tools.values
 
     def wrapped(self, tools: Iterable[AgentTool]) -> tuple[AgentTool, ...]:
@@ -188,7 +188,7 @@ class ExtensionContributions:
         return () if self.host is None else self.host.contributed.file_layers()
 
     def file_reads(self) -> tuple[FileRead, ...]:
-        """What knows files with unsaved changes."""
+        """Functions that return the content of files with unsaved changes."""
         return () if self.host is None else self.host.contributed.file_reads()
 
     def sections(self) -> dict[str, str]:
@@ -208,7 +208,7 @@ class ExtensionContributions:
         return {name: text for each in manifests for name, text in each.strategies.items()}
 
     def share_targets(self) -> Mapping[str, ShareTarget]:
-        """Places that sessions can be shared at, by name."""
+        """Targets to which sessions can be shared, by name."""
         return {} if self.host is None else self.host.registries.share_targets.values
 
     def policies(self, *core: Policy) -> tuple[Policy, ...]:

@@ -1,4 +1,4 @@
-"""Errors of extensions, and checks of what they pass to pi."""
+"""Errors of extensions, and checks of the values that they pass to pi."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class StaleSession(ExtensionError):
 
 
 class CommandExit(Exception):
-    """Ends a command, and the program with an exit code; raised by ``ctx.exit``."""
+    """Ends the command and the program, with an exit code; raised by ``ctx.exit``."""
 
     def __init__(self, code: int) -> None:
         super().__init__(f"exit code {code}")
@@ -72,14 +72,14 @@ def check_fields(what: str, fields: Iterable[str], valid: Sequence[str]) -> None
 
 
 def check_options(what: str, names: Iterable[str], options: type) -> None:
-    """Raise ``ExtensionError`` with a suggestion for an option that a ``TypedDict`` has not."""
+    """Raise ``ExtensionError`` with a suggestion for a name that is not in a ``TypedDict``."""
     for name in names:
         check_value(f"an option of {what}", name, tuple(options.__annotations__))
 
 
 def valid_values(value: Any, valid: Sequence[str], kind: str = "values") -> str:
-    """A hint that lists the valid values, after the one that was probably meant."""
-    from pi.base.fuzzy import did_you_mean  # lazy: only for messages
+    """A hint that suggests a similar value, if there is one, and lists the valid ones."""
+    from pi.base.fuzzy import did_you_mean  # deferred: only for error messages
 
     suggestion = did_you_mean(str(value), valid) if value else ""
     return f"{suggestion} Valid {kind}: {', '.join(valid)}.".lstrip()

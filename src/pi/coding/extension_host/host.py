@@ -91,9 +91,8 @@ class ExtensionHost:
         self.updates = Updates(bus, lambda: self.session.runs.progress.partial_answer)
         self.forwarder = AgentEventForwarder(bus, self.policy, self.updates, clock)
         self.providers = Providers()
-        # A nested session has no user of its own: answers of the user hold in both.
-        # It asks through the outer session: otherwise, if it comes first, it would decide for both
-        # that there is no user.
+        # A nested session shares the outer consent, and asks through the outer user interface. It
+        # has none itself: a request there would be denied for the outer session as well.
         self.consent: Consent = (
             parent.consent
             if parent is not None
@@ -165,7 +164,7 @@ class ExtensionHost:
         return await contained(work, self._watchdog.watch)
 
     async def unload(self) -> None:
-        """Unload all extensions; those of another session may follow."""
+        """Unload all extensions; afterwards those of another session may be loaded."""
         self.updates.close()
         self.registries.keep_redactors()
         await self.loading.unload()
@@ -174,7 +173,7 @@ class ExtensionHost:
 
     async def close(self) -> None:
         """Unload all extensions and stop the watchers."""
-        if not self.loading.is_empty:  # otherwise the end of the session has unloaded them
+        if not self.loading.is_empty:  # the end of the session may have unloaded them already
             await self.unload()
         self._connections.close()
         await self._watchdog.close()
@@ -184,7 +183,7 @@ class ExtensionHost:
         await self._tasks.close()
 
     def failed(self, owner: Owner, event: str, error: BaseException) -> None:
-        """Report a failure to the log and to clients."""
+        """Write a failure to the log and emit it to clients."""
         log.warning("%s failed at %s", owner.path, event, exc_info=error)
         failure = ExtensionFailed(extension_path=owner.path, event=event, error=error_text(error))
         if self._connection.session is not None:

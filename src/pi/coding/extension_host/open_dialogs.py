@@ -1,4 +1,4 @@
-"""Open dialogs of extensions: closed with their session, and answered from elsewhere by id."""
+"""Open dialogs of extensions: cancelled with their session, and answered by id from other code."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class OpenDialogs:
         self._open: set[asyncio.Task[Any]] = set()
 
     async def answer(self, question: Coroutine[Any, Any, T], default: T) -> T:
-        """The answer of the user, or ``default`` if the session ends before."""
+        """The answer of the user, or ``default`` if the session ends first."""
         dialog = asyncio.ensure_future(question)
         self._open.add(dialog)
         try:
@@ -36,7 +36,7 @@ class OpenDialogs:
             self._open.discard(dialog)
 
     def cancel_all(self) -> None:
-        """Cancel all of them."""
+        """Cancel all open dialogs; they return their defaults."""
         dialogs, self._open = self._open, set()
         for each in dialogs:
             each.cancel()
@@ -50,7 +50,10 @@ class AnswerableDialog:
         self._answered: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
     def answer(self, value: Any) -> bool:
-        """Answer it. Returns False if it was answered already."""
+        """Answer the dialog. Returns False if it was answered already.
+
+        Raises ``ExtensionError`` if ``value`` is not a valid answer.
+        """
         checked = self._checked(value)
         if self._answered.done():
             return False
@@ -58,7 +61,7 @@ class AnswerableDialog:
         return True
 
     async def first_answer(self, ask: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
-        """Show the dialog with ``ask`` until there is an answer; it is closed then."""
+        """Show the dialog with ``ask`` until there is an answer, close it, return the answer."""
         if self._answered.done():  # a handler of ``ui_prompt_start`` answered: nothing to show
             return self._answered.result()
         dialog = asyncio.ensure_future(ask())
@@ -72,7 +75,7 @@ class AnswerableDialog:
         return self._answered.result() if is_open else dialog.result()
 
     def _checked(self, value: Any) -> Any:
-        """``value`` as the dialog returns it. Raises ``ExtensionError`` if it is no answer."""
+        """``value`` as the dialog returns it. Raises ``ExtensionError`` if it is not valid."""
         kind = self.prompt.kind
         if value is None:
             return False if kind == "confirm" else None
@@ -104,7 +107,7 @@ class DialogRegistry:
         self._open: dict[str, AnswerableDialog] = {}
 
     def new_id(self) -> str:
-        """An id that no other dialog has, also not one of another session."""
+        """An id that is unique across sessions."""
         return uuid7(self._clock.now_ms(), os.urandom)
 
     @contextmanager
@@ -119,7 +122,7 @@ class DialogRegistry:
     def answer(self, id: str, value: Any) -> bool:
         """Answer an open dialog. Returns False if it is closed or unknown.
 
-        Raises ``ExtensionError`` for a value that is no answer of it.
+        Raises ``ExtensionError`` for a value that is not a valid answer.
         """
         dialog = self._open.get(id)
         return dialog is not None and dialog.answer(value)

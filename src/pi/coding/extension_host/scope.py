@@ -1,4 +1,4 @@
-"""Lifetimes: ``Scope`` ends what is registered in it, ``SessionLink`` is stale after it."""
+"""Lifetimes: a ``Scope`` removes its registrations at its end; ``SessionLink`` checks for it."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Registration:
             end()
 
     def forget(self) -> None:
-        """Drop the registration without removing it: it was ended elsewhere."""
+        """Drop the registration without calling its end function: it was removed otherwise."""
         self._end = None
 
     @property
     def active(self) -> bool:
-        """Whether it was not removed yet."""
+        """Whether the registration was neither removed nor dropped."""
         return self._end is not None
 
 
@@ -50,7 +50,7 @@ Report: TypeAlias = Callable[[str, BaseException], None]
 
 
 MAX_ENDED = 50
-"""Ended registrations that may accumulate before they are dropped."""
+"""Removed registrations that may accumulate before they are dropped."""
 
 
 class Scope:
@@ -86,19 +86,19 @@ class Scope:
         return self.register(lambda: _cancel(task))
 
     def inner(self, name: str) -> Scope:
-        """A scope within this one; the caller closes it."""
+        """A scope with the same clock and report function; the caller closes it."""
         return Scope(self.clock, name=f"{self.name}: {name}", report=self._report)
 
     def on_close(self, close: Close) -> None:
-        """Call ``close`` at the end, in reverse order of registration."""
+        """Call ``close`` when the scope is closed, in reverse order of registration."""
         self._closers.append(close)
 
     def register(self, end: Callable[[], None]) -> Registration:
-        """Return a registration that ``end`` removes, at the end at the latest."""
+        """Return a registration that ``end`` removes, at the latest when the scope is closed."""
         return self.keep(Registration(end))
 
     def keep(self, registration: Registration) -> Registration:
-        """Remove a registration at the end."""
+        """Remove a registration when the scope is closed. Returns it."""
         if (
             len(self._registrations) >= self._tidied_at
         ):  # keeps repeated registrations from piling up
@@ -162,7 +162,7 @@ class RunScopes:
 
 
 class HostConnection:
-    """What the extension host is connected to; each part may be replaced."""
+    """The session, workspace, registry and user interface of the extension host; replaceable."""
 
     def __init__(
         self, cwd: Path, mode: Mode, *, depth: int = 0, task: TaskOptions | None = None
@@ -172,7 +172,7 @@ class HostConnection:
         self.depth = depth
         """How many sessions the session is nested in."""
         self.cwd = cwd
-        """Where pi was started."""
+        """The directory in which pi was started."""
         self.mode = mode
         self.ui = ExtensionUI()
         self.session: SessionPort | None = None
@@ -180,7 +180,7 @@ class HostConnection:
         self.workspace: WorkspacePort | None = None
         """The workspace before the session exists; ``None`` until the project is opened."""
         self.registry: ModelRegistry | None = None
-        """The models, also before the session exists."""
+        """The model registry; set before the session exists."""
         self.run_scopes = RunScopes()
 
 
@@ -200,7 +200,7 @@ class SessionLink:
 
     @property
     def cwd(self) -> Path:
-        """The directory of the session, or where pi was started while there is none."""
+        """The directory of the session; before it exists, the one in which pi was started."""
         if self._connection.session is None and not self.scope.closed:
             return self._connection.cwd
         return self.session.workspace.cwd
@@ -215,13 +215,13 @@ class SessionLink:
 
     @property
     def is_loading(self) -> bool:
-        """Whether the workspace exists, and the session does not yet."""
+        """Whether the workspace exists, but not the session."""
         connection = self._connection
         return connection.session is None and connection.workspace is not None
 
     @property
     def registry(self) -> ModelRegistry:
-        """The models; also before the session exists, for names on the command line."""
+        """The model registry; also before the session exists, for names on the command line."""
         if self._connection.session is None and self._connection.registry is not None:
             self.require_open()
             return self._connection.registry

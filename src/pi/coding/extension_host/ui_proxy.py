@@ -35,8 +35,8 @@ from pi.coding.port.ui import (
 class ExtensionUIProxy:
     """``ctx.ui`` of one extension: forwards to the current user interface.
 
-    Implements ``ExtensionUI``. A dialog stops the time limit of the handler that opened it. When
-    the scope is closed, open dialogs are cancelled and what the extension shows is removed.
+    Implements ``ExtensionUI``. A dialog pauses the time limit of the handler that opened it. When
+    the scope is closed, open dialogs are cancelled and widgets, texts and rows are removed.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class ExtensionUIProxy:
         self._facts = facts
         self._failed = failed
         self._shown: dict[tuple[str, Hashable], Callable[[], None]] = {}
-        """Functions that remove what is shown, by kind and key."""
+        """Functions that remove the shown parts, by kind and key."""
         self._with_guests = False
         link.scope.register(self._end)
 
@@ -74,8 +74,8 @@ class ExtensionUIProxy:
 
     @property
     def with_guests(self) -> ExtensionUIProxy:
-        """The same proxy, whose dialogs guests of a shared session may answer, too."""
-        shared = copy(self)  # it ends with this one: dialogs and what is shown are the same objects
+        """A proxy whose dialogs guests of a shared session may answer, too."""
+        shared = copy(self)  # closed with this one: both use the same dialogs and shown parts
         shared._with_guests = True
         return shared
 
@@ -108,7 +108,7 @@ class ExtensionUIProxy:
         return await self._ask(prompt, lambda ui: ui.select(title, options, **more), None)
 
     async def select_model(self, title: str) -> Model | None:
-        """Let the user choose a model; where there is no list of models, from their names."""
+        """Let the user choose a model; outside the terminal UI by name. ``None`` if cancelled."""
         models = self._link.registry.get_available()
         names = {f"{model.provider}/{model.id}": model for model in models}
         if self._connection.mode == "tui":
@@ -184,7 +184,7 @@ class ExtensionUIProxy:
         self._track("status", key, text, lambda: self._connection.ui.set_status(key, None))
 
     def set_fact(self, name: str, text: str | None) -> None:
-        """Publish a fact about the session for others to show; ``None`` removes it."""
+        """Publish a fact about the session for other extensions to show; ``None`` removes it."""
         self._link.require_open()
         self._remove("fact", name)
         if text is not None:
@@ -280,7 +280,7 @@ class ExtensionUIProxy:
         return self._tracked(self._screen.add_autocomplete_provider(provider))
 
     def on_terminal_input(self, listener: Callable[[str], Any]) -> Callable[[], None]:
-        """Call ``listener`` with all terminal input first, until it fails.
+        """Call ``listener`` first with all terminal input; one that fails is removed.
 
         Returns an unsubscribe function.
         """
@@ -335,7 +335,7 @@ class ExtensionUIProxy:
         return lambda: self._remove("until", end)
 
     def _track(self, kind: str, key: str, shown: object, remove: Callable[[], None]) -> None:
-        """Remember how to remove what is shown; forget it if it is removed."""
+        """Store the function that removes a shown part; forget it if ``shown`` is ``None``."""
         if shown is None:
             self._shown.pop((kind, key), None)
         else:
@@ -352,7 +352,7 @@ class ExtensionUIProxy:
 
 
 def _non_default(**options: Any) -> dict[str, Any]:
-    """Options that differ from their default: a UI without an option works until it is used."""
+    """Options that differ from their default: a UI need only support the options that are used."""
     return {
         name: value for name, value in options.items() if value is not None and value is not False
     }

@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 TIME_LIMIT = 30.0
-"""Seconds that a handler may take; time in which its dialogs are open does not count."""
+"""Seconds that a handler may run; time with an open dialog does not count."""
 MIN_INTERVAL = 0.05
 """Minimum seconds between two checks."""
 
@@ -42,7 +42,7 @@ class WatchedCall:
         self.expired = False
 
     def pass_time(self, now: float) -> float:
-        """Seconds left at ``now``; the time is stopped while a dialog is open."""
+        """Update and return the seconds left; they do not decrease while a dialog is open."""
         if not self.dialogs:
             self.remaining -= now - self.since
         self.since = now
@@ -53,7 +53,7 @@ _current_call: ContextVar[WatchedCall | None] = ContextVar("extension_call", def
 
 
 class Watchdog:
-    """Cancels handlers that take too long. One task watches all, and only while one is awaited."""
+    """Cancels handlers that run too long. One task watches all, only while one is awaited."""
 
     def __init__(self, clock: Clock, seconds: float = TIME_LIMIT) -> None:
         self._clock = clock
@@ -80,14 +80,14 @@ class Watchdog:
         finally:
             _current_call.reset(mark)
             self._calls.discard(call)
-        if call.expired:  # it suppressed its cancellation
+        if call.expired:  # the handler suppressed its cancellation
             task.uncancel()
             raise HandlerTimeout(self._seconds)
         return result
 
     @contextmanager
     def dialog(self) -> Iterator[None]:
-        """Stop the time of the current handler while a dialog is open."""
+        """Pause the time limit of the current handler while a dialog is open."""
         call = _current_call.get()
         if call is None:
             yield
@@ -120,7 +120,7 @@ class Watchdog:
 
 
 GRACE_SECONDS = 3.0
-"""Seconds in which the event loop has to respond, and between two checks."""
+"""Seconds within which the event loop has to respond; also the interval of checks."""
 
 
 class Stalled(Record):
@@ -135,14 +135,14 @@ class Stalled(Record):
 
 
 OnStall: TypeAlias = Callable[[Stalled], None]
-"""Called in the watching thread; the block may be over when it returns."""
+"""Called in the watching thread; the function may return before the call ends."""
 
 
 class Stalls:
     """Finds and interrupts extension code that blocks the event loop. Runs in its own thread.
 
     ``owner_of`` returns the owner of a module. With ``on_stall`` a function can be interrupted; the
-    event loop must run in the main thread then, since only that one is interrupted by signals.
+    event loop must then run in the main thread, since Python runs signal handlers only there.
     """
 
     def __init__(
@@ -229,7 +229,7 @@ class Stalls:
             signal.pthread_kill(self._home, signal.SIGURG)
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
-        """Raise in the blocking function, unless it has returned meanwhile."""
+        """Raise ``HandlerEnded`` in the blocking function, unless it has returned meanwhile."""
         should_interrupt, self._should_interrupt = self._should_interrupt, False
         if should_interrupt and self._blocking_function(frame) is not None:
             raise HandlerEnded

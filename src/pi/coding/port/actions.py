@@ -1,6 +1,6 @@
-"""Protocols of the parts of a session that act: prompts, runs, sessions, tree, shell, accounts.
+"""Protocols of the parts of a session that change it: prompts, runs, sessions, tree, shell.
 
-``queries`` has those that mostly answer.
+``queries`` has the protocols of the parts that are mostly read.
 """
 
 from __future__ import annotations
@@ -63,7 +63,13 @@ class PromptPort(Protocol):
         fill: Fill | None = None,
         check: Callable[[str], None] | None = None,
     ) -> Next | None:
-        """Send a prompt and wait until the agent is idle again."""
+        """Send a prompt and wait until the agent is idle again.
+
+        During a run ``streaming`` selects the queue; without it the prompt is refused. ``accepted``
+        is called before the run starts. ``fill`` returns missing values of a template. ``check`` is
+        called with a text that is not a command, skill or template, and may raise to refuse it.
+        Returns ``None`` if no run was started.
+        """
         ...
 
     async def steer(
@@ -87,7 +93,7 @@ class PromptPort(Protocol):
         ...
 
     def set_queue_modes(self, *, steering: str | None = None, follow_up: str | None = None) -> None:
-        """Set for this session how queued messages are delivered."""
+        """Set how queued messages of this session are delivered."""
         ...
 
     def start(self, text: str, images: Sequence[Image], *, expand: bool, meta: Json) -> None:
@@ -115,7 +121,7 @@ class IdleActions(Protocol):
     """Actions that wait until the agent is idle."""
 
     def add(self, act: Callable[[], Awaitable[None]], *, before_next_prompt: bool = True) -> None:
-        """Call ``act`` when idle next; prompts wait for it if ``before_next_prompt``."""
+        """Call ``act`` once the agent is idle; with ``before_next_prompt`` prompts wait for it."""
         ...
 
 
@@ -129,7 +135,7 @@ class RunsPort(Protocol):
 
     @property
     def open_answer(self) -> StreamingResponse:
-        """The answer that is being streamed: identifies and interrupts it."""
+        """The answer that is being streamed: its token, and how to interrupt it."""
         ...
 
     @property
@@ -160,7 +166,7 @@ class RunsPort(Protocol):
 
 
 class SessionsPort(Protocol):
-    """Replacing this session by another one."""
+    """Replaces this session with another one."""
 
     async def new(self, parent_session: str | None = None) -> Replaced:
         """Start a new session."""
@@ -195,17 +201,17 @@ class SessionsPort(Protocol):
     ) -> Replica | None:
         """Show a remote session instead; ``None`` if an extension cancelled it.
 
-        ``file`` keeps a copy of it.
+        ``file`` stores a copy.
         """
         ...
 
     async def reload(self) -> None:
-        """Reload settings, resources and extensions; the conversation stays."""
+        """Reload settings, resources and extensions; the conversation is kept."""
         ...
 
 
 class TreePort(Protocol):
-    """Moving within a session."""
+    """Moves the leaf of the session."""
 
     async def go_to(
         self,
@@ -237,7 +243,7 @@ class ShellPort(Protocol):
     ) -> BashResult:
         """Run a command to its end; ``on_text`` is called with its output as it arrives.
 
-        ``shows_style`` keeps the colours in that, for a screen; the result has none.
+        ``shows_style`` keeps colours in these texts, for a screen; the result has no colours.
         """
         ...
 
@@ -247,7 +253,7 @@ class ShellPort(Protocol):
 
 
 class CompactionPort(Protocol):
-    """Compacting the conversation."""
+    """Compacts the conversation."""
 
     @property
     def busy(self) -> bool:
@@ -259,11 +265,11 @@ class CompactionPort(Protocol):
         ...
 
     async def preview(self, instructions: str = "", *, strategy: str = "") -> CompactionPreview:
-        """What ``compact`` would drop and keep; nothing is stored."""
+        """Return what ``compact`` would drop and keep; nothing is stored."""
         ...
 
     def strategies(self) -> dict[str, str]:
-        """All strategies with their descriptions."""
+        """Return all strategies with their descriptions."""
         ...
 
     def abort(self) -> None:
@@ -275,12 +281,12 @@ class CompactionPort(Protocol):
         ...
 
     def dropped(self) -> Sequence[Entry]:
-        """Entries that compaction removed from the model's context."""
+        """Return the entries that compaction removed from the model's context."""
         ...
 
 
 class RetryPort(Protocol):
-    """Retrying failed answers."""
+    """Retries of failed answers."""
 
     async def abort(self) -> bool:
         """Cancel the pending retry. Returns False if none is pending."""
@@ -292,7 +298,7 @@ class RetryPort(Protocol):
 
 
 class AccountsPort(Protocol):
-    """Logging in and out."""
+    """Credentials and logins of the user."""
 
     @property
     def storage(self) -> AuthStorage:
@@ -312,5 +318,5 @@ class AccountsPort(Protocol):
         ...
 
     def secrets(self) -> tuple[str, ...]:
-        """The user's API keys and tokens, for redaction."""
+        """Return the user's API keys and tokens, for redaction."""
         ...

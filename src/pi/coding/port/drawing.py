@@ -1,4 +1,4 @@
-"""``Drawable`` and ``Theme``: what extensions draw, independent of the screen."""
+"""``Drawable`` and ``Theme``: drawing for extensions, independent of the screen."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pi.base.tasks import passed_on
 
 
 class Drawable(Protocol):
-    """Anything that can be drawn. It may also have ``handle_input(key)`` and ``invalidate()``."""
+    """An object that can be drawn; may also have ``handle_input(key)`` and ``invalidate()``."""
 
     def render(self, width: int) -> Sequence[str]:
         """Return the lines, none wider than ``width`` columns."""
@@ -18,14 +18,17 @@ class Drawable(Protocol):
 
 
 Make: TypeAlias = Callable[..., Drawable]
-"""Creates a drawable. It is called with as many of the offered arguments as it takes."""
+"""Creates a drawable; called by ``make_drawable``."""
 Lines: TypeAlias = Sequence[str] | Make
 
 _PLACES = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def make_drawable(make: Make, *arguments: object) -> Drawable:
-    """Call ``make`` with as many of ``arguments`` as it accepts."""
+    """Call ``make`` with as many of ``arguments`` as it has required positional parameters.
+
+    With ``*args`` it gets all.
+    """
     parameters = signature(make).parameters.values()
     if any(each.kind is Parameter.VAR_POSITIONAL for each in parameters):
         return make(*arguments)
@@ -62,7 +65,7 @@ class Theme(Protocol):
 
     @property
     def name(self) -> str:
-        """The name of the theme; empty where there are no colours."""
+        """The name of the theme; empty without colours."""
         ...
 
     def fg(self, name: str, text: str) -> str:
@@ -118,7 +121,7 @@ class PlainTheme:
 
 
 class GuardedDrawable:
-    """Wraps an extension's drawable. The first exception is reported; from then on it is empty."""
+    """Wraps an extension's drawable. After an exception, which is reported, it renders no lines."""
 
     def __init__(self, drawable: Drawable, failed: Callable[[BaseException], None]) -> None:
         self._drawable = drawable

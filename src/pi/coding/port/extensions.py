@@ -1,4 +1,4 @@
-"""``ExtensionsPort``: what modes provide to extensions and request from them, and its records."""
+"""``ExtensionsPort``: the extensions of a session as modes use them, and its records."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 class InputMode(Record):
-    """Texts with a prefix, and the extension function that handles them."""
+    """Handles input that starts with a prefix."""
 
     label: str
-    """Shown at the editor while such a text is typed."""
+    """Shown at the editor while text with the prefix is typed."""
     run: Callable[[str, Any], Any]
     """``run(text, ctx)``, sync or async.
 
@@ -27,11 +27,11 @@ class InputMode(Record):
 
 
 Sink: TypeAlias = Literal["log", "export", "share", "collab"]
-"""Where a text goes: the log, an export, a shared page, or guests of a live session."""
+"""The destination of a text: the log, an export, a shared page, or guests of a live session."""
 
 
 CheckLevel: TypeAlias = Literal["good", "note", "missing", "broken"]
-"""``broken`` makes `pi doctor` fail; ``missing`` is something that the user may want to add."""
+"""``broken`` makes ``pi doctor`` fail; ``missing`` is optional: the user may want to add it."""
 
 
 class CheckResult(Record):
@@ -40,7 +40,7 @@ class CheckResult(Record):
     level: CheckLevel
     """``good``, ``note``, ``missing`` (the user may want to add it) or ``broken``."""
     topic: str = ""
-    """Shown before the text; an extension may leave it to the name of its check."""
+    """Shown before the text; empty for the name of the extension's check."""
     text: str
     advice: str = ""
 
@@ -60,7 +60,7 @@ ViewKind: TypeAlias = Literal["tool", "message", "entry", "status", "code"]
 
 
 class ViewOptions(Record):
-    """How something is drawn."""
+    """Options of a view."""
 
     expanded: bool = False
     """Whether the full content is shown."""
@@ -71,20 +71,20 @@ class ViewOptions(Record):
 
 
 class ExtensionViews(Protocol):
-    """Renderers that extensions have registered."""
+    """Views that extensions have registered."""
 
     def has(self, kind: ViewKind, name: str) -> bool:
-        """Whether an extension renders this."""
+        """Whether an extension has a view with that kind and name."""
         ...
 
     def has_any(self, kind: ViewKind) -> bool:
-        """Whether an extension renders anything of this kind."""
+        """Whether an extension has a view of that kind."""
         ...
 
     def rows(
         self, kind: ViewKind, name: str, value: object, options: ViewOptions, theme: Any, width: int
     ) -> list[str] | None:
-        """Return the rows that an extension renders; ``None`` if none does."""
+        """Return the rows of an extension's view; ``None`` for the default rendering."""
         ...
 
     def markdown(self, text: str, about: Mapping[str, Any]) -> str:
@@ -93,10 +93,10 @@ class ExtensionViews(Protocol):
 
 
 class ExtensionsPort(Protocol):
-    """What modes provide to extensions, and request from them."""
+    """The extensions of a session, as modes use them."""
 
     def attach(self, ui: ExtensionUI, mode: Mode) -> None:
-        """Connect the user interface. To be called before the session is started."""
+        """Connect the user interface. Call it before the session is started."""
         ...
 
     @property
@@ -105,11 +105,11 @@ class ExtensionsPort(Protocol):
         ...
 
     def infos(self) -> Sequence[ExtensionInfo]:
-        """Every extension that was found."""
+        """Return every extension that was found."""
         ...
 
     def clashes(self) -> Sequence[NameConflict]:
-        """Registrations that have no effect, because their names are taken."""
+        """Return registrations that have no effect, because their names are taken."""
         ...
 
     @property
@@ -122,11 +122,11 @@ class ExtensionsPort(Protocol):
         ...
 
     def find(self, text: str) -> str | None:
-        """Return the name of the extension command that ``text`` calls, if any."""
+        """Return the name of the extension command that ``text`` calls, or ``None``."""
         ...
 
     def shortcuts(self) -> Mapping[str, str]:
-        """Shortcut keys of extensions, with their descriptions."""
+        """Return the shortcut keys of extensions with their descriptions."""
         ...
 
     async def press(self, key: str) -> bool:
@@ -135,11 +135,11 @@ class ExtensionsPort(Protocol):
 
     @property
     def views(self) -> ExtensionViews:
-        """Renderers for tools, messages, entries and statuses."""
+        """Views of tools, messages, entries, statuses and code."""
         ...
 
     def input_mode(self, text: str) -> InputMode | None:
-        """Return the input mode of a text by its prefix, if an extension has registered one."""
+        """Return the input mode for the prefix of a text, or ``None``."""
         ...
 
     async def handle_input(self, text: str) -> bool:
@@ -183,22 +183,22 @@ class ExtensionInfo(Record):
     path: str
     rank: str
     source: str = ""
-    """The package that contains it, or how else it was found."""
+    """The package that contains it, or another origin, such as ``inline``."""
     state: Literal["waiting", "loaded", "failed"] = "waiting"
-    """``waiting`` until an event occurs that its manifest names, or if it is for other modes."""
+    """``waiting`` until a trigger of its manifest occurs, or if it does not support the mode."""
     milliseconds: float = 0.0
-    """How long loading took."""
+    """Duration of loading."""
     problem: str = ""
     """Why loading failed."""
     description: str = ""
-    """What it does, in one line."""
+    """A description in one line."""
     adds: tuple[str, ...] = ()
-    """What it registered or declares: ``/command``, ``--flag``, ``tool name``, ``key Ctrl+X``."""
+    """Its registrations: ``/command``, ``--flag``, ``tool name``, ``key Ctrl+X``."""
     activation: tuple[str, ...] = ()
-    """What loads it, if it is not loaded with every session."""
+    """The triggers that load it; empty if it is loaded with every session."""
     switch: str = ""
-    """The setting that switches it on and off; empty if there is none."""
+    """The setting that enables it; empty if there is none."""
     is_recommended: bool = False
-    """Whether ``batteries: "recommended"`` switches it on."""
+    """Whether ``batteries: "recommended"`` enables it."""
     install: str = ""
-    """The command that installs what it lacks; empty if nothing is missing."""
+    """The command that installs its missing extras; empty if none is missing."""

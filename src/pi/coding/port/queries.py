@@ -1,4 +1,4 @@
-"""Protocols of the parts of a session that mostly answer: state, models, tools, workspace, log."""
+"""Protocols of the parts of a session that are mostly read: state, models, tools, workspace."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 ChooseNext: TypeAlias = Callable[[int], ResolvedModel | None]
-"""Returns the model that is a number of steps further; ``None`` if there is no other."""
+"""Called with a number of steps; returns the model that many steps further, or ``None``."""
 ExportForm: TypeAlias = Literal["html", "markdown", "text", "jsonl"]
 """Formats of an exported session; ``jsonl`` is a session file with the current branch."""
 
@@ -45,7 +45,7 @@ class InfoPort(Protocol):
 
     @property
     def cwd(self) -> Path:
-        """The working directory: that of the session, or another one if it no longer exists."""
+        """The working directory; another one than the session's if that no longer exists."""
         ...
 
     @property
@@ -62,15 +62,15 @@ class InfoPort(Protocol):
         ...
 
     def context_usage(self) -> ContextUsage | None:
-        """Return the usage of the context window."""
+        """Return the usage of the context window; ``None`` without a model."""
         ...
 
     def plan_limits(self) -> tuple[PlanLimit, ...]:
-        """Return what the model's provider last reported about the limits of a plan."""
+        """Return the plan limits that the model's provider reported last."""
         ...
 
     def credential_source(self) -> str:
-        """Return where an extension takes the credentials of the model's provider from."""
+        """Return the origin of the model's credentials if an extension supplies them, else ""."""
         ...
 
     def messages(self) -> Sequence[SessionMessage]:
@@ -86,12 +86,12 @@ class InfoPort(Protocol):
     ) -> DisplayTranscript:
         """Return the newest ``most`` messages of the branch for display, compacted ones included.
 
-        ``end`` is that of an earlier transcript; earlier messages are returned then.
+        ``end`` is the position of an earlier transcript: the messages before it are returned.
         """
         ...
 
     def entries(self, since: str | None = None) -> list[msgspec.Raw]:
-        """Return every entry as it is in the file, or those after ``since``."""
+        """Return every entry in its file form, or those after the id ``since``."""
         ...
 
     def tree(self) -> list[TreeNode]:
@@ -107,7 +107,7 @@ class InfoPort(Protocol):
         ...
 
     def last_answer(self) -> str | None:
-        """Return the text of the newest answer."""
+        """Return the text of the newest answer, or ``None``."""
         ...
 
     def commands(self) -> list[Command]:
@@ -128,7 +128,7 @@ class ModelPort(Protocol):
 
     @property
     def registry(self) -> ModelRegistry:
-        """The known models, and which of them have credentials."""
+        """The known models and their credentials."""
         ...
 
     @property
@@ -142,7 +142,7 @@ class ModelPort(Protocol):
         ...
 
     def levels(self) -> tuple[ThinkingLevel, ...]:
-        """The thinking levels that the model supports."""
+        """Return the thinking levels that the model supports."""
         ...
 
     async def discover(self) -> None:
@@ -163,11 +163,11 @@ class ModelPort(Protocol):
         ...
 
     async def select(self, model: Model | str, *, anew: bool = False) -> Model:
-        """Select the model that matches a pattern."""
+        """Select a model, or the one that matches a pattern; returns it."""
         ...
 
     async def select_id(self, provider: str, model_id: str, *, anew: bool = False) -> Model:
-        """Select a model; ``anew`` also if the owner of its server has changed."""
+        """Select a model; with ``anew`` even if its local server has another owner now."""
         ...
 
     async def use(
@@ -187,11 +187,11 @@ class ModelPort(Protocol):
         ...
 
     async def cycle(self, step: int = 1) -> CycledModel | None:
-        """Select the next model."""
+        """Select the next model; ``None`` if there is no other."""
         ...
 
     def set_cycle(self, choose: ChooseNext) -> Callable[[], None]:
-        """Let ``choose(step)`` select the next model. Returns a function that ends that."""
+        """Select the next model with ``choose(step)``. Returns a function that removes it."""
         ...
 
     def add_notes(self, notes: Callable[[], ModelNotes]) -> Callable[[], None]:
@@ -208,7 +208,7 @@ class ModelPort(Protocol):
         ...
 
     async def cycle_thinking(self) -> ThinkingLevel | None:
-        """Select the next thinking level."""
+        """Select the next thinking level; ``None`` if there is no other."""
         ...
 
 
@@ -230,7 +230,7 @@ class ToolsPort(Protocol):
         ...
 
     def select(self, names: Iterable[str]) -> None:
-        """Activate exactly these tools; unknown names are ignored."""
+        """Activate only these tools; unknown names are ignored."""
         ...
 
     def refresh(self) -> None:
@@ -238,26 +238,26 @@ class ToolsPort(Protocol):
         ...
 
     def has_preview(self, name: str) -> bool:
-        """Whether calls of an active tool have a preview once their arguments are there."""
+        """Whether an active tool supports ``preview``."""
         ...
 
     def preview(self, call: ToolCall) -> FilePreview | None:
-        """Return the file as a call would leave it, as far as its arguments have been streamed."""
+        """Return the text that a call adds to a file, from the arguments streamed so far."""
         ...
 
     def approval(self, call: ToolCall) -> ToolApproval:
-        """Return what a call may do, as its tool declares it."""
+        """Return the effects that the tool declares for a call."""
         ...
 
     async def call(
         self, name: str, arguments: Json, *, caller: str, update: Update | None = None
     ) -> ToolResult:
-        """Call a tool for an extension, as guarded as for the model."""
+        """Call a tool for an extension, with the guards that apply to the model."""
         ...
 
 
 class WorkspacePort(Protocol):
-    """The working directory of a session. Another session or a reload replaces it."""
+    """The working directory of a session; replaced by a reload or another session."""
 
     @property
     def cwd(self) -> Path:
@@ -271,7 +271,7 @@ class WorkspacePort(Protocol):
 
     @property
     def where(self) -> Where:
-        """Where resources are searched, and which of them may be read."""
+        """The directories that are searched for resources, with their trust."""
         ...
 
     @property
@@ -314,12 +314,12 @@ class WorkspacePort(Protocol):
         ...
 
     def shell_setup(self) -> ShellSetup:
-        """Return how the bash tool starts a shell. Raises ``NoShell``."""
+        """Return the program, variables and prefix of the bash tool. Raises ``NoShell``."""
         ...
 
 
 class EntriesPort(Protocol):
-    """The log of a session, and appending to it without a run."""
+    """The log of a session; appends entries without a run."""
 
     @property
     def log(self) -> SessionLog:
@@ -340,7 +340,7 @@ class EntriesPort(Protocol):
 
 
 class ExportsPort(Protocol):
-    """Exporting the session without the user's secrets."""
+    """Exports of the session, without the user's secrets."""
 
     async def write(self, output: str | None = None) -> Path:
         """Write the session as HTML, or in the format of the suffix of ``output``.
@@ -358,11 +358,11 @@ class ExportsPort(Protocol):
         ...
 
     async def share(self, target: str = "") -> Shared:
-        """Upload the session as a web page, to the target of that name or the usual one."""
+        """Upload the session as a web page, to the named target or the default one."""
         ...
 
     def targets(self) -> Sequence[tuple[str, str]]:
-        """The share targets of extensions, with their descriptions."""
+        """Return the share targets of extensions with their descriptions."""
         ...
 
     def redact(self, value: Any, sink: Sink) -> Any:

@@ -12,7 +12,7 @@ Kind: TypeAlias = Literal["snapshot", "entry", "event", "leaf", "state"]
 
 
 class FeedItem(Record):
-    """One step of a session as data: what feeds return and replicas apply."""
+    """One change of a session as data, returned by feeds and applied by replicas."""
 
     seq: int
     kind: Kind
@@ -35,7 +35,7 @@ class Remote(Protocol):
         *,
         streaming: Literal["steer", "followUp"] | None,
     ) -> None:
-        """Send a prompt to the remote session; ``streaming`` says how to queue it during a run."""
+        """Send a prompt to the remote session; ``streaming`` selects the queue during a run."""
         ...
 
     async def abort(self) -> None:
@@ -48,7 +48,7 @@ class Replica(Protocol):
 
     @property
     def closed(self) -> bool:
-        """Whether another session was opened instead; items received from then on are ignored."""
+        """Whether another session has replaced it; a closed replica ignores further items."""
         ...
 
     async def receive(self, item: FeedItem | Json) -> None:

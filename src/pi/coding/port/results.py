@@ -1,4 +1,4 @@
-"""Records that the port takes and returns, with their RPC field names."""
+"""Arguments and results of the port, as records with RPC field names."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Account(Record):
     has_key: bool = False
     """Whether the store has an API key."""
     source: str = ""
-    """Where an extension takes the credentials from; it comes before the store."""
+    """Origin of the credentials if an extension supplies them; it takes precedence."""
 
     @property
     def is_stored(self) -> bool:
@@ -40,8 +40,8 @@ class Account(Record):
 class NoModel(PiError):
     """No model is selected, or it has no credentials.
 
-    The message is that of the original, which scripts look for. ``on_screen`` says the same for
-    users of the terminal application: it names the model and slash commands.
+    The message is the one of the original pi, which scripts look for. ``on_screen`` is the message
+    for the terminal UI, with the model and slash commands.
     """
 
     def __init__(self, message: str, *, hint: str = "", on_screen: str = "") -> None:
@@ -58,7 +58,7 @@ SUBMIT_TOOL = "yield"
 
 
 class TaskOptions(Record):
-    """A session that works on a task for another one; extensions read it as ``ctx.task``."""
+    """The task that a session works on for another one; extensions read it as ``ctx.task``."""
 
     agent: str = ""
     """The name of the agent that does the work, for hooks and logs."""
@@ -89,13 +89,13 @@ class SubSession(Record):
     append_system: str = ""
     """Added to the system prompt."""
     policies: tuple[Policy, ...] = ()
-    """Shape its runs, after the policies of pi itself."""
+    """Added after the policies of pi."""
     keep: bool = False
-    """Whether it stays open for further prompts, until ``close`` or the end of the parent."""
+    """Whether it remains open for further prompts, until ``close`` or the end of the parent."""
     background: bool = False
     """Whether the run continues when the caller that waits for it is cancelled."""
     file: Path | None = None
-    """Where it is stored; an existing session file is continued. ``None`` means in memory."""
+    """The session file; an existing one is continued. ``None`` means in memory."""
     seconds: float | None = None
     """Time limit of each prompt; the run is aborted after it."""
     turns: int | None = None
@@ -108,10 +108,10 @@ class SubSession(Record):
     task: TaskOptions = TaskOptions()
     """The task that it works on, as its extensions see it."""
     extensions: Literal["guards", "all"] | tuple[str, ...] = "guards"
-    """Extensions of the parent session that are loaded in it as well: none, all, or those named.
+    """Extensions of the parent session that are also loaded in it: none, all, or the named ones.
 
-    Extensions whose manifests have ``sub_sessions = true`` are always loaded. All extensions of the
-    parent guard the nested session in any case, so one that is also loaded there runs twice.
+    Extensions whose manifests have ``sub_sessions = true`` are always loaded. Policies of the
+    parent's extensions always apply, so those of an extension that is also loaded here run twice.
     """
 
 
@@ -142,7 +142,7 @@ class SessionState(Record):
 
 
 class ModelNotes(Record):
-    """What extensions know about models, for the lists in which users choose one."""
+    """Notes of extensions about models, for the lists in which users choose one."""
 
     badges: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Short words by ``provider/id``, such as the roles of a model."""
@@ -165,7 +165,7 @@ class Replaced(Record):
 
 
 class Forked(Record):
-    """The text of the message that a fork starts before."""
+    """The result of a fork, with the text of the message before which it starts."""
 
     text: str
     cancelled: bool
@@ -182,7 +182,7 @@ class Navigated(Record):
 
 
 class ForkPoint(Record):
-    """A user message that a fork can start before."""
+    """A user message before which a fork can start."""
 
     entry_id: str
     text: str

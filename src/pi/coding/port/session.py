@@ -116,12 +116,12 @@ class SessionPort(Protocol):
 
     @property
     def sessions(self) -> SessionsPort:
-        """Switching to other sessions."""
+        """Replaces this session with another one."""
         ...
 
     @property
     def tree(self) -> TreePort:
-        """Moving within the session."""
+        """Moves the leaf of the session."""
         ...
 
     @property
@@ -131,17 +131,17 @@ class SessionPort(Protocol):
 
     @property
     def compaction(self) -> CompactionPort:
-        """Compacting the conversation."""
+        """Compacts the conversation."""
         ...
 
     @property
     def retry(self) -> RetryPort:
-        """Retrying failed answers."""
+        """Retries of failed answers."""
         ...
 
     @property
     def exports(self) -> ExportsPort:
-        """Exporting the session."""
+        """Exports of the session."""
         ...
 
     @property
@@ -151,7 +151,7 @@ class SessionPort(Protocol):
 
     @property
     def accounts(self) -> AccountsPort:
-        """Logging in and out."""
+        """Credentials and logins of the user."""
         ...
 
     @property
@@ -187,18 +187,18 @@ class SessionPort(Protocol):
         ...
 
     async def open_nested(self, spec: SubSession) -> NestedSession:
-        """Open a nested session; its opener closes it."""
+        """Open a nested session; the caller closes it."""
         ...
 
     def since_session_ms(self) -> int:
         """Milliseconds since this session was opened here, by a monotonic clock.
 
-        Opening, resuming and switching start at zero; the age of the session file does not count.
+        Starts at zero when a session is opened, resumed or switched to.
         """
         ...
 
     async def abort(self) -> None:
-        """Abort everything that is running, and wait until it has ended."""
+        """Abort all running work, and wait until it has ended."""
         ...
 
     async def wait_for_idle(self) -> None:
@@ -206,5 +206,5 @@ class SessionPort(Protocol):
         ...
 
     async def close(self) -> None:
-        """Abort everything that is running and close the session."""
+        """Abort all running work and close the session."""
         ...

@@ -1,9 +1,9 @@
 """``ExtensionUI``: the user interface for extensions, implemented by modes.
 
-A terminal and an RPC client override what they support; the defaults behave as without a user.
-Dialogs return ``None`` (or False) when they are dismissed or the session ends, and ``on_timeout``
-when their time is over. Names and values are in snake_case; unknown values are rejected.
-Cancelling the calling task closes the dialog.
+The modes override the methods that they support; the defaults behave as without a user. Dialogs
+return ``None`` (or False) when they are dismissed or the session ends, and ``on_timeout`` after
+``timeout``. Names and values are in snake_case; unknown values are rejected. Cancelling the calling
+task closes the dialog.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NotifyKind: TypeAlias = Literal["info", "warning", "error"]
 EditorStyle: TypeAlias = Literal["prompt", "hook"]
 """``prompt``: Enter submits. ``hook``: Enter inserts a line."""
 Placement: TypeAlias = Literal["above_editor", "below_editor", "aboveEditor", "belowEditor"]
-"""Where a widget is; the last two are the spelling of the RPC protocol."""
+"""The position of a widget; the last two are the spelling of the RPC protocol."""
 PLACEMENTS: Mapping[Placement, Literal["aboveEditor", "belowEditor"]] = {
     "above_editor": "aboveEditor",
     "below_editor": "belowEditor",
@@ -65,10 +65,10 @@ class ExtensionUI:
 
     @property
     def with_guests(self) -> ExtensionUI:
-        """The same interface, whose dialogs guests of a shared session may answer, too.
+        """An interface whose dialogs guests of a shared session may answer, too.
 
-        All other dialogs are the host's alone. Use this for questions about the work, never for a
-        permission, a login or a consent.
+        Other dialogs are shown only to the user who shares the session. Use this for questions
+        about the work, never for a permission, a login or a consent.
         """
         return self
 
@@ -111,14 +111,14 @@ class ExtensionUI:
     ) -> Any:
         """Return the label of one of ``options``; with ``multi`` a list of labels, maybe empty.
 
-        ``initial`` is selected at first. After ``timeout`` seconds the dialog closes and returns
-        ``on_timeout``, here and below; a user who cancels it never causes that value. ``call_id``
-        is the tool call whose change ``title`` shows: the transcript hides the change meanwhile.
+        ``initial`` is selected initially. After ``timeout`` seconds the dialog closes and returns
+        ``on_timeout``, in all dialogs; cancelling returns ``None``. ``call_id`` is the tool call
+        whose change ``title`` shows: the transcript hides the change while the dialog is open.
         """
         return None
 
     async def select_model(self, title: str) -> Model | None:
-        """Return the model that the user chooses from the list of all models."""
+        """Return the model that the user chooses from the list of all models, or ``None``."""
         return None
 
     async def confirm(
@@ -161,7 +161,7 @@ class ExtensionUI:
         """Answer an open dialog, by the id of ``ui_prompt_start``; ``None`` cancels it.
 
         The dialog closes for the user. Returns False if it is closed already, or without a UI.
-        Raises ``ExtensionError`` if the value is not an answer of that dialog.
+        Raises ``ExtensionError`` if the value is not a valid answer.
         """
         return False
 
@@ -175,7 +175,8 @@ class ExtensionUI:
     ) -> Any:
         """Show a custom component ``make(tui, theme, keys, done)`` and return its result.
 
-        It replaces the editor, or is an overlay; ``on_handle`` is called with the overlay.
+        The component replaces the editor, or is an overlay; ``on_handle`` is called with the
+        overlay.
         """
         return None
 
@@ -188,21 +189,20 @@ class ExtensionUI:
         """Show a line for a while."""
 
     def alert(self, text: str) -> None:
-        """Notify a user who looks at another window: by the desktop, or with the bell."""
+        """Notify a user who looks at another window, by a desktop notification or the bell."""
 
     def write(self, text: str) -> None:
-        """Write to standard output in print mode; show it in the transcript, or as a notice."""
+        """Write to standard output in print mode; in other modes to the transcript or a notice."""
         self.notify(text)
 
     def set_status(self, key: str, text: str | None) -> None:
         """Show a text in the status line; ``None`` removes it."""
 
     def set_fact(self, name: str, text: str | None) -> None:
-        """Publish a fact about the session for others to show, e.g. ``sandbox``.
+        """Publish a fact about the session for other extensions to show, e.g. ``sandbox``.
 
-        ``None`` removes it.
-
-        Readers use ``facts``. If two extensions set the same fact, the later one in rank wins.
+        ``None`` removes it. ``facts`` returns all. If two extensions set the same fact, the one of
+        the later rank wins.
         """
 
     @property
@@ -223,13 +223,13 @@ class ExtensionUI:
     def set_rows(
         self, key: str, rows: Drawable, *, where: Literal["footer"] = "footer", order: int = 0
     ) -> Rows:
-        """Show rows below the footer, sorted by ``order``; a key has one position."""
+        """Show rows below the footer, sorted by ``order``; they replace rows with the same key."""
         return NoRows()
 
     def add_footer_line(self, key: str, component: Drawable) -> Rows:
-        """Show rows below the footer that can be repainted alone.
+        """Show rows below the footer that can be redrawn alone.
 
-        They are left out when the screen has less than two rows to spare.
+        They are left out when the screen has less than two free rows.
         """
         return self.set_rows(key, component)
 
@@ -245,7 +245,7 @@ class ExtensionUI:
         """Set the text that is shown while the agent is running."""
 
     def set_working_visible(self, *, visible: bool) -> None:
-        """Show or hide that text."""
+        """Show or hide the text and the spinner that are shown while the agent is running."""
 
     def set_working_indicator(
         self, frames: Sequence[str] | None = None, interval: float | None = None
@@ -265,13 +265,13 @@ class ExtensionUI:
     # The editor -----------------------------------------------------------------------------------
 
     def set_editor_component(self, make: Make | None) -> None:
-        """Replace the editor by what ``make(tui, theme, keys)`` returns; ``None`` restores it.
+        """Replace the editor by the result of ``make(tui, theme, keys)``; ``None`` restores it.
 
-        It needs ``get_text``, ``set_text`` and ``handle_input``; ``on_submit`` is set on it.
+        The result needs ``get_text``, ``set_text`` and ``handle_input``; pi sets its ``on_submit``.
         """
 
     def get_editor_component(self) -> Drawable | None:
-        """Return the editor that an extension has set."""
+        """Return the editor that an extension has set, or ``None``."""
         return None
 
     def paste_to_editor(self, text: str) -> None:
@@ -290,7 +290,10 @@ class ExtensionUI:
         return _nothing
 
     def on_terminal_input(self, listener: Callable[[str], Any]) -> Callable[[], None]:
-        """Receive every key first; ``{"consume": True}`` drops it, ``{"data": …}`` replaces it."""
+        """Call ``listener`` with every key first; returns an unsubscribe function.
+
+        A result ``{"consume": True}`` drops the key, ``{"data": …}`` replaces it.
+        """
         return _nothing
 
     # Themes ---------------------------------------------------------------------------------------
@@ -300,7 +303,7 @@ class ExtensionUI:
         return ()
 
     def get_theme(self, name: str) -> Theme | None:
-        """Return a theme by its name."""
+        """Return a theme by its name, or ``None``."""
         return None
 
     def set_theme(self, theme: str) -> ThemeChange:
@@ -309,4 +312,4 @@ class ExtensionUI:
 
 
 def _nothing() -> None:
-    """Do nothing: unsubscribe function where nothing was subscribed."""
+    """Do nothing: the unsubscribe function of a UI that has subscribed nothing."""

@@ -1,7 +1,7 @@
-"""Which other agents are used, and the question about their files in the home directory.
+"""Decides which other agents are used, and asks about their files in the home directory.
 
-These files were not written for pi, so the user is asked once for every agent. The answer is in
-``consent.json``; ``sources.NAME`` of the settings has precedence.
+These files were not written for pi, so the user is asked once for every agent. The answer is stored
+in ``consent.json``; the setting ``sources.NAME`` takes precedence.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pi.coding.port.ui import ExtensionUI, Option
 from pi.coding.runtime.machine import Machine
 from pi.coding.settings.settings import Settings
 
-if TYPE_CHECKING:  # lazy: most users have no decisions
+if TYPE_CHECKING:  # deferred: most users have no stored decisions
     from pi.coding.consent import ConsentRequest, ConsentStore
 
 CONSENT = "consent.json"
@@ -27,14 +27,17 @@ MAX_NAMED = 8
 
 
 def switched_off(settings: Settings) -> AgentUse:
-    """Return the agents that ``sources`` switches off: enough to know what needs trust."""
+    """Return the use of agents with those that ``sources`` switches off; none is accepted.
+
+    Enough to find the files that need trust.
+    """
     sources = settings.raw.get("sources")
     named = sources.items() if isinstance(sources, dict) else ()
     return AgentUse(off=frozenset(name for name, value in named if value is False))
 
 
 def agent_use(machine: Machine, settings: Settings) -> AgentUse:
-    """Return the agents that are used, those of the user by their stored decisions."""
+    """Return the use of agents, with stored decisions about files in the home directory."""
     off = switched_off(settings).off
     # A project must not decide about files of the user.
     accepted = {name for name in AGENTS if settings.without_project(("sources", name)) is True}
@@ -48,8 +51,8 @@ async def offer_agents(
 ) -> bool:
     """Ask about files of other agents in the home directory; returns whether one was accepted.
 
-    Each agent is asked about once. Without a user the files stay unused, and are named in one line
-    if ``reports``.
+    Asks once for each agent. Without a user the files are not used, and one line reports them if
+    ``reports``.
     """
     use = agent_use(machine, settings)
     open_offers = offered(machine.home, use, _answers(machine))
@@ -62,7 +65,7 @@ async def offer_agents(
     store, accepted = _store(machine), False
     for name, paths in open_offers.items():
         answer = await ui.select(_question(name, paths, machine.home), [USE, IGNORE])
-        if answer is None:  # closed without an answer, for example because the client has left
+        if answer is None:  # closed without an answer, for example by a disconnected client
             continue
         try:
             store.decide(_request(machine, name), allowed=answer == USE.label)
@@ -122,6 +125,6 @@ def _request(machine: Machine, name: str) -> ConsentRequest:
     agent = AGENTS[name]
     folders = {paths[0].partition("/")[0] for paths in agent.user.values()}
     source = ", ".join(f"~/{folder}" for folder in sorted(folders))
-    # Not a hash of the files: the user is asked once, and edits them afterwards.
+    # No hash of the files: the user is asked only once, even if the files change later.
     definition = {"agent": name, "home": str(machine.home)}
     return ConsentRequest(kind=KIND, name=agent.title, source=source, definition=definition)

@@ -66,7 +66,7 @@ class AssembledSession(Record):
 async def assemble(
     cwd: Path, machine: Machine, options: SessionOptions, overrides: SessionOverrides | None = None
 ) -> AssembledSession:
-    """Build a session in ``cwd`` that is ready for prompts. Its owner closes it."""
+    """Build a session in ``cwd`` that is ready for prompts. The caller closes it."""
     bootstrap = Bootstrap(cwd, machine, options, overrides or SessionOverrides())
     try:
         await bootstrap.run()
@@ -103,7 +103,7 @@ def build_live_session(bootstrap: Bootstrap) -> LiveSession:
     contributions = bootstrap.contributions
 
     def wrap(tools: Iterable[AgentTool]) -> tuple[AgentTool, ...]:
-        # Inside of what extensions wrap, so that their schemes come first.
+        # Inside of the wraps of extensions, so that their schemes take precedence.
         return contributions.wrapped([with_internal_urls(tool, lambda: core) for tool in tools])
 
     def guards() -> tuple[Policy, ...]:
@@ -137,7 +137,7 @@ def build_live_session(bootstrap: Bootstrap) -> LiveSession:
 
 
 INTERNAL_URLS = ("artifact://", "agent://", "skill://")
-"""Paths that are not files."""
+"""Prefixes of paths that are not files."""
 _FILE_TOOLS = frozenset({"read", "ls", "write", "edit"})
 
 
@@ -150,7 +150,7 @@ def with_internal_urls(tool: AgentTool, session: Callable[[], LiveSession]) -> A
         path = getattr(params, "path", None)
         if not isinstance(path, str) or not path.startswith(INTERNAL_URLS):
             return await tool.run(params, ctx)
-        from pi.coding.runtime.internal_urls import use_internal_url  # lazy: most paths are files
+        from pi.coding.runtime.internal_urls import use_internal_url  # deferred: rare
 
         return await use_internal_url(tool, params, ctx, session())
 
@@ -226,7 +226,7 @@ def build_session(bootstrap: Bootstrap, core: LiveSession) -> AgentSession:
 
 
 def _whole_prompt(bootstrap: Bootstrap) -> str | None:
-    """Return the text that replaces the whole system prompt, if any."""
+    """Return the text that replaces the whole system prompt, or ``None``."""
     null_prompt = bootstrap.workspace.environ.get("NULL_PROMPT", "").lower() == "true"
     return "" if null_prompt else bootstrap.overrides.whole_prompt
 
@@ -240,7 +240,7 @@ async def _leave_out(core: LiveSession) -> None:
 
 async def _open_nested(bootstrap: Bootstrap, core: LiveSession, spec: SubSession) -> AgentSession:
     """Open a session for an extension, guarded like its parent."""
-    from pi.coding.extension_host.api.sub_sessions import inherited_extensions  # lazy: rare
+    from pi.coding.extension_host.api.sub_sessions import inherited_extensions  # deferred: rare
 
     file = None if spec.file is None else core.workspace.cwd / spec.file
     host, named = bootstrap.hosting.host, isinstance(spec.model, str)
@@ -281,7 +281,7 @@ async def _open_nested(bootstrap: Bootstrap, core: LiveSession, spec: SubSession
 
 
 def _nested_tools(bootstrap: Bootstrap, spec: SubSession) -> ToolFilter:
-    """The requested tools that the user allows, and those that the opener adds."""
+    """The requested tools that the user allows, and the custom tools of ``spec``."""
     filter = ToolFilter(only=spec.tools).within(bootstrap.options.tools)
     if filter.only is None:
         return filter
@@ -304,7 +304,7 @@ def _nested_level(core: LiveSession, spec: SubSession) -> ThinkingLevel | None:
     if spec.thinking is None and isinstance(spec.model, str):
         choice = core.registry.resolve(spec.model)
         if choice is not None and choice.thinking is not None:
-            return None  # resolved once more with the model
+            return None  # set with the model, when the pattern is resolved again
     return spec.thinking or core.agent.thinking_level
 
 

@@ -37,7 +37,7 @@ from pi.coding.session.opening import SessionLocation, opened_in_thread
 from pi.coding.settings.settings import RECOMMENDED, Settings
 from pi.coding.trust import Trust, TrustStore, decide_trust
 
-if TYPE_CHECKING:  # lazy: imported with the first extension
+if TYPE_CHECKING:  # deferred: imported with the first extension
     from pi.coding.extension_host.host import ExtensionHost
 
 
@@ -87,8 +87,8 @@ class Bootstrap:
     async def run(self) -> None:
         """Run all steps.
 
-        The settings and extensions of the user come before trust, because an extension may take
-        part in that decision. Everything of the project comes after it.
+        Settings and extensions of the user are loaded before the trust decision, because an
+        extension may answer it. Files of the project are read afterwards.
         """
         self._opened.push_async_callback(self.hosting.close)
         settings = self.overrides.settings or own_settings(self.machine, self.options)
@@ -116,7 +116,8 @@ class Bootstrap:
         self._opened.push_async_callback(self.model_client.close)
         await self.hosting.load_project(self.workspace)
         self.hosting.connect(self.model_client.registry)
-        # Before the model is chosen: a triggered extension may provide it, or resolve its name.
+        # Before the model is chosen: a triggered extension may provide the model or resolve its
+        # name.
         await self.hosting.load_triggered(self.workspace, self.log)
         self.start = await find_starting_model(
             await off_loop(self._model_preferences, len(self.log.tree)), self.model_client.registry
@@ -133,7 +134,7 @@ class Bootstrap:
         """Decide whether the project in ``cwd``, with its current files, is trusted.
 
         Call it before each read: files can appear at any time. ``settings`` are those of the user;
-        without them they are read again.
+        by default they are read again.
         """
         if self.overrides.trust is not None:
             return self.overrides.trust.within(cwd)
@@ -160,10 +161,10 @@ class Bootstrap:
         *,
         settings: Settings | None = None,
     ) -> Workspace:
-        """Open a directory, as far as ``trust`` allows it.
+        """Open a directory and read the project files that ``trust`` allows.
 
         ``settings`` are those of the user, if they were just read. ``before`` is the previous
-        workspace: its overrides for this run are kept.
+        workspace; its overrides of settings for this run are kept.
         """
         settings = settings or self.overrides.settings
         if settings is None:
@@ -227,7 +228,7 @@ class Bootstrap:
 
             move_legacy_sessions(self.machine.agent_dir)
 
-    # Secrets are also needed before a workspace exists.
+    # The next three methods are also called before the workspace and the model client exist.
 
     def _variables(self) -> Mapping[str, str]:
         return (
@@ -290,7 +291,7 @@ class Bootstrap:
     async def _move_to(self, home: Path) -> None:
         if home == self._cwd or (self.overrides.stays_if_gone and not home.is_dir()):
             return
-        from pi.coding.session.lookup import check_directory  # lazy: for stored sessions only
+        from pi.coding.session.lookup import check_directory  # deferred: for stored sessions only
 
         try:
             check_directory(str(home), self.log.file, str(self._cwd))
@@ -301,7 +302,7 @@ class Bootstrap:
         self.workspace = await self._first_workspace(home)
 
     async def _offer_agents(self, settings: Settings) -> None:
-        """Ask about files of other agents in the home directory; a sub-session does not ask."""
+        """Ask about files of other agents in the home directory; not for nested sessions or RPC."""
         overrides = self.overrides
         if self._offers_agents and overrides.mode != "rpc":
             reports = overrides.reports_skipped
@@ -329,7 +330,7 @@ class Bootstrap:
         raw = self.workspace.settings.raw
         if not raw.get("modelRoles"):
             return ()
-        from pi.coding.models.roles import DEFAULT, configured_roles  # lazy: few have roles
+        from pi.coding.models.roles import DEFAULT, configured_roles  # deferred: few have roles
 
         return configured_roles(raw, {}, {}).patterns(DEFAULT)
 

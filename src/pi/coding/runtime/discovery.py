@@ -1,8 +1,8 @@
-"""SDK functions that discover one kind of resource, for programs that replace parts of it.
+"""SDK functions that discover one kind of resource, for programs that replace a part of them.
 
-All of them read files and block. ``None`` means the current directory, the user's agent directory,
-the settings files, and the stored trust decision. Project files are read only if the project is
-``trusted``.
+All functions read files and block. ``None`` means the current directory, the user's agent
+directory, the settings files, and the stored trust decision. Project files are read only if the
+project is ``trusted``.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def discover_models(
     auth_storage: AuthStorage | None = None,
     settings: Settings | None = None,
 ) -> ModelRegistry:
-    """Return every model of the files and the environment. Close its ``models`` when done."""
+    """Return the models of files and environment. The caller closes ``models`` of the result."""
     return models.discover_models(
         machine_for(agent_dir),
         working_directory(cwd),
@@ -68,7 +68,7 @@ def discover_skills(
     settings: Settings | None = None,
     trusted: bool | None = None,
 ) -> tuple[Skill, ...]:
-    """Return the skills of the user, of packages and, if it is trusted, of the project."""
+    """Return the skills of the user, of packages and of a trusted project."""
     options = ResourceOptions(context_files=False, prompts=False)
     found = _found(options, cwd, agent_dir, settings, trusted=trusted).skills
     return tuple(each.skill for each in found)
@@ -81,7 +81,7 @@ def discover_prompt_templates(
     settings: Settings | None = None,
     trusted: bool | None = None,
 ) -> tuple[PromptTemplate, ...]:
-    """Return the prompt templates of the user, packages and, if it is trusted, the project."""
+    """Return the prompt templates of the user, of packages and of a trusted project."""
     options = ResourceOptions(context_files=False, skills=False)
     return _found(options, cwd, agent_dir, settings, trusted=trusted).prompts
 
@@ -95,7 +95,7 @@ def local_environment(
     """Return files and shell of this machine for custom tools: an ``ExecutionEnv``.
 
     Commands run as in a session: in the shell of the settings, without credentials in their
-    environment. Its owner closes it.
+    environment. The caller closes it.
     """
     here, machine = working_directory(cwd), machine_for(agent_dir)
     return local_env(here, machine, settings or settings_here(machine, here))

@@ -45,9 +45,9 @@ log = logging.getLogger(__name__)
 
 
 class AgentSessionOptions(TypedDict, total=False):
-    """Options of ``create_agent_session``. Omitted options, and ``None``, are discovered.
+    """Options of ``create_agent_session``. The default of most, and ``None``, is discovery.
 
-    An empty list is different: it means none.
+    An empty list means none.
     """
 
     cwd: Path | str | None
@@ -60,23 +60,23 @@ class AgentSessionOptions(TypedDict, total=False):
     tools: Sequence[str] | None
     """The active built-in tools, by name."""
     custom_tools: Sequence[AgentTool | Callable[..., Any]] | None
-    """Additional tools, always active; a plain function becomes one as with ``@tool``."""
+    """Additional tools, always active; a function becomes a tool as with ``@tool``."""
     extensions: Sequence[Factory] | None
     """Functions that take an ``ExtensionAPI``, in addition to discovered extensions."""
     additional_extension_paths: Sequence[Path | str] | None
     """Files and folders of extensions, in addition to discovered extensions."""
     disable_extension_discovery: bool | None
-    """Load only the extensions that are passed."""
+    """Whether to load only the extensions that are passed."""
     settings: Settings | None
-    """All settings; no file is read then."""
+    """All settings; settings files are not read."""
     auth_storage: AuthStorage | None
     """Credentials for discovered models; a ``model_registry`` has its own."""
     model_registry: ModelRegistry | None
-    """The models; the caller closes them."""
+    """The model registry; the caller closes it."""
     session_manager: SessionManager | None
     """The session to continue; closed together with the returned session."""
     system_prompt: str | None
-    """The whole prompt: no context, skill or directory is added to it."""
+    """The whole prompt: context files, skills and directory are not added."""
     append_system_prompt: str | None
     """Added to the default prompt."""
     skills: Sequence[Skill | Path] | None
@@ -103,20 +103,20 @@ class AgentSessionOptions(TypedDict, total=False):
 
 
 class CreateAgentSessionResult(Record):
-    """A session, and why it does not use the model that it had before."""
+    """A session; the message is set if it does not use the model that it had before."""
 
     session: AgentSession
     model_fallback_message: str | None = None
 
 
 class RunFailed(PiError):
-    """The run returned no answer; the message says why."""
+    """The run returned no answer; the message explains why."""
 
 
 async def create_agent_session(
     **options: Unpack[AgentSessionOptions],
 ) -> CreateAgentSessionResult:
-    """Return a session that is ready for prompts. Its owner disposes of it.
+    """Return a session that is ready for prompts. The caller closes it.
 
     >>> result = await create_agent_session(model="anthropic/sonnet")
     >>> async with result.session as session:
@@ -220,7 +220,7 @@ def _task(options: AgentSessionOptions) -> TaskOptions:
 
 
 def _resources(options: AgentSessionOptions, cwd: Path) -> ResourceOptions:
-    """Given lists replace discovery."""
+    """Return the resource options; lists that were passed replace discovery."""
     context, skills = options.get("context_files"), options.get("skills")
     templates = options.get("prompt_templates")
     own_skills, skill_paths = _divided(Skill, skills)
@@ -312,7 +312,7 @@ def _run_in_thread(work: Coroutine[Any, Any, T]) -> T:
             return await work
         finally:
             if (host := sys.modules.get("pi.coding.extension_host.host")) is not None:
-                await host.SHARED.close()  # the loop ends, and with it what lingers in it
+                await host.SHARED.close()  # shared objects cannot outlive their event loop
 
     with ThreadPoolExecutor(1, thread_name_prefix="pi") as threads:
         running = threads.submit(asyncio.run, begin())

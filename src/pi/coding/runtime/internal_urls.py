@@ -1,6 +1,6 @@
 """``artifact://3``, ``agent://Anna`` and ``skill://pdf/forms.md``: read and listed like files.
 
-An extension may register the same schemes; its handlers come first.
+An extension may register the same schemes; its handlers take precedence.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
     from pi.coding.runtime.live import LiveSession
 
 Target: TypeAlias = Path | Reference
-"""A file of this machine, or a handler of a text that is in no file."""
+"""A file of this machine, or a handler for text without a file."""
 
 
 async def use_internal_url(
     tool: AgentTool, params: Any, ctx: ToolContext, session: LiveSession
 ) -> Any:
-    """Run ``read``, ``ls``, ``write`` or ``edit`` with an internal URL as its path."""
+    """Run ``read`` or ``ls`` with an internal URL as its path; other tools raise ``ToolFailed``."""
     if tool.name not in ("read", "ls"):
         raise ToolFailed(f"{params.path} can only be read.")
     scheme, _, rest = params.path.partition("://")
     target = _TARGETS[scheme](session, rest, params.path, is_listing=tool.name == "ls")
     if isinstance(target, Path):
-        # The tool itself reads the file: in windows, and pictures as pictures.
+        # The tool itself reads the file: it supports offset, limit and images.
         return await tool.run(replace(params, path=str(target)), ctx)
     return await with_references(tool, (target,)).run(params, ctx)
 
@@ -59,7 +59,10 @@ def complete_internal_url(session: LiveSession, typed: str) -> list[str]:
 
 
 class _Text:
-    """Handles one text that is already known, or a list of names."""
+    """Resource handler for one text or a list of names.
+
+    ``is_whole`` texts cannot be read in windows.
+    """
 
     def __init__(self, text: str = "", *, names: Sequence[object] = (), is_whole: bool = False):
         self._text = text
@@ -122,7 +125,7 @@ def _skill(session: LiveSession, rest: str, url: str, *, is_listing: bool) -> Ta
 
 
 def _inside(skill: Skill, folder: Path, inner: str, url: str) -> Path:
-    """Return a path in the folder of a skill; a path out of it is refused."""
+    """Return a path in the folder of a skill. Raises ``ToolFailed`` for paths outside of it."""
     path = Path(os.path.realpath(folder / inner))
     if Path(skill.location).name != "SKILL.md":
         raise ToolFailed(f"{url} does not exist: the skill {skill.name} is a single file.")

@@ -1,7 +1,7 @@
 """State shared by the parts of a session.
 
-``RemoteSession`` is the remote side of a replica. ``SessionToolSupport`` is what tools need from
-the session: variables for commands, and image limits.
+``RemoteSession`` is the remote side of a replica. ``SessionToolSupport`` provides tools with the
+variables for commands, artifacts and image limits of the session.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class RemoteSession:
     def __init__(self, remote: Remote) -> None:
         self._remote = remote
         self.busy = False
-        """Whether a run is active there."""
+        """Whether a run is active in the remote process."""
         self.closed = False
-        """Whether another session was opened here instead."""
+        """Whether another session has replaced the replica."""
 
     def refuse(self, action: str) -> RemoteSessionError:
         """Return the error for an action that needs a local session."""
@@ -73,7 +73,7 @@ class RemoteSession:
 class LiveSession:
     """One session. Opening another one replaces ``workspace``, ``conversation`` and ``log``.
 
-    They are attributes, not properties: most calls in a session begin with one of them.
+    These are attributes, not properties, for speed: most calls in a session begin with one.
     """
 
     workspace: Workspace
@@ -107,11 +107,11 @@ class LiveSession:
         self.toolbox = toolbox
         self.extensions = extensions
         self.began = machine.clock.monotonic()
-        """When this session was opened here, on the monotonic clock; a switch sets it anew."""
+        """Monotonic time at which this session was opened here; reset by a switch."""
         self.has_model = has_model
         """Whether a model is selected."""
         self.plan_limits: dict[str, tuple[PlanLimit, ...]] = {}
-        """What each provider last reported about the limits of a plan."""
+        """The plan limits that each provider reported last."""
         self.remote: RemoteSession | None = None
         """The remote side, if this session is a replica."""
         self._parent_artifacts = artifacts
@@ -146,7 +146,7 @@ class LiveSession:
         """Long outputs of this session, by number."""
 
     def template_names(self) -> frozenset[str]:
-        """Names of the user's templates and skills, to which bundled commands yield."""
+        """Names of the user's templates and skills, which bundled commands must not use."""
         if self.remote is not None:
             return frozenset()
         found = self.workspace.resources
@@ -163,7 +163,7 @@ class LiveSession:
         return bool(self.workspace.local.commands.running) or self.busy or self.remote is not None
 
     def require_local(self, action: str) -> None:
-        """Raise ``RemoteSessionError`` for a replica; ``action`` is an infinitive."""
+        """Raise ``RemoteSessionError`` for a replica; ``action`` is a verb for the message."""
         if self.remote is not None:
             raise self.remote.refuse(action)
 
@@ -197,7 +197,7 @@ class LiveSession:
 
 
 def image_limits(core: LiveSession) -> ImageLimits:
-    """Return the image limits of the model, or none if the user turned off resizing."""
+    """Return the image limits of the model, and whether the user allows resizing."""
     from pi.coding.tools.images import ImageLimits  # lazy: a start reads no image
 
     resize = core.workspace.settings.values.images.auto_resize
@@ -214,7 +214,7 @@ def image_limits(core: LiveSession) -> ImageLimits:
 
 
 class SessionToolSupport(ToolSupport):
-    """What tools need from a session. Tools are made before it, so ``core`` is set later."""
+    """Provides tools with data of a session; ``core`` is set once the session exists."""
 
     def __init__(self, secrets: KnownSecrets, extensions: ExtensionContributions) -> None:
         super().__init__(secrets, extensions)
@@ -236,7 +236,7 @@ class SessionToolSupport(ToolSupport):
         return variables
 
     def new_artifact(self) -> Artifact | None:
-        """Create an artifact for a long output."""
+        """Create an artifact for a long output; ``None`` without a session."""
         return None if self.core is None else self.core.artifacts.allocate("bash")
 
     def image_limits(self) -> ImageLimits:

@@ -49,10 +49,10 @@ class ShellValues(Record):
 
 
 class LocalTools:
-    """What tools and commands of the user work with.
+    """Files, shell and programs for tools and for commands of the user.
 
-    Each part is imported and built with its first use. A start runs no tool, and the parts are a
-    tenth of its code.
+    Each part is imported and built on first use: a start runs no tool, and these parts would be a
+    tenth of the code that it imports.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class LocalTools:
         )
 
     def place(self) -> ToolWorkspace:
-        """Return what built-in tools are built from."""
+        """Return the dependencies of built-in tools."""
         return ToolWorkspace(
             files=lambda: self.files,
             shell=lambda: self.shell,
@@ -133,7 +133,7 @@ class LocalTools:
         )
 
     def rules(self) -> EnvironmentRules:
-        """Return which variables commands do not see."""
+        """Return the rules for hiding variables from commands."""
         return environment_rules(self._settings, self._environment, self._session.secrets)
 
     @property
@@ -142,7 +142,7 @@ class LocalTools:
         return self.commands.running if "commands" in vars(self) else 0
 
     async def close(self) -> None:
-        """Kill what the shell has started."""
+        """Kill all processes of the shell."""
         if "shell" in vars(self):
             await self.shell.close()
 
@@ -177,7 +177,7 @@ def local_env(cwd: Path, machine: Machine, settings: Settings) -> LocalEnv:
 def environment_rules(
     settings: Settings, environment: Environment, secrets: KnownSecrets | None
 ) -> EnvironmentRules:
-    """Return which variables commands do not see, from the settings."""
+    """Return the rules for hiding variables from commands: secrets, ``.env``, settings."""
     extra = settings.section(("shell", "env"), ShellEnvironment)
     names, values = secrets.names_and_values() if secrets else (frozenset[str](), ())
     return EnvironmentRules(
@@ -196,5 +196,5 @@ def environment_of_programs(machine: Machine, settings: Settings) -> dict[str, s
 
 
 def _first_of(environ: Mapping[str, str], names: Sequence[str]) -> str:
-    """Return the value of the first variable that is set."""
+    """Return the value of the first variable that is set, or ""."""
     return next((environ[name] for name in names if environ.get(name)), "")

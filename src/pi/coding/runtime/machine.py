@@ -1,8 +1,8 @@
 """``Machine``: environment, home, clock and ``.env`` files; created once at the start.
 
 ``.env`` files set variables for pi itself, not for its child processes, and never override
-variables of the process. The first file that has a name wins: the trusted project's, the agent
-directory's, the config root's, the home directory's.
+variables of the process. If several files define a name, the first wins: of the trusted project,
+the agent directory, the config root, the home directory.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MEANS = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 class Environment(Record):
-    """The variables of pi, and which of them child processes must not see."""
+    """The variables of pi; those of ``.env`` files are hidden from child processes."""
 
     values: Mapping[str, str]
     from_files: frozenset[str] = frozenset()
@@ -43,7 +43,7 @@ class Environment(Record):
 
     @property
     def of_process(self) -> dict[str, str]:
-        """Return the variables that the process was started with."""
+        """Return the variables with which the process was started."""
         return {name: value for name, value in self.values.items() if name not in self.from_files}
 
     def with_file(self, variables: Mapping[str, str]) -> Environment:
@@ -96,8 +96,8 @@ def read_dotenv(path: Path, warn: Warn) -> dict[str, str]:
 def parse_dotenv(text: str) -> dict[str, str]:
     """Parse ``NAME=value`` lines, quoted or not; ``OMP_X`` also sets ``PI_X``.
 
-    Nothing is expanded. In double quotes a backslash escapes; quoted values may span lines. Other
-    lines are skipped.
+    Variables are not expanded. In double quotes a backslash escapes; quoted values may span lines.
+    Other lines are skipped.
     """
     found = {line["name"]: _value(line) for line in re.finditer(_LINE, text.replace("\r\n", "\n"))}
     mirrored = {
@@ -133,7 +133,7 @@ def _documentation(environ: Mapping[str, str]) -> Path:
 
 
 class Machine(Record):
-    """What all sessions of a process share. Immutable."""
+    """Environment, directories and clock that all sessions of a process share. Immutable."""
 
     environ: Mapping[str, str]
     """Environment variables, including the user's own ``.env`` files."""
@@ -147,7 +147,7 @@ class Machine(Record):
     report: Callable[[str], None] = _ignore
     """Called with one-line warnings and notices for the user."""
     import_path: tuple[str, ...] | None = None
-    """Where installed extensions are searched; ``None`` means ``sys.path``."""
+    """Folders that are searched for installed extensions; ``None`` means ``sys.path``."""
     docs: Path = field(default_factory=lambda: _documentation({}))
     """The directory of pi's documentation."""
 
@@ -160,7 +160,7 @@ class Machine(Record):
         clock: Clock | None = None,
         report: Callable[[str], None] = _ignore,
     ) -> Machine:
-        """Return the machine that an environment describes."""
+        """Return the machine for environment variables, with the user's ``.env`` files."""
         home = Path(environ.get("HOME") or Path.home())
         agent_dir = agent_dir or agent_directory(environ)
         folders = (agent_dir, config_root(environ), home)
@@ -179,12 +179,12 @@ class Machine(Record):
 
     @property
     def environment(self) -> Environment:
-        """The variables, and which of them come from files."""
+        """The variables, with the names of those that come from ``.env`` files."""
         return Environment(values=self.environ, from_files=self.from_dotenv)
 
     @property
     def offline(self) -> bool:
-        """Whether network requests that the user did not ask for are disabled."""
+        """Whether automatic network requests are disabled, such as checks for updates."""
         return flag(self.environ, "PI_OFFLINE")
 
 
@@ -205,6 +205,6 @@ def stored_trust(machine: Machine, cwd: Path) -> Trust:
 
 
 def settings_here(machine: Machine, cwd: Path, trust: Trust | None = None) -> Settings:
-    """Return the user's settings and, if it is trusted, the project's."""
+    """Return the settings of the user and of a trusted project."""
     trust = trust or stored_trust(machine, cwd)
     return Settings.of(machine.agent_dir, cwd, trusted=trust.trusted, clock=machine.clock)

@@ -98,7 +98,7 @@ TRANSPORTS: dict[str, Transport] = {
     "websocket": "websocket",
     "websocket-cached": "websocket",
 }
-"""By the value of the setting."""
+"""Transports by the value of the setting ``transport``."""
 
 
 class ProviderRetry(Record):
@@ -166,7 +166,7 @@ class ModelClient:
     def _request_options(
         self, model: Model, options: StreamOptions, settings: Settings
     ) -> StreamOptions:
-        """Return ``options`` with what all requests of the session share."""
+        """Return ``options`` with the values that all requests of the session share."""
         session, values = self._core, settings.values
         provider = settings.section(("retry", "provider"), ProviderRetry)
         timeout = (
@@ -191,7 +191,7 @@ class ModelClient:
         )
 
     def _noting_limits(self, first: OnResponse | None) -> OnResponse:
-        """Return a hook that keeps what a response reports about the limits of a plan."""
+        """Return a hook that stores the plan limits of a response, after calling ``first``."""
         if first is None:  # the same object for every request, so that options compare equal
             return self._note_limits
 
@@ -230,9 +230,9 @@ def _shown(context: Context, settings: Settings) -> Context:
 def discover_models(
     machine: Machine, cwd: Path, *, values: Values | None = None, storage: AuthStorage | None = None
 ) -> ModelRegistry:
-    """Return every model that the user's files and environment give access to.
+    """Return a registry of the models of the user's files and environment.
 
-    Requests use the settings ``values``; default: the user's own settings.
+    Requests use the settings ``values``, by default the user's own settings.
     """
     values = values or Settings.of(machine.agent_dir, cwd, clock=machine.clock).values
     storage = storage or credential_store(machine)
@@ -268,7 +268,7 @@ KEYS = "apiKeys"
 async def migrate_credentials(machine: Machine, settings: Settings, storage: AuthStorage) -> None:
     """Move logins and keys of older versions to ``storage``, once; existing entries win.
 
-    What cannot be moved is reported and left in place.
+    A failure is reported, and the old credentials are left in place.
     """
     logins, keys = machine.agent_dir / LOGINS, settings.layer("user", (KEYS,))
     if keys is None and not logins.is_file():

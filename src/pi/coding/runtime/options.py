@@ -35,10 +35,10 @@ LastResort: TypeAlias = Callable[[], Awaitable[Model | None]]
 
 
 class ToolFilter(Record):
-    """Which tools are active."""
+    """The tools that may be active."""
 
     only: tuple[str, ...] | None = None
-    """``--tools``: these and no others."""
+    """``--tools``: only these."""
     without: tuple[str, ...] = ()
     """``--exclude-tools``; applied last."""
     built_in: bool = True
@@ -73,7 +73,7 @@ class SessionOptions(Record):
     approve: bool | None = None
     """Trust for this run; ``None`` uses the stored decision."""
     settings: dict[str, Any] = field(default_factory=dict)
-    """Override the settings files for this run."""
+    """Values that override the settings files for this run."""
     config_files: tuple[str, ...] = ()
     """``--config``: files with settings, above those of the project; later ones win."""
     name: str | None = None
@@ -95,7 +95,7 @@ class SessionOverrides(Record):
     model: Model | None = None
     last_resort: LastResort | None = None
     settings: Settings | None = None
-    """All settings: those of the project are not added."""
+    """All settings; settings of the project are not added."""
     tools: tuple[AgentTool, ...] = ()
     """In addition to the built-in ones."""
     policies: tuple[Policy, ...] = ()
@@ -104,14 +104,14 @@ class SessionOverrides(Record):
     """Replaces the system prompt; nothing is added."""
     open_log: OpenLog = new_session
     reads_log: bool = False
-    """Whether ``open_log`` reads a stored session; it is called in a thread then."""
+    """Whether ``open_log`` reads a stored session; then it is called in a thread."""
     session_dir: Path | None = None
     persistent: bool = True
     stays_if_gone: bool = False
-    """Whether a session whose directory no longer exists continues in the given one."""
+    """Whether a session whose directory no longer exists continues in the current one."""
     ask_trust: AskTrust | None = None
     reports_skipped: bool = True
-    """Whether files that are not read for lack of trust are reported."""
+    """Whether files that are skipped for lack of trust are reported."""
     trust: Trust | None = None
     """The trust decision of the parent session; the user is not asked again."""
     bus: EventBus | None = None
@@ -120,8 +120,8 @@ class SessionOverrides(Record):
     artifacts: Artifacts | None = None
     """The artifacts of the parent session; this session stores its own there, too."""
     mode: Mode = "print"
-    """The mode that extensions see until one is attached."""
+    """The mode that extensions get until a mode is attached."""
     ui: ExtensionUI | None = None
     """The user interface before a mode is attached: for the trust question."""
     on_stall: OnStall | None = None
-    """Called in a thread of its own when an extension blocks the event loop."""
+    """Called in the watching thread when an extension blocks the event loop."""

@@ -38,7 +38,7 @@ from pi.coding.settings.settings import Settings
 LOCK = ".packages.lock"
 """Lock file in the agent directory."""
 TEMPORARY = "temporary"
-"""Folder in the agent directory for packages of one run; later runs reuse it."""
+"""Folder in the agent directory for packages of ``-e``; later runs reuse it."""
 
 
 class PackageStores(Record):
@@ -121,13 +121,13 @@ def is_package(text: str, cwd: Path) -> bool:
 
 
 def _absolute(text: str, cwd: Path) -> str:
-    """Return a source that does not depend on the settings folder."""
+    """Return a source with an absolute path, if it is local."""
     source = parse_source(text, cwd)
     return str(source.path) if isinstance(source, LocalSource) else text
 
 
 def _ignore(text: str) -> None:
-    """Drop a warning: it is repeated when the package is used."""
+    """Discard a warning: it is repeated when the package is used."""
 
 
 def stores_here(cwd: Path, machine: Machine, settings: Settings, *, offline: bool) -> PackageStores:
@@ -145,9 +145,9 @@ def stores_here(cwd: Path, machine: Machine, settings: Settings, *, offline: boo
 
 
 def why_not_loadable(package: Package) -> str:
-    """Return why an extension of a package cannot be loaded, from its manifest; empty if all can.
+    """Return why an extension of a package could not be loaded; empty if all could.
 
-    The next start would skip the extension with a warning.
+    Reads manifests only. The next start would skip such an extension with a warning.
     """
     from pi.coding.extension_host.discovery.finding import find_candidates, read_manifests
 
@@ -179,6 +179,6 @@ class SessionPackages:
         await fetch_missing(self._layers, self._stores, self._report)
 
     def found(self) -> tuple[tuple[Package, ...], tuple[str, ...]]:
-        """Return installed packages, and error messages for others. Runs none of their code."""
+        """Return installed packages, and warnings about others. Runs no code of packages."""
         found = find_packages(self._layers)
         return found.packages, found.warnings

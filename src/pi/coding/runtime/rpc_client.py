@@ -37,11 +37,11 @@ OnRecord: TypeAlias = Callable[[Json], None]
 """Called with every record that is not a response."""
 
 MAX_ERROR_BYTES = 64 * 1024
-"""Bytes of standard error that are kept: its end says why a program died."""
+"""Bytes of standard error that are kept: its end usually shows why a program died."""
 GRACE_SECONDS = 10.0
 """Seconds to save and exit after standard input was closed."""
 MAX_LINE_BYTES = 1 << 30
-"""Maximum bytes of a line; more means the server does not speak the protocol."""
+"""Maximum bytes of a line; a longer line is not of the protocol."""
 THREADED_LINE_BYTES = 1 << 16
 """Lines of at least this many bytes are decoded in a thread."""
 _CHUNK = 1 << 16
@@ -98,7 +98,7 @@ class RpcProcess:
 
     async def send(self, record: Json) -> None:
         """Send a record that has no response, e.g. the user's answer to a dialog."""
-        # pending requests fail with the reason when the process has ended
+        # Suppressed: when the process has ended, pending requests fail with the reason.
         with suppress(ConnectionError):
             await self._child.write(encode_line(record))
 
@@ -131,7 +131,10 @@ class RpcProcess:
                 promise.set_exception(self._failure)
 
     async def end(self, listening: asyncio.Task[None]) -> None:
-        """Close its input and wait for it to save and exit; the caller kills it otherwise."""
+        """Close the server's input and wait until it exits, at most ``GRACE_SECONDS``.
+
+        The caller kills it afterwards if necessary.
+        """
         self._child.close_stdin()
         await asyncio.wait({listening}, timeout=GRACE_SECONDS)
 
@@ -166,13 +169,13 @@ class RpcProcess:
             answer.set_result(record)
 
     def _report_unreadable(self, problem: BadLine) -> None:
-        """Fail the request that a line responds to: it would wait for ever."""
+        """Fail the request that an unreadable line responds to, which would wait for ever."""
         log.warning("the RPC server wrote an unreadable line: %s", problem)
         if not problem.excerpt.startswith("{"):
-            return  # output of a program around the server, such as a login shell
+            return  # not JSON: output of a wrapper of the server, such as a login shell
         found = _ID.search(problem.excerpt.encode())
         id = found[1].decode() if found else None
-        # Without an id it may be the response to any of them.
+        # Without an id it may be the response to any pending request.
         for name, answer in self._answers.items():
             if id in (None, name) and not answer.done():
                 answer.set_exception(
@@ -200,10 +203,10 @@ async def rpc_process(
 R = TypeVar("R")
 
 RpcEvent: TypeAlias = AgentSessionEvent | Json
-"""An event of a session; a record of an unknown kind stays a dict."""
+"""An event of a session; a record of an unknown type is a dict."""
 
 PI = (sys.executable, "-P", "-m", "pi")
-"""``-P``: without it Python imports modules from the working directory, which may be untrusted."""
+"""``-P`` keeps Python from importing modules of the working directory, which may be untrusted."""
 
 
 class RpcClient:
@@ -231,11 +234,9 @@ class RpcClient:
         cwd: Path | str = ".",
         env: Mapping[str, str] | None = None,
     ) -> AsyncIterator[RpcClient]:
-        """Start ``pi --mode rpc`` with further arguments ``words``.
+        """Start ``pi --mode rpc`` with further arguments ``words``; it ends with the block.
 
-        The process ends with the block.
-
-        It inherits the environment unless ``env`` is given. Raises ``RpcServerDied`` if it cannot
+        ``env`` replaces the inherited environment. Raises ``RpcServerDied`` if the server cannot
         start.
         """
         client = cls()
@@ -278,7 +279,7 @@ class RpcClient:
     ) -> None:
         """Send a prompt; returns when it is accepted.
 
-        ``streaming`` says how to queue it during a run.
+        During a run ``streaming`` selects the queue.
         """
         self._expecting = True  # before sending: the run may end before the response arrives
         extra = {} if streaming is None else {"streamingBehavior": streaming}
@@ -299,7 +300,7 @@ class RpcClient:
             await settled
 
     async def prompt_and_wait(self, message: str, images: Sequence[Image] = ()) -> str | None:
-        """Send a prompt and wait for the end of the run; returns the last answer, if any.
+        """Send a prompt and wait for the end of the run; returns the last answer, or ``None``.
 
         Cancelling aborts the run.
         """
@@ -318,11 +319,11 @@ class RpcClient:
         """
         return events_during(
             lambda: self.prompt_and_wait(message, images),
-            lambda: EventFeed(self.subscribe),  # type: ignore[arg-type] # hands on what it is given
+            lambda: EventFeed(self.subscribe),  # type: ignore[arg-type] # works for any event type
         )
 
     async def abort(self) -> None:
-        """Abort everything that is running, and wait until it has ended."""
+        """Abort all running work, and wait until it has ended."""
         await self.request("abort")
 
     # Queries --------------------------------------------------------------------------------------
@@ -336,7 +337,7 @@ class RpcClient:
         return await self._typed(SessionStats, "get_session_stats")
 
     async def last_answer(self) -> str | None:
-        """Return the text of the last answer."""
+        """Return the text of the last answer, or ``None``."""
         data: Json = await self.request("get_last_assistant_text")
         return data.get("text")
 
@@ -371,7 +372,7 @@ class RpcClient:
 
 
 def read_event(record: Json) -> RpcEvent:
-    """Convert a record to its event, with its messages."""
+    """Convert a record to an event; a record of an unknown type is returned unchanged."""
     try:
         event: AgentSessionEvent = msgspec.convert(record, AgentSessionEvent)
         if isinstance(event, MessageStart | MessageEnd):

@@ -17,7 +17,7 @@ from pi.base.files import read_if_exists
 from pi.coding.runtime.machine import Machine
 from pi.coding.settings.settings import SettingsFile
 
-if TYPE_CHECKING:  # lazy: a start asks for no secret
+if TYPE_CHECKING:  # deferred: a start needs no secrets
     from pi.ai.auth.secrets import Secrets
 
 
@@ -25,7 +25,7 @@ class KnownSecrets:
     """Variables and values that must not reach a command, an export or a log.
 
     ``models.json`` and ``auth.json`` are read again for each call, because both change while a
-    session runs. A value stays secret for ever: a replaced key may still be in the conversation.
+    session runs. Old values remain secret: a replaced key may still be in the conversation.
     """
 
     def __init__(
@@ -48,18 +48,18 @@ class KnownSecrets:
         self._values: dict[str, None] = {}
         self._models: bytes | None = None
         self._logins: Json | None = None
-        self._lock = RLock()  # log records come from any thread, also during a lookup
+        self._lock = RLock()  # log records come from any thread, even during a call
         self._unparsed_models: list[str] = []
         self._unparsed_logins: list[Json] = []
         self._damaged_logins: list[str] = []
-        # The files are read now, because a key may be replaced before the first call, and parsed
-        # with that call: most requests are sent before it.
+        # Read now, because a key may be replaced before the first call. Parsed with the first call,
+        # which is usually after the first model request.
         self._read_files()
 
     @classmethod
     def of(cls, machine: Machine) -> KnownSecrets:
         """Return the secrets that are known without a session."""
-        # deferred: a session knows its extensions already
+        # deferred: a session has the manifests of its extensions already
         from pi.coding.extension_host.discovery.entry_points import installed
 
         settings = SettingsFile(machine.agent_dir / "settings.json", clock=machine.clock)
@@ -88,7 +88,7 @@ class KnownSecrets:
     def values(self) -> tuple[str, ...]:
         """Return the secret values; no command is run for them.
 
-        Keys that a command prints are known once this process has run the command.
+        The output of a ``!command`` key is included once this process has run the command.
         """
         return self.names_and_values()[1]
 
@@ -112,7 +112,7 @@ class KnownSecrets:
         return self._found
 
     def _read_files(self) -> None:
-        # Unreadable files were not used for anything that could leak.
+        # Errors are ignored: keys of an unreadable file have not been used and cannot leak.
         with suppress(PiError):
             content = read_if_exists(self._folder / "models.json")
             if content is not None and content != self._models:

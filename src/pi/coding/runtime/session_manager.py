@@ -1,7 +1,7 @@
-"""``SessionManager``: one session under the names of the specification.
+"""``SessionManager``: a session file for embedding programs, with the names of the original pi.
 
-Directories, settings and trust are found like for a session of pi; the operations themselves are in
-``pi.coding.session``.
+Directories, settings and trust are resolved as for a session of pi; the operations themselves are
+in ``pi.coding.session``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pi.coding.session.opening import SessionLocation
 from pi.coding.session.views import TreeNode, session_tree
 
 ROOT = "root"
-"""What a branch summary names if the abandoned branch had no entry."""
+"""``from_id`` of a branch summary if the abandoned branch had no entry."""
 
 Entries: TypeAlias = list[Entry]
 Listed: TypeAlias = list[ListedSession]
@@ -34,9 +34,9 @@ Nodes: TypeAlias = list[TreeNode]
 class SessionManager:
     """An open session: a log of entries that form a tree, and its file.
 
-    ``cwd`` is a working directory, by default the current one, or what ``session_location`` returns
-    for one. ``session_dir`` and ``agent_dir`` override those of the environment and the settings.
-    All methods read files and block.
+    ``cwd`` is a working directory, by default the current one, or a location that
+    ``session_location`` returned. ``session_dir`` and ``agent_dir`` override those of environment
+    and settings. All methods read files and block.
     """
 
     def __init__(self, log: SessionLog, location: SessionLocation) -> None:
@@ -53,7 +53,7 @@ class SessionManager:
         id: str | None = None,
         parent_session: str | None = None,
     ) -> Self:
-        """Create a session; in memory, if the location has no directory."""
+        """Create a session; in memory if the location has no directory."""
         location = _location(cwd, session_dir, agent_dir)
         return cls(opening.new_session(location, id=id, parent=parent_session), location)
 
@@ -119,7 +119,7 @@ class SessionManager:
         *,
         agent_dir: Path | str | None = None,
     ) -> Listed:
-        """The sessions of a working directory, the one that was used last first."""
+        """Return the sessions of a working directory, the most recently used first."""
         location = _location(cwd, session_dir, agent_dir)
         return _catalog(location, agent_dir).in_directory(location.cwd)
 
@@ -127,7 +127,7 @@ class SessionManager:
     def list_all(
         session_dir: Path | str | None = None, *, agent_dir: Path | str | None = None
     ) -> Listed:
-        """The sessions of all working directories."""
+        """Return the sessions of all working directories."""
         return session_catalog(agent_dir, session_dir=session_dir).in_all_directories()
 
     @staticmethod
@@ -138,7 +138,7 @@ class SessionManager:
         *,
         agent_dir: Path | str | None = None,
     ) -> Path | None:
-        """Return the file of the session of ``cwd`` with exactly this id, if there is one."""
+        """Return the file of the session of ``cwd`` with exactly this id, or ``None``."""
         location = _location(cwd, session_dir, agent_dir)
         return find_by_id(id, _catalog(location, agent_dir), location.cwd)
 
@@ -147,7 +147,7 @@ class SessionManager:
         return self.log.header.cwd
 
     def get_session_dir(self) -> Path | None:
-        """Return where new sessions are stored; ``None``: in memory."""
+        """Return the directory of new sessions; ``None`` in memory."""
         return self._location.directory
 
     def get_session_id(self) -> str:
@@ -155,7 +155,7 @@ class SessionManager:
         return self.log.header.id
 
     def get_session_file(self) -> Path | None:
-        """Return the session file; ``None``: in memory."""
+        """Return the session file; ``None`` in memory."""
         return self.log.file
 
     def get_session_name(self) -> str | None:
@@ -167,15 +167,15 @@ class SessionManager:
         return self.log.header
 
     def get_leaf_id(self) -> str | None:
-        """Return the id of the entry that the next one follows."""
+        """Return the id of the leaf, which the next entry will follow, or ``None``."""
         return self.log.leaf_id
 
     def get_leaf_entry(self) -> Entry | None:
-        """Return that entry."""
+        """Return the leaf, which the next entry will follow, or ``None``."""
         return None if self.log.leaf is None else self.log.at(self.log.leaf)
 
     def get_entry(self, id: str) -> Entry | None:
-        """Return the entry with that id, if there is one."""
+        """Return the entry with that id, or ``None``."""
         return self.log.entry(id) if id in self.log.tree else None
 
     def get_entries(self) -> Entries:
@@ -187,7 +187,7 @@ class SessionManager:
         return list(self.log.branch())
 
     def get_label(self, id: str) -> str | None:
-        """Return the label of an entry."""
+        """Return the label of an entry, or ``None``."""
         return self.log.labels[id].label if id in self.log.labels else None
 
     def get_tree(self) -> Nodes:
@@ -199,7 +199,7 @@ class SessionManager:
         return build_session_context(self.log)
 
     def append(self, draft: KnownEntry) -> KnownEntry:
-        """Append an entry after the leaf."""
+        """Append an entry after the leaf; returns it as stored."""
         return self.log.append(draft)
 
     def branch(self, id: str) -> None:
@@ -218,7 +218,7 @@ class SessionManager:
         details: Any = UNSET,
         from_hook: bool = False,
     ) -> KnownEntry:
-        """Move the leaf to another entry, with a summary of the abandoned branch."""
+        """Move the leaf to another entry and append a summary of the abandoned branch."""
         old_leaf = self.log.leaf_id or ROOT
         self.log.move_to(id)
         return self.log.append(
@@ -262,4 +262,4 @@ def _home(file: Path) -> Path | None:
 
 
 def _ignore(text: str) -> None:
-    """Discard a message: without a file no write can fail."""
+    """Discard a message: a session in memory writes no file that could fail."""

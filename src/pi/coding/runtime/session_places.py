@@ -1,4 +1,4 @@
-"""Where sessions are stored, by environment and settings."""
+"""Session directories, from environment and settings."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def session_location(
 ) -> SessionLocation:
     """Return where the sessions of a directory are stored.
 
-    ``session_dir`` overrides the variable, which overrides the settings. Project settings apply if
-    the user has trusted the project.
+    ``session_dir`` overrides ``PI_CODING_AGENT_SESSION_DIR``, which overrides the settings. Project
+    settings apply if the user has trusted the project.
     """
     here, machine = working_directory(cwd), machine_for(agent_dir)
     settings = settings or settings_here(machine, here)
@@ -70,13 +70,13 @@ def location_for(
 
 
 def named_session_dir(machine: Machine, cwd: Path, override: str | None = None) -> Path | None:
-    """Return the session directory ``override``, or that of the environment."""
+    """Return the session directory ``override``, or the one of the environment, or ``None``."""
     named = override or machine.environ.get("PI_CODING_AGENT_SESSION_DIR")
     return cwd / expand_home(named) if named else None
 
 
 def listed_session_dir(settings: Settings, cwd: Path) -> Path | None:
-    """Return the session directory of the settings."""
+    """Return the session directory of the settings, or ``None``."""
     listed = settings.values.session_dir
     return cwd / expand_home(listed) if listed else None
 

@@ -1,4 +1,4 @@
-"""``ToolSupport``: what tools need from their session; and the settings of ``bash``."""
+"""``ToolSupport``: data of the session for tools; and the settings of ``bash``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # lazy: for tools that run
 
 
 class ToolSupport:
-    """What tools need from their session. These defaults are for tools without a session."""
+    """Data of the session for tools. This base class has the defaults without a session."""
 
     def __init__(
         self,
@@ -27,14 +27,14 @@ class ToolSupport:
         self.secrets = secrets
         """Secrets that commands must not see."""
         self.extensions = extensions or ExtensionContributions()
-        """Their layers around files and processes."""
+        """Contributions of extensions, with their layers around files and processes."""
 
     def variables(self) -> Mapping[str, str]:
         """Return the environment variables for commands of the bash tool."""
         return {}
 
     def new_artifact(self) -> Artifact | None:
-        """Create an artifact for a long output; ``None`` if nothing is stored."""
+        """Create an artifact for a long output; ``None`` without a session."""
         return None
 
     def image_limits(self) -> ImageLimits:
@@ -58,10 +58,10 @@ class MinimizerValues(Record):
 
 
 class BashValues(Record):
-    """``bash`` of the settings. Core reads ``enabled``, the batteries of bash the others."""
+    """``bash`` of the settings. Core reads ``enabled``; batteries read the other fields."""
 
     enabled: bool = True
-    """Whether models may run commands; the user always may."""
+    """Whether the model may run commands; the user always may."""
     extended: bool = False
     session: bool = True
     rc_snapshot: bool = True

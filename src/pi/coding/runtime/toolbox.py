@@ -1,4 +1,4 @@
-"""The tools of a session: all, the active ones, and calls that extensions make."""
+"""The tools of a session: all tools, the active ones, and tool calls of extensions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     ExtensionTools: TypeAlias = Mapping[str, ExtensionTool]
 
 ALWAYS_ACTIVE = ("unlisted", "resolver")
-"""Exposures that no selection switches off."""
+"""Exposures of tools that no selection deactivates."""
 NOT_LISTED = ("hidden", *ALWAYS_ACTIVE)
 
 
@@ -57,7 +57,7 @@ class Toolbox:
         self._built_in: dict[str, AgentTool] = {}
 
     def add(self, tool: AgentTool, note: ToolNote | None = None) -> None:
-        """Add a tool. It is active unless the user selected others."""
+        """Add a tool. It is active unless the user selected other tools."""
         self._added[tool.name] = (tool, note or ToolNote(name=tool.name))
 
     def remove(self, name: str) -> None:
@@ -65,10 +65,10 @@ class Toolbox:
         self._added.pop(name, None)
 
     def select(self, names: Iterable[str]) -> None:
-        """Activate exactly these tools from the next run on; unknown names are ignored.
+        """Activate only these tools from the next run on; unknown names are ignored.
 
-        Tools that are registered later are active as usual. Unlisted tools are not affected.
-        ``refresh`` activates them in the current run.
+        Tools that are registered later are active by default. Unlisted tools are not affected.
+        ``refresh`` applies the selection to the current run.
         """
         self._chosen = tuple(names)
         self._known_then = frozenset(self.names)
@@ -79,12 +79,12 @@ class Toolbox:
             self._agent.tools = self.active()
 
     def has_preview(self, name: str) -> bool:
-        """Whether calls of an active tool have a preview once their arguments are there."""
+        """Whether an active tool supports ``preview``."""
         tool = self._running(name)
         return tool is not None and tool.preview is not None
 
     def preview(self, call: ToolCall) -> FilePreview | None:
-        """Return the file that a partial tool call would write."""
+        """Return the text that a call adds to a file, even of incomplete arguments; or ``None``."""
         tool = self._running(call.name)
         if tool is None or tool.preview is None:
             return None
@@ -92,7 +92,7 @@ class Toolbox:
         return tool.preview(prepared or call.arguments)
 
     def approval(self, call: ToolCall) -> ToolApproval:
-        """Return what a call may do, as its tool declares it; anything if the tool is unknown."""
+        """Return the effects that the tool declares for a call; the default for an unknown tool."""
         tool = self._running(call.name)
         if tool is None:
             contributed = self._extensions.tools()
@@ -104,7 +104,7 @@ class Toolbox:
     async def call(
         self, name: str, arguments: Json, *, caller: str, update: Update | None = None
     ) -> ToolResult:
-        """Call a tool for the extension ``caller``, active or not, as guarded as for the model.
+        """Call a tool, active or not, for the extension ``caller``, with the guards of the model.
 
         Raises ``ToolFailed`` if the tool does not exist or is not allowed, ``StopRun`` if a guard
         ends the run. Cancelling cancels the tool.
@@ -121,7 +121,7 @@ class Toolbox:
         )
 
     def _running(self, name: str) -> AgentTool | None:
-        """The tool of that name that the current run uses."""
+        """Return the tool with that name in the current run, or ``None``."""
         return next((tool for tool in self._agent.tools if tool.name == name), None)
 
     def move_to(self, workspace: Workspace) -> None:
@@ -141,7 +141,7 @@ class Toolbox:
         built_in = self._workspace.tools if filter.built_in else {}
         names = dict.fromkeys((*built_in, *self._added, *contributed))
         if filter.only is not None:
-            # A preview that cannot be applied is useless: resolvers need not be named.
+            # Resolvers are added: without one a previewed change could not be applied.
             allowed = (*filter.only, *_resolvers(contributed))
             names = dict.fromkeys(name for name in allowed if name in names)
         return tuple(name for name in names if name not in filter.without)
@@ -173,7 +173,7 @@ class Toolbox:
         )
 
     def _selected(self, known: tuple[str, ...], contributed: ExtensionTools) -> Iterable[str]:
-        """The usual tools, or the selected ones and those that came after the selection."""
+        """Return the default tools, or the selected ones and those registered afterwards."""
         if self._chosen is None and self._filter.only is not None:
             return known
         exposed = {name: tool.exposure for name, tool in contributed.items()}
@@ -182,7 +182,7 @@ class Toolbox:
         if self._chosen is None:
             usual = {*self._workspace.settings.values.default_tools, *offered, *always}
             return (name for name in known if name in usual)
-        # A selection must not switch off what its author could not name.
+        # Tools that were unknown at the time of the selection stay active.
         later = {name for name in offered if name not in self._known_then} | always
         return (*self._chosen, *(name for name in known if name in later))
 
@@ -223,12 +223,12 @@ class Toolbox:
 
 
 def _resolvers(contributed: ExtensionTools) -> tuple[str, ...]:
-    """Return the tools that are declared only beside tools that may leave pending actions."""
+    """Return the tools that are active only beside tools that may leave pending actions."""
     return tuple(name for name, tool in contributed.items() if tool.exposure == "resolver")
 
 
 def selected_tools(filter: ToolFilter, usual: Iterable[str]) -> tuple[str, ...]:
-    """Return the tools that the user selected by name; ``usual`` are those of the settings."""
+    """Return the tools that the user selected by name; ``usual`` is the setting's list."""
     if not filter.any:
         return ()
     names = usual if filter.only is None else filter.only
@@ -236,13 +236,13 @@ def selected_tools(filter: ToolFilter, usual: Iterable[str]) -> tuple[str, ...]:
 
 
 MAX_DEPTH = 8
-"""Calls inside calls: a handler of ``tool_call`` that calls a tool is called for it again."""
+"""Maximum nesting of calls: a handler of ``tool_call`` that calls a tool could recurse for ever."""
 
 _depth: ContextVar[int] = ContextVar("pi_extension_call_depth", default=0)
 
 
 def unknown_tool(name: str, known: Sequence[str]) -> ToolFailed:
-    """The error for a name that no tool has, with the nearest one."""
+    """Return the error for an unknown tool, with a suggestion."""
     from pi.base.fuzzy import nearest  # lazy: as in `call_tool`
 
     like = nearest(name, known)
@@ -258,7 +258,7 @@ async def call_tool(
     caller: str,
     update: Update | None,
 ) -> ToolResult:
-    """Run one call to its end. ``update`` gets intermediate results.
+    """Run one call to its end. ``update`` is called with intermediate results.
 
     The call is not part of the conversation, so it has no public events. Raises ``StopRun`` if a
     policy ends the run.
@@ -313,7 +313,7 @@ def _answer(agent: Agent, call: ToolCall) -> AssistantMessage:
 
 
 async def _run_to_end(batch: ToolBatch) -> None:
-    """Run a batch; cancelling ends its tool first, within the grace period of aborts."""
+    """Run a batch. A cancellation waits until its tool has ended, as in an abort."""
     work = asyncio.ensure_future(batch.run())
     try:
         await asyncio.shield(work)

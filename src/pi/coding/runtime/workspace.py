@@ -1,4 +1,4 @@
-"""Everything that depends on the working directory; opened and closed with it."""
+"""``Workspace``: settings, environment, resources and tools of a working directory."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ if TYPE_CHECKING:  # lazy: most sessions do not need them
 
 
 CONFIG_FILES = "PI_CONFIG_FILES"
-"""Files with settings, separated like folders in ``PATH``."""
+"""Variable with settings files, separated like folders in ``PATH``."""
 MAX_REPORTED = 20
-"""Warnings of one start that are shown: a folder may hold thousands of files that are no skills."""
+"""Most warnings that one start shows; a folder may hold thousands of files that are not skills."""
 
 
 Gates: TypeAlias = Callable[[Settings], tuple[str, ...]]
@@ -61,7 +61,7 @@ class Workspace(Record):
     trust: Trust
     settings: Settings
     environment: Environment
-    """The variables of pi here, including the ``.env`` file of a trusted project."""
+    """The variables of pi, including the ``.env`` file of a trusted project."""
     packages: tuple[Package, ...] = ()
     """Installed packages; none of their code has run."""
     resources: Resources
@@ -79,7 +79,7 @@ class Workspace(Record):
     def activation_state(
         self, log: SessionLog | None = None, shared: frozenset[str] = frozenset()
     ) -> ActivationState:
-        """Return what triggers of extensions depend on."""
+        """Return the state on which triggers of extensions depend."""
         return ActivationState(
             cwd=self.cwd,
             home=self.machine.home,
@@ -97,7 +97,7 @@ class Workspace(Record):
         return command_environment(values, self.local.rules())
 
     def shell_setup(self) -> ShellSetup:
-        """Return how the bash tool starts a shell. Raises ``NoShell``."""
+        """Return the program, variables and prefix of the bash tool. Raises ``NoShell``."""
         return self.local.shell.setup(self.session_variables())
 
     def program_environment(self) -> dict[str, str]:
@@ -119,7 +119,7 @@ class Workspace(Record):
 
     @property
     def where(self) -> Where:
-        """Where resources are searched, and which of them may be read."""
+        """The directories that are searched for resources, with their trust."""
         from pi.coding.resources.kinds import Where  # lazy: for extensions only
 
         return Where(
@@ -168,10 +168,10 @@ async def open_workspace(
     recommended: Callable[[], Json] = dict,
     gates: Gates = lambda settings: (),
 ) -> Workspace:
-    """Read what ``trust`` allows; it must have been decided just before.
+    """Open a directory and read the files that ``trust`` allows, which must be a new decision.
 
-    ``settings`` are those of the user; the project's are added ``with_project``. ``recommended``
-    returns those of the recommended batteries.
+    ``settings`` are those of the user; ``with_project`` adds those of a trusted project.
+    ``recommended`` returns those of the recommended batteries.
     """
     settings.recommend(recommended)
     environment = machine.environment
@@ -207,7 +207,7 @@ async def open_workspace(
 def own_settings(
     machine: Machine, options: SessionOptions, overrides: Json | None = None
 ) -> Settings:
-    """Return the settings without those of any project."""
+    """Return the user's settings, without those of a project."""
     own = SettingsFile(machine.agent_dir / "settings.json", clock=machine.clock)
     settings = Settings(
         own,
@@ -241,8 +241,8 @@ def reread(
 ) -> Workspace:
     """Return the same directory with current settings, skills, templates and context files.
 
-    ``skills`` and ``prompts`` are additional search paths. The trust decision stays, and background
-    jobs keep running.
+    ``skills`` and ``prompts`` are additional search paths. The trust decision is kept, and
+    background jobs keep running.
     """
     workspace.settings.load()
     packages, resources = discover_resources(
@@ -269,9 +269,9 @@ def discover_resources(
     skills: tuple[Place, ...] = (),
     prompts: tuple[Place, ...] = (),
 ) -> tuple[tuple[Package, ...], Resources]:
-    """Discover packages and resources and report errors.
+    """Discover packages and resources, and report warnings.
 
-    ``skills`` and ``prompts`` follow packages.
+    ``skills`` and ``prompts`` are searched after those of packages.
     """
     packages, warnings = ((), ()) if here is None else here.found()
     where = replace(
@@ -337,7 +337,7 @@ def skipped_files(workspace: Workspace, options: SessionOptions) -> tuple[Path, 
     )
 
     def is_closed(path: Path) -> bool:
-        # Decided by the directory of each file, not by that of the project alone.
+        # Files of directories above the project have their own trust decisions.
         owner = next(each for each in (here, *here.parents) if path.is_relative_to(each))
         return not (trust.trusted if owner == here else trust.trusts(owner))
 

@@ -1,8 +1,8 @@
 """``ExtensionAPI``: the object passed to ``extension(pi)``.
 
-``on`` subscribes to an event or answers it, ``register_*`` and ``add_*`` contribute, ``wrap_*``
-wraps a model call or a tool, and ``scope`` runs tasks. Every registration returns a handle with
-``remove()`` and is removed when the session ends.
+``on`` subscribes to an event, ``register_*`` and ``add_*`` add contributions, ``wrap_*`` wraps
+model calls, tools, file writes or processes, and ``scope`` runs tasks. Every registration returns a
+handle with ``remove()`` and is removed when the session ends.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ T = TypeVar("T")
 
 
 class ExtensionAPI:
-    """The API of one extension. What it registers is removed when its session ends.
+    """The API of one extension. Its registrations are removed when its session ends.
 
     Handlers and commands are added while ``extension(pi)`` runs.
     """
@@ -136,7 +136,7 @@ class ExtensionAPI:
         self.pending_actions = instance.state.pending_actions
         """The previewed changes of all tools, for the extension that resolves them."""
         self.log: logging.Logger = logging.getLogger(f"pi.extensions.{instance.owner.name}")
-        """A logger; ``pi.warn`` is for what the user should see."""
+        """A logger; use ``pi.warn`` for messages to the user."""
 
     @overload
     def on(self, event: str, handler: None = None, *, at: At = "normal") -> Callable[[H], H]: ...
@@ -156,9 +156,9 @@ class ExtensionAPI:
     def register_tool(
         self, tool: AgentTool, **options: Unpack[ToolRegistrationOptions]
     ) -> Registration:
-        """Add a tool, or replace the one of that name; at any time. ``exposure`` is ``active``
-        unless given; ``on_demand`` tools are inactive until selected, ``hidden`` ones are not
-        listed either, ``unlisted`` ones are declared to the model and absent from lists.
+        """Add a tool, or replace the one of that name; at any time. ``exposure`` is ``active`` by
+        default. ``on_demand`` tools are inactive until selected; ``hidden`` ones are also absent
+        from lists; ``unlisted`` ones are active but absent from lists.
         """
         return loaded_extension.add_tool(self._instance, check_tool(tool), **options)
 
@@ -216,12 +216,12 @@ class ExtensionAPI:
         return self._link.session.tools.listed()
 
     def set_active_tools(self, names: Sequence[str]) -> None:
-        """Activate exactly these tools from the next request on, and tools registered later."""
+        """Activate only these tools, and tools registered later, from the next request on."""
         self._link.session.tools.select(tool_names(names))
         self._link.session.tools.refresh()
 
     def limit_tools(self, names: Iterable[str]) -> Registration:
-        """Deactivate all other tools, also later ones and in nested sessions, until removed.
+        """Deactivate all other tools until removed, including later ones and in nested sessions.
 
         A tool must be allowed by every limit.
         """
@@ -232,8 +232,9 @@ class ExtensionAPI:
     ) -> ToolResult:
         """Call a tool, active or not, under the policies, wraps and limits of the session.
 
-        A refused or failed call returns an error result; ``StopRun`` of a guard is raised. The call
-        is not part of the conversation. Cancelling it cancels the tool.
+        A refused or failed call returns an error result. Raises ``ToolFailed`` if the tool does not
+        exist or is not allowed, ``StopRun`` if a guard ends the run. The call is not part of the
+        conversation. Cancelling it cancels the tool.
         """
         tools = self._link.session.tools
         return await tools.call(name, arguments, caller=self.name, update=update)
@@ -311,9 +312,9 @@ class ExtensionAPI:
     def add_view(self, kind: ViewKind, name: str, view: View) -> Registration:
         """Render a tool, message, entry, status or code; a string is imported on first use.
 
-        ``code`` draws fenced code of a language in messages: it is held back until its fence is
-        closed, then drawn, and again when the width changes. The source is shown if the view
-        returns ``None``, fails, or is wider than the screen.
+        ``code`` draws fenced code of a language in messages, once the fence is closed and again
+        when the width changes. The source is shown if the view returns ``None``, fails, or is wider
+        than the screen.
         """
         check_value("a kind of view", kind, get_args(ViewKind))
         return self._instance.add_name(self._registries.views, f"{kind}:{name}", view)
@@ -361,11 +362,11 @@ class ExtensionAPI:
     ) -> Registration:
         """Wrap every file write of a tool: observe, change or forbid it, and add notes.
 
-        Writes of nested sessions are included, unless ``nested`` is False: for an extension that
-        is loaded in nested sessions, too, and wraps their writes there.
+        Writes of nested sessions are included unless ``nested`` is False, for an extension that is
+        also loaded in nested sessions and wraps their writes there.
 
-        ``await read(path)`` returns the text of a file that is open elsewhere with unsaved
-        changes, as in an editor; ``None`` reads the disk. Tools that read single files use it.
+        ``await read(path)`` returns the text of a file with unsaved changes, as in an editor, or
+        ``None`` to read the disk. Tools that read single files use it.
         """
         wrapped = WrappedFiles(layer=layer, read=read, nested=nested)
         return self._instance.add_row(self._registries.file_layers, wrapped, at)
@@ -381,7 +382,7 @@ class ExtensionAPI:
         return self._instance.add_row(self._registries.spawn_wraps, wrapped, at)
 
     def add_scheme(self, scheme: str, handler: ResourceHandler) -> Registration:
-        """Let the file tools read ``scheme://…``, and write it if the handler can."""
+        """Let the file tools read ``scheme://…``, and write it if the handler supports that."""
         return self.add_path_form(scheme_form(scheme), handler)
 
     def add_path_form(self, parse: ParseReference, handler: ResourceHandler) -> Registration:
@@ -401,7 +402,7 @@ class ExtensionAPI:
     def add_doctor_check(self, name: str, check: DoctorCheck) -> Registration:
         """Let ``pi doctor`` call ``check(ctx)``, which returns any number of ``CheckResult``.
 
-        ``doctor = true`` in the manifest loads the extension for that.
+        The manifest needs ``doctor = true``, so that ``pi doctor`` loads the extension.
         """
         row = (check, self._instance.context)
         return self._instance.add_name(self._registries.doctor_checks, name, row)
@@ -414,7 +415,7 @@ class ExtensionAPI:
         return self._instance.add_row(self._registries.redactors, redact)
 
     def redact(self, value: T, sink: Sink) -> T:
-        """``value``, a text or JSON, without known secrets and as all redactors change it."""
+        """``value``, a text or JSON, with known secrets removed and all redactors applied."""
         check_value("a sink", sink, get_args(Sink))
         redacted: T = self._link.session.exports.redact(value, sink)
         return redacted
@@ -424,7 +425,8 @@ class ExtensionAPI:
     ) -> Registration:
         """Let ``/share NAME`` call ``await share(path)`` with the redacted page of the session.
 
-        It returns the address, ``Shared``, or nothing. ``share.target`` makes it the usual one.
+        ``share`` returns the address, ``Shared``, or ``None``. The setting ``share.target`` makes
+        it the default.
         """
         target = ShareTarget(share=share, description=description)
         return self._instance.add_name(self._registries.share_targets, name, target)
@@ -502,7 +504,7 @@ class ExtensionAPI:
             self._state.report(one_line(text))
 
     def feed(self, *, size: int = 1000) -> Feed:
-        """The session as ordered data: a snapshot, then every change."""
+        """An iterator over the session as ordered data: a snapshot, then every change."""
         return loaded_extension.open_feed(self._instance, size)
 
     # Programs, nested sessions, services and storage ----------------------------------------------
@@ -517,16 +519,16 @@ class ExtensionAPI:
         """Start a program with pipes; it is stopped with ``scope``, by default with the session.
 
         A ``detached`` program outlives pi; its input, output and errors are null. A request of
-        ``prepare_spawn`` is started as it is.
+        ``prepare_spawn`` is started without calling the spawn wraps again.
         """
         return await self._processes.spawn(argv, **options)
 
     async def prepare_spawn(
         self, argv: Sequence[str], **options: Unpack[PrepareOptions]
     ) -> SpawnRequest:
-        """What ``spawn`` would start, after all spawn wraps; raises ``SpawnRefused``.
+        """The request that ``spawn`` would start, after all spawn wraps; raises ``SpawnRefused``.
 
-        For a program that runs several commands: ask before each one, with ``command``.
+        A program that runs several commands calls this before each one, with ``command``.
         """
         return await self._processes.prepare(argv, **options)
 
@@ -565,7 +567,7 @@ class ExtensionAPI:
         *,
         before_next_prompt: bool = True,
     ) -> Registration:
-        """Call ``act`` as soon as the agent is idle; it may replace or move the session.
+        """Call ``act`` once the agent is idle; it may replace the session or move its leaf.
 
         The next prompt waits for it, unless ``before_next_prompt`` is False.
         """

@@ -53,7 +53,7 @@ class StoredCredential(Record):
 class ExtensionAuth:
     """API keys and logins of providers and other services; extensions can add sources and logins.
 
-    Names are those of providers and services. Whatever is stored is in the user's ``auth.json``.
+    Names are those of providers and services. Credentials are stored in the user's ``auth.json``.
     """
 
     def __init__(self, instance: LoadedExtension) -> None:
@@ -63,7 +63,9 @@ class ExtensionAuth:
     # Reading --------------------------------------------------------------------------------------
 
     async def get(self, name: str, env: Sequence[str] = ()) -> str | None:
-        """The key for ``name``: from a source, the store, or the first of these variables."""
+        """The key for ``name``: from a source, the store, or the first variable of ``env`` that is
+        set; else ``None``.
+        """
         access = await self.access(name)
         variables = self._instance.link.session.workspace.environ
         key = None if access is None else access.api_key
@@ -72,10 +74,10 @@ class ExtensionAuth:
         return key
 
     async def access(self, name: str, *, min_expiry: float = 0) -> Access | None:
-        """What requests to ``name`` need: a key or token, headers, a base URL.
+        """The key or token, headers and base URL for requests to ``name``.
 
         A login is renewed if it is not valid for ``min_expiry`` seconds. ``None`` if there are no
-        credentials; raises ``AuthenticationFailed`` if there are some that do not work.
+        credentials; raises ``AuthenticationFailed`` if there are credentials that do not work.
         """
         found = await self._sources.find(name)
         if found is None:
@@ -87,25 +89,26 @@ class ExtensionAuth:
     async def refresh(self, name: str) -> Access | None:
         """New credentials after a server refused the current ones, as with status 401.
 
-        A source that gave them is notified and asked again; a stored login is renewed.
+        The source of the refused credentials is notified and called again; a stored login is
+        renewed.
         """
         if await self._sources.rejected_by_server(name):
             return await self.access(name)
         return await self.access(name, min_expiry=math.inf)
 
     async def list(self) -> Sequence[StoredCredential]:
-        """What is stored, without secrets."""
+        """The stored credentials, without secrets."""
         stored = await self._instance.link.session.accounts.storage.list()
         return [_described(name, credential) for name, credential in stored.items()]
 
     def source(self, name: str) -> str:
-        """Where a source takes the credentials of ``name`` from, in a few words; else empty."""
+        """The origin of the credentials of ``name``, as their source describes it; else empty."""
         return self._sources.describe(name)
 
     # Storing --------------------------------------------------------------------------------------
 
     def secrets(self) -> tuple[str, ...]:
-        """All keys and tokens that pi knows, of files and variables: to hide them somewhere."""
+        """All keys and tokens in pi's files and variables, for redaction."""
         return self._instance.link.session.accounts.secrets()
 
     async def set(self, name: str, key: str) -> None:
@@ -119,7 +122,7 @@ class ExtensionAuth:
         await self._instance.link.session.accounts.storage.set(name, credential)
 
     async def remove(self, name: str) -> bool:
-        """Remove what is stored. Returns False if there was nothing."""
+        """Remove the stored credential. Returns False if there was none."""
         return await self._instance.link.session.accounts.storage.remove(name)
 
     async def stored(self, name: str) -> Credential | None:
@@ -131,10 +134,10 @@ class ExtensionAuth:
         for secret in secrets:
             remember_used(secret)
 
-    # Credentials that are kept elsewhere ----------------------------------------------------------
+    # Credentials in other stores ------------------------------------------------------------------
 
     async def obtain(self, name: str, *, with_key: bool = False) -> Credential:
-        """Let the user log in to a provider, or enter its key, and return it without storing it.
+        """Let the user log in to a provider, or enter its key; return the credential, not stored.
 
         Uses dialogs; in print mode, plain prompts on standard error.
         """
@@ -163,11 +166,11 @@ class ExtensionAuth:
         return credential
 
     async def refreshed(self, name: str, credential: OAuthCredential) -> OAuthCredential:
-        """Renew a login to a provider that is kept elsewhere; nothing is stored.
+        """Renew a login that the extension stores itself; nothing is stored here.
 
         Raises ``AuthenticationFailed`` only if the user has to log in again, and another
-        ``ProviderError`` for temporary failures. A rotating refresh token is used up: store the
-        result before anything else.
+        ``ProviderError`` for temporary failures. The old refresh token may be invalid afterwards:
+        store the result first.
         """
         from pi.ai.auth.login import load_login
 
@@ -179,7 +182,7 @@ class ExtensionAuth:
         return new
 
     async def access_of(self, name: str, credential: Credential) -> Access | None:
-        """What requests to ``name`` need, for a credential that is kept elsewhere.
+        """Key, headers and base URL for requests to ``name`` with a given credential.
 
         A key is used as it is: neither variables nor commands in it are expanded. A login is not
         renewed.
@@ -235,8 +238,8 @@ class ExtensionAuth:
     ) -> OAuthCredential:
         """Log in on a web page with PKCE and a callback on this machine; for ``OAuthConfig.login``.
 
-        The user may also paste the address at which the browser ended. ``register`` is called with
-        the redirect URI before the page is opened, for servers that register clients.
+        The user may also paste the final address of the browser. ``register`` is called with the
+        redirect URI before the page is opened, for servers that register clients.
         """
         # Deferred import: loads hashing, sockets and HTTP.
         from pi.ai.auth.oauth.browser import browser_login
@@ -282,12 +285,12 @@ class ExtensionAuth:
     ) -> Registration:
         """Call ``find(name)`` for credentials before the store is read; the first result wins.
 
-        It returns a key or an ``Access``. ``names`` are the providers it has credentials for:
-        their models can be selected without calling it. If it raises ``AuthUnavailable``, no other
-        source is used. ``rejected(name, access)`` is called if a server refuses what ``find``
-        returned; if it returns True, ``find`` is called again and the request is repeated once.
-        ``describe(name)`` says in a few words where the credentials come from and what is left of
-        a plan, for ``/login`` and ``/usage``; it must not wait.
+        ``find`` returns a key or an ``Access``. ``names`` are the providers that it has credentials
+        for: their models can be selected without calling it. If it raises ``AuthUnavailable``, no
+        other source is used. ``rejected(name, access)`` is called if a server refuses the
+        credentials; if it returns True, ``find`` is called again and the request is repeated once.
+        ``describe(name)`` returns in a few words the origin of the credentials and what is left of
+        a plan, for ``/login`` and ``/usage``; it must not block.
         """
         known = None if names is None else frozenset(names)
         source = AuthSource(find=find, names=known, rejected=rejected, describe=describe)
@@ -303,7 +306,7 @@ class ExtensionAuth:
             self._instance.state.providers.add(service, self._instance.owner)
         )
 
-    # ----------------------------------------------------------------------------------------------
+    # Internals ------------------------------------------------------------------------------------
 
     def _row(self, name: str) -> Provider | None:
         provider = self._instance.link.session.models.registry.models.get_provider(name)
@@ -363,7 +366,7 @@ class ExtensionAuth:
 
 
 def _remember(credential: Credential) -> None:
-    """Let the secrets of a credential be redacted in logs and exports."""
+    """Redact the secrets of a credential in logs and exports."""
     match credential:
         case OAuthCredential(access=access, refresh=refresh):
             remember_used(access)

@@ -34,11 +34,11 @@ class ExtensionConsent:
         """
         workspace = self._link.session.workspace
         project = canonical(workspace.cwd)
-        # Not left to the caller: a definition of a project must not pass as one of the user.
+        # Set here, not by the caller: a project's definition must not pass as one of the user.
         marked = [_of_project(request, project) for request in requests]
         if not workspace.is_trusted:
             marked = [request for request in marked if not request.project]
-        # Stops the time limit of the handler, also while the dialog of another one is open.
+        # Pauses the handler's time limit, also while it waits for the dialog of another handler.
         with self._watchdog.dialog():
             return await self._consent.allowed(marked, cast("ExtensionUI", self._ui))
 

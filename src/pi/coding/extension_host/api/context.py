@@ -53,9 +53,9 @@ D = TypeVar("D", bound=_Done)
 
 
 class ExtensionContext:
-    """The session, for one extension. The same object from the first event to the last.
+    """The session, for one extension. All handlers of the session get the same object.
 
-    Every member calls a part of the session; once that is closed, each raises ``StaleSession``.
+    Members that need the session raise ``StaleSession`` after it has ended.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class ExtensionContext:
 
     @property
     def mode(self) -> Mode:
-        """The mode that pi runs in."""
+        """The mode in which pi runs."""
         return self._connection.mode
 
     @property
@@ -120,12 +120,12 @@ class ExtensionContext:
 
     @property
     def user_environ(self) -> Mapping[str, str]:
-        """``environ`` without ``.env`` of the project: for values that say who gets a token."""
+        """``environ`` without ``.env`` of the project, for values that decide who gets a token."""
         return MappingProxyType(self._link.workspace.user_environ)
 
     @property
     def command_environ(self) -> Mapping[str, str]:
-        """The variables that commands of the model see: without credentials; read-only."""
+        """The variables of the model's commands, without credentials; read-only."""
         return MappingProxyType(self._link.workspace.command_environment())
 
     @property
@@ -144,7 +144,7 @@ class ExtensionContext:
         return ExtensionJobs(self._link)
 
     def shell_setup(self) -> ShellSetup:
-        """How ``bash`` starts a shell: program, variables, prefix. Raises ``NoShell``."""
+        """Program, variables and prefix with which ``bash`` starts. Raises ``NoShell``."""
         return self._link.session.workspace.shell_setup()
 
     @property
@@ -216,11 +216,11 @@ class ExtensionContext:
         return self._link.session.prompts.next_request()
 
     def has_preview(self, tool: str) -> bool:
-        """Whether ``preview`` knows the text that calls of a tool add to a file."""
+        """Whether ``preview`` supports calls of a tool."""
         return self._link.session.tools.has_preview(tool)
 
     def preview(self, call: ToolCall) -> FilePreview | None:
-        """The text that a call adds to a file, also while its arguments are still streaming."""
+        """The text that a call adds to a file, even of incomplete arguments; or ``None``."""
         return self._link.session.tools.preview(call)
 
     def approval(self, call: ToolCall) -> ToolApproval:
@@ -241,7 +241,7 @@ class ExtensionContext:
         return self._link.session.runs.open_answer.interrupt(message, cut)
 
     def abort(self) -> None:
-        """Request the end of the run; never raises in the caller."""
+        """Request the end of the run and return at once."""
         self._link.session.runs.abort()
 
     def shutdown(self) -> None:
@@ -322,7 +322,7 @@ class CommandContext(ExtensionContext):
         await self._sender.send_user_message(content, **options)
 
     def write(self, text: str) -> None:
-        """Write to standard output in print mode, as it is; on a screen, to the transcript."""
+        """Write to standard output in print mode, unchanged; on a screen, to the transcript."""
         self._link.require_open()
         self._connection.ui.write(text)
 
@@ -356,7 +356,7 @@ class CommandContext(ExtensionContext):
         position: Literal["before", "at"] = "before",
         with_session: WithSession | None = None,
     ) -> Any:
-        """Continue in a copy of the branch up to an entry."""
+        """Continue in a new session with the branch up to an entry, or before it."""
         done = await self._control.fork(entry_id, position=position)
         return await self._call_with_session(done, with_session)
 
@@ -372,8 +372,8 @@ class CommandContext(ExtensionContext):
     ) -> Replica | None:
         """Replace this session with a remote one; ``None`` if an extension cancelled it.
 
-        ``file`` keeps what arrives, with the ids of the remote side; joining the same session again
-        continues it.
+        ``file`` stores the received entries with their remote ids; opening the same session again
+        continues the file.
         """
         return await self._control.open_replica(header, remote, file=file)
 

@@ -1,4 +1,4 @@
-"""What tools of extensions have beyond other tools: the session, its events, pending actions."""
+"""Additional features of extension tools: the session, its events, pending actions."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ ToolSessionReason: TypeAlias = Literal[
 
 
 class ToolSessionEvent(Record):
-    """What happened to the session, for ``on_session`` of a tool."""
+    """A change of the session, for ``on_session`` of a tool."""
 
     reason: ToolSessionReason
     previous_session_file: str | None = None
-    """Of ``start``, ``switch`` and ``branch``: the session before."""
+    """Of ``start``, ``switch`` and ``branch``: the file of the previous session."""
     event: Any = None
-    """The event of pi that it stands for."""
+    """The underlying event of pi."""
 
 
 _REASONS: Final[dict[type, ToolSessionReason]] = {
@@ -106,7 +106,7 @@ def follow_session(
 ) -> Callable[[], None]:
     """Call ``on_session`` of a tool when the session changes. Returns an unsubscribe function.
 
-    A failure is reported and does not reach the session.
+    A failure is reported and does not affect the session.
     """
     react = tool.on_session
     if react is None:
@@ -139,11 +139,11 @@ NO_STACK = "Pending action store unavailable for custom tools in this runtime."
 NOTHING_PENDING = "No pending action to resolve. Nothing to apply or discard."
 
 Act: TypeAlias = Callable[[str], Awaitable[Any] | Any]
-"""Gets the reason that the model wrote; returns what a tool returns."""
+"""Called with the reason that the model wrote; returns a tool result."""
 
 
 class PendingAction(Record, eq=False):
-    """A change that a tool has previewed, and that the model applies or discards later."""
+    """A change that a tool has previewed; the model applies or discards it later."""
 
     label: str
     """A short summary for the model and the user."""
@@ -158,8 +158,7 @@ class PendingAction(Record, eq=False):
 class PendingActions:
     """The pending actions of a session: a stack that tools fill and one extension resolves.
 
-    It is part of pi, so that tools that preview changes and the tool that resolves them need not
-    know each other.
+    Part of pi, so that the tools that preview changes do not depend on the tool that resolves them.
     """
 
     def __init__(self) -> None:
@@ -190,9 +189,9 @@ class PendingActions:
         return action
 
     def push(self, action: PendingAction) -> Callable[[], None]:
-        """Add an action. Returns a function that drops it.
+        """Add an action. Returns a function that removes it.
 
-        Raises ``ExtensionError`` if no extension resolves actions: it would stay there for ever.
+        Raises ``ExtensionError`` if no extension resolves actions: the action would never end.
         """
         if not self._resolvers:
             raise ExtensionError(NO_STACK, hint="Enable a tool that resolves pending actions.")
@@ -203,7 +202,7 @@ class PendingActions:
     async def resolve(self, action: Literal["apply", "discard"], reason: str) -> ToolResult:
         """Apply or discard the newest action, and return the result for the model.
 
-        Raises ``ToolFailed`` if there is none. The action is removed also if it fails.
+        Raises ``ToolFailed`` if there is none. The action is removed even if it fails.
         """
         pending = self.pop()
         if pending is None:
@@ -216,7 +215,7 @@ class PendingActions:
         return to_tool_result(done)
 
     def add_resolver(self) -> Callable[[], None]:
-        """Record that an extension resolves actions. Returns a function that ends that."""
+        """Record that an extension resolves actions. Returns a function that removes the record."""
         mark = object()
         self._resolvers.append(mark)
         return lambda: self._resolvers.remove(mark) if mark in self._resolvers else None
@@ -227,7 +226,7 @@ class PendingActions:
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
     def clear(self) -> None:
-        """Forget everything: the session and its extensions end."""
+        """Remove all actions, resolvers and listeners, at the end of the session."""
         self._actions.clear()
         self._resolvers.clear()
         self._listeners.clear()

@@ -22,7 +22,7 @@ from pi.coding.shell.spawns import SpawnWrap
 
 
 class HostState(Record, eq=False):
-    """What all extensions of a session share."""
+    """The objects that all extensions of a session share."""
 
     bus: EventBus
     registries: Registries
@@ -43,5 +43,5 @@ class HostState(Record, eq=False):
     dialogs: DialogRegistry
     consent: Consent
     report: Callable[[str], None]
-    """Shows a line to the user where there is no user interface: on standard error."""
+    """Shows a line to the user on standard error, for use without a user interface."""
     pending_actions: PendingActions

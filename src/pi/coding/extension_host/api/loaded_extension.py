@@ -60,9 +60,8 @@ class ContextParts(TypedDict):
 class LoadedExtension:
     """One extension, from the call of its function to the end of its session.
 
-    What its code uses is built on first use: most extensions wait behind stand-ins and use nothing.
-    ``renewed`` returns the command context of the extension at a path in the session that replaced
-    this one.
+    Its contexts are built on first use: most extensions are deferred and need none. ``renewed``
+    returns the command context of the extension at a path in the session that replaced this one.
     """
 
     def __init__(
@@ -78,7 +77,7 @@ class LoadedExtension:
         self._renewed = renewed
         self.scope = Scope(state.clock, name=owner.name, report=partial(state.failed, owner))
         self.keep = self.scope.register
-        """Makes a registration that is removed with the extension."""
+        """Returns a registration that is removed with the extension."""
 
     @cached_property
     def link(self) -> SessionLink:
@@ -144,14 +143,14 @@ def add_handler(instance: LoadedExtension, event: str, handler: Handler, at: At)
 
 
 class ToolRegistrationOptions(TypedDict, total=False):
-    """How a tool is offered to models."""
+    """Options of ``register_tool``."""
 
     prompt_snippet: str
     """One line for the list of tools in the system prompt."""
     prompt_guidelines: Sequence[str]
     """Lines for the guidelines of the system prompt while the tool is active."""
     exposure: Exposure
-    """``active`` unless given."""
+    """``active`` by default."""
 
 
 def add_tool(
@@ -197,7 +196,7 @@ def tool_from_function(
 
 
 class CommandOptions(TypedDict, total=False):
-    """How a command is offered to the user."""
+    """Options of ``register_command``."""
 
     description: str
     completions: Completions | None
@@ -285,7 +284,7 @@ def get_flag(instance: LoadedExtension, name: str) -> FlagValue:
 async def acquire_shared(
     instance: LoadedExtension, key: Hashable, make: Callable[[Scope], Awaitable[T]], linger: float
 ) -> T:
-    """A shared object, used until the extension ends."""
+    """A shared object, released when the extension ends."""
     state, report = instance.state, partial(instance.state.failed, instance.owner)
     return await state.shared.acquire(key, make, user=instance.scope, report=report, linger=linger)
 
@@ -303,7 +302,7 @@ def when_idle(
     *,
     before_next_prompt: bool,
 ) -> Registration:
-    """Call ``act`` when the agent is idle next, unless it is removed or the session ends before."""
+    """Call ``act`` once the agent is idle, unless it is removed or the session ends first."""
     registration = instance.keep(lambda: None)
     session = instance.link.session
 

@@ -88,7 +88,7 @@ class MessageSender:
         expand_prompt_templates: bool = False,
         meta: Json | None = None,
     ) -> None:
-        """Send a message as the user; it always starts or joins a run."""
+        """Send a message as the user; it starts a run, or is queued in the current one."""
         _check_delivery(deliver_as)
         session = self._link.session
         text, images = _parts(content)

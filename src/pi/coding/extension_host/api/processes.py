@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pi.base.processes.terminal import ChildTerminal
 
 MOST_OUTPUT = 10_000_000
-"""Bytes kept of each stream."""
+"""Most bytes that are kept of each stream."""
 
 
 class ExecResult(Record):
@@ -38,8 +38,8 @@ class ExecResult(Record):
 EnvironmentKind: TypeAlias = Literal["service", "command"]
 """``service``: the few variables that every program needs, for servers and helpers.
 
-``command``: those that commands of the user get, such as ``VIRTUAL_ENV``, ``GOPATH``, ``JAVA_HOME``
-and ``CARGO_HOME``; credentials are withheld.
+``command``: the variables that commands of the user get, such as ``VIRTUAL_ENV``, ``GOPATH``,
+``JAVA_HOME`` and ``CARGO_HOME``, without credentials.
 """
 
 
@@ -53,7 +53,7 @@ class ExecOptions(TypedDict, total=False):
     cwd: Path | str | None
     timeout: float | None
     kind: str
-    """What spawn wraps see, such as ``hook``; by default ``extension``."""
+    """The kind that spawn wraps get, such as ``hook``; by default ``extension``."""
 
 
 class SpawnOptions(TypedDict, total=False):
@@ -64,12 +64,12 @@ class SpawnOptions(TypedDict, total=False):
     """``None``: only the variables in ``env``."""
     cwd: Path | str | None
     detached: bool
-    """Whether the program outlives pi. Its streams are null then."""
+    """Whether the program outlives pi; its streams are null."""
     scope: Scope | None
     terminal: ChildTerminal | None
-    """Run in this terminal: its ``send`` is the keyboard, ``output`` is what the program writes."""
+    """Run in this terminal: ``send`` is its keyboard, ``output`` the output of the program."""
     kind: str
-    """What spawn wraps see, such as ``mcp``; by default ``extension``."""
+    """The kind that spawn wraps get, such as ``mcp``; by default ``extension``."""
     command: str
     """The command line that a shell runs, for spawn wraps."""
     call_id: str | None
@@ -161,7 +161,7 @@ class Processes:
         kind: str = "extension",
         command: str = "",
     ) -> SpawnRequest:
-        """What is started, after the spawn wraps."""
+        """The request to start a program, after the spawn wraps; raises ``SpawnRefused``."""
         request = SpawnRequest(
             kind=kind,
             arguments=tuple(argv),
@@ -214,8 +214,8 @@ class ExtensionJobs:
     ) -> JobInfo:
         """Turn a running task into a job, which ends with the session.
 
-        The task returns whether it succeeded; ``output`` returns what there is to read so far. The
-        id is ``prefix`` with a number.
+        The task returns whether it succeeded; ``output`` returns the output so far. The id is
+        ``prefix`` with a number.
         """
         return _info(
             self._link.session.workspace.shell_jobs.add(command, work, output, prefix=prefix)
@@ -226,7 +226,7 @@ class ExtensionJobs:
         return tuple(_info(job) for job in self._link.session.workspace.shell_jobs.all)
 
     def read(self, id: str) -> JobOutput:
-        """What a job has written so far. Raises ``ExtensionError`` if there is no such job."""
+        """The output of a job so far. Raises ``ExtensionError`` if there is no such job."""
         return self._job(id).output()
 
     async def wait(self, id: str, *, timeout: float | None = None) -> JobInfo:

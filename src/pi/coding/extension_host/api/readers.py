@@ -28,7 +28,7 @@ from pi.coding.session.views import TreeNode, session_tree
 
 
 class SessionReader:
-    """Entries, tree and metadata of the current session; ``SessionManager`` without its changes."""
+    """Entries, tree and metadata of the current session; a read-only ``SessionManager``."""
 
     def __init__(self, link: SessionLink) -> None:
         self._link = link
@@ -60,11 +60,11 @@ class SessionReader:
         return self._log.header
 
     def get_leaf_id(self) -> str | None:
-        """The id of the entry that the next one follows."""
+        """The id of the leaf, which the next entry will follow; ``None`` if there is none."""
         return self._log.leaf_id
 
     def get_leaf_entry(self) -> Entry | None:
-        """The entry that the next one follows."""
+        """The leaf, which the next entry will follow; ``None`` if there is none."""
         log = self._log
         return None if log.leaf is None else log.at(log.leaf)
 
@@ -82,7 +82,7 @@ class SessionReader:
         return list(self._log.branch())
 
     def get_label(self, id: str) -> str | None:
-        """The label of an entry."""
+        """The label of an entry, or ``None``."""
         labels = self._log.labels
         return labels[id].label if id in labels else None
 
@@ -107,7 +107,7 @@ AddProvider: TypeAlias = Callable[[ModelProvider | str, Mapping[str, Any] | None
 
 
 class ExtensionModelRegistry:
-    """The known models, under the names of the original. Model wraps apply to requests."""
+    """The known models, with the method names of the original pi. Model wraps apply to requests."""
 
     def __init__(self, link: SessionLink, add_provider: AddProvider) -> None:
         self._link = link
@@ -122,11 +122,11 @@ class ExtensionModelRegistry:
         return self._registry.get_available()
 
     def find(self, provider: str, model_id: str) -> Model | None:
-        """The model with exactly that name."""
+        """The model with exactly that provider and id, or ``None``."""
         return self._registry.find(provider, model_id)
 
     def resolve(self, pattern: str, provider: str | None = None) -> ResolvedModel | None:
-        """The model that ``pattern`` refers to."""
+        """The model that ``pattern`` refers to, or ``None``."""
         return self._registry.resolve(pattern, provider)
 
     def has_configured_auth(self, model: Model) -> bool:
@@ -159,7 +159,7 @@ class ExtensionModelRegistry:
     def register_provider(
         self, provider: ModelProvider | str, config: Mapping[str, Any] | None = None
     ) -> Registration:
-        """``pi.register_provider``."""
+        """Add a provider, like ``pi.register_provider``."""
         return self._add_provider(provider, config)
 
     @property
@@ -189,7 +189,7 @@ class Feed:
 
     @property
     def pending(self) -> int:
-        """How many items wait to be read; with none, the reader has seen everything so far."""
+        """The number of queued items."""
         return len(self._items)
 
     def close(self) -> None:
@@ -237,14 +237,14 @@ class Feed:
         self._put("event", msgspec.to_builtins(event))
 
     def _queue_changes(self) -> None:
-        """Queue new entries and state changes; the log has them before events are emitted."""
+        """Queue new entries and state changes; they are in the log before events are emitted."""
         self._entries()
         if (state := self._chosen()) != self._state:
             self._state = state
             self._put("state", msgspec.to_builtins(self._session.info.state()))
 
     def _chosen(self) -> Any:
-        """The state without the fields that events report anyway."""
+        """The state without the fields that events report."""
         return replace(
             self._session.info.state(),
             is_streaming=False,

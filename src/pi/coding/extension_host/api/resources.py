@@ -53,11 +53,11 @@ DISCOVERED: dict[str, Callable[[Resources], Iterator[ResourceItem]]] = {
     "skills": _skills,
     "prompts": _prompts,
 }
-"""Kinds that every session discovers anyway."""
+"""Kinds that every session discovers for its own use."""
 
 
 BUILT_IN = {kind.name: kind for kind in (RULES, kinds.SKILLS, kinds.PROMPTS)}
-"""Kinds that are known without any extension."""
+"""Kinds that exist without any extension."""
 
 
 class ExtensionResources:
@@ -79,7 +79,7 @@ class ExtensionResources:
     def load(self, kind: str) -> tuple[ResourceItem, ...]:
         """Every resource of a kind, highest priority first, shadowed ones included.
 
-        Skills and prompts are those of the session, then those that extensions add.
+        For skills and prompts, those of the session come first, then those that extensions add.
         """
         workspace = self._link.session.workspace
         own = tuple(DISCOVERED[kind](workspace.resources)) if kind in DISCOVERED else ()
@@ -95,7 +95,7 @@ class ExtensionResources:
         return self._keep(self._registries.resource_kinds.add(kind, resource_kind, self._owner))
 
     def add_source(self, kind: str, find: Find, *, priority: int = 0) -> Registration:
-        """Search a kind in more places: ``find(where)`` returns paths; higher priority wins."""
+        """Add paths in which a kind is searched, from ``find(where)``; higher priority wins."""
         source = ResourceSource(kind=kind, name=self._owner.name, find=find, priority=priority)
         return self._keep(self._registries.resource_sources.add(source, self._owner))
 

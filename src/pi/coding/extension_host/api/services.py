@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 Question: TypeAlias = str | Sequence[Message] | Request
-"""A question: text, messages, or a whole request as ``ctx.next_request()`` returns it."""
+"""Text, messages, or a whole request as ``ctx.next_request()`` returns it."""
 
 
 class ExtensionModels:
@@ -52,14 +52,14 @@ class ExtensionModels:
         self._link = instance.link
 
     def resolve(self, name: str) -> Model | None:
-        """The model that ``name`` refers to."""
+        """The model that ``name`` refers to, or ``None``."""
         choice = self._link.registry.resolve(name)
         return None if choice is None else choice.model
 
     def add_resolver(self, resolver: Resolver, *, at: At = "normal") -> Registration:
-        """Let ``resolver(name)`` resolve model names: to a model, another name, or ``None``.
+        """Resolve model names with ``resolver(name)``: to a model, another name, or ``None``.
 
-        The first result wins, also for ``--model``; the usual patterns come last.
+        The first result wins, also for ``--model``; pi's own patterns are tried last.
         """
         return self._instance.add_row(self._instance.state.registries.resolvers, resolver, at)
 
@@ -75,7 +75,7 @@ class ExtensionModels:
 
     @property
     def roles(self) -> RoleSettings:
-        """The model roles: of the settings, of flags such as ``--smol``, and of variables."""
+        """The model roles from settings, flags such as ``--smol``, and environment variables."""
         # Deferred import: few sessions use roles.
         from pi.coding.models.roles import configured_roles
 
@@ -85,9 +85,10 @@ class ExtensionModels:
     async def for_role(
         self, role: str, *, thinking: ThinkingLevel | None = None, current: bool = True
     ) -> RoleResolution:
-        """The models for a role that can be used, best first; with ``current`` the session's last.
+        """The usable models for a role, best first; ``current`` adds the session's model last.
 
-        A provider that was not queried for its models yet is queried if the role needs it.
+        Providers with dynamic model lists that were not queried yet are queried if the role needs
+        one of them.
         """
         from pi.coding.models.roles import resolve_role  # deferred, as above
 
@@ -109,11 +110,11 @@ class ExtensionModels:
         return replace(found, models=tuple(usable))
 
     def set_cycle(self, choose: ChooseNext) -> Registration:
-        """Let ``choose(step)`` select the model when the user cycles; ``None`` changes nothing."""
+        """Call ``choose(step)`` for the next model when the user cycles; ``None`` for no change."""
         return self._link.scope.register(self._link.session.models.set_cycle(choose))
 
     def add_notes(self, notes: Callable[[], ModelNotes]) -> Registration:
-        """Show badges in the lists of models, and the models that are used most at the top."""
+        """Add badges to the lists of models, and move the most used models to the top."""
         return self._link.scope.register(self._link.session.models.add_notes(notes))
 
     def available(self) -> tuple[Model, ...]:
@@ -147,7 +148,7 @@ class ExtensionModels:
     def record(self, usage: Usage, model: Model) -> None:
         """Add the usage of requests that a nested session made to the totals of this session.
 
-        Requests of ``ask`` and ``complete`` are recorded anyway.
+        Requests of ``ask`` and ``complete`` are recorded automatically.
         """
         if not usage.total_tokens and not usage.cost.total:
             return
@@ -207,8 +208,8 @@ class ExtensionSettings:
     def get(self, key: str, *, with_project: bool = True) -> Any:
         """The value; the default if it is missing or of another type than declared.
 
-        Without ``with_project`` the file of the project does not count: for values that decide
-        what is executed.
+        Without ``with_project`` the file of the project is ignored: for values that decide which
+        programs are executed.
         """
         kind, default, _ = self._declared.get(key, (Any, None, ""))
         settings, path = self._link.workspace.settings, key.split(".")
@@ -221,9 +222,9 @@ class ExtensionSettings:
             return default
 
     def get_project(self, key: str) -> Any:
-        """The value in the file of the trusted project alone, as JSON, or ``None``.
+        """The value in the settings file of the trusted project, as JSON, or ``None``.
 
-        Also of settings that only the user can change: a project may tighten some of them.
+        Includes settings that only the user can change: a project may tighten some of them.
         """
         return self._link.workspace.settings.layer("project", key.split("."))
 
@@ -232,8 +233,9 @@ class ExtensionSettings:
     ) -> None:
         """Store a JSON value in the settings file of the user, or of the trusted project.
 
-        ``None`` removes it; ``"session"`` stores nothing. A declared key must have its type. Raises
-        ``PiError`` if the file cannot be written; the value still counts in this session.
+        ``None`` removes it; ``"session"`` sets the value for this session only. The value of a
+        declared key must have its type. Raises ``PiError`` if the file cannot be written; the value
+        still applies to this session.
         """
         plain = self._checked(key, value)
         settings = self._link.session.workspace.settings
@@ -279,26 +281,26 @@ class HttpOptions(TypedDict, total=False):
     headers: Mapping[str, str]
     body: bytes
     redirects: int
-    """How many redirects to follow, with GET and HEAD only; none unless given."""
+    """How many redirects to follow, with GET and HEAD only; 0 by default."""
     timeouts: Timeouts
-    """Instead of those of pi, which are made for models that think for minutes."""
+    """Replaces the default timeouts, which suit models that think for minutes."""
     limit: int
-    """Bytes of the decoded body; one that is larger raises ``BodyTooLarge``."""
+    """Most bytes of the decoded body; a larger body raises ``BodyTooLarge``."""
     allow_address: AddressPolicy
-    """Which addresses may be reached, also by redirects; for URLs that a model has chosen."""
+    """Restricts the addresses, also of redirects; for URLs that a model has chosen."""
 
 
 class ExtensionHttp:
     """HTTP with the client of pi: proxy, certificates, timeouts.
 
     ``redirects``, ``timeouts``, ``limit`` and ``allow_address`` restrict a request; ``url`` of the
-    response is where it came from. Failures are raised as ``HttpError``.
+    response is the final address. Failures are raised as ``HttpError``.
     """
 
     def __init__(self, link: SessionLink) -> None:
         self._link = link
         self._loading_client: HttpClient | None = None
-        """Used by a triggered extension while it loads, before there is a session."""
+        """Used by an extension that is loaded by a trigger, before the session exists."""
 
     async def request(self, url: str, **options: Unpack[HttpOptions]) -> HttpResponse:
         """Send a request and read the whole response, by default up to 64 MiB."""
@@ -310,7 +312,7 @@ class ExtensionHttp:
     def stream(
         self, url: str, **options: Unpack[HttpOptions]
     ) -> AbstractAsyncContextManager[ResponseStream]:
-        """``async with`` a response as it arrives; iterating over it yields bytes."""
+        """A context manager for a response that is read as it arrives; iterating yields bytes."""
         return self._client().stream(_request(url, options), limit=options.get("limit"))
 
     async def connect(
@@ -341,7 +343,7 @@ class ExtensionHttp:
 
 
 def _request(url: str, options: HttpOptions) -> HttpRequest:
-    # Deferred import: the HTTP client is loaded with the first request.
+    # Deferred import: sessions without such a request do not load the HTTP client.
     from pi.ai.http.request import HttpRequest
 
     check_options("pi.http", options, HttpOptions)  # a misspelt limit must not mean "no limit"
@@ -372,19 +374,19 @@ class ExtensionImages:
         return tuple(self._placed(model) for model in models if model.provider in usable)
 
     def _placed(self, model: ImageModel) -> ImageModel:
-        """The model where the user asks its provider: a key of a gateway must not go elsewhere."""
+        """The model with the user's base URL: the key of a gateway must be sent only there."""
         known = self._link.session.models.registry.get_all()
         urls = (chat.base_url for chat in known if chat.provider == model.provider)
         return replace(model, base_url=next(urls, "") or model.base_url)
 
     async def generate(self, model: ImageModel, request: ImageRequest) -> ImageResult:
-        """Make pictures, or change those of the request; failures are in ``error_message``."""
+        """Generate images, or edit those of the request; failures are in ``error_message``."""
         return await self._models.generate(model, request)
 
     @property
     def _models(self) -> ImagesModels:
         if self._image_models is None:
-            # Deferred: few sessions make pictures.
+            # Deferred: few sessions generate images.
             from pi.ai.images.collection import IMAGE_MODELS, ImagesModels
             from pi.ai.providers.rows import BUILT_IN
 
@@ -398,7 +400,7 @@ class ExtensionImages:
         return self._image_models
 
     def _services(self) -> Services:
-        """The client belongs to the session, so the collection is never closed."""
+        """Services with the session's client, which the collection must not close."""
         from pi.ai.wire_support.exchange import Services
 
         session = self._link.session
@@ -407,14 +409,14 @@ class ExtensionImages:
 
 
 class _SessionCredentials:
-    """Credentials as extensions see them: their sources, the store, the environment."""
+    """Credentials of sources of extensions, of the store and of the environment."""
 
     def __init__(self, auth: ExtensionAuth, link: SessionLink) -> None:
         self._auth = auth
         self._link = link
 
     async def of(self, provider: str) -> Access | None:
-        """The credentials of a provider; for pictures of Google, ``GOOGLE_API_KEY`` is enough."""
+        """The credentials of a provider; for images of Google, ``GOOGLE_API_KEY`` is enough."""
         access = await self._auth.access(provider)
         key = self._link.session.workspace.environ.get("GOOGLE_API_KEY")
         if access is None and provider == "google" and key:

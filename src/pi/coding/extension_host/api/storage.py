@@ -1,4 +1,4 @@
-"""What an extension stores: key-value stores, long outputs, and objects shared by sessions."""
+"""Storage of extensions: key-value stores, long outputs, and objects shared by sessions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class SessionStore:
         self._type = f"store:{name}"
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The last value on this branch."""
+        """The last value on this branch, or ``default``."""
         for entry in reversed(tuple(self._session.entries.log.branch())):
             if isinstance(entry, Custom) and entry.custom_type == self._type:
                 data = entry.data if isinstance(entry.data, dict) else {}
@@ -77,7 +77,7 @@ class FileStore:
         self._clock = clock
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The stored value."""
+        """The stored value, or ``default``."""
         return self._read().get(key, default)
 
     def keys(self) -> tuple[str, ...]:
@@ -131,7 +131,7 @@ def open_store(place: StorePlace, link: SessionLink, agent_dir: Path) -> Store:
 
 
 def _project_key(cwd: Path) -> str:
-    import hashlib  # most sessions store nothing
+    import hashlib  # deferred: most sessions store nothing
 
     return hashlib.sha256(str(cwd).encode("utf-8", "replace")).hexdigest()[:16]
 
@@ -143,11 +143,11 @@ def data_directory(link: SessionLink, agent_dir: Path) -> Path:
 
 
 MAX_IN_MEMORY = 64 * 1024 * 1024
-"""Bytes of an output that are kept if the session has no folder."""
+"""Most bytes of an output that are kept if the session has no folder."""
 
 
 class OutputSink:
-    """Collects an output and keeps its end; a long output is saved whole as an artifact.
+    """Collects an output and keeps its end; the whole of a long output is saved as an artifact.
 
     Use it in a ``with`` statement. The artifact must not be read before the sink is closed.
     """
@@ -231,7 +231,7 @@ class OutputSink:
 
 
 class _MemoryFile(io.BytesIO):
-    """A file in memory that passes its content on when it is closed."""
+    """A file in memory that calls ``keep`` with its text when it is closed."""
 
     def __init__(self, keep: Callable[[str], None]) -> None:
         super().__init__()
@@ -263,7 +263,7 @@ class ExtensionArtifacts:
     ) -> OutputSink:
         """A sink for output of any length, in bounded memory.
 
-        With ``update`` (that of a ``ToolContext``) the user sees the output while it arrives;
+        With ``update`` (the one of a ``ToolContext``) the user sees the output while it arrives;
         ``harmless`` removes terminal control sequences.
         """
         return OutputSink(self._artifacts, kind, update=update, harmless=harmless)
@@ -315,7 +315,7 @@ class SharedObjects:
     ) -> T:
         """The object that ``make`` created for ``key``; released when ``user`` is closed."""
         shared = self._objects.get(key)
-        # An SDK program may run one event loop after another: what the old one made is unusable.
+        # An SDK program may run one event loop after another: objects of the old one are unusable.
         if shared is None or shared.loop is not asyncio.get_running_loop():
             scope = Scope(user.clock, name=f"shared {key}", report=report)
             shared = _SharedObject(scope)
@@ -335,10 +335,10 @@ class SharedObjects:
         return frozenset(map(str, self._objects))
 
     async def close(self, *, grace: float = CLOSING_SECONDS) -> None:
-        """Close everything that the running event loop made, even if it is in use.
+        """Close all objects of the running event loop, even if they are in use.
 
-        All objects together have ``grace`` seconds. The objects of other loops stay: only the loop
-        that made an object can close it.
+        All objects together have ``grace`` seconds. Objects of other event loops are kept: only
+        the loop that created an object can close it.
         """
         loop = asyncio.get_running_loop()
         own = {key: each for key, each in self._objects.items() if each.loop is loop}

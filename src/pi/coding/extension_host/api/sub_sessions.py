@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class SessionHandle:
     """A nested session; it is closed with the scope that started it.
 
-    Unless it is kept, it is also closed after its first prompt.
+    Without ``keep`` it is closed after its first prompt.
     """
 
     def __init__(self, session: NestedSession, spec: SubSession, scope: Scope) -> None:
@@ -46,7 +46,7 @@ class SessionHandle:
 
     @property
     def closed(self) -> bool:
-        """Whether it takes no more prompts."""
+        """Whether the session is closed and accepts no more prompts."""
         return self._ended.is_set()
 
     @property
@@ -72,7 +72,7 @@ class SessionHandle:
         """The last answer to its first prompt.
 
         Cancelling the caller aborts the run, unless it runs in the ``background``. Raises
-        ``CancelledError`` if the parent session ended before.
+        ``CancelledError`` if the parent session ended first.
         """
         return await self._wait(self._task)
 
@@ -111,7 +111,7 @@ class SessionHandle:
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
-            # The user aborted the tool that waits: nothing may continue behind it.
+            # The user aborted the tool that waits: its nested run must not continue.
             if not (self._spec.background or task.done()):
                 await self.abort()
             raise
@@ -147,12 +147,12 @@ class SessionHandle:
             case CompactionEnd(result=CompactionResult(usage=Usage() as usage)):
                 self._usage = add_usage(self._usage, usage)
             case EntryAppended(entry={"usage": dict(raw)} | {"data": {"usage": dict(raw)}}):
-                # A request of an extension, or another one outside of the conversation.
+                # A request outside of the conversation, such as one of an extension.
                 self._usage = add_usage(self._usage, msgspec.convert(raw, Usage))
 
 
 class Limits:
-    """Ends the run of a prompt at its time, turn or cost limit."""
+    """Aborts the run of a prompt at its time, turn or cost limit."""
 
     def __init__(self, spec: SubSession, session: NestedSession) -> None:
         self._spec = spec
@@ -163,7 +163,7 @@ class Limits:
     async def run(
         self, text: str, sleep: Callable[[float], Coroutine[Any, Any, None]]
     ) -> AssistantMessage | None:
-        """Send a prompt; returns the last answer, also if a limit ended the run."""
+        """Send a prompt; returns the last answer, even if a limit ended the run."""
         limits = list[Coroutine[Any, Any, Any]]()
         if self._spec.seconds is not None:
             limits.append(sleep(self._spec.seconds))
@@ -191,7 +191,7 @@ class Limits:
             await asyncio.wait({work, *ends})
 
     def _count(self, event: Any) -> None:
-        """Count turns and cost."""
+        """Count turns and cost; set ``_spent`` at a limit."""
         if isinstance(event, TurnEnd):
             self._turns += 1
             self._cost += event.message.usage.cost.total
@@ -201,7 +201,10 @@ class Limits:
 
 
 async def open_sub_session(instance: LoadedExtension, spec: SubSession) -> SessionHandle:
-    """Open a nested session and start its first prompt. Raises ``ExtensionError`` without one."""
+    """Open a nested session and start its first prompt.
+
+    Raises ``ExtensionError`` if there is neither a prompt nor ``keep``, or for a bad option.
+    """
     if not (spec.prompt or spec.keep):
         raise ExtensionError(
             "The nested session has no prompt.", hint="Pass a prompt, or keep=True to prompt later."
@@ -215,7 +218,10 @@ async def open_sub_session(instance: LoadedExtension, spec: SubSession) -> Sessi
 
 
 def inherited_extensions(spec: SubSession, found: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    """The extensions of a session that are also loaded in its nested session."""
+    """The extensions of a session that are also loaded in its nested session.
+
+    Raises ``ExtensionError`` if ``spec`` names an unknown one.
+    """
     match spec.extensions:
         case "all":
             return tuple(found)

@@ -19,7 +19,7 @@ def main() -> None:
     module, _, name = sys.argv[2].partition(":")
     source = sys.stdin.buffer
     sink = os.fdopen(os.dup(1), "wb")
-    # What libraries print must not reach the terminal or get between the frames.
+    # Output of libraries must not reach the terminal or get between the frames.
     devnull = os.open(os.devnull, os.O_WRONLY)
     os.dup2(devnull, 1)
     os.dup2(devnull, 2)

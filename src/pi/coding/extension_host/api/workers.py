@@ -1,8 +1,8 @@
 """A function of an extension that runs in a process of its own.
 
-For work that may crash, hang or print on the terminal, such as a parser of a foreign library or a
-regular expression of a stranger. The process is started with the first request and replaced after a
-crash or a time limit.
+For work that may crash, hang or print on the terminal, such as a parser of a library or an
+untrusted regular expression. The process is started with the first request and replaced after a
+crash or a timeout.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from pi.base.processes import BadFrame, Child
 
 PROGRAM = Path(__file__).with_name("worker_program.py")
 START_SECONDS = 20.0
-"""Time limit of the start of the process, on a machine under load."""
+"""Timeout of the start of the process; long, for machines under load."""
 
 
 class Spawning(Protocol):
-    """What a worker needs of an ``ExtensionAPI``."""
+    """The part of ``ExtensionAPI`` that a worker uses."""
 
     async def spawn(self, argv: list[str], *, cwd: Path, kind: str) -> Child:
         """Start a program that ends with the extension."""
@@ -44,14 +44,14 @@ class WorkerProcess:
         self._busy = asyncio.Lock()
 
     async def ask(self, request: Any, *, seconds: float, answers: int = 1) -> list[Any]:
-        """The answers to a request, each within ``seconds``.
+        """The answers to a request; ``seconds`` is the timeout of each.
 
-        They are fewer than ``answers`` if the next one took too long or the process crashed; it is
-        replaced with the next request then. Raises ``PiError`` if the process does not start.
+        Returns fewer than ``answers`` if one timed out or the process crashed; then the next
+        request starts another process. Raises ``PiError`` if the process does not start.
         """
         async with self._busy:
             child = await self._started()
-            with suppress(ConnectionError):  # it has ended: there is no answer to read
+            with suppress(ConnectionError):  # the process has ended: the read below returns None
                 await child.write_frame(json.dumps(request).encode())
             found: list[Any] = []
             while len(found) < answers and (frame := await self._read(child, seconds)) is not None:
@@ -74,15 +74,15 @@ class WorkerProcess:
         except (TimeoutError, BadFrame):
             return None
         except asyncio.CancelledError:
-            await self.stop()  # an answer that is not read would be taken for the next one
+            await self.stop()  # a late answer would be read as the answer to the next request
             raise
 
     async def _started(self) -> Child:
         if self._child is None:
-            # Isolated from the project's modules, but with the packages that pi itself sees.
+            # ``-I`` hides the project's modules; ``sys.path`` of pi is passed as an argument.
             words = [sys.executable, "-I", str(PROGRAM), json.dumps(sys.path), self._function]
             self._child = await self._pi.spawn(words, cwd=Path(sys.prefix), kind=self._kind)
-            # The process reports its start: the time limit of a request does not include it.
+            # The process reports its start, so that the timeout of a request does not include it.
             if await self._read(self._child, START_SECONDS) is None:
                 await self.stop()
                 raise PiError(f"The process for {self._function} did not start.")

@@ -1,1 +1,1 @@
-"""What extensions register: tools, commands, views, providers, wraps."""
+"""Contributions of extensions: tools, commands, views, providers, wraps."""

@@ -46,7 +46,7 @@ BUILT_IN = frozenset(
         "debug",
     }
 )
-"""Commands of the original, which extensions cannot replace; other built-in commands give way."""
+"""Commands of the original pi; extensions cannot replace them, unlike other built-in commands."""
 
 
 class DeclaredCommand(Record):
@@ -73,7 +73,7 @@ C = TypeVar("C", bound=DeclaredCommand)
 
 def split_words(arguments: str, *, usage: str) -> list[str]:
     """The words of a command, split as a shell does. Raises ``PiError`` with the usage as hint."""
-    import shlex  # lazy: no command that pi has at its start needs it
+    import shlex  # deferred: not needed at start
 
     try:
         return shlex.split(arguments)
@@ -93,14 +93,14 @@ def is_command_name(name: str) -> bool:
 
 
 OWN = "pi:"
-"""Prefix that always names a command that pi brings itself."""
+"""Prefix of bundled commands; ``/pi:NAME`` always calls the bundled one."""
 
 
 class Commands(Generic[C]):
     """All commands. Commands that share a name get numbers.
 
-    Bundled commands yield: one whose name another extension or a prompt template has is listed as
-    ``pi:NAME``. Each is reachable under that name in any case.
+    A bundled command is listed as ``pi:NAME`` if another extension, a prompt template or a skill
+    has its name. It can always be called by that name.
     """
 
     def __init__(self) -> None:

@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 
 
 FindKey: TypeAlias = Callable[[str], Awaitable[str | Access | None] | str | Access | None]
-"""Returns the key of a provider or service, or its ``Access``; ``None``: ask the next source."""
+"""Returns the key or ``Access`` of a provider or service; ``None`` to try the next source."""
 
 Rejected: TypeAlias = Callable[[str, Access], Awaitable[bool | None] | bool | None]
-"""Called with a name and the credentials that a server refused; True: ask the source again."""
+"""Called with a name and the credentials that a server refused; True if there are others now."""
 
 Describe: TypeAlias = Callable[[str], str]
-"""Returns where the credentials of a name come from, in a few words; empty if from elsewhere."""
+"""Describes the origin of a name's credentials in a few words; empty if it is another source."""
 
 
 class AuthUnavailable(PiError):
@@ -53,7 +53,7 @@ class AuthSource(Record):
 
     find: FindKey
     names: frozenset[str] | None = None
-    """Providers that it has keys for; ``None`` if that is only known by calling it."""
+    """Providers that it has keys for; ``None`` if only a call of ``find`` shows it."""
     rejected: Rejected | None = None
     describe: Describe | None = None
 
@@ -69,7 +69,7 @@ class AuthSources:
         self._sources = rows
         self._failed = failed
         self._last_found: dict[str, tuple[AuthSource, Owner, Access]] = {}
-        """What was returned last, by name."""
+        """The credentials that were returned last, by name."""
 
     async def find(self, name: str) -> Access | None:
         """The first credentials of a source; a source that fails is reported and skipped."""
@@ -105,7 +105,7 @@ class AuthSources:
     async def access(
         self, provider: Provider, model: Model | None, options: StreamOptions, services: Services
     ) -> Access | None:
-        """Credentials of a provider; a key from the command line precedes all sources."""
+        """Credentials of a provider; ``None`` if no source has them or ``options`` have a key."""
         if options.api_key:
             return None
         try:
@@ -123,7 +123,7 @@ class AuthSources:
         return any(provider.id in names for names in named if names is not None)
 
     def describe(self, name: str) -> str:
-        """Where the credentials of a provider come from; empty if unknown."""
+        """The origin of a provider's credentials in one line; empty if unknown."""
         for row in self._sources.rows:
             if row.value.describe is None or not row.value.concerns(name):
                 continue
@@ -142,7 +142,7 @@ class AuthSources:
 
 
 def remember_secrets(access: Access) -> None:
-    """Let the secrets of ``access`` be redacted in logs and exports."""
+    """Redact the secrets of ``access`` in logs and exports."""
     remember_used(access.api_key)
     for name, value in access.headers.items():
         if not re.fullmatch(PUBLIC_HEADERS, name):
@@ -158,7 +158,7 @@ Tokens: TypeAlias = OAuthCredential | Mapping[str, Any]
 
 
 class LoginCallbacks:
-    """What a login can show and ask while it runs."""
+    """Messages and questions to the user during a login."""
 
     def __init__(self, ui: LoginUI, clock: Clock) -> None:
         self._ui = ui
@@ -178,7 +178,7 @@ class LoginCallbacks:
         self._ui.notify(DeviceCode(user_code=user_code, url=url, expires_in=expires_in))
 
     def on_progress(self, message: str) -> None:
-        """Show what the login waits for."""
+        """Show the progress of the login."""
         self._ui.notify(LoginProgress(message=message))
 
     async def on_prompt(self, message: str, *, placeholder: str = "", secret: bool = False) -> str:
@@ -190,7 +190,7 @@ class LoginCallbacks:
         )
 
     async def on_manual_code_input(self, message: str = "Paste the code:") -> str:
-        """Ask for the code if the browser did not return it; may be cancelled."""
+        """Ask the user for the code, in case the browser does not return it."""
         return await self._ui.ask(LoginPrompt(kind="manual_code", message=message))
 
 
@@ -208,15 +208,15 @@ class OAuthClient(Record):
     token_params: dict[str, str] = field(default_factory=dict)
     """Further fields of token requests."""
     redirect_port: int = 0
-    """The callback port on this machine; 0 takes any free port."""
+    """The callback port on this machine; 0 for any free port."""
     redirect_path: str = "/callback"
     issuer: str = ""
-    """The server that the callback has to name if it names one (RFC 9207)."""
+    """The only issuer that the callback may name (RFC 9207)."""
     issuer_required: bool = False
     """Whether a callback without the issuer is refused."""
 
     def settings(self) -> LoginSettings:
-        """The same for the login code of pi."""
+        """The client in the form of pi's login code."""
         secret = {"client_secret": self.client_secret} if self.client_secret else {}
         return LoginSettings(
             client_id=self.client_id,
@@ -233,7 +233,7 @@ class OAuthClient(Record):
 
 
 class OAuthConfig(Record):
-    """How to sign in to a provider or another service."""
+    """The login of a provider or another service."""
 
     name: str
     login: Callable[[LoginCallbacks], Awaitable[Tokens]]
@@ -241,7 +241,7 @@ class OAuthConfig(Record):
     """Raises ``AuthenticationFailed`` if the user has to sign in again."""
     get_api_key: Callable[[OAuthCredential], str] = lambda credential: credential.access
     is_subscription: bool = False
-    """Whether a subscription pays instead of single requests."""
+    """Whether requests are covered by a subscription."""
     modify_models: Callable[[tuple[Model, ...], OAuthCredential], tuple[Model, ...]] | None = None
     """Adapts the models to the account that is signed in."""
 

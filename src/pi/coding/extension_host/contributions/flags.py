@@ -13,16 +13,16 @@ FlagValue: TypeAlias = bool | str | None
 
 
 class FlagOptions(TypedDict, total=False):
-    """How a command-line option of an extension is declared."""
+    """The declaration of a command-line option of an extension."""
 
     type: FlagKind
-    """``boolean`` unless given."""
+    """``boolean`` by default."""
     default: FlagValue
     description: str
 
 
 class FollowingWord(str):
-    """A word after an option: its value if the option takes one, else an argument."""
+    """The word after an option: its value if it is a string option, else a separate argument."""
 
     __slots__ = ()
 
@@ -52,7 +52,7 @@ def check_flag(flag: ExtensionFlag) -> ExtensionFlag:
 
 
 def checked_flag(name: str, declared: Mapping[str, Any]) -> ExtensionFlag:
-    """``declared_flag``. Raises ``ExtensionError`` if its kind or default is invalid."""
+    """An option of a manifest. Raises ``ExtensionError`` if its type or default is invalid."""
     return check_flag(declared_flag(name, declared))
 
 
@@ -62,7 +62,7 @@ def checked_flags(declared: Mapping[str, Mapping[str, Any]]) -> dict[str, Extens
 
 
 def declared_flag(name: str, declared: Mapping[str, Any]) -> ExtensionFlag:
-    """An option as declared in a manifest."""
+    """An option of a manifest, without validation."""
     return ExtensionFlag(
         name=name,
         kind=declared.get("type", "boolean"),

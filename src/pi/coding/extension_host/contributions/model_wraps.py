@@ -27,7 +27,7 @@ class ModelRequest(Record):
 
     model: Model
     messages: tuple[Message, ...]
-    """With prompt and tools as system messages."""
+    """Including prompt and tools, as system messages."""
     options: StreamOptions = StreamOptions()
     purpose: Purpose = "turn"
 
@@ -71,7 +71,7 @@ class _Wrapping:
         self._innermost: EventStream | None = None
 
     def stream(self) -> EventStream:
-        # The timestamp is set from the answer's last event.
+        # The timestamp is that of the answer's last event.
         builder = MessageBuilder(self._request.model, now_ms=0)
         return EventStream(builder, self._answer)
 

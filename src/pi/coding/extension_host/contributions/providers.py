@@ -58,7 +58,7 @@ class ProviderConfig(Record):
     answer: Any = None
     """An ``Answer`` that replaces the wire."""
     oauth: Any = None
-    """How to sign in with ``/login``: an ``OAuthConfig`` or a dict of its fields."""
+    """The login for ``/login``: an ``OAuthConfig`` or a dict of its fields."""
     refresh_models: Callable[[Access | None], Awaitable[Iterable[dict[str, Any]]]] | None = None
     """Fetches the current models; they replace ``models``."""
 
@@ -140,7 +140,7 @@ class ConfiguredProvider(WireProvider):
             if not isinstance(stored, OAuthCredential):
                 return models
             return tuple(self._oauth.modify_models(models, stored))
-        except Exception:  # a look-up must not fail because of one provider
+        except Exception:  # one provider must not break the list of all models
             log.exception("adapting the models of %s to the account failed", self.row.id)
             return models
 
@@ -189,7 +189,7 @@ class Providers:
         return remove
 
     def remove(self, name: str, owner: Owner) -> None:
-        """Remove what ``owner`` registered under ``name``."""
+        """Remove the providers that ``owner`` registered under ``name``."""
         for place in [*self._registered]:
             if place[1] == owner and place[0].row.id == name:
                 self._registered.remove(place)

@@ -16,7 +16,7 @@ from pi.coding.shell.output import Size, keep_head
 
 
 class ResourceRef(Record):
-    """A reference that a path names."""
+    """A parsed reference."""
 
     text: str
     """The path as written."""
@@ -32,7 +32,7 @@ class ResourceWindow(Record):
 
 
 class Resource(Record):
-    """The content of a reference: ``text`` for a reader of lines, or ``content`` with pictures."""
+    """The content of a reference: ``text``, of which lines are read, or ``content`` with images."""
 
     text: str = ""
     media_type: str = "text/plain"
@@ -41,7 +41,7 @@ class Resource(Record):
     details: Any = UNSET
     """For the view of the tool call."""
     note: str = ""
-    """Stands before ``text`` in every window of it, e.g. where it comes from."""
+    """Shown before every window of ``text``, e.g. its origin."""
 
 
 class ResourceHandler(Protocol):

@@ -1,4 +1,4 @@
-"""Everything that extensions registered in one session, except handlers."""
+"""The registrations of extensions in one session, except handlers."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class WrappedSpawn(Record):
 
 
 class ShareTarget(Record):
-    """A place that ``/share NAME`` uploads the page of a session to."""
+    """A target to which ``/share NAME`` uploads the page of a session."""
 
     share: ShareHandler
     description: str = ""
@@ -83,7 +83,7 @@ class Registries:
         self.enabled_tools: OrderedList[tuple[str, ...]] = OrderedList(tools_changed)
         self.commands: Commands[ExtensionCommand] = Commands()
         self.flags: NamedRegistry[ExtensionFlag] = NamedRegistry()
-        """To be read with ``all_flags``."""
+        """Read them with ``all_flags``."""
         self.shortcuts: NamedRegistry[Shortcut] = NamedRegistry()
         self.views: NamedRegistry[View] = NamedRegistry()
         self.markdown: OrderedList[Callable[..., str]] = OrderedList()
@@ -104,11 +104,11 @@ class Registries:
         self.resource_sources: OrderedList[ResourceSource] = OrderedList()
         self.input_modes: NamedRegistry[RegisteredInputMode] = NamedRegistry()
         self.doctor_checks: NamedRegistry[tuple[DoctorCheck, Any]] = NamedRegistry()
-        """With the contexts that they get."""
+        """Checks with their contexts."""
         self.facts = Facts()
 
     def all_flags(self) -> NamedRegistry[ExtensionFlag]:
-        """The command-line options, also those that deferred extensions declare."""
+        """The command-line options, including those that deferred extensions declare."""
         self.commands.add_waiting()
         return self.flags
 
@@ -129,12 +129,12 @@ class Registries:
         return text
 
     def keep_redactors(self) -> None:
-        """Redact the log as now until extensions are loaded again: what ends still logs."""
+        """Keep redacting the log after extensions are unloaded: the session still logs its end."""
         if found := tuple(self.redactors.values):
             self._last_redactors = found
 
     def registered_by(self, path: str) -> tuple[str, ...]:
-        """What an extension adds for users and models, by kind and name."""
+        """The commands, flags, tools and so on of an extension, such as ``/name``, for lists."""
         kinds: tuple[tuple[str, NamedRegistry[Any]], ...] = (
             ("--", self.all_flags()),
             ("tool ", self.tools),

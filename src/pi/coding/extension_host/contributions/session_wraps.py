@@ -117,7 +117,7 @@ class SessionWraps:
         return inherited + tuple(each.layer for each in own if each.nested)
 
     def file_reads(self) -> tuple[FileRead, ...]:
-        """What knows files with unsaved changes, own ones first."""
+        """Functions that return the text of files with unsaved changes, own ones first."""
         inherited = () if self._inherited is None else self._inherited.file_reads()
         own = (each.read for each in self._registries.file_layers.values)
         return (*(read for read in own if read is not None), *inherited)
@@ -130,7 +130,7 @@ class SessionWraps:
         return (*inherited, *(partial(_contained_wrap, wrap) for wrap in concerned))
 
     def policies(self, *core: Policy) -> tuple[Policy, ...]:
-        """The policies of a run, in order: ``core`` before extensions that want to be last."""
+        """The policies of a run, in order: ``core`` comes before those with ``at="last"``."""
         guards = () if self._inherited is None else self._inherited._guards()
         return (*guards, *self._own_policies(*core))
 
@@ -162,7 +162,7 @@ class ParentGuard(Policy):
         self._guard = guard
 
     async def before_tool(self, call: ToolCall) -> ToolCall:
-        """Let the call run, unless the parent's extensions refuse it."""
+        """Return the call as the parent's extensions change it; raises if they refuse it."""
         return await self._guard.before_tool(call)
 
     async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:

@@ -26,10 +26,10 @@ from pi.coding.prompt import ToolNote
 from pi.coding.resources.sources import SourceInfo
 
 Exposure: TypeAlias = Literal["active", "on_demand", "hidden", "unlisted", "resolver"]
-"""``on_demand`` tools are inactive until they are selected or enabled; ``hidden`` ones are not
-listed either. ``unlisted`` tools are declared to the model and absent from lists.
-``resolver`` tools are like them, but declared only beside an active tool that may leave pending
-actions (``deferrable``); ``--tools`` need not name them.
+"""``on_demand`` tools are inactive until they are selected or enabled; ``hidden`` tools are also
+absent from lists. ``unlisted`` tools are active but absent from lists. ``resolver`` tools are
+unlisted, and active only beside an active tool that may leave pending actions (``deferrable``);
+``--tools`` need not name them.
 """
 
 ToolRun: TypeAlias = Callable[..., Awaitable[ToolResult]]
@@ -52,11 +52,11 @@ ToolParameters: TypeAlias = type | Json | Callable[[Json], Json]
 With a schema or a function, the wrap receives the validated arguments as a dict.
 """
 ToolDescription: TypeAlias = str | Callable[[str], str]
-"""A text, or a function that returns a changed copy of the tool's own."""
+"""A text, or a function that returns a text from the tool's own description."""
 
 
 class Wrapping(Record):
-    """A wrap around the tool of a name, whichever extension owns the tool."""
+    """A wrap around the tool with a name, of any extension or of pi."""
 
     name: str
     run: ToolWrap
@@ -82,7 +82,7 @@ def check_tool(tool: AgentTool) -> AgentTool:
 
 
 def tool_names(names: Iterable[str]) -> tuple[str, ...]:
-    """The names of tools. Raises ``ExtensionError`` for a single name: its letters name none."""
+    """The names as a tuple. Raises ``ExtensionError`` for a single string instead of a list."""
     if isinstance(names, str):
         raise ExtensionError(f"{names!r} is not a list of tools.", hint=f"Pass [{names!r}].")
     return tuple(names)
@@ -97,7 +97,7 @@ def wrap_tool(tool: AgentTool, wrappings: tuple[Wrapping, ...]) -> AgentTool:
 
 
 def with_file_notes(tool: AgentTool) -> AgentTool:
-    """``tool`` with the texts of file layers in its result, their notes appended."""
+    """``tool`` whose result has the texts, details and notes of file layers."""
     if tool.touches is None:
         return tool
 
@@ -149,7 +149,7 @@ def _other_parameters(tool: AgentTool, params: ToolParameters) -> dict[str, Any]
         "parameters": schema,
         "validate": validator(schema, tool=tool.name, decode=decode),
         "prepare_arguments": None,
-        # Both depend on the parameters that the tool itself takes.
+        # These two functions expect the tool's own parameters.
         "touches": None,
         "preview": None,
     }
@@ -159,7 +159,7 @@ T = TypeVar("T")
 
 
 def guard_policy(policy: Policy, owner: Owner, failed: ReportHandlerFailure) -> Policy:
-    """Guard ``policy``; failures go to ``failed``. It gets deltas only if ``policy`` does."""
+    """Wrap ``policy`` so that failures go to ``failed``; gets deltas only if ``policy`` does."""
     watches = type(policy).on_delta is not Policy.on_delta
     return (GuardedWatcher if watches else GuardedPolicy)(policy, owner, failed)
 
@@ -210,7 +210,7 @@ class GuardedWatcher(GuardedPolicy):
     """A guarded policy that also gets deltas."""
 
     def on_delta(self, delta: Delta, answer: Partial) -> None:
-        """A policy that fails gets no more deltas of the answer."""
+        """Report a failure and raise, so that the policy gets no more deltas of the answer."""
         try:
             self._policy.on_delta(delta, answer)
         except Interrupt as cut:

@@ -1,4 +1,4 @@
-"""Renderers of extensions, and the facts they publish about a session."""
+"""Views of extensions, and the facts that they publish about a session."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ class Views:
         """Failed views, by the number of the owner and by name."""
 
     def has(self, kind: ViewKind, name: str) -> bool:
-        """Whether an extension renders this."""
+        """Whether an extension has a view with that kind and name."""
         return self._views.get(f"{kind}:{name}") is not None
 
     def has_any(self, kind: ViewKind) -> bool:
-        """Whether an extension renders anything of that kind."""
+        """Whether an extension has a view of that kind."""
         return any(key.startswith(f"{kind}:") for key in self._views.winners())
 
     def rows(
@@ -92,7 +92,7 @@ class Views:
             return None
 
     def markdown(self, text: str, about: Mapping[str, Any]) -> str:
-        """Markdown after all transformers."""
+        """``text`` after all Markdown transformers of extensions."""
         for row in self._transforms:
             if (row.owner.number, _MARKDOWN) in self._broken:
                 continue

@@ -36,7 +36,10 @@ GROUP = "pi.extensions"
 FILE = "extension-index.json"
 BUNDLED = "pi.batteries."
 PARSED = "manifests.json"
-"""Beside the batteries. ``WRITE_SNAPSHOTS=1 ./test tests/batteries/test_bundled.py`` writes it."""
+"""The parsed manifests of the batteries, in their folder.
+
+``WRITE_SNAPSHOTS=1 ./test tests/batteries/test_bundled.py`` writes the file.
+"""
 
 
 class InstalledEntryPoint(Record):
@@ -64,7 +67,7 @@ class Index(Record):
 
 
 def installed(agent_dir: Path, path: Sequence[str] | None = None) -> tuple[Candidate, ...]:
-    """The extensions of everything that is installed in pi's Python, or in ``path``."""
+    """The extensions of all distributions in pi's Python, or in the folders of ``path``."""
     path = _import_path() if path is None else path
     key = _times(path)
     file = agent_dir / FILE
@@ -113,11 +116,14 @@ def _current_folder() -> set[str]:
 
 
 _STARTED_IN = _current_folder()
-"""Read at import time: once the folder is removed, its path is unknown."""
+"""Read at import time, because the path cannot be read once the folder is removed."""
 
 
 def _times(paths: Sequence[str]) -> tuple[tuple[str, int], ...]:
-    """Modification times. Installing or removing a package changes a folder of ``sys.path``."""
+    """Modification times of the existing paths.
+
+    Installing or removing a package changes a folder of ``sys.path``.
+    """
     times = []
     for path in paths:
         try:
@@ -128,7 +134,7 @@ def _times(paths: Sequence[str]) -> tuple[tuple[str, int], ...]:
 
 
 def _is_current(index: Index) -> bool:
-    """Whether the manifests are unchanged: those of a checkout change without an install."""
+    """Whether the manifests are unchanged; in a checkout they change without an install."""
     known = tuple((entry.file, entry.changed) for entry in index.entries if entry.file)
     return _times([file for file, _ in known]) == known
 
@@ -136,14 +142,14 @@ def _is_current(index: Index) -> bool:
 def _ask(path: Sequence[str]) -> tuple[InstalledEntryPoint, ...]:
     from importlib.machinery import PathFinder  # deferred: most starts read the index
 
-    # Not ``importlib.metadata``: with what it imports, and with the e-mail parser for descriptions,
-    # it took 110 ms and 2 MB of the first start, for 100 distributions and 40 extensions.
+    # Not ``importlib.metadata``: with its imports and its e-mail parser it took 110 ms and 2 MB of
+    # the first start, for 100 distributions and 40 extensions.
     folders = [folder for each in path for folder in _distributions(each)]
     owners = {
         point: folder for folder in folders for point in _entry_points(_text(folder, _POINTS))
     }
     names = frozenset(_plain(folder.stem.partition("-")[0]) for folder in folders)
-    # Each once: the 40 extensions of pi are in one distribution and in one package.
+    # Each folder and package once: the 40 extensions of pi share one distribution and one package.
     metadata = {folder: _headers(folder) for folder in set(owners.values())}
     distributions = {folder: _values(lines, "Name") for folder, lines in metadata.items()}
     requirements = {folder: _values(lines, "Requires-Dist") for folder, lines in metadata.items()}
@@ -183,7 +189,7 @@ def _text(folder: Path, name: str) -> str:
 
 
 def _entry_points(text: str) -> Iterator[tuple[str, str]]:
-    """The names and values of our group."""
+    """The names and values of the group ``pi.extensions``."""
     group = ""
     for line in map(str.strip, text.splitlines()):
         if line.startswith("["):
@@ -205,13 +211,13 @@ def _values(headers: Sequence[str], name: str) -> list[str]:
 
 
 _REQUIREMENT = r"([\w.-]+)[^;]*;\s*extra\s*==\s*['\"]([\w.-]+)['\"]\s*\Z"
-"""A requirement of an extra. Those with further conditions are not checked."""
+"""A requirement of an extra. Requirements with further conditions are not checked."""
 
 
 def _with_missing_extras(
     entry: InstalledEntryPoint, requires: Sequence[str], names: Collection[str]
 ) -> InstalledEntryPoint:
-    """Adds the extras without which the extension cannot work. Versions are not compared."""
+    """Add the needed extras that are not installed. Versions are not compared."""
     needed = entry.manifest.extras
     if not needed:
         return entry
@@ -221,7 +227,7 @@ def _with_missing_extras(
 
 
 def _plain(name: str) -> str:
-    """A name in the form in which names of distributions are compared."""
+    """The normalised form of a distribution name, for comparisons."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
@@ -238,9 +244,9 @@ def _with_manifest(entry: InstalledEntryPoint, place: Path | None) -> InstalledE
 
 
 def _bundled_manifest(file: Path) -> Manifest | None:
-    """The manifest of a battery from the parsed ones; ``None`` if its file was changed since.
+    """The manifest of a battery from ``manifests.json``; ``None`` if its file was changed since.
 
-    Parsing 40 files takes 15 ms of the first start in a home, which is every start in a container.
+    Parsing 40 files takes 15 ms of the first start, and in a container every start is the first.
     """
     return _parsed_manifests(file.parent.parent / PARSED).get(_text(file.parent, file.name))
 
@@ -256,7 +262,7 @@ def _parsed_manifests(file: Path) -> dict[str, Manifest]:
 
 
 def _manifest_place(spec: "ModuleSpec | None", inner: Sequence[str]) -> Path | None:
-    """The file or folder with the manifest of a module in a package; nothing is imported."""
+    """The file or folder with the manifest of a module; does not import the module."""
     if spec is None:
         return None
     if spec.submodule_search_locations is None:
@@ -270,8 +276,8 @@ def _manifest_place(spec: "ModuleSpec | None", inner: Sequence[str]) -> Path | N
 
 
 _decoded: dict[Path, tuple[tuple[int, int, int], Index]] = {}
-"""The index that was read last, with inode, time and size of its file: sessions of one process
-share its records, which are 80 KB each."""
+"""The index that was read last, with inode, time and size of its file. The sessions of a process
+share its records, which take 80 KB."""
 
 
 def _read(file: Path) -> Index | None:
@@ -292,8 +298,8 @@ def _read(file: Path) -> Index | None:
 
 
 _unsaved: dict[Path, Index] = {}
-"""The index of a home without an agent directory, as containers have it: a search takes 70 ms, and
-a batch has a thousand sessions in one process."""
+"""The index of a home without an agent directory, as in containers. Kept because a search takes
+70 ms, and a batch has a thousand sessions in one process."""
 
 
 def _write(file: Path, index: Index) -> None:

@@ -36,13 +36,13 @@ Factory: TypeAlias = Callable[[Any], Any]
 """``extension(pi)``, sync or async."""
 
 FOREIGN = (".ts", ".js", ".mjs")
-"""Extensions of the original, which pi cannot run."""
+"""Suffixes of extensions for the original pi, which cannot run here."""
 
 IMPORT_ROOTS: set[str] = set()
 """Folders of packages that pi has added to ``sys.path``."""
 
 _SHOWN = 40
-"""Characters of an invalid version in a message."""
+"""Most characters of an invalid version that a message shows."""
 
 
 class Candidate(Record):
@@ -56,9 +56,9 @@ class Candidate(Record):
     target: str = ""
     """``package.module:function`` of an installed distribution; beside a path, ``:function``."""
     import_root: Path | None = None
-    """The folder that it and its dependencies are imported from."""
+    """The folder from which the extension and its dependencies are imported."""
     factory: Factory | None = None
-    """The function itself, if a program embeds pi."""
+    """The extension function, if an embedding program passed it."""
     manifest: Manifest | None = None
     """The manifest, if it was read already."""
     problem: str = ""
@@ -68,7 +68,7 @@ class Candidate(Record):
 
     @property
     def where(self) -> str:
-        """A unique name for messages."""
+        """The path, target or source: identifies the candidate, also in messages."""
         return str(self.path) if self.path is not None else self.target or self.source.path
 
     def declared(self) -> Manifest:
@@ -88,7 +88,7 @@ class DeclaredExtension(Record):
     """The unique name of the candidate."""
     manifest: Manifest = Manifest()
     problem: str = ""
-    """Why it cannot be used; the manifest is empty then."""
+    """Why the extension cannot be used; then the manifest is empty."""
 
 
 def read_manifests(candidates: Iterable[Candidate]) -> tuple[DeclaredExtension, ...]:
@@ -110,7 +110,7 @@ def _read_manifest(candidate: Candidate) -> DeclaredExtension:
 
 
 def unsupported_api(manifest: Manifest, name: str) -> ExtensionError:
-    """Why an extension cannot be used whose ``api`` is not in ``SUPPORTED_APIS``."""
+    """The error for an extension whose ``api`` is not in ``SUPPORTED_APIS``."""
     major, _, minor = str(manifest.api).partition(".")
     # A number of thousands of digits cannot be converted, and would prevent every start.
     if not all(re.fullmatch(r"\d{1,9}", part) for part in (major, minor or "0")):
@@ -141,7 +141,7 @@ class FoundExtensions(Record):
 
     candidates: tuple[Candidate, ...] = ()
     foreign: tuple[str, ...] = ()
-    """Files that need the original."""
+    """Files that only the original pi can run."""
 
 
 class ExtensionOptions(Record):
@@ -155,7 +155,7 @@ class ExtensionOptions(Record):
     candidates: tuple[Candidate, ...] = ()
     """Extensions inherited from the parent session."""
     flags: dict[str, bool | str] = field(default_factory=dict)
-    """Command-line options that only extensions know."""
+    """Command-line options that are not pi's own."""
 
 
 def inline(factories: Sequence[Factory]) -> Iterator[Candidate]:
@@ -174,7 +174,7 @@ def explicit(paths: Sequence[str], cwd: Path, warn: Warn) -> FoundExtensions:
 def find_candidates(
     places: Iterable[Place], rank: Rank, warn: Warn, listed: Selection | None = None
 ) -> FoundExtensions:
-    """Candidates at ``places``; a missing path is reported unless it is a default place."""
+    """Candidates in ``places``, each file once; reports missing paths except default places."""
     candidates: dict[Path, Candidate] = {}
     foreign: list[str] = []
     for place in places:
@@ -231,7 +231,7 @@ def _named_in_manifest(folder: Path, warn: Warn) -> list[Path] | None:
         listed = read_manifest(folder).extensions
         if listed is None and is_file(folder / "package.json"):
             from pi.coding.packages.contents import (
-                read_package_manifest as read_package,  # of the original
+                read_package_manifest as read_package,  # a package of the original pi
             )
 
             listed = (read_package(folder, warn) or {}).get("extensions")
@@ -242,6 +242,6 @@ def _named_in_manifest(folder: Path, warn: Warn) -> list[Path] | None:
         return [path for pattern in listed for path in matching_paths(folder, pattern)]
     except ExtensionError as error:
         warn(error.explain())
-    except (ValueError, OSError) as error:  # not a pattern below the folder
+    except (ValueError, OSError) as error:  # a pattern that leaves the folder
         warn(f"Invalid extensions in the manifest of {folder}: {error}")
     return []

@@ -1,6 +1,6 @@
 """The manifest of an extension (``pi.toml``, ``[tool.pi]`` or a comment): triggers and flags.
 
-A single file contains it as a block of comments, in the form of PEP 723::
+A single file has its manifest in a block of comments, in the form of PEP 723::
 
     # /// pi
     # api = 1
@@ -66,7 +66,7 @@ class ToolManifest(Record, rename=None):
     """A tool that is declared to models before the extension is loaded."""
 
     description: str
-    """For the model."""
+    """The description for the model."""
     parameters: dict[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
     """JSON Schema of its arguments."""
     snippet: str = ""
@@ -78,7 +78,7 @@ class ToolManifest(Record, rename=None):
     approval: Literal["read", "write", "exec"] = "exec"
     """What a call may do, for permission guards, until the extension is loaded."""
     strict: bool | None = None
-    """Whether providers should hold the model to the schema, where they can."""
+    """Whether providers that can should enforce the schema."""
     deferrable: bool = False
     """Whether calls may leave pending actions."""
 
@@ -87,35 +87,38 @@ class Subcommand(Record, rename=None):
     """``pi name …``: starts a session and runs the command ``/name …`` in it."""
 
     help: str = ""
-    """What it does, in one line."""
+    """A description in one line."""
     usage: str = ""
     """Its arguments, e.g. ``<link>``, for help pages."""
     mode: Literal["", "print"] = ""
-    """``print`` if it needs no terminal UI even if there is one."""
+    """``print`` to run without the terminal UI, even in a terminal."""
     flags: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Its own options, declared like the flags of an extension; ``ctx.flags`` has their values."""
     session: bool | Literal["continue"] = True
-    """Whether it needs a conversation; ``continue``: the last one of the folder, as ``-c`` does.
+    """Whether it needs a session; ``continue``: the last one of the folder, as with ``-c``.
 
-    Without one, no session file is written, no trust is requested, no input is read and no model is
-    needed; the project is not read. It runs in print mode.
+    If False, no session file is written, no trust is requested, no input is read, no model is
+    needed, the project is not read, and the command runs in print mode.
     """
 
 
 class Manifest(Record, rename=None):
-    """All fields are optional; without a manifest an extension is loaded with every session."""
+    """The manifest of an extension; all fields are optional.
+
+    An extension without a manifest is loaded with every session.
+    """
 
     api: int | str = 1
-    """The version of the API that it needs: ``1``, or ``"1.1"`` for what that version added."""
+    """The version of the API that it needs: ``1``, or ``"1.1"`` for the additions of 1.1."""
     name: str = ""
     description: str = ""
-    """What it does, in one line, for ``/extensions``."""
+    """A description in one line, for ``/extensions``."""
     commands: dict[str, str] = field(default_factory=dict)
-    """Names with their descriptions."""
+    """Commands with their descriptions."""
     flags: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Options of the command line: ``type``, ``default`` and ``description`` by name."""
     subcommands: dict[str, Subcommand] = field(default_factory=dict)
-    """Words of the command line, ``pi name …``, by name."""
+    """Subcommands of the command line, ``pi name …``, by name."""
     needs_run_here: tuple[str, ...] = ()
     """Commands that need a session that runs in this process, not one that is only shown."""
     tools: dict[str, ToolManifest] = field(default_factory=dict)
@@ -125,7 +128,7 @@ class Manifest(Record, rename=None):
     prefixes: dict[str, str] = field(default_factory=dict)
     """Prefixes of its input modes with their labels."""
     activate: tuple[str, ...] = ("session",)
-    """When to load the extension: one of the triggers is enough.
+    """Triggers: each of them loads the extension.
 
     ``startup``, ``session``: every session. ``flag:x``: the command line has ``--x``. ``mode:x``:
     pi runs as ``interactive``, ``print``, ``json`` or ``rpc``. ``entry:x``: the opened session has
@@ -135,20 +138,20 @@ class Manifest(Record, rename=None):
     called. ``scheme:x``: ``x://…`` is read or written. ``shortcut:x``: the key is pressed.
     ``prefix:x``: input starts with the prefix. ``file:x``: the file exists in the project, if it is
     trusted, or at ``~/x``, where ``~/.pi/agent`` is the agent directory. ``env:X``: the variable is
-    not empty. ``shared:x``: an object of ``pi.shared`` with that key exists, from before ``/new``.
+    not empty. ``shared:x``: ``pi.shared`` has an object with that key, stored before ``/new``.
     ``deferrable``: another extension has a tool that may leave pending actions.
-    ``view:x``: it is enough that ``views`` declares the view; the extension is not loaded.
+    ``view:x``: a view that ``views`` declares is drawn; this does not load the extension.
     ``strategy:x``: ``compaction.strategy`` is ``x``, or ``/compact strategy:x`` is typed.
     """
     views: dict[str, str] = field(default_factory=dict)
     """Views by kind and name, such as ``code:dot``, with ``package.module:function``.
 
-    They are used without loading the extension: the module is imported when first drawn.
+    The module is imported when a view is first drawn; the extension is not loaded.
     """
     strategies: dict[str, str] = field(default_factory=dict)
     """Compaction strategies with their descriptions, for ``/settings`` and ``/compact``."""
     gates: tuple[str, ...] = ()
-    """Names of files in a project that it reads, relative to the project's directory.
+    """Files of a project that the extension reads, relative to the project's directory.
 
     While the extension is enabled, a project that contains one of them needs trust.
     """
@@ -158,18 +161,17 @@ class Manifest(Record, rename=None):
     They are defaults: the files of the user and of the project override them.
     """
     extras: tuple[str, ...] = ()
-    """Extras of its distribution that it cannot work without.
+    """Extras of its distribution that the extension needs.
 
     While one is not installed, its ``recommended`` settings and ``views`` are left out.
     """
     secrets: tuple[str, ...] = ()
-    """Environment variables with credentials: commands do not see them, exports hide them."""
+    """Environment variables with credentials: hidden from commands, redacted in exports."""
     doctor: bool = False
-    """Whether ``pi doctor`` loads it, for the checks that it adds, if it is enabled."""
+    """Whether ``pi doctor`` loads the extension for its checks, if it is enabled."""
     redacts: bool = False
-    """Of a battery: whether exports without a session (``pi --export``) load it, for its redactors.
-
-    Only if a setting enables it.
+    """Of a battery: whether exports without a session (``pi --export``) load it for its redactors,
+    if a setting enables it.
     """
     modes: tuple[str, ...] = ()
     """The modes it supports: ``interactive``, ``print``, ``json``, ``rpc``; empty means all.
@@ -193,7 +195,7 @@ class Manifest(Record, rename=None):
         return _by_kind(self.activate).get(kind, ())
 
     def stand_ins(self) -> "StandIns":
-        """What is registered before the extension is loaded; its first use loads it."""
+        """The registrations that load the extension when they are first used."""
         shortcuts, prefixes = self.triggers("shortcut"), self.triggers("prefix")
         return StandIns(
             shortcuts=self.shortcuts | {key: "" for key in shortcuts if key not in self.shortcuts},
@@ -204,7 +206,7 @@ class Manifest(Record, rename=None):
         )
 
 
-@cache  # asked some fifteen times for each battery at every start
+@cache  # called about fifteen times for each battery at every start
 def _by_kind(triggers: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for trigger in triggers:
@@ -224,13 +226,13 @@ class StandIns(Record):
     schemes: tuple[str, ...]
     events: tuple[str, ...]
     other_tools: frozenset[str]
-    """Tools of others whose calls load the extension."""
+    """Tools of other extensions or of pi whose calls load the extension."""
 
 
 def read_manifest(path: Path) -> Manifest:
-    """The manifest of an extension file or folder, or in a file ``pi.toml``.
+    """The manifest of an extension file or folder, or of a file ``pi.toml``; empty if it has none.
 
-    Raises ``ExtensionError`` if it is invalid.
+    Raises ``ExtensionError`` if the manifest is invalid.
     """
     if path.name == FILE:
         found: tuple[Path, dict[str, Any]] | None = (path, _parsed(_read(path), path))
@@ -305,7 +307,7 @@ _SEEN = ("event", "tool", "scheme", "shortcut", "prefix")
 """Triggers that need a stand-in from the start."""
 
 INTERACTIVE: "Mode" = "tui"
-"""The name in the API of the mode that manifests call ``interactive``."""
+"""The API's name of the mode that manifests call ``interactive``."""
 
 
 def supports_mode(manifest: Manifest, mode: "Mode") -> bool:
@@ -341,16 +343,16 @@ def can_defer(manifest: Manifest, flags: Mapping[str, bool | str], mode: "Mode")
 LoadingTime: TypeAlias = Literal["never", "start", "first use", "command", "trigger"]
 """When an extension is loaded.
 
-``first use``: one of its stand-ins is used. ``command``: one of its commands is typed; it has no
-other stand-ins but flags. ``trigger``: the state of the session contains a trigger, which also
-loads the other two.
+``first use``: when one of its stand-ins is used. ``command``: when one of its commands is typed; it
+has no other stand-ins except flags. ``trigger``: only when the state of the session contains one of
+its triggers, which loads ``first use`` and ``command`` extensions as well.
 """
 
 
 def loading_times(
     manifests: Iterable[Manifest], flags: Mapping[str, bool | str], mode: "Mode"
 ) -> list[LoadingTime]:
-    """When the extensions with these manifests are loaded."""
+    """The loading time of each manifest."""
     return [_loading_time(manifest, flags, mode) for manifest in manifests]
 
 
@@ -368,14 +370,14 @@ def _loading_time(manifest: Manifest, flags: Mapping[str, bool | str], mode: "Mo
         or manifest.views
     ):
         return "first use"
-    # The flags of an extension are read only with those of all others: by ``/extensions``, or for
-    # an unknown option.
+    # Flags need no early stand-in: they are read with all commands, by ``/extensions`` or for an
+    # unknown option.
     is_named = manifest.commands or manifest.flags or "command" in kinds
     return "command" if is_named else "trigger"
 
 
 class ActivationState(Record):
-    """What triggers of extensions depend on, besides events."""
+    """The state on which triggers depend, besides events and uses."""
 
     cwd: Path
     home: Path
@@ -390,9 +392,9 @@ class ActivationState(Record):
     selected: frozenset[str] = frozenset()
     """Tools that the user selected by name."""
     uses_project: Callable[[], bool] = lambda: False
-    """Whether files of the project count: it is trusted, or has nothing that needs trust.
+    """Whether files of the project count: it is trusted, or has no files that need trust.
 
-    Called only for a trigger that exists there: the answer takes a search for files.
+    Called only if the file of a trigger exists, because it searches for files.
     """
 
 
@@ -400,7 +402,7 @@ _STRATEGY = ("compaction", "strategy")
 
 
 def depends_on_session(manifest: Manifest) -> bool:
-    """Whether triggers depend on the session, its settings, files or variables."""
+    """Whether a trigger depends on the session, settings, files or variables."""
     return not _by_kind(manifest.activate).keys().isdisjoint(_OCCURS)
 
 
@@ -419,8 +421,8 @@ _OCCURS: dict[str, Callable[[tuple[str, ...], ActivationState], bool]] = {
     "shared": lambda names, state: not state.shared.isdisjoint(names),
     "entry": lambda names, state: not set(names).isdisjoint(state.entry_types),
 }
-"""Whether the state contains one of the triggers of a kind. Looked up by kind, because every start
-asks for every battery, and most have one or two kinds."""
+"""By kind of trigger: whether the state contains one of the names. A table, because every start
+checks every battery, and most have one or two kinds."""
 
 
 def triggered(manifests: Mapping[str, Manifest], state: ActivationState) -> list[str]:
@@ -434,8 +436,8 @@ def active_gates(
     flags: Mapping[str, bool | str],
     mode: "Mode",
 ) -> tuple[str, ...]:
-    """The gates of the enabled extensions. Files are looked up by name, and none is opened."""
-    # Before trust is decided: a file that enables an extension counts by its name.
+    """The gates of the enabled extensions; opens no file."""
+    # Trust is not decided yet, so a file that enables an extension counts by its name.
     state = replace(state, uses_project=lambda: True)
     found = (
         name
@@ -455,7 +457,7 @@ def is_enabled(manifest: Manifest, settings: Mapping[str, Any]) -> bool:
 
 
 def _api_modes(modes: Iterable[str]) -> list[str]:
-    """Modes of a manifest under their names in the API."""
+    """Modes of a manifest with their names in the API."""
     return [INTERACTIVE if mode == "interactive" else mode for mode in modes]
 
 

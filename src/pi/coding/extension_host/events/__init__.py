@@ -1,1 +1,1 @@
-"""The events that extensions receive, and how handlers are called."""
+"""Events for extensions, and the calls of their handlers."""

@@ -1,4 +1,4 @@
-"""Records that handlers return, also as dicts of their fields."""
+"""Records that handlers return; a dict of the fields is accepted, too."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ R = TypeVar("R", bound=Record)
 
 
 def record_from_fields(kind: type[R], fields: Mapping[str, Any], what: str) -> R:
-    """Build a record from its fields. Raises ``ExtensionError`` that lists the valid ones.
+    """Build a record from its fields; lists become tuples.
 
-    ``what`` starts the message. Lists become tuples.
+    Raises ``ExtensionError`` that begins with ``what`` and lists the valid fields.
     """
     try:
         return kind(**with_tuples(fields))
@@ -99,7 +99,7 @@ class Block(Record):
     reason: str = ""
     block: bool = True
     terminate: bool = False
-    """End the run, if all calls of the turn are terminated."""
+    """End the run if all calls of the turn have this set."""
 
 
 class ToolResultAnswer(Record):

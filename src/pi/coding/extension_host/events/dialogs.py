@@ -14,8 +14,8 @@ DialogKind: TypeAlias = Literal["select", "confirm", "input", "editor", "custom"
 class TerminalOpenedEvent(Record, tag="terminal_opened"):
     """A command of the model is about to start in a terminal.
 
-    ``terminal`` sends keys (``send``), changes the size (``resize``) and passes on what the program
-    writes (``on_output``).
+    ``terminal`` sends keys (``send``), changes the size (``resize``) and forwards the output of the
+    program (``on_output``).
     """
 
     call_id: str
@@ -23,7 +23,7 @@ class TerminalOpenedEvent(Record, tag="terminal_opened"):
 
 
 class UiPromptStartEvent(Event):
-    """A dialog is about to open; ``ctx.ui.answer(event.id, value)`` answers it from elsewhere."""
+    """A dialog is about to open; ``ctx.ui.answer(event.id, value)`` answers it from other code."""
 
     kind: DialogKind
     title: str = ""
@@ -37,10 +37,10 @@ class UiPromptStartEvent(Event):
     multi: bool = False
     """Whether several options can be selected."""
     initial: tuple[str, ...] = ()
-    """The labels that are selected at first."""
+    """The labels that are selected initially."""
     placeholder: str = ""
     prefill: str = ""
-    """The text of an editor at first."""
+    """The initial text of an editor."""
     secret: bool = False
     """Whether the answer is a secret: do not forward the dialog."""
     with_guests: bool = False
@@ -54,4 +54,4 @@ class UiPromptEndEvent(Event):
     title: str = ""
     reason: Literal["ui_prompt"] = "ui_prompt"
     id: str = ""
-    """The id of its start."""
+    """The id of its ``UiPromptStartEvent``."""

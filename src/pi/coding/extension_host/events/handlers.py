@@ -1,4 +1,4 @@
-"""Event names, and calling the handlers of extensions."""
+"""Event names, and the subscription of extension handlers to the bus."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ ReportHandlerFailure: TypeAlias = Callable[[Owner, str, BaseException], None]
 """Gets the owner of a failed handler, the event name, and the exception."""
 
 DECISIONS = (StopRun, Interrupt, ToolRefused)
-"""Exceptions that a handler raises on purpose to control the run."""
+"""Exceptions by which a handler controls the run; they are not failures."""
 
 
 class HandlerCall:

@@ -79,7 +79,7 @@ class ExtensionPolicy(Policy):
         """Whether handlers already got ``message_end`` of the current answer."""
 
     async def before_request(self, request: Request) -> Request:
-        """``context`` and ``context_with_system``."""
+        """Emit ``context`` and ``context_with_system``; return the changed request."""
         if ContextEvent in self._bus.subscribed:
             request = await self._without_instructions(request)
         if ContextWithSystemEvent in self._bus.subscribed:
@@ -92,7 +92,7 @@ class ExtensionPolicy(Policy):
         return request
 
     async def after_answer(self, answer: AssistantMessage) -> AssistantMessage:
-        """``message_end`` of an answer."""
+        """Emit ``message_end``; return the answer, or its replacement."""
         self.message_end_sent = True
         if MessageEndEvent not in self._bus.subscribed:
             return answer
@@ -101,7 +101,7 @@ class ExtensionPolicy(Policy):
         return message
 
     async def before_tool(self, call: ToolCall) -> ToolCall:
-        """``tool_call``: changed in place, or blocked."""
+        """Emit ``tool_call``; return the call with changed arguments, raise if it is blocked."""
         if ToolCallEvent not in self._bus.subscribed:
             return call
         arguments = copy.deepcopy(call.arguments)
@@ -119,7 +119,7 @@ class ExtensionPolicy(Policy):
         return call if event.input == call.arguments else replace(call, arguments=event.input)
 
     async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
-        """``tool_result``: each handler sees the result of the previous one."""
+        """Emit ``tool_result``; each handler gets the result of the previous one."""
         if ToolResultEvent not in self._bus.subscribed:
             return result
         original = ToolResultEvent(
@@ -141,7 +141,7 @@ class ExtensionPolicy(Policy):
         )
 
     async def at_boundary(self, at: Boundary) -> Next:
-        """``turn_end`` and ``agent_before_settle``."""
+        """Emit ``turn_end`` or ``agent_before_settle``; return the merged decision."""
         if at.kind == "turn" and TurnEndEvent in self._bus.subscribed:
             event = await self._bus.query(self._turn_end(at), raises=DECISIONS)
             return _merged(at.next, event)
@@ -153,7 +153,7 @@ class ExtensionPolicy(Policy):
     async def before_agent_start(
         self, message: UserMessage, prompt_parts: Callable[[], PromptParts], *, now_ms: int
     ) -> tuple[PromptParts | None, tuple[SessionMessage, ...]]:
-        """``before_agent_start``: returns the prompt parts if changed, and the added messages."""
+        """Emit ``before_agent_start``; return prompt parts if changed, and the added messages."""
         if BeforeAgentStartEvent not in self._bus.subscribed:
             return None, ()
         parts = prompt_parts()
@@ -228,7 +228,7 @@ def _instructed(request: Request, prompt: str) -> Request:
 
 
 def _latest_ids(log: SessionLog, count: int) -> list[str]:
-    """The ids of the last answer and of its results, in order."""
+    """The ids of the last ``count`` answers and tool results of the branch, oldest first."""
     found: list[str] = []
     for place in log.tree.upwards(log.leaf):
         if len(found) == count:
@@ -246,10 +246,10 @@ class AgentEventForwarder:
     """Publishes the events of the agent on the bus of the session, for extensions."""
 
     CHANGED = (AgentStart, TurnStart, MessageStart, MessageEnd, AgentSettled, SessionInfoChanged)
-    """Events with bookkeeping, or for which extensions get another record."""
+    """Events that change state here, or that extensions get as another record."""
     UNCHANGED = (AgentEnd, ToolExecutionStart, ToolExecutionUpdate, ToolExecutionEnd)
     FOR_TOOLS = (CompactionStart, CompactionEnd, AutoRetryStart, AutoRetryEnd, ExtensionEvent)
-    """Events that only ``on_session`` of tools gets; extensions have others."""
+    """Events for ``on_session`` of tools only; extensions get other events for them."""
 
     def __init__(
         self, bus: EventBus, policy: ExtensionPolicy, updates: Updates, clock: Clock
@@ -271,11 +271,9 @@ class AgentEventForwarder:
         agent.finish = self.finish
 
     async def finish(self, message: Any) -> Any:
-        """Emit ``message_start`` and ``message_end`` of a whole message.
+        """Emit ``message_start`` and ``message_end`` of a complete message; return it to be stored.
 
-        Returns the message to store.
-
-        Without a handler of ``message_end``, both follow with the events of the agent.
+        Without a handler of ``message_end``, both are emitted later, with the agent's events.
         """
         if MessageEndEvent not in self._bus.subscribed:
             return message
@@ -313,7 +311,7 @@ class AgentEventForwarder:
         await self._emit(event)
 
     async def _is_known(self) -> bool:
-        """Whether handlers got the end of the answer before it was stored; ends its tokens."""
+        """Flush token updates; return whether handlers got ``message_end`` before storing."""
         if self._end_tokens is not None:
             await self._updates.flushed()
         was_sent, self._policy.message_end_sent = self._policy.message_end_sent, False
@@ -324,7 +322,7 @@ class AgentEventForwarder:
             await self._bus.emit(event)
 
     def _follow_tokens(self, *, enabled: bool) -> None:
-        """Subscribe to the tokens of a run only while an extension wants them."""
+        """Subscribe to the tokens of a run only while an extension has a handler for them."""
         if not enabled and self._end_tokens is not None:
             self._end_tokens()
             self._end_tokens = None
@@ -337,7 +335,7 @@ class AgentEventForwarder:
 
 
 def options_from(parts: PromptParts) -> SystemPromptOptions:
-    """The options that extensions get; they exclude the sections of extensions."""
+    """The options that extensions get; without the sections of extensions."""
     return SystemPromptOptions(
         cwd=parts.cwd,
         selected_tools=[tool.name for tool in parts.tools],
@@ -380,8 +378,8 @@ def with_options(parts: PromptParts, options: SystemPromptOptions) -> PromptPart
 def forced_prompt(event: BeforeAgentStartEvent, prompt: str) -> str | None:
     """The replacement of ``prompt``, which was built from the options; ``None`` if there is none.
 
-    An answer that contains the prompt which handlers got only adds to it: changes of other handlers
-    to the options are kept.
+    If a replacement contains the prompt that handlers got, that part is replaced by ``prompt``, so
+    that changes of other handlers to the options are kept.
     """
     forced = event.replacement
     if forced is None:

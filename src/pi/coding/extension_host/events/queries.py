@@ -1,4 +1,4 @@
-"""Queries of the session: what extensions may change, do instead or cancel; user commands."""
+"""Queries of the session: actions that extensions may change, replace or cancel; user commands."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class SessionBeforeForkEvent(_Cancellable):
 
 
 class UserCommandStartEvent(Event):
-    """A command or code of the user is about to run; it waits for the handlers."""
+    """A command or code of the user is about to run, after all handlers have returned."""
 
     prefix: str
     """``!`` for shell commands, or the prefix of an input mode, e.g. ``$``."""
@@ -61,7 +61,7 @@ class UserCommandStartEvent(Event):
 
 
 class UserCommandEndEvent(Event):
-    """A command or code of the user has ended, however it ended."""
+    """A command or code of the user has ended, with or without an error."""
 
     prefix: str
     text: str
@@ -82,7 +82,7 @@ class TreeMove(Record):
     old_leaf_id: str | None
     common_ancestor_id: str | None
     entries: tuple[Entry, ...]
-    """The entries that are left."""
+    """The entries of the branch that is left."""
     user_wants_summary: bool = False
     custom_instructions: str = ""
     replace_instructions: bool = False
@@ -90,7 +90,7 @@ class TreeMove(Record):
 
     @property
     def entries_to_summarize(self) -> tuple[Entry, ...]:
-        """``entries``, under the name that extensions of the original expect."""
+        """``entries``, under the name that extensions of the original pi expect."""
         return self.entries
 
 
@@ -105,7 +105,7 @@ class TreeDecision(Record):
 
 
 class SessionBeforeTreeEvent(Query):
-    """The leaf is about to move: a handler can cancel that or provide the summary."""
+    """The leaf is about to move; a handler can cancel the move or provide the summary."""
 
     answer: ClassVar[type[Record]] = TreeDecision
     preparation: TreeMove
@@ -136,7 +136,7 @@ class SessionBeforeTreeEvent(Query):
 
 
 class UserBashEvent(Query):
-    """The user runs a shell command: run it instead, say how, or raise to refuse it."""
+    """The user runs a shell command; a handler can run it, return a runner, or raise to refuse."""
 
     answer: ClassVar[type[Record]] = UserBashAnswer
     command: str

@@ -1,4 +1,4 @@
-"""Events of a run that have no record of ``pi.agent.events``, or that take answers."""
+"""Events of a run that are not in ``pi.agent.events``, or that handlers can answer."""
 
 from __future__ import annotations
 

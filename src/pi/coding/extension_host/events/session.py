@@ -1,7 +1,7 @@
 """Events of the session, published by ``runtime`` and handled by extensions.
 
-Every session uses some of them. Those that need a user or an extension are in ``queries`` and
-``dialogs``, which are imported with the first of them.
+Every session emits some of these. Events that need a user or an extension are in ``queries`` and
+``dialogs``, whose import is deferred.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class ResourcesAnswer(Record):
 
 
 class ResourcesDiscoverEvent(Query):
-    """Asks for more skills, prompt templates and themes."""
+    """Collects additional skills, prompt templates and themes."""
 
     answer: ClassVar[type[Record]] = ResourcesAnswer
     cwd: str
@@ -59,7 +59,7 @@ class SessionShutdownEvent(Event):
 
 
 class SessionAbortEvent(Event):
-    """Everything was aborted by the user or a client, also if no run was in progress."""
+    """The user or a client has aborted the session's work, even if no run was in progress."""
 
     was_idle: bool = False
     """Whether there was no run to abort."""
@@ -122,12 +122,12 @@ class InputEvent(Query):
 
     @property
     def is_settled(self) -> bool:
-        """Whether a handler has handled it."""
+        """Whether a handler has handled the input."""
         return self.handled
 
 
-# The JSON form of the next two records is that of JSON mode and RPC. Extensions get others: the
-# names and defaults of their events are fixed by the original.
+# The next two records are events of JSON mode and RPC. Extensions get ``ThinkingLevelSelectEvent``
+# and ``SessionInfoChangedEvent``, whose names and defaults are those of the original pi.
 
 
 class ThinkingLevelChanged(Record, tag="thinking_level_changed"):

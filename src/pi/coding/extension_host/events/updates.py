@@ -1,4 +1,4 @@
-"""Token updates for handlers; merged while a slow handler is busy."""
+"""Dispatches token updates to handlers; merges them while a handler is busy."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def merge_update(events: list[BlockEvent], new: BlockEvent) -> None:
 
 
 class Mailbox:
-    """Updates that one async handler has not seen yet."""
+    """Queue of updates for one async handler."""
 
     def __init__(self, row: Registered[Subscriber], bus: EventBus, partial: Partial) -> None:
         self._row = row
@@ -45,7 +45,7 @@ class Mailbox:
             self._worker = asyncio.get_running_loop().create_task(self._work(), name="updates")
 
     async def flushed(self) -> None:
-        """Wait until the handler has seen everything."""
+        """Wait until the handler has processed all updates."""
         if self._worker is not None:
             await asyncio.wait({self._worker})
 
@@ -95,7 +95,7 @@ class Updates:
                 self._bus.report_failure(row.owner, update, error)
 
     async def flushed(self) -> None:
-        """Wait until all handlers have seen everything."""
+        """Wait until all handlers have processed all updates."""
         for box in [*self._boxes.values()]:
             await box.flushed()
 

@@ -51,7 +51,7 @@ class _Found(Record):
     time: LoadingTime
     """When it is loaded."""
     loading: asyncio.Lock
-    """Held while it is loaded, so that concurrent first uses wait for one load."""
+    """Held during loading, so that concurrent first uses load the extension once."""
 
 
 class ExtensionLoader:
@@ -90,7 +90,7 @@ class ExtensionLoader:
 
     @property
     def infos(self) -> list[ExtensionInfo]:
-        """Every extension that was found, including failed ones, with what it adds."""
+        """Every extension that was found, including failed ones, with its registrations."""
         registries = self._state.registries
         return [
             replace(
@@ -139,23 +139,23 @@ class ExtensionLoader:
         await self._load_resolvers()
 
     async def load_strategy(self, name: str) -> None:
-        """Load the deferred extensions that have a compaction strategy; failures are reported."""
+        """Load deferred extensions that declare the compaction strategy; failures are reported."""
         for deferred in [*self._deferred.values()]:
             if name in deferred.manifest.triggers("strategy"):
                 with suppress(ExtensionError):  # reported already
                     await self._activate(deferred)
 
     async def load_for_doctor(self) -> None:
-        """Load the deferred extensions that have checks, except those waiting for configuration."""
+        """Load deferred extensions with checks, unless a trigger depends on the session."""
         for deferred in [*self._deferred.values()]:
             if deferred.manifest.doctor and not depends_on_session(deferred.manifest):
                 with suppress(ExtensionError):  # reported already
                     await self._activate(deferred)
 
     async def _load_resolvers(self) -> None:
-        """Load extensions that resolve pending actions once a tool may leave some.
+        """Load extensions that resolve pending actions, if a tool may leave pending actions.
 
-        In time for the first request: a tool that is declared later breaks the prompt cache.
+        Called before the first request: a tool that is declared later breaks the prompt cache.
         """
         if not any(each.tool.deferrable for each in self._state.registries.tools.values.values()):
             return
@@ -209,7 +209,7 @@ class ExtensionLoader:
         )
 
     def _defer(self, deferred: _Found) -> None:
-        """Wait until an extension is triggered; its stand-ins wait for its first use."""
+        """Keep an extension until it is triggered, and add stand-ins that load it on first use."""
         self._deferred[deferred.owner.path] = deferred
         if deferred.time == "first use":
             self._add_stand_ins(deferred)
@@ -258,7 +258,7 @@ class ExtensionLoader:
                 try:
                     await self._start(deferred)
                 except asyncio.CancelledError:
-                    # The first use was cancelled: wait for the next one.
+                    # The first use was cancelled: the next one loads the extension.
                     if self._is_deferred(deferred):
                         self._defer(deferred)
                     raise
@@ -274,8 +274,8 @@ class ExtensionLoader:
         return self._deferred.get(deferred.owner.path) is deferred
 
     async def _start(self, found: _Found) -> None:
-        """Import an extension and call its function; on failure nothing of it remains."""
-        # Deferred import: most extensions wait, and the API imports every part of the host.
+        """Import an extension and call its function; a failure is reported and undone."""
+        # Deferred import: most extensions are deferred, and the API imports all of the host.
         from pi.coding.extension_host.api.api import ExtensionAPI
 
         self._stalls.watch()
@@ -343,12 +343,12 @@ _SHOWN = {
 
 
 def _declared(candidate: Candidate | None) -> dict[str, Any]:
-    """The description of an extension, and what loads it."""
+    """Fields of ``ExtensionInfo`` from the manifest: description, triggers, setting, extras."""
     if candidate is None:
         return {}
     try:
         manifest = candidate.declared()
-    except (ExtensionError, OSError):  # it failed, and that is reported
+    except (ExtensionError, OSError):  # reported when the extension was recorded
         return {}
     triggers = (trigger.partition(":") for trigger in manifest.activate)
     shown = tuple(_SHOWN[kind].format(name) for kind, _, name in triggers if kind in _SHOWN)

@@ -31,7 +31,7 @@ ENTRY = "extension"
 def factory_of(candidate: Candidate) -> Factory:
     """The function of an extension; its module is imported if necessary.
 
-    Exceptions of the import propagate, and nothing of the module remains.
+    Exceptions of the import propagate. Raises ``ExtensionError`` if there is no such function.
     """
     if candidate.factory is not None:
         return candidate.factory
@@ -50,14 +50,14 @@ def factory_of(candidate: Candidate) -> Factory:
 
 
 def forget_modules(candidate: Candidate) -> None:
-    """Import an extension again at its next load; modules in use are not affected."""
+    """Forget the modules of an extension file, so that the next load imports them again."""
     if candidate.path is not None:
         _drop(module_of(candidate))
         importlib.invalidate_caches()
 
 
 def module_of(candidate: Candidate) -> str:
-    """The module name of an extension; its submodules start with it."""
+    """The module name of an extension, which is the prefix of its submodules."""
     path, root = candidate.path, candidate.import_root
     if path is None:
         module, _, _ = candidate.target.partition(":")
@@ -70,7 +70,8 @@ def module_of(candidate: Candidate) -> str:
 def module_at(path: Path, import_root: Path | None = None) -> ModuleType:
     """The module of a file or folder, imported if necessary.
 
-    With ``import_root``, it and its dependencies are imported from there, after pi's own modules.
+    With ``import_root``, the module and its dependencies are imported from that folder; pi's own
+    modules take precedence.
     """
     _must_be_small(path / "__init__.py" if path.is_dir() else path)
     if import_root is None:
@@ -89,7 +90,7 @@ def module_at(path: Path, import_root: Path | None = None) -> ModuleType:
 
 
 def _must_be_small(file: Path) -> None:
-    """Raise ``ExtensionError`` for a huge file: Python would read and compile the whole of it."""
+    """Raise ``ExtensionError`` for a huge file: Python would read and compile all of it."""
     if file.exists() and file.stat().st_size > MAX_READ_BYTES:
         raise ExtensionError(
             f"{file} is larger than {MAX_READ_BYTES >> 20} MiB, too large for a source file."
@@ -97,7 +98,7 @@ def _must_be_small(file: Path) -> None:
 
 
 def module_name(path: Path) -> str:
-    """A unique module name."""
+    """A module name that is unique for the path."""
     number = crc32(str(path.resolve()).encode("utf-8", "surrogateescape"))
     stem = "".join(letter if letter.isalnum() else "_" for letter in path.stem)
     return f"{PREFIX}{stem}_{number:08x}"
@@ -142,7 +143,7 @@ NOT_IMPORTED = frozenset({"docs", "examples", "scripts", "test", "tests"})
 
 
 def add_import_root(root: Path) -> None:
-    """Append ``root`` to ``sys.path``: pi's own modules come first.
+    """Append ``root`` to ``sys.path``, after the folders of pi's own modules.
 
     A process can have only one version of a module. Raises ``ExtensionError`` if a package in
     ``root`` has another version than a package that is in use.

@@ -28,18 +28,18 @@ from pi.coding.extension_host.events.handlers import subscribe_handler
 from pi.coding.port.extensions import InputMode
 
 Activate: TypeAlias = Callable[[], Awaitable[None]]
-"""Removes the stand-in and loads the extension; further calls do nothing."""
+"""Removes the stand-ins and loads the extension; further calls do nothing."""
 
 
 def add_stand_ins(
     instance: LoadedExtension, manifest: Manifest, activate: Activate, *, has_views: bool = True
 ) -> None:
-    """Register what the manifest declares; any use loads the extension and is passed on to it.
+    """Register the declared tools, keys, events and so on; a use loads the extension and calls it.
 
-    Commands are registered by ``add_command_stand_ins``, when commands are first read.
+    Commands are registered by ``add_command_stand_ins``, when commands are first read. Views are
+    drawn without loading the extension; ``has_views`` is False if an extra is missing.
 
-    Stand-ins have no context: the extension gets its own when it is loaded. Only views are used
-    without loading it, unless ``has_views`` is False: an extra is missing.
+    Stand-ins have no context: the extension gets its own when it is loaded.
     """
     registries = instance.state.registries
     if manifest.views and has_views:
@@ -194,7 +194,7 @@ def _scheme(instance: LoadedExtension, scheme: str, activate: Activate) -> None:
 
 
 class _DeferredHandler:
-    """Loads the extension on first use and passes references on to its handler."""
+    """Loads the extension on first use and forwards references to its handler."""
 
     def __init__(self, instance: LoadedExtension, activate: Activate, begin: str) -> None:
         self._instance = instance

@@ -1,1 +1,1 @@
-"""The extensions of a session: searching, loading, calling."""
+"""The extensions of a session: search, loading and calls."""

@@ -1,4 +1,4 @@
-"""``SessionExtensions``: calls into extensions of a session, and lists of them, for modes."""
+"""``SessionExtensions``: calls and lists of the extensions of a session, for modes."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class SessionExtensions:
     # Commands, shortcuts and input modes ----------------------------------------------------------
 
     def find(self, text: str) -> str | None:
-        """Return the name of the extension command that ``text`` calls, if any."""
+        """Return the name of the extension command that ``text`` calls, or ``None``."""
         host = self._contributions.host
         if host is None and not text.startswith("/"):
             return None
@@ -97,7 +97,7 @@ class SessionExtensions:
         return True
 
     def input_mode(self, text: str) -> InputMode | None:
-        """Return the input mode of a text by its prefix, if an extension has registered one."""
+        """Return the input mode for the prefix of a text, or ``None``."""
         found = self._mode_of(text)
         return None if found is None else found.mode
 
@@ -120,11 +120,11 @@ class SessionExtensions:
             await bus.emit(UserCommandEndEvent(prefix=prefix, text=code))
         return True
 
-    # Renderers and lists --------------------------------------------------------------------------
+    # Views and lists ------------------------------------------------------------------------------
 
     @property
     def views(self) -> Views:
-        """Renderers for tools, messages, entries and statuses."""
+        """Views of tools, messages, entries, statuses and code."""
         if self._contributions.host is not None:
             return self._contributions.host.views
         declared = self.hosting.dormant.views

@@ -36,11 +36,11 @@ if TYPE_CHECKING:  # lazy: imported with the first extension
 
 
 class ExtensionHosting:
-    """Loads extensions with every session, and connects them to it.
+    """Loads the extensions of each session and connects them to it.
 
-    The host is created when an extension has to run, or when it is requested; until then extensions
-    with activation events stay dormant. ``mode`` decides which extensions are loaded; they see the
-    mode that was attached.
+    The host is created when an extension has to run, or when ``host`` is read; until then all
+    extensions are dormant. ``mode`` decides which extensions are loaded; ``ctx.mode`` is the
+    attached mode.
     """
 
     def __init__(
@@ -93,14 +93,14 @@ class ExtensionHosting:
             self.contributions.host.connect(registry)
 
     def attach(self, ui: ExtensionUI, mode: Mode) -> None:
-        """Connect the user interface. To be called before the session is started."""
+        """Connect the user interface. Call it before the session is started."""
         self._attached = (ui, mode)
         if self.contributions.host is not None:
             self.contributions.host.attach(ui, mode)
 
     @property
     def ui(self) -> ExtensionUI | None:
-        """The user interface, once one is attached."""
+        """The attached user interface; ``None`` before."""
         return None if self._attached is None else self._attached[0]
 
     async def read_resources_again(self) -> None:
@@ -151,18 +151,18 @@ class ExtensionHosting:
             await host.loading.load_triggered(state)
 
     async def load_strategy(self, name: str) -> None:
-        """Load the extension that has a compaction strategy, if it is not loaded yet."""
+        """Load the extension that declares a compaction strategy, if it is not loaded yet."""
         known = self.contributions.declared_strategies()
         if name in known and name not in self.contributions.strategies():
             await self.host.loading.load_strategy(name)
 
     async def load_before_start(self) -> None:
-        """Load what an extension triggered after the session was opened, e.g. a shared object."""
+        """Load extensions that other extensions have triggered since, e.g. by a shared object."""
         if self.contributions.host is not None:
             await self.load_triggered(self._core.workspace, self._core.log)
 
     def gates(self, cwd: Path, machine: Machine, settings: Settings) -> tuple[str, ...]:
-        """Return the names of files in a project that need trust because of enabled extensions."""
+        """Return the project files that need trust because enabled extensions read them."""
         host = self.contributions.host
         manifests = self.dormant.manifests() if host is None else host.loading.manifests
         if not any(manifest.gates for manifest in manifests):
@@ -193,7 +193,7 @@ class ExtensionHosting:
             await host.unload()
 
     async def close(self) -> None:
-        """Stop everything that extensions have started."""
+        """Unload all extensions and stop their tasks."""
         self.dormant.forget()
         if self.contributions.host is not None:
             await self.contributions.host.close()

@@ -1,4 +1,4 @@
-"""Where the extensions of a session are searched."""
+"""Finds the extensions of a session in all their sources."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ RECOMMENDED_IN_CORE = {"editor.attachFiles": True}
 
 
 class ExtensionSources:
-    """Finds extensions by file name. Runs none of their code, and reads no project before trust."""
+    """Finds extensions by file name. Runs none of their code; reads trusted projects only."""
 
     def __init__(
         self,
@@ -51,15 +51,15 @@ class ExtensionSources:
         self._machine = machine
         self._options = options
         self.flags = options.flags
-        """Command line options that no built-in option matches."""
+        """Command-line options that are not pi's own."""
         self.foreign: list[str] = []
-        """Files that need the original pi."""
+        """Files that only the original pi can run."""
         self._reported = False
 
     def own(self, cwd: Path, settings: Settings) -> Iterator[Candidate]:
-        """Yield extensions that need no trust: installed, the user's, and of the command line.
+        """Yield extensions that need no trust: installed, of the user, and of the command line.
 
-        ``settings`` are read without those of a project.
+        Of ``settings`` only the user's layer is read.
         """
         report = self._warn
         if self._options.discover:
@@ -78,7 +78,7 @@ class ExtensionSources:
     def recommended(self) -> Json:
         """Return the settings of ``batteries: "recommended"``.
 
-        Batteries with a missing extra are left out; ``missing_extra_notes`` names them.
+        Batteries with a missing extra are left out; ``missing_extra_notes`` lists them.
         """
         found = dict(RECOMMENDED_IN_CORE)
         for battery in self._batteries():
@@ -107,12 +107,12 @@ class ExtensionSources:
         return [each for each in found if each.rank == "bundled" and not each.problem]
 
     def of_workspace(self, workspace: Workspace) -> Iterator[Candidate]:
-        """Yield those of packages, and of the project if it is trusted."""
+        """Yield the extensions of packages and of a trusted project."""
         yield from self.of_packages(workspace.packages)
         yield from self.of_project(workspace)
 
     def of_packages(self, packages: Iterable[Package]) -> Iterator[Candidate]:
-        """Yield those of packages: extensions and tool files."""
+        """Yield the extensions and tool files of packages."""
         tool_files: dict[str, Path] = {}
         for package in packages:
             explicit = package.configured.scope == "temporary"
@@ -137,7 +137,7 @@ class ExtensionSources:
                 yield _tool_file(replace(tool, import_root=package.import_root), tool_files)
 
     def of_project(self, workspace: Workspace) -> Iterator[Candidate]:
-        """Yield those of a trusted project."""
+        """Yield the extensions and tool files of a trusted project."""
         if not self._options.discover or not workspace.trust.trusted:
             return
         base = workspace.cwd / ".pi"
@@ -196,9 +196,9 @@ class ExtensionSources:
 
 
 def gates_in(machine: Machine, cwd: Path, settings: Settings) -> tuple[str, ...]:
-    """Return the names of project files that enabled extensions read, for ``pi doctor`` and others.
+    """Return the names of project files that enabled extensions read.
 
-    Without a session, so without options of the command line.
+    For commands without a session, such as ``pi doctor``; flags of the command line do not count.
     """
     manifests = _manifests(machine, cwd, settings)
     state = ActivationState(
@@ -230,7 +230,7 @@ def _manifests(machine: Machine, cwd: Path, settings: Settings) -> list[Manifest
 
 
 def _tool_file(candidate: Candidate, tool_files: dict[str, Path]) -> Candidate:
-    """An extension that registers the tools of a file; tool names in ``tool_files`` are in use."""
+    """Return an extension that registers the tools of a file; ``tool_files`` has used names."""
     # lazy: few users have tool-only files
     from pi.coding.extension_host.loading.modules import tool_file_extension
 
@@ -238,7 +238,7 @@ def _tool_file(candidate: Candidate, tool_files: dict[str, Path]) -> Candidate:
 
 
 def _imports_pi(path: Path) -> bool:
-    """Whether a file was written for pi: other scripts in such a folder must not be imported."""
+    """Whether a file imports ``pi``: other scripts in such a folder must not be imported."""
     try:
         return re.search(r"(?m)^(?:from|import) pi\b", read_text(path)) is not None
     except PiError:

@@ -38,7 +38,7 @@ from pi.coding.runtime.workspace import Workspace
 from pi.coding.session.entries import CustomMessage, SessionMessage
 from pi.coding.settings.settings import Settings
 
-if TYPE_CHECKING:  # lazy: most sessions never need them
+if TYPE_CHECKING:  # deferred: most sessions never need these
     from pi.ai.http.client import HttpClient
     from pi.ai.wire_support.exchange import Services
     from pi.coding.compaction.events import CompactionResult
@@ -51,15 +51,14 @@ if TYPE_CHECKING:  # lazy: most sessions never need them
 
 
 MOVES = (SessionTreeEvent, ModelSelectEvent, ThinkingLevelSelectEvent)
-"""Events of the bus only that may change the leaf or the state of a session."""
+"""Events of the bus, not public, that may change the leaf or the state of a session."""
 
 
 class AgentSession:
-    """Implements ``SessionPort`` by its parts, and has the common operations of embedding programs.
+    """Implements ``SessionPort`` with its parts, and has shortcuts for embedding programs.
 
-    Its owner closes it, or uses it with ``async with``. ``models``, ``info``, ``sessions``,
-    ``tree``, ``accounts`` and ``exports`` are created on first use: most sessions never need them
-    all.
+    The caller closes it, or uses ``async with``. ``models``, ``info``, ``sessions``, ``tree``,
+    ``accounts`` and ``exports`` are created on first use: few sessions need all of them.
     """
 
     def __init__(
@@ -119,14 +118,14 @@ class AgentSession:
 
     @cached_property
     def sessions(self) -> SessionSwitcher:
-        """Switching to other sessions."""
+        """Replaces this session with another one."""
         from pi.coding.runtime.session.switching import SessionSwitcher
 
         return SessionSwitcher(self._core, self._bootstrap, self.prompts, stop_all=self._stop_all)
 
     @cached_property
     def tree(self) -> TreeMoves:
-        """Moving within the session."""
+        """Moves the leaf of the session."""
         from pi.coding.runtime.session.tree import TreeMoves
 
         return TreeMoves(
@@ -177,11 +176,11 @@ class AgentSession:
         return self._services.http
 
     async def open_nested(self, spec: SubSession) -> AgentSession:
-        """Open a nested session in memory, guarded like this one; its opener closes it."""
+        """Open a nested session, guarded like this one; the caller closes it."""
         return await self._open_nested(spec)
 
     def since_session_ms(self) -> int:
-        """Milliseconds since this session was opened here; a switch starts at zero."""
+        """Milliseconds since this session was opened here; reset by a switch."""
         return self._core.since_session_ms()
 
     # Events ---------------------------------------------------------------------------------------
@@ -221,18 +220,18 @@ class AgentSession:
     # Start and end --------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Emit the start event."""
+        """Load extensions that were triggered since, and emit the start event."""
         await self._bootstrap.hosting.load_before_start()
         await self._core.bus.emit(SessionStartEvent(reason="startup"))
         self._bootstrap.offer_agents_over_rpc()
 
     async def abort(self) -> None:
-        """Abort everything that is running, and wait until it has ended."""
+        """Abort all running work, and wait until it has ended."""
         if self._core.remote is not None:
             await self._core.remote.abort()
         was_idle = self.runs.idle
         await self._stop()
-        # Also at rest: extensions may work in the background, and only they know.
+        # Emitted even without a run: extensions may have work in the background.
         await self._core.bus.emit(SessionAbortEvent(was_idle=was_idle))
 
     async def wait_for_idle(self) -> None:
@@ -240,7 +239,7 @@ class AgentSession:
         await self._core.agent.wait_for_idle()
 
     async def close(self) -> None:
-        """Abort what is running, save the session and release its resources."""
+        """Abort all running work, save the session and release its resources."""
         if self._closed:
             return
         self._closed = True
@@ -261,17 +260,17 @@ class AgentSession:
             feed.end()
 
     async def _stop(self) -> None:
-        """Abort what is running locally, also for a replica."""
+        """Abort all local work except shell commands, and wait for the agent."""
         self.prompts.gate.abort_waiting()
         self.prompts.move_gate.abort_waiting()
         self._core.agent.abort()
         self.compaction.abort()
-        if "tree" in vars(self):  # exists already: it may be summarising
+        if "tree" in vars(self):  # not created only to be aborted
             self.tree.abort()
         await self._core.agent.wait_for_idle()
 
     async def _stop_all(self) -> None:
-        """Stop everything that is running, shell commands too, and write results to the log."""
+        """Abort all local work including shell commands, and write their results to the log."""
         self.shell.stop()
         await self._stop()
         self.shell.flush()
@@ -284,7 +283,7 @@ class AgentSession:
         """Send a prompt and wait until the agent is idle again. Returns the last answer.
 
         A failed answer is returned as well: see its ``stop_reason``. During a run ``streaming``
-        says how to queue the text. Returns ``None`` if the text was queued or produced no answer.
+        selects the queue. Returns ``None`` if the text was queued or produced no answer.
         """
         ended = await self.prompts.prompt(text, images, streaming=streaming)
         return None if ended is None else _answer(self.messages)
@@ -324,9 +323,9 @@ class AgentSession:
     ) -> None:
         """Send a message to the model that is not a user message; it is stored in the session.
 
-        During a run ``deliver_as`` says when the model sees it. In an idle session it sees it with
-        the next prompt, or at once with ``trigger_turn``; then this waits until the agent is idle
-        again.
+        During a run ``deliver_as`` selects the queue. In an idle session the message is sent with
+        the next prompt, or at once with ``trigger_turn``; then the call waits until the agent is
+        idle again.
         """
         core, agent = self._core, self._core.agent
         message = replace(message, timestamp=message.timestamp or core.machine.clock.now_ms())
@@ -340,12 +339,12 @@ class AgentSession:
 
     @property
     def state(self) -> SessionState:
-        """Return the current state."""
+        """The current state."""
         return self.info.state()
 
     @property
     def messages(self) -> Sequence[SessionMessage]:
-        """Return the messages of the model's context, system messages included."""
+        """The messages of the model's context, including system messages."""
         return self.info.messages()
 
     @property
@@ -358,7 +357,7 @@ class AgentSession:
         return await self.models.select(model)
 
     async def set_thinking_level(self, level: ThinkingLevel) -> None:
-        """Set the thinking level; it is limited to what the model supports."""
+        """Set the thinking level, or the nearest one that the model supports."""
         await self.models.set_thinking_level(level)
 
     @property
@@ -372,7 +371,7 @@ class AgentSession:
         return self._core.toolbox.names
 
     def set_active_tools(self, names: Iterable[str]) -> None:
-        """Activate exactly these tools from the next prompt on; unknown names are ignored."""
+        """Activate only these tools from the next prompt on; unknown names are ignored."""
         self._core.toolbox.select(names)
 
     async def compact(self, instructions: str = "", *, strategy: str = "") -> CompactionResult:
@@ -398,7 +397,7 @@ class AgentSession:
         return await self.sessions.switch(Path(path))
 
     async def fork(self, entry_id: str) -> Forked:
-        """Fork before a user message; ``tree`` moves without a new session."""
+        """Fork before a user message into a new session; ``tree`` moves within this one."""
         return await self.sessions.fork(entry_id)
 
     async def export(self, output: str | None = None) -> Path:
@@ -409,7 +408,7 @@ class AgentSession:
         return await self.exports.write(output)
 
     async def dispose(self) -> None:
-        """Close the session; the specification's name for ``close``."""
+        """Close the session; the original pi's name for ``close``."""
         await self.close()
 
     async def __aenter__(self) -> Self:
@@ -420,7 +419,7 @@ class AgentSession:
 
 
 def _answer(messages: Sequence[SessionMessage]) -> AssistantMessage | None:
-    """Return the answer to the last user message."""
+    """Return the last answer after the last user message, or ``None``."""
     for message in reversed(messages):
         if isinstance(message, AssistantMessage):
             return message

@@ -1,6 +1,6 @@
 """Keeps the provider's prompt cache warm while a tool or the user takes time.
 
-Applies only to models whose ``promptCache`` says how long the cache lives, and only if a refresh is
+Applies only to models whose ``promptCache`` has the lifetime of the cache, and only if a refresh is
 cheaper than filling the cache again. Extensions can override the decision.
 """
 
@@ -34,7 +34,7 @@ RETURN_PROBABILITY = 0.5
 
 
 class CacheWarming:
-    """Waits in the background; every other request restarts the wait."""
+    """Refreshes the cache after a wait in the background; each turn restarts the wait."""
 
     KINDS = (TurnStart, MessageEnd, AgentSettled)
 
@@ -43,7 +43,7 @@ class CacheWarming:
         self._client = client
         self._waiting: asyncio.Task[None] | None = None
         self._spent: list[UsageEntry] = []
-        """Cost of refreshes during a run; written to the log when the run is over."""
+        """Usage of refreshes during a run; written to the log after the run."""
         core.bus.subscribe(SessionShutdownEvent, lambda _: self._stop())
 
     async def handle_event(self, event: object) -> None:
@@ -94,9 +94,9 @@ class CacheWarming:
             await self._refresh()
 
     async def _refresh(self) -> None:
-        """Send the usual request and disconnect at the first token; the cost goes to the log.
+        """Send the next request, disconnect at the first token, and record the usage.
 
-        The output limit is not lowered: another limit may use another cache.
+        The output limit is not lowered: a provider may use another cache for another limit.
         """
         request = self._core.agent.next_request()
         options = StreamOptions(reasoning=request.thinking, tool_choice=request.tool_choice)
@@ -135,8 +135,8 @@ def lifetime(model: Model, *, long: bool) -> int | None:
 
 
 def decision(model: Model, tokens: int, probability: float) -> CacheWarmingDecisionEvent:
-    """Decide whether refreshing ``tokens`` pays off if they are needed with that probability."""
-    # Deferred: asked when a cache is about to expire.
+    """Return the decision to refresh ``tokens``, which are needed again with a probability."""
+    # Deferred: needed only when a cache is about to expire.
     from pi.coding.extension_host.events.queries import CacheWarmingDecisionEvent
 
     rates = rates_for(model.cost, tokens)

@@ -50,15 +50,15 @@ if TYPE_CHECKING:
 
 
 MAX_REMOTE_ANSWER = 4 * 1024 * 1024
-"""Bytes of a summary of ``compaction.remoteEndpoint``."""
+"""Most bytes of a summary from ``compaction.remoteEndpoint``."""
 LONG_DELAY_MS = 10_000
-"""Longest retry delay while another model can be used for the summary."""
+"""Longest retry delay if another model is available for the summary."""
 
 
 class Summaries:
     """Summary requests with the session's thinking level, credentials and retries.
 
-    They are outside of the conversation; each kind has a cache identity of its own.
+    The requests are not part of the conversation; each purpose has its own session id for caches.
     """
 
     def __init__(self, core: LiveSession, client: ModelClient) -> None:
@@ -75,8 +75,8 @@ class Summaries:
     ) -> Ask:
         """Return a function that sends requests to ``model``.
 
-        Retry events carry ``source`` and ``reason``. Unless it ``is_last``, another model is
-        available, and long retry delays fail instead.
+        Retry events have ``source`` and ``reason``. Unless ``is_last``, another model is available,
+        and the function fails instead of waiting for a long retry delay.
         """
         start_event = SummarizationRetryAttemptStart(source=source, reason=reason or UNSET)
 
@@ -104,7 +104,7 @@ class Summaries:
                 clock=self._core.machine.clock,
             )
             if exceeds_delay_limit(attempt.failure, settings):
-                # The caller would ask once more at once, as after a summary that cannot be used.
+                # Raised here: the caller would repeat the request at once, as after a bad summary.
                 why = attempt.answer.error_message or "rate limited"
                 raise CompactionFailed("summary_failed", f"The summary failed: {why}")
             return attempt.answer
@@ -112,7 +112,7 @@ class Summaries:
         return send
 
     async def compact(self, model: Model, messages: Sequence[Message]) -> AssistantMessage:
-        """Ask the provider of ``model`` to compact ``messages`` in its own form."""
+        """Return the answer of the provider's own compaction of ``messages``."""
         session_id = f"{self._core.log.header.id}-compaction"
         options = StreamOptions(compact=True, session_id=session_id)
         prompt = prompt_text(self._core.agent.system_prompt)
@@ -127,7 +127,7 @@ def retry_settings(core: LiveSession) -> RetrySettings:
 
 
 class Strategies(Mapping[str, "Strategy"]):
-    """Built-in strategies, and those of extensions, which take precedence."""
+    """Built-in strategies and those of extensions; the latter take precedence."""
 
     def __init__(self, contributions: ExtensionContributions) -> None:
         self._contributions = contributions
@@ -144,7 +144,7 @@ class Strategies(Mapping[str, "Strategy"]):
 
 @cache
 def _own() -> Mapping[str, Strategy]:
-    """Return the built-in strategies. Lazy: most sessions never compact."""
+    """Return the built-in strategies. Deferred import: most sessions never compact."""
     from pi.coding.compaction.strategies import ShakeStrategy, SummaryStrategy
 
     return {"context-full": SummaryStrategy(), "shake": ShakeStrategy()}
@@ -154,7 +154,7 @@ class QueueHandOff(Protocol):
     """Queues the move to a new session that begins with a document."""
 
     async def __call__(self, document: str, /, *, go_on: bool, details: Json | None) -> None:
-        """Queue it for the end of the run."""
+        """Queue the move for the end of the run."""
         ...
 
 
@@ -199,15 +199,15 @@ class LiveCompaction:
         return [choice.model for choice in resolved if choice is not None]
 
     def ask(self, model: Model, reason: CompactionReason, *, is_last: bool) -> Ask:
-        """Return the function that calls ``model``; ``is_last`` if no other model follows."""
+        """Return a function that sends summary requests; see ``Summaries.ask``."""
         return self._summaries.ask(model, "compaction", reason, is_last=is_last)
 
     def remote(self) -> RemoteCompaction | None:
-        """Return the server that compacts; ``None`` unless it is enabled."""
+        """Return the remote compaction; ``None`` if the settings disable it."""
         options, model = self.options(), self.agent.model
         if not options.remote_enabled:
             return None
-        # Deferred: few users have one.
+        # Deferred: few users enable it.
         from pi.coding.compaction.remote import (
             NATIVE_APIS,
             NATIVE_PROVIDERS,
@@ -224,9 +224,9 @@ class LiveCompaction:
         )
 
     async def _post(self, url: str, body: Json) -> bytes:
-        """Send a summary request to the user's own server, without secrets.
+        """Send a summary request to the user's own server and return the body of the response.
 
-        The wraps around model requests do not apply to it, so secrets are removed here.
+        Model wraps do not apply to this request, so secrets are redacted here. Raises ``PiError``.
         """
         from pi.ai.http.errors import HttpError
         from pi.ai.http.request import HttpRequest
@@ -298,7 +298,7 @@ class CompactionControl:
         return compaction_options(self._core).enabled
 
     async def compact(self, instructions: str = "", *, strategy: str = "") -> CompactionResult:
-        """Compact now. Aborts the current run; prompts wait until it is done.
+        """Compact now. Aborts the current run; prompts wait until the compaction has ended.
 
         Raises ``CompactionFailed`` if nothing could be compacted, ``PiError`` for an unknown
         strategy.
@@ -315,8 +315,8 @@ class CompactionControl:
             await self._prompts.resume()
 
     async def preview(self, instructions: str = "", *, strategy: str = "") -> CompactionPreview:
-        """Return what ``compact`` would drop and keep. No model is asked, nothing is stored."""
-        from pi.coding.compaction.execution import preview  # lazy, as in Compactor
+        """Return what ``compact`` would drop and keep. Sends no request and stores nothing."""
+        from pi.coding.compaction.execution import preview  # deferred, as in ``Compactor``
 
         self._require_known(strategy)
         request = CompactionRequest(reason="manual", instructions=instructions, strategy=strategy)

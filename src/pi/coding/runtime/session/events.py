@@ -1,4 +1,4 @@
-"""Iterating over the events of a session."""
+"""Iterators over the events of a session."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Subscribe: TypeAlias = Callable[[Listener], Callable[[], None]]
 
 
 class EventFeed:
-    """All events from its creation on, until ``end``.
+    """Iterates over all events from its creation until ``end``.
 
     A slow reader does not block the session: unread events are queued.
     """

@@ -45,11 +45,11 @@ class ShareOptions(Record):
     """``share`` of the settings."""
 
     command: tuple[str, ...] = ()
-    """Runs with the page's file as its last argument, in place of ``gh``."""
+    """A program that is run instead of ``gh``, with the page's file as its last argument."""
     target: str = ""
     """The target of an extension that ``/share`` uses without a name."""
     store: Literal["gist", "blob"] = "gist"
-    """What ``/share`` makes if nothing else is chosen: ``blob`` is a target of that name."""
+    """The default of ``/share`` without target and command: a gist, or the target ``blob``."""
 
 
 class Exports:
@@ -86,7 +86,7 @@ class Exports:
         return await asyncio.to_thread(render_text, transcript)
 
     async def render(self, form: ExportForm, sink: Sink) -> bytes:
-        """Return the session in a format, redacted for a sink, also if it has no file."""
+        """Return the session in a format, redacted for a sink; works without a session file."""
         core = self._core
         if form not in _SUFFIXES:
             raise PiError(f"Cannot export as {form!r}.", hint=f"Use one of {', '.join(_SUFFIXES)}.")
@@ -96,12 +96,12 @@ class Exports:
         return await asyncio.to_thread(work)
 
     def redact(self, value: Any, sink: Sink) -> Any:
-        """Return a text or JSON value without secrets, as the redactors of a sink have it."""
+        """Return a text or JSON value without secrets, after the redactors for a sink."""
         redactor = self._redactor(sink)
         return redactor.text(value) if isinstance(value, str) else redactor.json(value)
 
     def targets(self) -> tuple[tuple[str, str], ...]:
-        """The share targets of extensions, with their descriptions."""
+        """Return the share targets of extensions with their descriptions."""
         found = self._core.extensions.share_targets().items()
         return tuple((name, target.description) for name, target in found)
 
@@ -130,7 +130,7 @@ class Exports:
         )
 
     def _handler(self, name: str) -> ShareHandler | None:
-        """The handler of a target; ``None`` without a name. Raises ``ShareFailed`` if unknown."""
+        """Return the handler of a target; ``None`` without a name. Raises ``ShareFailed``."""
         if not name:
             return None
         targets = self._core.extensions.share_targets()
@@ -140,7 +140,7 @@ class Exports:
         return targets[name].share
 
     def _redactor(self, sink: Sink) -> Redactor:
-        """The redactor of a sink. Known values are compiled again only after they have changed."""
+        """Return the redactor of a sink; compiled again only after secrets have changed."""
         values = self._secrets.values()
         if sink not in self._redactors or self._redactors[sink][0] != values:
             extra = partial(self._core.extensions.redacted, sink=sink)
@@ -149,7 +149,7 @@ class Exports:
 
 
 def _instructions(core: LiveSession) -> Instructions | None:
-    """Return system prompt and tools, if a request was made."""
+    """Return system prompt and tools; ``None`` before the first request."""
     messages = convert_to_llm(core.conversation.messages())
     instructions = [message for message in messages if isinstance(message, SystemMessage)]
     return fold(instructions, keep_later=False)[0] if instructions else None

@@ -72,7 +72,7 @@ class EntryCounts:
 
 
 def session_stats(core: LiveSession, counts: EntryCounts) -> SessionStats:
-    """Return counts and cost of the whole file: all branches, and what was compacted."""
+    """Return counts and cost of the whole file: all branches, including compacted entries."""
     counts.update()
     file, kinds = core.log.file, counts.messages
     return SessionStats(
@@ -90,7 +90,10 @@ def session_stats(core: LiveSession, counts: EntryCounts) -> SessionStats:
 
 
 def context_usage(core: LiveSession) -> ContextUsage | None:
-    """Return the usage of the context window; unknown after a compaction until the next answer."""
+    """Return the usage of the context window; ``None`` without a model or a known window.
+
+    Its tokens are ``None`` after a compaction until the next answer.
+    """
     window = core.agent.model.context_window
     if not core.has_model or window <= 0:
         return None
@@ -120,7 +123,7 @@ def session_state(core: LiveSession, *, compacting: bool, auto_compaction: bool)
 
 
 def last_answer_text(core: LiveSession) -> str | None:
-    """Return the text of the newest answer that has text."""
+    """Return the text of the newest answer that has text, or ``None``."""
     for message in reversed(core.conversation.messages()):
         if isinstance(message, AssistantMessage) and message.text:
             return message.text
@@ -159,7 +162,7 @@ def _compacted_since_answer(core: LiveSession) -> bool:
 def listed_commands(core: LiveSession) -> list[Command]:
     """Return the commands of extensions, then templates and skills, in RPC's format.
 
-    A replica has only local commands: the remote side has its own templates.
+    A replica has only commands of extensions: templates are those of the remote side.
     """
     return list(_commands(core))
 
@@ -202,7 +205,7 @@ class SessionQueries:
         self._counts = EntryCounts(core.log)
 
     async def prepare(self) -> None:
-        """Decode, measure and count a long session in a thread: its screen asks for all of it."""
+        """Decode, measure and count a long session in a thread, for the screen that shows it."""
         conversation = self._core.conversation
         await prepare_conversation(conversation)
         if len(conversation.log.tree) > LARGE:
@@ -212,7 +215,7 @@ class SessionQueries:
 
     @property
     def cwd(self) -> Path:
-        """The working directory: that of the session, or another one if it no longer exists."""
+        """The working directory; another one than the session's if that no longer exists."""
         core = self._core
         return core.workspace.cwd if core.remote is None else Path(core.log.header.cwd)
 
@@ -235,19 +238,19 @@ class SessionQueries:
         return session_stats(self._core, self._counts)
 
     def context_usage(self) -> ContextUsage | None:
-        """Return the usage of the context window."""
+        """Return the usage of the context window; ``None`` without a model."""
         return context_usage(self._core)
 
     def plan_limits(self) -> tuple[PlanLimit, ...]:
-        """Return what the model's provider last reported about the limits of a plan."""
+        """Return the plan limits that the model's provider reported last."""
         return self._core.plan_limits.get(self._core.agent.model.provider, ())
 
     def credential_source(self) -> str:
-        """Return where an extension takes the credentials of the model's provider from."""
+        """Return the origin of the model's credentials if an extension supplies them, else ""."""
         return self._core.registry.models.credential_source(self._core.agent.model.provider)
 
     def messages(self) -> Sequence[SessionMessage]:
-        """Return the messages of the model's context, system messages included."""
+        """Return the messages of the model's context, including system messages."""
         return self._core.conversation.messages()
 
     def transcript(
@@ -259,12 +262,12 @@ class SessionQueries:
     ) -> DisplayTranscript:
         """Return the newest ``most`` messages of the branch for display, compacted ones included.
 
-        ``end`` is that of an earlier transcript; earlier messages are returned then.
+        ``end`` is the position of an earlier transcript: the messages before it are returned.
         """
         return display_transcript(self._core.log, most, shows, end=end)
 
     def entries(self, since: str | None = None) -> list[msgspec.Raw]:
-        """Return every entry as it is in the file, or those after ``since``."""
+        """Return every entry in its file form, or those after ``since``; raises ``PiError``."""
         log = self._core.log
         if since is not None and since not in log.tree:
             raise PiError(f"Entry not found: {since}")
@@ -295,7 +298,7 @@ class SessionQueries:
         return points
 
     def last_answer(self) -> str | None:
-        """Return the text of the newest answer that has text."""
+        """Return the text of the newest answer that has text, or ``None``."""
         return last_answer_text(self._core)
 
     def commands(self) -> list[Command]:
@@ -303,7 +306,7 @@ class SessionQueries:
         return listed_commands(self._core)
 
     async def rename(self, name: str) -> None:
-        """Rename the session."""
+        """Rename the session. Raises ``PiError`` for an empty name."""
         name = clean_name(name)
         if not name:
             raise PiError("Session name cannot be empty")

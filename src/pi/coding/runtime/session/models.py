@@ -1,6 +1,6 @@
-"""Selecting model and thinking level; logging in to providers.
+"""Selection of model and thinking level; logins to providers.
 
-The next request uses the new credentials.
+The next request uses new credentials.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ LEVELS = get_args(ThinkingLevel)
 
 
 class ModelSelection:
-    """Changes apply to the session and are written to its log; settings do not change."""
+    """Selects model and thinking level. Changes are written to the log, not to the settings."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class ModelSelection:
         self.scope = scope
         """The models to cycle through; empty means all."""
         self._choosers: list[ChooseNext] = []
-        """Functions of extensions that cycle in another way; the last one counts."""
+        """Functions of extensions that replace cycling; the last one is used."""
         self._notes: list[Callable[[], ModelNotes]] = []
 
     @property
@@ -86,7 +86,7 @@ class ModelSelection:
         self.scope = self.registry.scope(patterns)
 
     async def discover(self) -> None:
-        """Read ``models.json`` again, and ask the model servers of this machine what they serve."""
+        """Read ``models.json`` again, and query providers with dynamic model lists."""
         self.registry.reload()
         await self.registry.discover_local()
 
@@ -102,7 +102,7 @@ class ModelSelection:
         model = next(filter(None, map(registry.default_of, usable)), None)
         if model is None:
             self._report_other_owners()
-        # A user with an API key wants that provider, not a download.
+        # Not for a user with an API key, who would not expect a download.
         is_keyless = self._never_chosen and not registry.unlisted
         if model is None and self._last_resort is not None and is_keyless:
             model = await self._last_resort()
@@ -110,7 +110,7 @@ class ModelSelection:
             await self.use(model, source="set")
 
     def _report_other_owners(self) -> None:
-        """Report servers whose owner has changed; the start reported those it checked."""
+        """Report servers whose owner has changed, except those that the start has reported."""
         last = chosen_model(self._core.log)
         named = {self._core.workspace.settings.values.default_provider, last and last.provider}
         for standing in self.registry.not_chosen():
@@ -130,7 +130,8 @@ class ModelSelection:
     async def select_id(self, provider: str, model_id: str, *, anew: bool = False) -> Model:
         """Select a model from the next request on. Raises ``PiError`` if it does not exist.
 
-        This approves a server on this machine; if its owner has changed since, only with ``anew``.
+        Approves the server of a model on this machine. If its owner has changed, raises
+        ``ServerNotChosen`` unless ``anew``.
         """
         registry = self.registry
         if registry.is_undiscovered(provider):
@@ -143,9 +144,9 @@ class ModelSelection:
         return model
 
     async def select(self, model: Model | str, *, anew: bool = False) -> Model:
-        """Select a model that is given as such or as a pattern, ``provider/id:thinking``.
+        """Select a model, or the one that matches a pattern ``provider/id:thinking``.
 
-        Approves its server like ``select_id``.
+        Approves its server like ``select_id``. Raises ``PiError`` if no model matches.
         """
         if isinstance(model, Model):
             choice: ResolvedModel | None = ResolvedModel(model=model)
@@ -175,10 +176,10 @@ class ModelSelection:
         thinking: ThinkingLevel | None = None,
         source: Literal["set", "cycle", "restore"],
     ) -> None:
-        """Use ``model``, with the supported thinking level that is nearest to the current one.
+        """Use ``model``, with the supported level that is nearest to ``thinking``.
 
-        After a model without thinking, and if there was no model, the level is that of the
-        settings.
+        The default of ``thinking`` is the current level; if there was no model, or one without
+        thinking, it is the level of the settings.
         """
         core, previous = self._core, self.current
         core.require_local("change the model")
@@ -247,7 +248,7 @@ class ModelSelection:
         )
 
     def set_cycle(self, choose: ChooseNext) -> Callable[[], None]:
-        """Let ``choose(step)`` select the next model. Returns a function that ends that."""
+        """Select the next model with ``choose(step)``. Returns a function that removes it."""
         self._choosers.append(choose)
         return lambda: self._choosers.remove(choose) if choose in self._choosers else None
 
@@ -268,7 +269,7 @@ class ModelSelection:
         return ModelNotes(badges=badges, used=tuple(used))
 
     async def set_thinking_level(self, level: str) -> None:
-        """Set the thinking level, as far as the model supports it; unknown levels mean ``off``."""
+        """Set the thinking level, or the nearest supported one; unknown levels mean ``off``."""
         core, previous = self._core, self.thinking_level
         core.require_local("change the thinking level")
         requested: ThinkingLevel = level if level in LEVELS else "off"  # type: ignore[assignment]
@@ -297,10 +298,10 @@ class Accounts:
         self._core = core
         self.storage = storage
         self.secrets = known.values
-        """Returns values that must not leave this machine."""
+        """Returns the secret values, for redaction."""
 
     async def all(self) -> tuple[Account, ...]:
-        """Return every provider, in the order of the table."""
+        """Return every provider with the state of its credentials, in the registry's order."""
         stored = await self.storage.list()
         registry = self._core.registry
         return tuple(

@@ -1,10 +1,10 @@
 """Small policies of a session: repetition, interrupts, image fitting, retry control.
 
 Repetition is repeated text in a response, or identical tool calls in a row: some models repeat text
-until their output limit, or call the same tool with the same arguments without end. Such a response
-is cut and requested again, such a call is refused with a reason; if the model does not stop, the
-run is ended. Tables of numbers look repetitive but are legitimate, so only text that contains a
-word counts.
+until their output limit, or call the same tool with the same arguments without end. A repetitive
+response is cut and requested again, a repeated call is refused with a reason; if the model does not
+stop, the run is ended. Tables of numbers look repetitive but are legitimate, so only text that
+contains a word counts.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _STEP = 500
 _MARK = 24
 """Length of the suffix whose previous occurrence determines the length of the repeated piece."""
 _SHOWN = 100
-"""Characters of the name of a tool in a reason: a model may invent any."""
+"""Most characters of a tool name in a reason: a model may invent a long name."""
 _WORD = r"(?i)\b(?!(?:nan|inf|[a-f]+)\b)[^\W\d_]{2,}\b"
-"""Letters that are not part of a number, hexadecimal ones included."""
+"""Two or more letters that are not a number such as ``nan``, ``inf`` or ``ff``."""
 
 
 class RepetitionLimits(Record):
@@ -57,7 +57,7 @@ class RepetitionLimits(Record):
     calls: int = 5
     """Identical calls in a row with the same result before the call is refused."""
     refusals: int = 3
-    """Refusals of that call before the run is ended."""
+    """Refusals of the same call before the run is ended."""
 
 
 class Repetition(Policy):
@@ -99,7 +99,7 @@ class Repetition(Policy):
         return call
 
     async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
-        """Restart the count if a call returned something new."""
+        """Restart the count if the result of a call has changed."""
         self._calls.record_result(call, result.content)
         return result
 
@@ -107,7 +107,7 @@ class Repetition(Policy):
         """Restart the count with each prompt; count calls that could not run after each turn.
 
         A call of an unknown tool, with invalid arguments or refused by another policy never reaches
-        ``before_tool``, and a model may repeat just that call without end.
+        ``before_tool``, but a model may repeat it without end.
         """
         if at.kind == "prompt":
             self._calls = _Calls()
@@ -159,7 +159,7 @@ class _Calls:
     def __init__(self) -> None:
         self._last: tuple[str, Json] | None = None
         self._ids: set[str] = set()
-        """Its call ids: policies may have changed the arguments that ran."""
+        """Ids of these calls. The arguments cannot identify them: policies may change them."""
         self._times = 0
         self._last_result: tuple[Text | Image, ...] | None = None
 
@@ -181,7 +181,7 @@ class _Calls:
 
 
 def repeats(text: str, limits: RepetitionLimits) -> bool:
-    """Whether ``text`` ends with too many repeats of one piece."""
+    """Whether ``text`` ends with too many repeats of one piece of text."""
     mark = text[-_MARK:]
     before = text.rfind(mark, 0, -1) if text else -1
     if before < 0:
@@ -231,7 +231,7 @@ class InterruptPolicy(Policy):
         self._core = core
 
     async def before_tool(self, call: ToolCall) -> ToolCall:
-        """Let the call run, unless a steering message is queued."""
+        """Refuse the call if a steering message is queued."""
         immediate = self._core.workspace.settings.values.interrupt_mode == "immediate"
         if immediate and self._core.agent.inbox.steering:
             raise ToolRefused(SKIPPED)
@@ -239,7 +239,7 @@ class InterruptPolicy(Policy):
 
 
 class ImageFittingPolicy(Policy):
-    """Resizes images in tool results: a provider would refuse an oversized one in every turn."""
+    """Resizes images in tool results; a provider would refuse every request with a large one."""
 
     def __init__(self, core: LiveSession) -> None:
         self._core = core
@@ -253,7 +253,7 @@ class ImageFittingPolicy(Policy):
 async def with_fitted_images(
     core: LiveSession, text: str, images: Sequence[Image]
 ) -> tuple[str, tuple[Image, ...]]:
-    """Return text and images of a prompt, resized, with notes about them at the end of the text.
+    """Return the text of a prompt, with notes about resized images at its end, and the images.
 
     Data that is not a readable image is left unchanged: the provider may support it.
     """

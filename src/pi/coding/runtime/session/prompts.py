@@ -76,16 +76,16 @@ BUSY = (
 
 
 class HandedOff:
-    """A conversation continues in another session, as soon as the agent is idle."""
+    """A hand-off: the conversation continues in a new session once the agent is idle."""
 
     def __init__(self, *, go_on: bool) -> None:
         self.go_on = go_on
         self.run: asyncio.Task[None] | None = None
-        """The run there, once it has started."""
+        """The run in the new session, once it has started."""
 
 
 class PromptRunner:
-    """Prompts, queues and aborts. Texts from all sources are expanded the same way."""
+    """Sends and queues prompts. Texts from all sources are expanded the same way."""
 
     def __init__(
         self,
@@ -106,13 +106,13 @@ class PromptRunner:
         self._shell = shell
         self._runs = runs
         self._extensions = extensions
-        """Their commands and input modes take precedence over all other expansion."""
+        """Commands and input modes of extensions take precedence over skills and templates."""
         self._models = models
         self._command_output = command_output
         self._whole_prompt = whole_prompt
         """Replaces all sections, if an embedding program passes its own prompt."""
         self.handed_off: HandedOff | None = None
-        """The last time that the conversation continued in another session."""
+        """The last hand-off."""
 
     async def prompt(
         self,
@@ -129,11 +129,11 @@ class PromptRunner:
     ) -> Next | None:
         """Send a prompt and wait until the agent is idle again.
 
-        During a run ``streaming`` says how to queue it; without it the prompt is refused. Returns
+        During a run ``streaming`` selects the queue; without it the prompt is refused. Returns
         ``None`` if no run was started. Without ``expand`` skills and templates are plain text;
         ``fill`` returns missing values of a template. ``check`` is called with a text that is not a
-        command, skill or template, and raises to refuse it. ``meta`` is stored with the message;
-        models do not see it.
+        command, skill or template, and raises to refuse it. ``meta`` is stored with the message,
+        but not sent to the model.
         """
         core = self._core
         if source != "extension":
@@ -146,7 +146,7 @@ class PromptRunner:
             await core.remote.prompt(text, images, streaming=streaming)
             await _call(accepted)
             return None
-        if source != "extension":  # a compaction may wait for an extension
+        if source != "extension":  # a compaction that closed the gate may wait for an extension
             await self.gate.passed()
         event = InputEvent(
             text=text, images=tuple(images), source=source, streaming_behavior=streaming
@@ -241,7 +241,7 @@ class PromptRunner:
         )
 
     def set_queue_modes(self, *, steering: str | None = None, follow_up: str | None = None) -> None:
-        """Set for this session how queued messages are delivered, all at once or one by one."""
+        """Set how queued messages of this session are delivered: all at once or one by one."""
         modes = {"steeringMode": steering, "followUpMode": follow_up}
         changes = {name: mode for name, mode in modes.items() if mode is not None}
         self._core.workspace.settings.override(changes)
@@ -302,7 +302,7 @@ class PromptRunner:
         if is_held:  # a gate may have been closed during the preparation
             await self.move_gate.passed()
             await self.gate.passed()
-        if self._core.log is not log:  # prepared for a session that another one has replaced
+        if self._core.log is not log:  # the session was replaced during the preparation
             return await self._run(message, None, streaming, is_held=is_held)
         before = self.handed_off
         try:
@@ -323,7 +323,7 @@ class PromptRunner:
         return await self._run(message, None, streaming, is_held=is_held)
 
     async def _follow_hand_off(self, before: HandedOff | None) -> None:
-        """Wait until a conversation that continues by itself in another session is idle there."""
+        """After a hand-off with ``go_on``, wait until the run in the new session has ended."""
         while (
             (hand_off := self.handed_off) is not None and hand_off is not before and hand_off.go_on
         ):

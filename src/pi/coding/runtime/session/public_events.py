@@ -1,4 +1,4 @@
-"""The type of all public events of a session, for decoding them and for embedding programs."""
+"""The union of all public events of a session, for decoding and for embedding programs."""
 
 from __future__ import annotations
 
@@ -29,4 +29,4 @@ AgentSessionEvent: TypeAlias = (
     | SummarizationRetryFinished
     | ThinkingLevelChanged
 )
-"""Every public event of a session: those of its agent, and those around it."""
+"""Every public event of a session: of its agent, retries, compaction, extensions and settings."""

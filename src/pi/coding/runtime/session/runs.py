@@ -25,7 +25,7 @@ class StartTask(Protocol):
     """Starts background work."""
 
     def __call__(self, work: Coroutine[Any, Any, T], *, name: str) -> asyncio.Task[T]:
-        """Returns its task."""
+        """Start ``work``; returns its task."""
         ...
 
 
@@ -48,20 +48,20 @@ class IdleQueue:
         self._changed = Notifier()
 
     def add(self, act: Act, *, before_next_prompt: bool = True) -> None:
-        """Run ``act`` when the agent is idle next, after those already queued.
+        """Run ``act`` once the agent is idle, after the actions that are queued already.
 
         With ``before_next_prompt`` the next prompt waits for it.
         """
         self._acts.append((act, before_next_prompt))
         if self._worker is None:
-            # In an empty context: the caller may be inside of the run that is waited for.
+            # In an empty context: the caller may be part of a run, the actions are not.
             self._worker = asyncio.get_running_loop().create_task(
                 self._work(), name="when idle", context=Context()
             )
 
     @asynccontextmanager
     async def hold(self) -> AsyncIterator[None]:
-        """Hold the queue while a prompt is prepared, after the actions that it waits for."""
+        """Wait for the actions that prompts wait for, then hold the queue during the block."""
         await self.held()
         self._preparing += 1
         try:
@@ -76,7 +76,7 @@ class IdleQueue:
             await self._changed.wait()
 
     async def close(self) -> None:
-        """Drop waiting actions."""
+        """Drop waiting actions and cancel the running one."""
         self._acts.clear()
         if self._worker is not None:
             self._worker.cancel()
@@ -111,7 +111,7 @@ class IdleQueue:
 
 
 class AgentRuns:
-    """The current run, and those that extensions start in the background."""
+    """The current run, and runs that extensions start in the background."""
 
     def __init__(self, core: LiveSession, policies: tuple[Policy, ...]) -> None:
         self._core = core
@@ -144,7 +144,7 @@ class AgentRuns:
             self.spawn(self._core.remote.abort(), name="abort remote run")
 
     def refresh_policies(self) -> None:
-        """Set the policies of the next run, those of extensions included."""
+        """Set the policies of the next run, including those of extensions."""
         self._core.agent.policies = self._core.extensions.policies(*self._policies)
 
     def start(self, work: Act) -> asyncio.Task[None]:
@@ -164,7 +164,7 @@ class AgentRuns:
         return task
 
     async def settled(self) -> None:
-        """Wait until the runs that extensions started are over."""
+        """Wait until the runs that extensions started have ended."""
         while self._started:
             await asyncio.wait(self._started)
 

@@ -1,7 +1,7 @@
-"""Shell commands of the user, and those inside of command files, whose output joins the prompt.
+"""Shell commands of the user, and commands in command files whose output is part of the prompt.
 
-Files of a project or of another agent need consent to these commands: see ``pi.coding.consent``.
-Without it the text stays as it is, and the model can run the commands with its own tools.
+Commands in files of a project or of another agent need consent: see ``pi.coding.consent``. Without
+consent the text is not changed, and the model can run the commands with its own tools.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class UserShell:
-    """Runs commands at once. During a run their results are written to the log after it."""
+    """Runs commands at once. Results of commands during a run are logged after the run."""
 
     def __init__(self, core: LiveSession) -> None:
         self._core = core
@@ -52,7 +52,7 @@ class UserShell:
     ) -> BashResult:
         """Run a command to its end; ``on_text`` is called with its output as it arrives.
 
-        ``shows_style`` keeps the colours in that, for a screen; the result has none.
+        ``shows_style`` keeps colours in these texts, for a screen; the result has no colours.
         """
         from pi.coding.extension_host.events.queries import (  # deferred: rarely used
             UserBashEvent,
@@ -96,7 +96,7 @@ class UserShell:
             self._core.conversation.append(run)
 
     def settled(self, event: object) -> None:
-        """Flush when the agent has settled."""
+        """Handle ``AgentSettled``: write pending results to the log."""
         self.flush()
 
     def _keep(self, command: str, result: BashResult, *, excluded: bool) -> None:
@@ -146,7 +146,10 @@ class CommandOutput:
         return Consent(store, warn=machine.report)
 
     async def expanded(self, text: str) -> str | None:
-        """Return the prompt for ``/name arguments``; ``None`` if nothing in it has to run."""
+        """Return the prompt for ``/name arguments`` with the output of its commands.
+
+        ``None`` if it has no commands, or if they are not allowed.
+        """
         found = find_template(text, self._core.workspace.resources.prompts)
         if found is None or found[0].syntax not in _INLINE:
             return None
@@ -187,7 +190,7 @@ class CommandOutput:
 
 
 def inline_commands(template: PromptTemplate) -> list[str]:
-    """Return the shell commands in the text, as they are written."""
+    """Return the shell commands in a template, without arguments filled in."""
     return [found.strip() for found in re.findall(_INLINE[template.syntax], template.content)]
 
 
@@ -208,7 +211,7 @@ def assembled(template: PromptTemplate, arguments: str, outputs: list[str]) -> s
 
 
 def _filled(command: str, arguments: str, template: PromptTemplate) -> str:
-    """Return a command with its arguments, quoted so that they stay arguments."""
+    """Return a command with its arguments filled in, quoted for the shell."""
     if not has_place(command, template.syntax):
         return command
     import shlex  # deferred: few commands run programs

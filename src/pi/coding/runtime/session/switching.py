@@ -1,6 +1,6 @@
-"""Replaces this session by another one: new, resumed, forked, cloned, imported; reloads it.
+"""Replaces this session with another one: new, resumed, forked, cloned, imported; reloads it.
 
-``ReplicaFollower`` shows a session that runs elsewhere: it applies its feed.
+``ReplicaFollower`` shows a remote session: it applies the items of its feed.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ NOT_SAVED = (
 
 
 class SessionSwitcher:
-    """Stops what is running, then swaps the log and everything that depends on its directory."""
+    """Aborts running work, then replaces the log and the workspace, and reloads extensions."""
 
     def __init__(
         self,
@@ -74,9 +74,9 @@ class SessionSwitcher:
         self._bootstrap = bootstrap
         self._prompts = prompts
         self._stop_all = stop_all
-        """Aborts everything that is running, and waits for it."""
+        """Aborts all running work, and waits for it."""
         self._choices: tuple[Model, ThinkingLevel, bool]
-        """Model, level and scope before a remote session was shown."""
+        """Model, level and ``has_model`` before a remote session was shown."""
 
     async def new(self, parent_session: str | None = None) -> Replaced:
         """Start a new session; an in-memory session stays in memory."""
@@ -88,7 +88,7 @@ class SessionSwitcher:
         return Replaced(cancelled=False)
 
     async def switch(self, path: Path) -> Replaced:
-        """Resume the session in a file, or start one there."""
+        """Resume the session in a file, or start one in it."""
         path = self._core.workspace.cwd / path
         if await self._forbidden("resume", path):
             return Replaced(cancelled=True)
@@ -156,7 +156,7 @@ class SessionSwitcher:
     ) -> Replica | None:
         """Show a remote session instead of this one; ``None`` if an extension cancelled it.
 
-        ``file`` keeps a copy of it.
+        ``file`` stores a copy.
         """
         if await self._forbidden("resume", file):
             return None
@@ -165,12 +165,12 @@ class SessionSwitcher:
         return ReplicaFollower(self._core, session)
 
     async def reload(self) -> None:
-        """Reload everything around the session; the conversation stays."""
+        """Reload settings, resources and extensions; the conversation is kept."""
         core, bootstrap = self._core, self._bootstrap
         core.agent.require_idle()
         with self._prompts.move_gate.closed():
             await self._stop_all()
-            # First, while the extensions are loaded that may decide about trust.
+            # Before extensions are unloaded, because they may answer the trust decision.
             trust = await bootstrap.decide_trust(core.workspace.cwd)
             await core.bus.emit(SessionShutdownEvent(reason="reload"))
             workspace = await bootstrap.open_workspace(core.workspace.cwd, trust, core.workspace)
@@ -203,7 +203,7 @@ class SessionSwitcher:
 
     @property
     def location(self) -> SessionLocation:
-        """Return where new sessions are stored: beside this one, or in memory like this one."""
+        """The location of new sessions; in memory if this session is in memory."""
         location = self._bootstrap.session_location(self._core.workspace.cwd)
         if self._core.log.file is None and self._core.remote is None:
             return replace(location, directory=None)
@@ -228,7 +228,7 @@ class SessionSwitcher:
     async def _swap(
         self, log: SessionLog, reason: SwitchReason, remote: RemoteSession | None = None
     ) -> None:
-        """Close this session and open ``log``; prompts of the user wait for it."""
+        """Close this session and open ``log``; prompts of the user wait until it is open."""
         with self._prompts.move_gate.closed():
             await self._stop_all()
             previous = _path_text(self._core.log.file) if self._core.log.is_saved else None
@@ -249,9 +249,8 @@ class SessionSwitcher:
         if remote is not None or not cwd.is_dir():
             cwd = core.workspace.cwd
         try:
-            # Also if the directory stays the same: extensions are loaded again, and files may have
-            # been added since trust was decided. Decided while the extensions are loaded that may
-            # answer.
+            # Decided again even for the same directory: extensions are reloaded, and files may have
+            # been added. Decided before extensions are unloaded, because they may answer.
             trust = await self._bootstrap.decide_trust(cwd)
             await core.bus.emit(
                 SessionShutdownEvent(reason=reason, target_session_file=_path_text(log.file))
@@ -260,7 +259,7 @@ class SessionSwitcher:
             conversation = SessionConversation(log)
             await prepare_conversation(conversation)
             await self._work_in(workspace)
-            # An extension may have started a run meanwhile: it does not wait like the user's.
+            # An extension may have started a run meanwhile: its prompts do not wait at the gate.
             core.agent.abort()
             await core.agent.wait_for_idle()
         except BaseException:
@@ -275,12 +274,12 @@ class SessionSwitcher:
     async def _work_in(self, workspace: Workspace) -> None:
         core, before = self._core, self._core.workspace
         core.use_workspace(workspace)
-        if workspace.local is not before.local:  # opened again
+        if workspace.local is not before.local:  # not reused
             await before.close()
             core.toolbox.move_to(workspace)
 
     async def _follow(self, remote: RemoteSession | None) -> None:
-        """Apply model and thinking level of the log, or those of the remote side."""
+        """Set the remote side. Without one, apply model and thinking level of the log."""
         core = self._core
         if core.remote is not None:
             core.remote.closed = True
@@ -319,7 +318,7 @@ def _path_text(path: Path | None) -> str | None:
 
 
 def _copy_artifacts(source: Path | None, fork: SessionLog) -> None:
-    """Copy the artifacts that the entries of a fork refer to."""
+    """Copy the artifacts of a session file to a fork, whose entries refer to them."""
     if source is not None and fork.file is not None:
         copy_artifacts(source, fork.file)
 
@@ -337,7 +336,7 @@ class ReplicaFollower:
 
     @property
     def closed(self) -> bool:
-        """Whether another session was opened instead."""
+        """Whether another session has replaced it."""
         return self._remote.closed
 
     async def receive(self, item: FeedItem | Json) -> None:
@@ -383,7 +382,7 @@ class ReplicaFollower:
         self._log.adopt(line)
 
     def _apply_state(self, data: Json) -> None:
-        """Take over model and thinking level of the remote side."""
+        """Apply model and thinking level of the remote side."""
         if not data:
             return
         state = msgspec.convert(data, SessionState)
@@ -407,12 +406,12 @@ def _fields(item: Json) -> tuple[Any, Any]:
 
 @cache
 def _events() -> Any:
-    """Return the decoder of all events. Lazy: most sessions have no replica."""
+    """Return the union of all events that a feed may have."""
     return AgentSessionEvent | ExtensionEvent
 
 
 def _event(data: Json) -> Any:
-    """Decode an event; ``None`` if this version does not know it."""
+    """Decode an event; ``None`` if it is unknown."""
     try:
         event = msgspec.convert(data, _events())
     except msgspec.ValidationError:

@@ -30,7 +30,7 @@ from pi.coding.session.views import landing
 
 
 class TreeMoves:
-    """One move at a time; its summary can be aborted."""
+    """Moves the leaf; the summary of a move can be aborted."""
 
     def __init__(
         self,
@@ -66,7 +66,10 @@ class TreeMoves:
         replace_instructions: bool = False,
         label: str = "",
     ) -> Navigated:
-        """Move the leaf to an entry; returns a user message at the target for editing."""
+        """Move the leaf to an entry. Raises ``PiError`` if it does not exist.
+
+        If the target is a user message, the result has its text for editing.
+        """
         core = self._core
         if id not in core.log.tree:
             raise PiError(f"Entry not found: {id}")
@@ -145,7 +148,7 @@ class TreeMoves:
 
 
 def tree_move(log: SessionLog, target: str) -> TreeMove:
-    """Return what moving to ``target`` would leave."""
+    """Return the move to ``target``, with the entries of the branch that it leaves."""
     old, new = log.tree.path(log.leaf), log.tree.path(log.tree.place(target))
     shared = set(new)
     abandoned = [place for place in old if place not in shared]
@@ -166,7 +169,7 @@ async def notes_on(
     *,
     model: Model,
 ) -> Notes:
-    """Summarise what ``move`` leaves with a model; raises ``CompactionFailed``."""
+    """Return a summary of the branch that ``move`` leaves; raises ``CompactionFailed``."""
     abandoned = {entry.id: entry for entry in move.entries}
     path = log.tree.path(log.leaf)
     branch = branch_items(log, path)
@@ -184,7 +187,7 @@ async def notes_on(
 
 
 def _with_summary(item: CompactionItem, entry: Entry) -> CompactionItem:
-    """Return ``item``; for a compaction with its summary, which is not on the branch itself."""
+    """Return ``item``; the item of a compaction gets its summary as message."""
     if not isinstance(entry, Compaction):
         return item
     details = entry.details if isinstance(entry.details, dict) and not entry.from_hook else None
