@@ -166,7 +166,7 @@ class Models:
         )
         return next((text for text in described if text), "")
 
-    def ask_first(self, auth: Authenticator) -> Callable[[], None]:
+    def add_authenticator(self, auth: Authenticator) -> Callable[[], None]:
         """Register a credential source with the highest priority; returns an unregister
         function."""
         self._auths = (auth, *self._auths)

@@ -87,7 +87,7 @@ async def _without_exit(work: Coroutine[Any, Any, T]) -> T:
     try:
         return await work
     except (SystemExit, KeyboardInterrupt) as error:
-        if isinstance(error, passed_on()):
+        if isinstance(error, propagated_exceptions()):
             raise
         raise TaskEscaped(error) from error
 
@@ -123,7 +123,7 @@ def code_of(function: Any) -> CodeType | None:
     return code if isinstance(code, CodeType) else None
 
 
-def passed_on() -> tuple[type[BaseException], ...]:
+def propagated_exceptions() -> tuple[type[BaseException], ...]:
     """Exceptions that are not failures of the extension code during which they occur.
 
     In the ``pi`` command Ctrl+C is a ``UserInterrupt``: any other ``KeyboardInterrupt`` was raised

@@ -128,7 +128,7 @@ class _Parser:
         self._flags = _by_name(flags)
         self._extension_flags = _by_name(extension_flags or ())
         self._keeps_unknown = extension_flags is None
-        self._is_unresolved_words = False
+        self._has_unresolved_words = False
         self._options: dict[str, Any] = {}
         self._extension_options: dict[str, ExtensionOption] = {}
         self._files: list[str] = []
@@ -143,7 +143,7 @@ class _Parser:
             files=tuple(self._files),
             messages=tuple(self._messages),
             extension_options=tuple(self._extension_options.values()),
-            unresolved_words=self._all if self._is_unresolved_words else (),
+            unresolved_words=self._all if self._has_unresolved_words else (),
         )
 
     def _step(self) -> None:
@@ -158,10 +158,10 @@ class _Parser:
             self._only_messages = True
         elif not re.fullmatch(_OPTION, word):
             self._messages.append(word)
-        elif not self._is_of_extension(word):
+        elif not self._parse_extension_option(word):
             raise self._unknown(word)
 
-    def _is_of_extension(self, word: str) -> bool:
+    def _parse_extension_option(self, word: str) -> bool:
         """Parses an option of an extension; returns whether ``word`` is or may be one."""
         name, equals, value = word.partition("=")
         flag = self._extension_flags.get(name)
@@ -169,7 +169,7 @@ class _Parser:
             return False
         option = ExtensionOption(name=name.removeprefix("--"), value=value if equals else None)
         if flag is None:
-            self._is_unresolved_words = True
+            self._has_unresolved_words = True
         if not equals and (flag is None or flag.kind == "value"):
             if self._word_follows:
                 option = replace(option, value=self._words.pop(0), is_attached=flag is not None)

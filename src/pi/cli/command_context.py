@@ -9,7 +9,7 @@ from pi.base.records import replace
 from pi.cli.arguments import Arguments
 from pi.coding.runtime.machine import NAME as DOTENV
 from pi.coding.runtime.machine import Machine, read_dotenv, settings_here, stored_trust
-from pi.coding.runtime.session_places import listed_session_dir, named_session_dir
+from pi.coding.runtime.session_places import session_dir_from_environ, session_dir_from_settings
 
 
 def local_machine(
@@ -38,5 +38,5 @@ def is_trusted(host: Machine, cwd: Path) -> bool:
 
 def session_dir_here(arguments: Arguments, host: Machine, cwd: Path) -> Path | None:
     """Returns the session folder given by a flag, a variable or a setting."""
-    named = named_session_dir(host, cwd, arguments.options.get("session_dir"))
-    return named or listed_session_dir(settings_here(host, cwd), cwd)
+    named = session_dir_from_environ(host, cwd, arguments.options.get("session_dir"))
+    return named or session_dir_from_settings(settings_here(host, cwd), cwd)

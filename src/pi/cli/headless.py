@@ -34,7 +34,7 @@ from pi.coding.port.results import NoModel
 from pi.coding.runtime.assemble import AssembledSession, assemble
 from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.options import SessionOverrides
-from pi.coding.runtime.session_places import named_session_dir
+from pi.coding.runtime.session_places import session_dir_from_environ
 from pi.coding.session.errors import NoMatchingSession
 from pi.modes.headless import PrintUI, PromptInput, report_failures, run_json, run_print
 from pi.modes.phases import phase
@@ -91,7 +91,7 @@ async def _run(
     parts = SessionOverrides(
         open_log=choice.open,
         reads_log=choice.reads_stored,
-        session_dir=named_session_dir(host, cwd, arguments.options.get("session_dir")),
+        session_dir=session_dir_from_environ(host, cwd, arguments.options.get("session_dir")),
         persistent="no_session" not in arguments.options,
         mode=_EXTENSION_MODES.get(mode, "print"),
         last_resort=partial(_embedded_model, host) if mode == "print" and needs_session else None,
@@ -101,7 +101,7 @@ async def _run(
     with phase("session:open"):
         built = await assemble(cwd, host, session_options(arguments), parts)
     if needs_session:
-        _introduce(built, verbose="verbose" in arguments.options)
+        _print_notes(built, verbose="verbose" in arguments.options)
     redact = partial(built.session.extensions.redacted, sink="log")
     redact_crash(redact)
     end_log = _start_log(host, redact)
@@ -219,7 +219,7 @@ def _looking_for_updates(host: Machine, mode: Mode) -> AbstractAsyncContextManag
     return UpdateCheck(host).in_background(print_error)
 
 
-def _introduce(built: AssembledSession, *, verbose: bool) -> None:
+def _print_notes(built: AssembledSession, *, verbose: bool) -> None:
     """Prints notes for the user before the session starts."""
     if built.note:
         print_error(built.note)

@@ -28,7 +28,7 @@ from pi.coding.resources.sources import is_file, is_folder, theme_files
 from pi.coding.runtime.assemble import AssembledSession, assemble
 from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.options import SessionOverrides
-from pi.coding.runtime.session_places import named_session_dir
+from pi.coding.runtime.session_places import session_dir_from_environ
 from pi.coding.runtime.workspace import Workspace
 from pi.coding.session.errors import DirectoryGone, SessionInUse
 from pi.coding.settings.settings import Settings
@@ -248,7 +248,7 @@ async def _open_with_answers(
     parts = SessionOverrides(
         open_log=choice.open,
         reads_log=choice.reads_stored,
-        session_dir=named_session_dir(host, cwd, arguments.options.get("session_dir")),
+        session_dir=session_dir_from_environ(host, cwd, arguments.options.get("session_dir")),
         persistent="no_session" not in arguments.options,
         stays_if_gone=stays_if_gone,
         ask_trust=opening.ask_trust,

@@ -287,11 +287,11 @@ def _switch(text: str) -> bool | None:
     return False if text.lower() in _OFF else None
 
 
-_KNOWS_PLACEHOLDERS = frozenset({"kitty", "ghostty"})
+_WITH_PLACEHOLDERS = frozenset({"kitty", "ghostty"})
 
 
 def has_placeholders(capabilities: Capabilities, env: Mapping[str, str]) -> bool:
     """Returns whether images can be shown as placeholder characters, which scroll like text."""
     if capabilities.images != "kitty" or env.get("PI_NO_KITTY_PLACEHOLDERS") == "1":
         return False
-    return capabilities.brand in _KNOWS_PLACEHOLDERS or env.get("PI_KITTY_PLACEHOLDERS") == "1"
+    return capabilities.brand in _WITH_PLACEHOLDERS or env.get("PI_KITTY_PLACEHOLDERS") == "1"

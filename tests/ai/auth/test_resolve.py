@@ -127,7 +127,7 @@ async def test_a_subscription_comes_before_keys_and_says_that_it_pays(asking: As
         subscription=True,
         unused=("models.json", "P_API_KEY"),
     )
-    assert found.who_pays() == (
+    assert found.billing_note() == (
         "Requests are paid through the subscription you are logged in to. "
         "Not used: models.json, P_API_KEY."
     )

@@ -33,7 +33,7 @@ P = Provider(id="p", name="P", key_variables=("P_KEY", "Q_KEY"), token_variables
     ],
 )
 def test_the_user_sees_who_is_billed(resolved: ResolvedCredential, sentence: str) -> None:
-    assert resolved.who_pays() == sentence
+    assert resolved.billing_note() == sentence
 
 
 def test_what_stays_unused_is_named_by_its_source() -> None:

@@ -16,7 +16,7 @@ from pi.ai.providers.chosen_servers import (
     Owner,
     ServerAddress,
     ServerChoice,
-    Standing,
+    ServerStatus,
     address_here,
     owner_of,
 )
@@ -134,7 +134,7 @@ def test_a_choice_holds_for_one_owner(before: Owner | None, now: Owner, state: s
     if before is not None:
         chosen = ServerChoice(provider="vllm", host="127.0.0.1", port=8000, owner=before)
 
-    assert Standing(provider="vllm", address=HERE, owner=now, chosen=chosen).state == state
+    assert ServerStatus(provider="vllm", address=HERE, owner=now, chosen=chosen).state == state
 
 
 async def test_a_choice_is_kept_with_port_and_owner(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ async def test_a_choice_is_kept_with_port_and_owner(tmp_path: Path) -> None:
     await chosen.choose("vllm", HERE, model="m")
     await chosen.choose("ollama", ServerAddress(host="127.0.0.1", port=1))
     await chosen.choose("vllm", HERE, model="n")
-    again = await ChosenServers(path, proc=there).standing("vllm", HERE)
+    again = await ChosenServers(path, proc=there).server_status("vllm", HERE)
 
     assert again.state == "chosen"
     assert [(each.port, each.owner.uid, each.model) for each in chosen.choices()] == [
@@ -158,7 +158,7 @@ async def test_a_file_that_cannot_be_read_holds_no_choices(tmp_path: Path, conte
     path = tmp_path / "local-servers.json"
     path.write_text(content)
 
-    assert (await ChosenServers(path).standing("vllm", HERE)).state == "new"
+    assert (await ChosenServers(path).server_status("vllm", HERE)).state == "new"
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ def should_compact(tokens: int, window: int, settings: CompactionSettings) -> bo
     return window > 0 and tokens > threshold(window, settings)
 
 
-MOST_RATIO, LEAST_RATIO = 3.0, 0.5
+MAX_RATIO, MIN_RATIO = 3.0, 0.5
 """Limits of the ratio: a wrong count of a provider must not keep everything, or nothing."""
 
 
@@ -113,7 +113,7 @@ def tokens_to_keep(window: int, settings: CompactionSettings, ratio: float = 1.0
     """
     if not settings.adaptive_keep:
         ratio = 1.0
-    ratio = min(max(ratio, LEAST_RATIO), MOST_RATIO)
+    ratio = min(max(ratio, MIN_RATIO), MAX_RATIO)
     keep = int(settings.keep_recent_tokens / ratio)
     if window <= 0:
         return keep

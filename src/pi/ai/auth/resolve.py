@@ -50,7 +50,7 @@ class ResolvedCredential(Record):
     unused: tuple[str, ...] = ()
     """Sources of other credentials that exist and are not used."""
 
-    def who_pays(self) -> str:
+    def billing_note(self) -> str:
         """Returns a sentence for the user about who is billed."""
         if self.access.kind == "none":
             return "No key is needed."

@@ -48,7 +48,7 @@ async def sign_in(
         subscription=settings.subscription,
         unused=unused_sources(provider, environ, configured_key),
     )
-    ui.notify(LoginInfo(message=f"Saved in {storage.where}.{replaced} {resolved.who_pays()}"))
+    ui.notify(LoginInfo(message=f"Saved in {storage.where}.{replaced} {resolved.billing_note()}"))
     return credential
 
 

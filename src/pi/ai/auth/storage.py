@@ -100,7 +100,7 @@ class CredentialFile:
         """Hold the lock directory, which is refreshed meanwhile."""
         private_directory(self._path.parent)
         async with DirectoryLock(self._path, wait=self._wait, clock=self._clock) as lock:
-            yield _FileTurn(self, lock)
+            yield _FileTransaction(self, lock)
 
     def replace(self, entries: Json) -> None:
         """Write the whole file; requires the lock."""
@@ -120,7 +120,7 @@ class CredentialFile:
             raise FileAccessError(f"Cannot move {self._path}: {error.strerror}.") from error
 
 
-class _FileTurn:
+class _FileTransaction:
     def __init__(self, file: CredentialFile, lock: DirectoryLock) -> None:
         self._file = file
         self._lock = lock

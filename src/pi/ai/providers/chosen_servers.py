@@ -81,7 +81,7 @@ class ServerChoice(Record):
     """The model that was chosen last; empty if only the server was."""
 
 
-class Standing(Record):
+class ServerStatus(Record):
     """Whether a discovered server may be used, and its owner."""
 
     provider: str
@@ -125,11 +125,13 @@ class ChosenServers:
         self._path = path
         self._proc = proc
 
-    async def standing(self, provider: str, address: ServerAddress) -> Standing:
+    async def server_status(self, provider: str, address: ServerAddress) -> ServerStatus:
         """Returns the current state of the server at ``address``."""
-        return await asyncio.to_thread(self._standing, provider, address)
+        return await asyncio.to_thread(self._status, provider, address)
 
-    async def choose(self, provider: str, address: ServerAddress, *, model: str = "") -> Standing:
+    async def choose(
+        self, provider: str, address: ServerAddress, *, model: str = ""
+    ) -> ServerStatus:
         """Allow the current owner of the socket from now on."""
         return await asyncio.to_thread(self._choose, provider, address, model)
 
@@ -144,12 +146,12 @@ class ChosenServers:
         except (FileAccessError, msgspec.ValidationError, *UNREADABLE):
             return ()
 
-    def _standing(self, provider: str, address: ServerAddress) -> Standing:
+    def _status(self, provider: str, address: ServerAddress) -> ServerStatus:
         chosen = next((each for each in self.choices() if _is_at(each, provider, address)), None)
         owner = owner_of(address, proc=self._proc)
-        return Standing(provider=provider, address=address, owner=owner, chosen=chosen)
+        return ServerStatus(provider=provider, address=address, owner=owner, chosen=chosen)
 
-    def _choose(self, provider: str, address: ServerAddress, model: str) -> Standing:
+    def _choose(self, provider: str, address: ServerAddress, model: str) -> ServerStatus:
         owner = owner_of(address, proc=self._proc)
         choice = ServerChoice(
             provider=provider, host=address.host, port=address.port, owner=owner, model=model
@@ -159,7 +161,7 @@ class ChosenServers:
             others = (each for each in self.choices() if not _is_at(each, provider, address))
             content = msgspec.json.encode({"servers": [*others, choice]})
             replace_file(self._path, msgspec.json.format(content, indent=2) + b"\n")
-        return Standing(provider=provider, address=address, owner=owner, chosen=choice)
+        return ServerStatus(provider=provider, address=address, owner=owner, chosen=choice)
 
 
 def _is_at(choice: ServerChoice, provider: str, address: ServerAddress) -> bool:

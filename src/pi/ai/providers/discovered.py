@@ -21,7 +21,7 @@ from pi.ai.providers.chosen_servers import (
     ChosenServers,
     ServerAddress,
     ServerNotChosen,
-    Standing,
+    ServerStatus,
     address_here,
 )
 from pi.ai.providers.wire_provider import LOCAL_COMPAT, WireProvider, ask_json, bearer
@@ -65,12 +65,12 @@ class DiscoveredProvider(WireProvider):
         self._own = own or CustomProvider(id=row.id)
         is_configured = bool(self._own.models or self._own.base_url)
         self._chosen = None if is_configured else chosen
-        self._standing: Standing | None = None
+        self._status: ServerStatus | None = None
         super().__init__(row, lambda: customised(self._own, self._found))
 
-    def standing(self) -> Standing | None:
+    def server_status(self) -> ServerStatus | None:
         """Whether the server may be used, as last known; ``None`` if no choice is needed."""
-        return self._standing
+        return self._status
 
     async def choose(self, model_id: str = "", *, anew: bool = False) -> None:
         """Allow the server from now on.
@@ -80,14 +80,14 @@ class DiscoveredProvider(WireProvider):
         if (found := self._guarded()) is None:
             return
         chosen, address = found
-        before = await chosen.standing(self.row.id, address)
+        before = await chosen.server_status(self.row.id, address)
         if before.state == "other owner" and not anew:
-            self._standing = before
+            self._status = before
             raise ServerNotChosen(before.refusal)
         if before.state == "chosen" and before.chosen and model_id in ("", before.chosen.model):
-            self._standing = before
+            self._status = before
         else:
-            self._standing = await chosen.choose(self.row.id, address, model=model_id)
+            self._status = await chosen.choose(self.row.id, address, model=model_id)
 
     async def answer(
         self, call: Call, builder: MessageBuilder, flush: Flush, services: Services
@@ -95,20 +95,20 @@ class DiscoveredProvider(WireProvider):
         """Send the request if the server may be used; its owner is checked for every request."""
         if (found := self._guarded(call.base_url)) is not None:
             chosen, address = found
-            self._standing = await chosen.standing(self.row.id, address)
-            if self._standing.state != "chosen":
-                raise ServerNotChosen(self._standing.refusal)
+            self._status = await chosen.server_status(self.row.id, address)
+            if self._status.state != "chosen":
+                raise ServerNotChosen(self._status.refusal)
         await super().answer(call, builder, flush, services)
 
     async def refresh(self, services: Services, access: Access | None) -> None:
         """Check whether the server is running and query its models."""
         base = ((access and access.base_url) or self.row.base_url).rstrip("/")
         headers = bearer(access)
-        self._standing = None
+        self._status = None
         if (found := self._guarded(base)) is not None:
             chosen, address = found
-            self._standing = await chosen.standing(self.row.id, address)
-            if self._standing.state != "chosen" and self._standing.owner.uid != _own_uid():
+            self._status = await chosen.server_status(self.row.id, address)
+            if self._status.state != "chosen" and self._status.owner.uid != _own_uid():
                 # A process of the same user can read the key anyway; others do not get it without a
                 # choice.
                 headers = ()

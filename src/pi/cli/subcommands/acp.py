@@ -15,7 +15,7 @@ from pi.cli.session_setup import session_options, warnings
 from pi.coding.runtime.assemble import assemble
 from pi.coding.runtime.machine import Machine, settings_here
 from pi.coding.runtime.options import SessionOptions, SessionOverrides
-from pi.coding.runtime.session_places import listed_session_dir, named_session_dir
+from pi.coding.runtime.session_places import session_dir_from_environ, session_dir_from_settings
 from pi.coding.session.errors import NoMatchingSession
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import SessionLocation, open_session
@@ -82,7 +82,7 @@ class AcpSessions:
             ),
         )
         overrides = SessionOverrides(
-            session_dir=named_session_dir(self._machine, request.cwd, self._session_dir),
+            session_dir=session_dir_from_environ(self._machine, request.cwd, self._session_dir),
             persistent=self._persistent,
             policies=request.policies,
             stays_if_gone=True,
@@ -138,8 +138,8 @@ class AcpSessions:
         from pi.coding.session.catalog import SessionCatalog  # lazy: not needed for new sessions
 
         place = cwd or Path.cwd()
-        custom = named_session_dir(self._machine, place, self._session_dir)
-        custom = custom or listed_session_dir(settings_here(self._machine, place), place)
+        custom = session_dir_from_environ(self._machine, place, self._session_dir)
+        custom = custom or session_dir_from_settings(settings_here(self._machine, place), place)
         return SessionCatalog(self._machine.agent_dir, custom=custom)
 
 

@@ -117,19 +117,17 @@ def list_models(search: str, environ: Mapping[str, str], *, approve: bool | None
     matching = _rank_models(search, registry.get_all())
     found = _rank_models(search, registry.get_available())
     offers = [
-        (standing, models)
-        for standing in registry.not_chosen()
-        if (models := _rank_models(search, registry.models.get_models(standing.provider)))
+        (status, models)
+        for status in registry.not_chosen()
+        if (models := _rank_models(search, registry.models.get_models(status.provider)))
     ]
     problems = registry.key_problems({model.provider for model in matching})
     if found:
         sys.stdout.write(table(found))
     elif not offers and not problems:
         sys.stdout.write(f'No models matching "{one_line(search)}"\n')
-    for standing, models in offers:
-        sys.stdout.write(
-            f"\n{standing.explain()} Choose it {standing.how_to_choose}.\n{table(models)}"
-        )
+    for status, models in offers:
+        sys.stdout.write(f"\n{status.explain()} Choose it {status.how_to_choose}.\n{table(models)}")
     for problem in problems:
         print_error(f"Warning: {problem}")
     return 0
@@ -168,8 +166,8 @@ async def _choose_server(server: str, host: Machine) -> int:
         await registry.choose_server(model, anew=True)
     finally:
         await registry.models.close()
-    standing = registry.standing(server)
-    where = f" on {standing.address}, owner: {standing.owner}" if standing else ""
+    status = registry.server_status(server)
+    where = f" on {status.address}, owner: {status.owner}" if status else ""
     sys.stdout.write(
         f"{server}{where} may answer from now on: --model {one_line(full_name(model))}\n"
     )

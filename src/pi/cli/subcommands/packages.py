@@ -64,14 +64,14 @@ class PackageContext:
     async def open(cls, host: Machine, cwd: Path, *, approve: bool | None) -> PackageContext:
         """Decides about trust, then reads the settings of the user and of a trusted project."""
         settings = Settings.of(host.agent_dir, cwd, clock=host.clock)
-        desk = cls(host, cwd, settings)
-        trust = await desk.decide(approve=approve)
-        desk.may_change_project = trust.trusted or trust.source == "nothing to trust"
+        context = cls(host, cwd, settings)
+        trust = await context.decide(approve=approve)
+        context.may_change_project = trust.trusted or trust.source == "nothing to trust"
         if trust.trusted:
             settings.trust_project(SettingsFile(cwd / ".pi" / "settings.json", clock=host.clock))
         for warning in settings.warnings:
             warn(warning)
-        return desk
+        return context
 
     async def decide(self, *, approve: bool | None) -> Trust:
         """Returns whether the project with its current content is trusted."""
@@ -130,42 +130,42 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
 
 
 async def _run(arguments: Arguments, host: Machine, cwd: Path) -> int:
-    desk = await PackageContext.open(host, cwd, approve=approval(arguments))
+    context = await PackageContext.open(host, cwd, approve=approval(arguments))
     match arguments.command:
         case "install":
-            await _install(desk, arguments)
+            await _install(context, arguments)
         case "remove" | "uninstall":
-            await _remove(desk, arguments)
+            await _remove(context, arguments)
         case "update":
-            return await _update(desk, arguments)
+            return await _update(context, arguments)
         case "list":
-            _print_lines(list_lines(desk.configured()))
+            _print_lines(list_lines(context.configured()))
         case "config":
-            await _configure(desk, arguments)
+            await _configure(context, arguments)
     return 0
 
 
 # Installing and removing --------------------------------------------------------------------------
 
 
-async def _install(desk: PackageContext, arguments: Arguments) -> None:
+async def _install(context: PackageContext, arguments: Arguments) -> None:
     text = _only_source(arguments)
     scope = _scope(arguments)
     _print_lines([f"Installing {without_password(text)}..."])
-    await desk.store(scope).install(text, desk.cwd, _approval(arguments))
+    await context.store(scope).install(text, context.cwd, _approval(arguments))
     _print_lines([f"Installed {without_password(text)}"])
-    if not desk.offers_anything(text, scope):
+    if not context.offers_anything(text, scope):
         warn("it has no extensions, skills, prompts or themes")
     # Checked again: the new files may be the first here that need trust.
-    if scope == "project" and not (await desk.decide(approve=approval(arguments))).trusted:
+    if scope == "project" and not (await context.decide(approve=approval(arguments))).trusted:
         print_error(
             "The project is not trusted: its packages are used once it is, or with --approve."
         )
 
 
-async def _remove(desk: PackageContext, arguments: Arguments) -> None:
+async def _remove(context: PackageContext, arguments: Arguments) -> None:
     text = _only_source(arguments)
-    await desk.store(_scope(arguments)).remove(text, desk.cwd, warn)
+    await context.store(_scope(arguments)).remove(text, context.cwd, warn)
     _print_lines([f"Removed {without_password(text)}"])
 
 
@@ -212,7 +212,7 @@ def _is_at_a_terminal() -> bool:
 # Updating -----------------------------------------------------------------------------------------
 
 
-async def _update(desk: PackageContext, arguments: Arguments) -> int:
+async def _update(context: PackageContext, arguments: Arguments) -> int:
     everything = "all" in arguments.options
     named = arguments.text("extension") or next(iter(arguments.messages), "")
     packages = everything or "extensions" in arguments.options
@@ -221,15 +221,15 @@ async def _update(desk: PackageContext, arguments: Arguments) -> int:
     went_well = []
     if everything or "self" in arguments.options or named in ITSELF or nothing_else:
         _print_lines(_how_to_update())
-    chosen = desk.configured() if packages else []
+    chosen = context.configured() if packages else []
     if packages and not chosen:
         _print_lines(["No packages installed."])
     elif not packages and named and named not in ITSELF:
-        chosen = [desk.find(named)]
+        chosen = [context.find(named)]
     for configured in chosen:
-        went_well.append(await _update_one(desk, configured, arguments))
+        went_well.append(await _update_one(context, configured, arguments))
     if models:
-        went_well.append(await _refresh_models(desk))
+        went_well.append(await _refresh_models(context))
     return 0 if all(went_well) else 1
 
 
@@ -240,10 +240,12 @@ def _how_to_update() -> list[str]:
     return [f"This is pi {__version__}. To update it, run: {command}"]
 
 
-async def _update_one(desk: PackageContext, configured: Configured, arguments: Arguments) -> bool:
+async def _update_one(
+    context: PackageContext, configured: Configured, arguments: Arguments
+) -> bool:
     """Updates a package; returns whether that succeeded. Errors are printed, not raised."""
     try:
-        outcome = await desk.store(configured.scope).update(
+        outcome = await context.store(configured.scope).update(
             configured, force="force" in arguments.options, approve=_approval(arguments)
         )
     except PiError as error:
@@ -253,11 +255,11 @@ async def _update_one(desk: PackageContext, configured: Configured, arguments: A
     return True
 
 
-async def _refresh_models(desk: PackageContext) -> bool:
-    if desk.host.offline:
+async def _refresh_models(context: PackageContext) -> bool:
+    if context.host.offline:
         print_error("Error: Cannot update the model list while offline.")
         return False
-    registry = discover_models(desk.host, desk.cwd)
+    registry = discover_models(context.host, context.cwd)
     try:
         problems = await registry.models.refresh()
         for provider, problem in problems.items():
@@ -274,21 +276,21 @@ async def _refresh_models(desk: PackageContext) -> bool:
 # Choosing -----------------------------------------------------------------------------------------
 
 
-async def _configure(desk: PackageContext, arguments: Arguments) -> None:
+async def _configure(context: PackageContext, arguments: Arguments) -> None:
     match arguments.messages:
         case ():
-            there = [each for each in desk.configured() if each.installed]
+            there = [each for each in context.configured() if each.installed]
             packages = [open_package(each, warn) for each in there]
             if not packages:
                 _print_lines(["No packages installed."])
             elif _is_at_a_terminal():
-                await _choose_on_screen(desk, arguments, packages)
+                await _choose_on_screen(context, arguments, packages)
             else:
                 _print_lines(config_lines(packages))
         case ("on" | "off" as action, text, *names) if names:
-            package = open_package(desk.find(text), warn)
+            package = open_package(context.find(text), warn)
             for name in names:
-                await _switch(desk, arguments, package, name, on=action == "on")
+                await _switch(context, arguments, package, name, on=action == "on")
         case _:
             raise UsageError(
                 "Usage: `pi config`, or `pi config on|off <source> <resource>...`",
@@ -297,7 +299,7 @@ async def _configure(desk: PackageContext, arguments: Arguments) -> None:
 
 
 async def _choose_on_screen(
-    desk: PackageContext, arguments: Arguments, packages: list[Package]
+    context: PackageContext, arguments: Arguments, packages: list[Package]
 ) -> None:
     # Lazy: `pi config` on a terminal only.
     from pi.modes.interactive.resource_config import PackageResource, choose_resources
@@ -312,35 +314,41 @@ async def _choose_on_screen(
 
     async def switch(place: int, *, on: bool) -> None:
         package, kind, path = offered[place]
-        await _toggle(desk, arguments, package, kind, path, on=on)
+        await _toggle(context, arguments, package, kind, path, on=on)
 
     await choose_resources(
         [row(*each) for each in offered],
         switch,
-        own_terminal(desk.host.environ, platform=sys.platform),
-        environ=desk.host.environ,
-        agent_dir=desk.host.agent_dir,
+        own_terminal(context.host.environ, platform=sys.platform),
+        environ=context.host.environ,
+        agent_dir=context.host.agent_dir,
     )
 
 
 async def _switch(
-    desk: PackageContext, arguments: Arguments, package: Package, name: str, *, on: bool
+    context: PackageContext, arguments: Arguments, package: Package, name: str, *, on: bool
 ) -> None:
     matching = [(kind, path) for kind, path in package.resources if matches(name, path)]
     if not matching:
         raise PackageProblem(f"The package has no {name}.", hint="`pi config` lists what it has.")
     for kind, path in matching:
-        await _toggle(desk, arguments, package, kind, path, on=on)
+        await _toggle(context, arguments, package, kind, path, on=on)
         _print_lines([f"[{'x' if on else ' '}] {kind:10} {path}"])
 
 
 async def _toggle(
-    desk: PackageContext, arguments: Arguments, package: Package, kind: Kind, path: str, *, on: bool
+    context: PackageContext,
+    arguments: Arguments,
+    package: Package,
+    kind: Kind,
+    path: str,
+    *,
+    on: bool,
 ) -> None:
     scope = "project" if "local" in arguments.options else package.configured.scope
-    if scope == "project" and not desk.may_change_project:
+    if scope == "project" and not context.may_change_project:
         raise PackageProblem("The project is not trusted.", hint="Trust it, or use --approve.")
-    await desk.store(scope).toggle(package, kind, path, on=on)
+    await context.store(scope).toggle(package, kind, path, on=on)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -100,7 +100,7 @@ class RayEngine:
         self.capacity = workers * per_worker
         self._gate = self._budget_actor()
         self._actors: list[Any] = []
-        self._ready: list[_Place] = []
+        self._ready: list[_ActorSlot] = []
         self._changed = Notifier()
         self._tasks = TaskScope()
         self._failed_starts = 0
@@ -175,10 +175,10 @@ class RayEngine:
         name = f"{number}-{os.urandom(4).hex()}"
         actor = kind.remote(self._settings, self._environ, self._gate, name)
         self._actors.append(actor)
-        place = _Place(number, name, actor)
+        place = _ActorSlot(number, name, actor)
         self._tasks.start(self._await_start(place), name=f"start of Ray worker {number}")
 
-    async def _await_start(self, place: _Place) -> None:
+    async def _await_start(self, place: _ActorSlot) -> None:
         try:
             await _awaited(place.actor.ready.remote())
         except self._ray.exceptions.RayError:
@@ -190,7 +190,7 @@ class RayEngine:
             self._ready.append(place)
         self._changed.notify()
 
-    async def _replace(self, place: _Place) -> None:
+    async def _replace(self, place: _ActorSlot) -> None:
         if place not in self._ready:
             return  # another task of the actor has replaced it already
         self._ready.remove(place)
@@ -201,7 +201,7 @@ class RayEngine:
         self._start(place.number)
 
 
-class _Place:
+class _ActorSlot:
     """One actor and the number of its tasks."""
 
     def __init__(self, number: int, name: str, actor: Any) -> None:

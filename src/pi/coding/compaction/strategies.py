@@ -167,7 +167,7 @@ async def _native(work: Work) -> NativeCompaction | None:
     return await work.remote.native(messages)
 
 
-GIVES_UP = ("aborted", "nothing_to_compact")
+NO_FALLBACK_CODES = ("aborted", "nothing_to_compact")
 """Failures that another model would not fix."""
 
 
@@ -190,7 +190,7 @@ class SummaryStrategy:
             try:
                 result = await compact(preparation, ask, work.options, model=model)
             except CompactionFailed as error:
-                if error.code in GIVES_UP:
+                if error.code in NO_FALLBACK_CODES:
                     raise
                 errors.append(error)
             else:

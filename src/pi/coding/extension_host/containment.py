@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator
 from functools import partial
 from typing import Any, TypeVar
 
-from pi.base.tasks import EXTENSION_CODE, TaskEscaped, passed_on
+from pi.base.tasks import EXTENSION_CODE, TaskEscaped, propagated_exceptions
 
 T = TypeVar("T")
 
@@ -90,7 +90,7 @@ class _OwnCancellations:
             return step()
         except Exception:
             raise
-        except passed_on():
+        except propagated_exceptions():
             raise
         except BaseException as error:  # SystemExit, GeneratorExit, groups, or a custom type
             raise HandlerEscaped(error) from error

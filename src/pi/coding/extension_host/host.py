@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pi.agent.events import AgentEnd
 from pi.ai.models.model import Model
 from pi.base.clock import Clock
-from pi.base.tasks import TaskScope, passed_on
+from pi.base.tasks import TaskScope, propagated_exceptions
 from pi.coding.bus import EventBus, Owner, log_failure
 from pi.coding.consent import Consent, ConsentStore
 from pi.coding.extension_host.api.custom_tools import PendingActions
@@ -135,7 +135,7 @@ class ExtensionHost:
         self._connection.registry = registry
         self.providers.connect(registry.models)
         sources = AuthSources(self.registries.auth_sources, self.failed)
-        self._connections.callback(registry.models.ask_first(sources))
+        self._connections.callback(registry.models.add_authenticator(sources))
         self._connections.callback(registry.add_resolver(self._resolved))
 
     def open_in(self, workspace: WorkspacePort) -> None:
@@ -202,7 +202,7 @@ class ExtensionHost:
         for row in self.registries.resolvers.rows:
             try:
                 found = row.value(name)
-            except passed_on():
+            except propagated_exceptions():
                 raise
             except BaseException as error:
                 self.failed(row.owner, f"model name {name}", error)

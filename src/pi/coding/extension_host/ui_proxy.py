@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from pi.ai.models.model import Model
 from pi.base.records import replace
-from pi.base.tasks import passed_on
+from pi.base.tasks import propagated_exceptions
 from pi.coding.bus import EventBus, Owner
 from pi.coding.extension_host.contributions.views import Facts
 from pi.coding.extension_host.errors import ExtensionError, check_value
@@ -288,7 +288,7 @@ class ExtensionUIProxy:
         def listen(data: str) -> Any:
             try:
                 return listener(data)
-            except passed_on():
+            except propagated_exceptions():
                 raise
             except BaseException as error:
                 end()

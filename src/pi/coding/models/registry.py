@@ -12,7 +12,7 @@ from pi.ai.collection import Models
 from pi.ai.errors import ProviderError
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.provider import Provider
-from pi.ai.providers.chosen_servers import Standing
+from pi.ai.providers.chosen_servers import ServerStatus
 from pi.ai.providers.discovered import DiscoveredProvider
 from pi.base.records import Record
 
@@ -158,7 +158,7 @@ class ModelRegistry:
     ) -> None:
         self.models = models
         self._offline = offline
-        self._read_again = reload
+        self._reload_models = reload
         self._resolvers: tuple[Resolver, ...] = ()
         self.unlisted: dict[str, ProviderError] = {}
         """Why providers with credentials did not list their models at the last attempt."""
@@ -202,17 +202,17 @@ class ModelRegistry:
 
     def is_usable(self, provider: str) -> bool:
         """Whether ``provider`` has credentials and, if it is a local server, was chosen."""
-        standing = self.standing(provider)
-        return self.has_auth(provider) and (standing is None or standing.state == "chosen")
+        status = self.server_status(provider)
+        return self.has_auth(provider) and (status is None or status.state == "chosen")
 
-    def standing(self, provider: str) -> Standing | None:
+    def server_status(self, provider: str) -> ServerStatus | None:
         """Return the owner and permission of a local server; ``None`` for other providers."""
         owner = self.models.get_provider(provider)
-        return owner.standing() if isinstance(owner, DiscoveredProvider) else None
+        return owner.server_status() if isinstance(owner, DiscoveredProvider) else None
 
-    def not_chosen(self) -> tuple[Standing, ...]:
+    def not_chosen(self) -> tuple[ServerStatus, ...]:
         """Return the local servers that were found but not chosen."""
-        found = (self.standing(name) for name in LOCAL if self.models.get_models(name))
+        found = (self.server_status(name) for name in LOCAL if self.models.get_models(name))
         return tuple(each for each in found if each is not None and each.state != "chosen")
 
     async def choose_server(self, model: Model, *, anew: bool = False) -> None:
@@ -276,7 +276,7 @@ class ModelRegistry:
             return find_model(pattern, self.models.get_models(provider), usable=self.has_auth)
         # A server that was never chosen must be named explicitly: it could name its models like
         # those of any provider.
-        hidden = {standing.provider for standing in self.not_chosen()} - {owner}
+        hidden = {status.provider for status in self.not_chosen()} - {owner}
         candidates = [model for model in self.get_all() if model.provider not in hidden]
         return find_model(pattern, candidates, usable=self.has_auth)
 
@@ -294,14 +294,14 @@ class ModelRegistry:
         rows = {row.id: row for row in self.models.get_providers()}
         models = self.models.get_models(provider)
         default = rows[provider].default_model if provider in rows else ""
-        standing = self.standing(provider)
-        if standing is not None and standing.chosen is not None:
-            default = standing.chosen.model or default
+        status = self.server_status(provider)
+        if status is not None and status.chosen is not None:
+            default = status.chosen.model or default
         return next((model for model in models if model.id == default), next(iter(models), None))
 
     def reload(self) -> None:
         """Reload ``models.json``."""
-        self._read_again(self.models)
+        self._reload_models(self.models)
 
     async def discover_local(self) -> bool:
         """Query providers with dynamic model lists; returns whether any model was found."""

@@ -96,12 +96,12 @@ async def find_starting_model(
 
 async def _choose_named(preferences: ModelPreferences, registry: ModelRegistry) -> None:
     """Choose the local servers that the user names, if they were never chosen before."""
-    for standing in registry.not_chosen():
-        if standing.provider in preferences.named and standing.state == "new":
+    for status in registry.not_chosen():
+        if status.provider in preferences.named and status.state == "new":
             choice = registry.resolve(
-                preferences.pattern or preferences.default[1] or "", standing.provider
+                preferences.pattern or preferences.default[1] or "", status.provider
             )
-            model = choice.model if choice else registry.default_of(standing.provider)
+            model = choice.model if choice else registry.default_of(status.provider)
             assert model is not None, "it was found by its models"
             await registry.choose_server(model)
 
@@ -174,18 +174,18 @@ def _explicit(preferences: ModelPreferences, registry: ModelRegistry) -> Resolve
 
 def _permitted(choice: ResolvedModel, registry: ModelRegistry) -> ResolvedModel:
     """Return ``choice``; raises ``ServerNotChosen`` if the owner of its server has changed."""
-    standing = registry.standing(choice.model.provider)
-    if standing is not None and standing.state == "other owner":
-        raise ServerNotChosen(standing.refusal)
+    status = registry.server_status(choice.model.provider)
+    if status is not None and status.state == "other owner":
+        raise ServerNotChosen(status.refusal)
     return choice
 
 
 def _refused(provider: str | None, registry: ModelRegistry) -> str:
     """Return why the server of a provider is not allowed; empty if it is."""
-    standing = registry.standing(provider) if provider else None
-    if standing is None or standing.state == "chosen" or not registry.models.get_models(provider):
+    status = registry.server_status(provider) if provider else None
+    if status is None or status.state == "chosen" or not registry.models.get_models(provider):
         return ""
-    return standing.refusal
+    return status.refusal
 
 
 def _restored(name: tuple[str, str], registry: ModelRegistry) -> tuple[ResolvedModel | None, str]:
@@ -245,10 +245,10 @@ def _locked(preferences: ModelPreferences, registry: ModelRegistry) -> str:
 
 def _found_here(pattern: str, registry: ModelRegistry) -> str:
     """Return how to name a model of a local server that was found but never chosen."""
-    for standing in registry.not_chosen():
-        if any(model.id == pattern for model in registry.models.get_models(standing.provider)):
-            who = f"{standing.provider} on {standing.address}, owner: {standing.owner}"
-            return f"A server on this machine has it ({who}): --model {standing.provider}/{pattern}"
+    for status in registry.not_chosen():
+        if any(model.id == pattern for model in registry.models.get_models(status.provider)):
+            who = f"{status.provider} on {status.address}, owner: {status.owner}"
+            return f"A server on this machine has it ({who}): --model {status.provider}/{pattern}"
     return ""
 
 

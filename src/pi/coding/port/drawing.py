@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from inspect import Parameter, signature
 from typing import Protocol, TypeAlias
 
-from pi.base.tasks import passed_on
+from pi.base.tasks import propagated_exceptions
 
 
 class Drawable(Protocol):
@@ -134,7 +134,7 @@ class GuardedDrawable:
             return ()
         try:
             return [str(line) for line in self._drawable.render(width)]
-        except passed_on():
+        except propagated_exceptions():
             raise
         except BaseException as error:
             self._has_failed = True

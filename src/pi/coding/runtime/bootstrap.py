@@ -24,7 +24,7 @@ from pi.coding.runtime.machine import CurrentVariables, Machine
 from pi.coding.runtime.models import ModelClient, credential_store, migrate_credentials
 from pi.coding.runtime.options import SessionOptions, SessionOverrides
 from pi.coding.runtime.secrets import KnownSecrets
-from pi.coding.runtime.session_places import listed_session_dir, location_for
+from pi.coding.runtime.session_places import location_for, session_dir_from_settings
 from pi.coding.runtime.workspace import (
     Workspace,
     open_workspace,
@@ -216,7 +216,7 @@ class Bootstrap:
     def session_location(self, cwd: Path) -> SessionLocation:
         """Return where the sessions of a directory are stored."""
         settings = self._current_workspace.settings
-        custom = self.overrides.session_dir or listed_session_dir(settings, cwd)
+        custom = self.overrides.session_dir or session_dir_from_settings(settings, cwd)
         location = location_for(self.machine, cwd, settings, custom)
         return location if self.overrides.persistent else replace(location, directory=None)
 

@@ -35,7 +35,7 @@ from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.options import SessionOptions, SessionOverrides, ToolFilter
 from pi.coding.runtime.session.agent_session import AgentSession
 from pi.coding.runtime.session_manager import SessionManager
-from pi.coding.runtime.session_places import named_session_dir
+from pi.coding.runtime.session_places import session_dir_from_environ
 from pi.coding.settings.settings import Settings
 from pi.coding.trust import TrustChoice
 
@@ -267,7 +267,7 @@ def _overrides(
         settings=options.get("settings"),
         tools=custom,
         whole_prompt=options.get("system_prompt"),
-        session_dir=named_session_dir(machine, cwd),
+        session_dir=session_dir_from_environ(machine, cwd),
         ask_trust=(lambda folder, gated: trust(folder)) if callable(trust) else None,
     )
     manager = options.get("session_manager")

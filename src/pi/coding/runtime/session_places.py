@@ -69,13 +69,15 @@ def location_for(
     )
 
 
-def named_session_dir(machine: Machine, cwd: Path, override: str | None = None) -> Path | None:
+def session_dir_from_environ(
+    machine: Machine, cwd: Path, override: str | None = None
+) -> Path | None:
     """Return the session directory ``override``, or the one of the environment, or ``None``."""
     named = override or machine.environ.get("PI_CODING_AGENT_SESSION_DIR")
     return cwd / expand_home(named) if named else None
 
 
-def listed_session_dir(settings: Settings, cwd: Path) -> Path | None:
+def session_dir_from_settings(settings: Settings, cwd: Path) -> Path | None:
     """Return the session directory of the settings, or ``None``."""
     listed = settings.values.session_dir
     return cwd / expand_home(listed) if listed else None
@@ -97,4 +99,4 @@ def _custom(
 ) -> Path | None:
     if session_dir is not None:
         return cwd / expand_home(session_dir)
-    return named_session_dir(machine, cwd) or listed_session_dir(settings, cwd)
+    return session_dir_from_environ(machine, cwd) or session_dir_from_settings(settings, cwd)

@@ -56,7 +56,7 @@ class EntryTree:
         known = self._places.get
         self._parents = array("q", [known(each.parent_id or "", _NONE) for each in outlines])
         self._children: dict[int, list[int]] | None = None
-        self._cut_circles()
+        self._cut_cycles()
 
     def __len__(self) -> int:
         return len(self._outlines)
@@ -117,7 +117,7 @@ class EntryTree:
         shared = set(self.path(new_leaf))
         return [place for place in self.path(old_leaf) if place not in shared]
 
-    def _cut_circles(self) -> None:
+    def _cut_cycles(self) -> None:
         """Make one entry of every cycle a root. Nearly linear: visited walks are remembered.
 
         A cycle always contains an entry whose parent is itself or comes later in the file.

@@ -92,7 +92,7 @@ def _which(name: str, path: str) -> str | None:
 READ_SIZE = 65536
 MAX_ERROR_BYTES = 20_000
 """Maximum of standard error that is kept: half from the beginning and half from the end."""
-MAX_COMPLAINT_BYTES = 16 * 1024 * 1024
+MAX_STDERR_BYTES = 16 * 1024 * 1024
 """A program that writes more to standard error is considered broken and terminated."""
 MAX_ARGUMENT_BYTES = 100_000
 """Longer text is not passed as an argument; Linux allows 128 KiB."""
@@ -222,7 +222,7 @@ async def _errors(child: Child, name: str) -> str:
         head += piece[:room]
         tail = (tail + piece[room:])[-half:]
         size += len(piece)
-        if size > MAX_COMPLAINT_BYTES:
+        if size > MAX_STDERR_BYTES:
             await child.terminate()
-            raise ProgramFailed(name, f"wrote more than {MAX_COMPLAINT_BYTES} bytes of errors")
+            raise ProgramFailed(name, f"wrote more than {MAX_STDERR_BYTES} bytes of errors")
     return (head + tail).decode("utf-8", "replace").strip()

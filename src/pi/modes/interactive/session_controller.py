@@ -309,7 +309,7 @@ class SessionController:
             self.screen,
             frame.composer,
             limits=self.follower.image_limits,
-            why_unseen=self._why_unseen,
+            unsupported_reason=self._why_unseen,
         )
         key_actions = KeyActions(
             self.screen,

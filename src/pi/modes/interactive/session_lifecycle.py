@@ -17,7 +17,7 @@ from pi.coding.export.redaction import Redactor
 from pi.coding.trust import TrustChoice
 from pi.modes.interactive.composer.completion import suggestions
 from pi.modes.interactive.composer.composer import Composer
-from pi.modes.interactive.extensions.connection import rescue_on
+from pi.modes.interactive.extensions.connection import stall_handler
 from pi.modes.interactive.layout import AppLayout, QuitKeys
 from pi.modes.interactive.session_controller import SessionController
 from pi.modes.interactive.startup import AppOptions, OpenContext, OpenedSession
@@ -124,14 +124,14 @@ class SessionLifecycle:
             report=self._report,
             ui=self.screen,
             extension_ui=self._regions.extensions.ui,
-            on_stall=rescue_on(self._frame.tui, self._frame.theme),
+            on_stall=stall_handler(self._frame.tui, self._frame.theme),
         )
         try:
             opened = self._opened = await self._start.open(opening)
         except Exception:
             await prompt_sender.restore_queued()  # they are kept with the draft
             raise
-        self._introduce(opened)
+        self._show_startup_lines(opened)
         self._regions.open(opened)
         self._tasks.start(self._watch(), name="watching files")
         await asyncio.to_thread(self._start.load_rest)  # the footer is painted meanwhile
@@ -172,7 +172,7 @@ class SessionLifecycle:
     def _why_unsaved(self) -> str | None:
         return self._opened.port.entries.log.problem if self._opened else None
 
-    def _introduce(self, opened: OpenedSession) -> None:
+    def _show_startup_lines(self, opened: OpenedSession) -> None:
         values = opened.port.settings.values
         if opened.lines and (self._start.verbose or not values.quiet_startup):
             self._frame.header.add_child(self._introduction(opened.lines))

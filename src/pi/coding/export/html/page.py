@@ -350,7 +350,7 @@ MAX_INDENT = 6
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 
 
-class _Sheets(NamedTuple):
+class _PageAssets(NamedTuple):
     """The static parts of every page."""
 
     template: str
@@ -389,7 +389,7 @@ def _link(row: OutlineRow, *, here: bool) -> Html:
 
 
 @cache
-def _sheets() -> _Sheets:
+def _sheets() -> _PageAssets:
     folder = files(__package__)
     template, style, script = (
         folder.joinpath(f"page.{kind}").read_text("utf-8") for kind in ("html", "css", "js")
@@ -398,7 +398,7 @@ def _sheets() -> _Sheets:
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
-    return _Sheets(template, style, script, policy)
+    return _PageAssets(template, style, script, policy)
 
 
 def _hash(source: str) -> str:

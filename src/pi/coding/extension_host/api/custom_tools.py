@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, TypeAlias
 from pi.agent.tools.define import to_tool_result
 from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.base.records import Record, replace
-from pi.base.tasks import maybe_await, passed_on
+from pi.base.tasks import maybe_await, propagated_exceptions
 from pi.coding.bus import EventBus, Owner
 from pi.coding.compaction.events import CompactionEnd, CompactionStart
 from pi.coding.extension_host.containment import contained
@@ -119,7 +119,7 @@ def follow_session(
             return
         try:
             await contained(partial(react, found, context()), watchdog.watch)
-        except passed_on():
+        except propagated_exceptions():
             raise
         except BaseException as error:
             failed(owner, f"on_session of {tool.name}", error)

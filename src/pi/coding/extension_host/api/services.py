@@ -103,8 +103,8 @@ class ExtensionModels:
                 role, self.roles, registry.resolve, current=session, thinking=thinking
             )
         for each in found.models:
-            standing = registry.standing(each.model.provider)
-            if standing is not None and standing.state == "new":  # the settings name it
+            status = registry.server_status(each.model.provider)
+            if status is not None and status.state == "new":  # the settings name it
                 await registry.choose_server(each.model)
         usable = (each for each in found.models if registry.is_usable(each.model.provider))
         return replace(found, models=tuple(usable))

@@ -11,7 +11,7 @@ from pi.ai.event_stream import EventStream
 from pi.ai.messages import Json, ToolCall
 from pi.ai.models.model import Model
 from pi.base.records import replace
-from pi.base.tasks import passed_on
+from pi.base.tasks import propagated_exceptions
 from pi.coding.bus import EventBus
 from pi.coding.extension_host.containment import contained
 from pi.coding.extension_host.contributions.model_wraps import (
@@ -88,7 +88,7 @@ class SessionWraps:
         for name, row in self._registries.sections.winners().items():
             try:
                 text = row.value[1]()
-            except passed_on():
+            except propagated_exceptions():
                 raise
             except BaseException as error:
                 self._failed(row.owner, f"section {name}", error)

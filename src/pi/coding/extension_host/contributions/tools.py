@@ -16,7 +16,7 @@ from pi.agent.tools.tool import AgentTool, ToolContext, ToolResult
 from pi.ai.events import Delta
 from pi.ai.messages import AssistantMessage, Json, Text, ToolCall
 from pi.base.records import Record, replace
-from pi.base.tasks import passed_on
+from pi.base.tasks import propagated_exceptions
 from pi.coding.bus import Owner
 from pi.coding.extension_host.containment import HandlerEscaped, contained
 from pi.coding.extension_host.errors import ExtensionError, check_value
@@ -218,7 +218,7 @@ class GuardedWatcher(GuardedPolicy):
             raise
         except DECISIONS:
             raise
-        except passed_on():
+        except propagated_exceptions():
             raise
         except Exception as error:
             self._failed(self._owner, "on_delta", error)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pi.ai.messages import Json
 from pi.base.records import Record
-from pi.base.tasks import passed_on
+from pi.base.tasks import propagated_exceptions
 from pi.coding.bus import NamedRegistry, OrderedList
 from pi.coding.port.drawing import Rows
 from pi.coding.port.extensions import ViewKind, ViewOptions
@@ -84,7 +84,7 @@ class Views:
             return None
         try:
             return render_rows(resolve_view(row.value[1])(value, options, theme), width)
-        except passed_on():
+        except propagated_exceptions():
             raise
         except BaseException as error:
             self._broken.add((row.owner.number, key))
@@ -98,7 +98,7 @@ class Views:
                 continue
             try:
                 text = row.value(text, about)
-            except passed_on():
+            except propagated_exceptions():
                 raise
             except BaseException as error:
                 self._broken.add((row.owner.number, _MARKDOWN))

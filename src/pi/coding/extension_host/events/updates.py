@@ -8,7 +8,7 @@ from inspect import iscoroutinefunction
 
 from pi.ai.events import BlockEvent, TextDelta, ThinkingDelta, ToolCallDelta
 from pi.ai.messages import AssistantMessage
-from pi.base.tasks import maybe_await, passed_on
+from pi.base.tasks import maybe_await, propagated_exceptions
 from pi.coding.bus import EventBus, Registered, Subscriber
 from pi.coding.extension_host.events.handlers import HandlerCall
 from pi.coding.extension_host.events.run import MessageUpdateEvent
@@ -89,7 +89,7 @@ class Updates:
             update = update or MessageUpdateEvent(event, self._partial)
             try:
                 call.handler(update, call.context)
-            except passed_on():
+            except propagated_exceptions():
                 raise
             except BaseException as error:
                 self._bus.report_failure(row.owner, update, error)

@@ -12,7 +12,7 @@ from typing import Any
 
 from pi.base.files import read_regular
 from pi.base.records import Record, replace
-from pi.base.tasks import passed_on
+from pi.base.tasks import propagated_exceptions
 from pi.coding.bus import Owner
 from pi.coding.extension_host.api.context import CommandContext
 from pi.coding.extension_host.api.host_state import HostState
@@ -286,7 +286,7 @@ class ExtensionLoader:
             function = modules.factory_of(candidate)
             api = ExtensionAPI(instance)
             await contained(partial(function, api), self._state.watchdog.watch)
-        except passed_on():
+        except propagated_exceptions():
             await self._unload_one(where)
             raise
         except BaseException as error:  # extension code can raise anything

@@ -113,9 +113,9 @@ class ModelSelection:
         """Report servers whose owner has changed, except those that the start has reported."""
         last = chosen_model(self._core.log)
         named = {self._core.workspace.settings.values.default_provider, last and last.provider}
-        for standing in self.registry.not_chosen():
-            if standing.state == "other owner" and standing.provider not in named:
-                self._core.machine.report(standing.refusal)
+        for status in self.registry.not_chosen():
+            if status.state == "other owner" and status.provider not in named:
+                self._core.machine.report(status.refusal)
 
     @property
     def _never_chosen(self) -> bool:

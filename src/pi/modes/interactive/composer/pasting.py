@@ -186,8 +186,8 @@ def _read(path: Path, limits: ImageLimits) -> Image | None:
 class PasteHandler:
     """Pastes and copies for the user, and reports the result.
 
-    ``limits`` returns the maximum image size; ``why_unseen`` returns why the model would not see
-    images, or an empty string.
+    ``limits`` returns the maximum image size; ``unsupported_reason`` returns why the model would
+    not see images, or an empty string.
     """
 
     def __init__(
@@ -197,11 +197,11 @@ class PasteHandler:
         composer: Composer,
         *,
         limits: Callable[[], ImageLimits],
-        why_unseen: Callable[[], str] = lambda: "",
+        unsupported_reason: Callable[[], str] = lambda: "",
     ) -> None:
         self._start = start
         self._limits = limits
-        self._why_unseen = why_unseen
+        self._why_unseen = unsupported_reason
         self._ui = ui
         self._composer = composer
 

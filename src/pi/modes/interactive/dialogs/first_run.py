@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from pi.ai.factory import weights_folder
 from pi.ai.models.model import Model
-from pi.ai.providers.chosen_servers import Standing
+from pi.ai.providers.chosen_servers import ServerStatus
 from pi.ai.providers.embedded import SMALL_MODEL
 from pi.base.terminal_text import one_line
 from pi.coding.models.registry import full_name
@@ -98,12 +98,12 @@ async def _ask_batteries(ui: Ui) -> None:
         await ui.port.sessions.reload()
 
 
-async def _ask_way(ui: Ui) -> _Way | Standing | None:
+async def _ask_way(ui: Ui) -> _Way | ServerStatus | None:
     title = "No model is available yet. How do you want to start?"
     return await choose(ui, title, _ways(ui), message=_hint(ui))
 
 
-def _ways(ui: Ui) -> list[Option[_Way | Standing]]:
+def _ways(ui: Ui) -> list[Option[_Way | ServerStatus]]:
     size = _missing_megabytes(ui)
     fetched = f"downloaded once ({size} MB)" if size else "already installed"
     return [
@@ -128,10 +128,10 @@ def _ways(ui: Ui) -> list[Option[_Way | Standing]]:
     ]
 
 
-async def _follow_choice(ui: Ui, way: _Way | Standing | None, fetch: Fetch) -> bool:
+async def _follow_choice(ui: Ui, way: _Way | ServerStatus | None, fetch: Fetch) -> bool:
     """Runs one choice; returns False if the user cancelled it."""
     match way:
-        case Standing():
+        case ServerStatus():
             return await _use_server(ui, way)
         case "login":
             if not await log_in(ui):
@@ -161,7 +161,7 @@ async def _choose_model(ui: Ui) -> None:
         _make_default(ui, await ui.port.models.select_id(model.provider, model.id, anew=True))
 
 
-async def _use_server(ui: Ui, found: Standing) -> bool:
+async def _use_server(ui: Ui, found: ServerStatus) -> bool:
     """Selects a server of this machine and one of its models."""
     models = [
         model for model in ui.port.models.registry.get_offered() if model.provider == found.provider

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from msgspec import field
 
 from pi.ai.models.model import Model, ThinkingLevel
-from pi.ai.providers.chosen_servers import Standing
+from pi.ai.providers.chosen_servers import ServerStatus
 from pi.ai.providers.rows import BUILT_IN as PROVIDERS
 from pi.base.fuzzy import rank
 from pi.base.records import Record
@@ -232,9 +232,9 @@ def models_of(ui: Ui) -> ModelCatalogue:
     )
 
 
-def _in_short(standing: Standing) -> str:
-    what = "owner changed" if standing.state == "other owner" else "not chosen yet, owner"
-    return f"{what}: {standing.owner}"
+def _in_short(status: ServerStatus) -> str:
+    what = "owner changed" if status.state == "other owner" else "not chosen yet, owner"
+    return f"{what}: {status.owner}"
 
 
 async def may_ask_server(ui: Ui, provider: str) -> bool:

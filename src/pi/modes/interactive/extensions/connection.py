@@ -268,7 +268,7 @@ LOOK_SECONDS = 0.1
 
 
 @runtime_checkable
-class HangNotice(Protocol):
+class ThreadSafeTerminal(Protocol):
     """A terminal that another thread can use while the event loop is blocked."""
 
     @property
@@ -290,13 +290,13 @@ class HangNotice(Protocol):
         ...
 
 
-class HangWatchdog:
+class StallHandler:
     """Shows which extension blocks the event loop, and handles Ctrl+C.
 
     The watchdog calls it in its thread; it returns when the extension no longer blocks.
     """
 
-    def __init__(self, tui: TUI, terminal: HangNotice, theme: Theme) -> None:
+    def __init__(self, tui: TUI, terminal: ThreadSafeTerminal, theme: Theme) -> None:
         self._tui = tui
         self._terminal = terminal
         self._theme = theme
@@ -337,7 +337,7 @@ class HangWatchdog:
         self._terminal.write(f"\x1b7\x1b[{size.rows};1H\x1b[2K{line}\x1b8")
 
 
-def rescue_on(tui: TUI, theme: Theme) -> HangWatchdog | None:
+def stall_handler(tui: TUI, theme: Theme) -> StallHandler | None:
     """Returns the watchdog, if the terminal can be used from another thread."""
     terminal = tui.terminal
-    return HangWatchdog(tui, terminal, theme) if isinstance(terminal, HangNotice) else None
+    return StallHandler(tui, terminal, theme) if isinstance(terminal, ThreadSafeTerminal) else None

@@ -341,7 +341,7 @@ class ScreenUI(ExtensionUI):
 
     def set_hidden_thinking_label(self, label: str | None = None) -> None:
         """Sets the label of hidden thinking."""
-        self._transcript.call_thinking(THINKING if label is None else label)
+        self._transcript.set_thinking_label(THINKING if label is None else label)
         self._screen.refresh()
 
     def get_tools_expanded(self) -> bool:

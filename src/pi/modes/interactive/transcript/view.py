@@ -115,7 +115,7 @@ class TranscriptView:
         self.look.hides_thinking, self.look.folds_thinking = hidden, folded
         self._blocks.invalidate()
 
-    def call_thinking(self, label: str) -> None:
+    def set_thinking_label(self, label: str) -> None:
         """Sets the label of hidden thinking."""
         self.look.thinking_label = one_line(label)
         self._blocks.invalidate()

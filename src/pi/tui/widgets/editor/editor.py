@@ -34,7 +34,7 @@ _VERTICAL = {
     "tui.editor.pageUp",
     "tui.editor.pageDown",
 }
-_ASKING_AGAIN = {"tui.editor.deleteCharBackward", "tui.editor.deleteCharForward"}
+_REQUESTS_SUGGESTIONS = {"tui.editor.deleteCharBackward", "tui.editor.deleteCharForward"}
 
 
 class Editor(CachedWidget):
@@ -321,7 +321,7 @@ class Editor(CachedWidget):
                 do(self)
                 return
         if done := edit(self._document, actions):
-            if done in _ASKING_AGAIN:
+            if done in _REQUESTS_SUGGESTIONS:
                 self._popup.request()
             else:
                 self._popup.close()

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from pi.ai.models.model import Model
-from pi.ai.providers.chosen_servers import Standing
+from pi.ai.providers.chosen_servers import ServerStatus
 from pi.coding.models.registry import ResolvedModel
 from pi.coding.port.results import ModelNotes
 from pi.coding.port.session import SessionPort
@@ -35,7 +35,7 @@ def screen_with(
     scope: tuple[Model, ...] = (),
     served: tuple[Model, ...] = (),
     offered: tuple[Model, ...] = (),
-    found: tuple[Standing, ...] = (),
+    found: tuple[ServerStatus, ...] = (),
 ) -> FakeScreen:
     """A session that has credentials for all but one model; ``served`` are found by asking."""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.ai.providers.chosen_servers import Owner, ServerAddress, ServerChoice, Standing
+from pi.ai.providers.chosen_servers import Owner, ServerAddress, ServerChoice, ServerStatus
 from pi.coding.port.results import ModelNotes
 from pi.modes.interactive.dialogs.model_picker import (
     ModelChoice,
@@ -125,12 +125,12 @@ async def test_badges_that_matter_least_make_room_for_the_name(tmp_path: Path) -
     await dialog
 
 
-def found(owner: Owner | None) -> Standing:
+def found(owner: Owner | None) -> ServerStatus:
     """Ollama, which belongs to another user; ``owner`` is who was chosen before."""
     before = None
     if owner is not None:
         before = ServerChoice(provider="ollama", host="127.0.0.1", port=11434, owner=owner)
-    return Standing(
+    return ServerStatus(
         provider="ollama",
         address=ServerAddress(host="127.0.0.1", port=11434),
         owner=Owner(uid=998, user="eve", process="python3"),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pi.coding.bus import Owner
 from pi.coding.extension_host.watchdog import Stalled
-from pi.modes.interactive.extensions.connection import HangWatchdog, rescue_on
+from pi.modes.interactive.extensions.connection import StallHandler, stall_handler
 from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.tui import TUI
 from tests.modes.interactive.extensions.layouts import new_frame
@@ -43,7 +43,7 @@ async def test_ctrl_c_ends_what_hangs_and_other_keys_are_kept(tmp_path: Path) ->
         shown.extend(kit.screen)
         over.set()
 
-    rescue = HangWatchdog(TUI(kit, env={}), kit, new_frame(tmp_path).theme)
+    rescue = StallHandler(TUI(kit, env={}), kit, new_frame(tmp_path).theme)
     rescue(hanging(end))
 
     assert kit.kept == [b"dra", b"ft"]
@@ -60,7 +60,7 @@ async def test_a_terminal_that_takes_nothing_is_reported_nothing(tmp_path: Path)
     kit = HangingTerminal(b"\x03")
     kit.backlog = 1
 
-    HangWatchdog(TUI(kit, env={}), kit, new_frame(tmp_path).theme)(hanging(threading.Event.set))
+    StallHandler(TUI(kit, env={}), kit, new_frame(tmp_path).theme)(hanging(threading.Event.set))
 
     assert kit.output == []
 
@@ -70,5 +70,5 @@ async def test_a_terminal_that_only_the_program_itself_can_read_is_left_alone(
 ) -> None:
     frame = new_frame(tmp_path)
 
-    assert rescue_on(frame.tui, frame.theme) is None
-    assert rescue_on(TUI(HangingTerminal(), env={}), frame.theme) is not None
+    assert stall_handler(frame.tui, frame.theme) is None
+    assert stall_handler(TUI(HangingTerminal(), env={}), frame.theme) is not None
