@@ -243,6 +243,7 @@ def test_a_deep_line_that_is_no_json_is_a_bad_line(line: bytes, reason: str) -> 
         decode_deep_line(line)
 
 
+@pytest.mark.timeout(300)  # many decodings of 24,000 brackets with --full
 @given(st.binary(max_size=30) | st.text(alphabet='[]{},:"\\ 1a', max_size=30).map(str.encode))
 def test_both_decoders_agree(text: bytes) -> None:
     """The first value is what makes the second one decode without recursion."""

@@ -79,6 +79,8 @@ def run_on_ray(tmp_path: Path, count: int, kill_at: int, *budget: str) -> dict[s
             "PI_NO_LOCAL": "1",
             "RAY_AUTH_MODE": "token",
             "RAY_AUTH_TOKEN": TOKEN,
+            # Beside other tests a node may take longer than Ray's 30 s to register.
+            "RAY_raylet_start_wait_time_s": "120",
         },
         cwd=tmp_path,
         capture_output=True,
