@@ -237,7 +237,7 @@ async def updates(
     scope: Scope,
     on_change: Callable[[Transcript], None] | None,
 ) -> AsyncIterator[Callable[[], None]]:
-    """Yield a function that schedules an update with the output so far, debounced."""
+    """Yield a function that schedules an update with the output so far, throttled."""
     is_due = asyncio.Event()
 
     async def publish() -> None:

@@ -211,7 +211,7 @@ class KernelPool:
 
     @property
     def running(self) -> int:
-        """How many kernels run."""
+        """The number of running kernels."""
         return sum(kernel.is_running for kernel in self._kernels.values())
 
     def find(self, key: Hashable) -> Kernel | None:

@@ -217,7 +217,7 @@ class Masking:
 
 
 class RestoreRules(Record):
-    """Where placeholders are restored."""
+    """The tools and texts in which placeholders are restored."""
 
     into: tuple[str, ...] = ()
     """``secrets.restoreInto``: names or patterns of tools, and ``urls``."""

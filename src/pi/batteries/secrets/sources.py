@@ -36,7 +36,7 @@ class Entry(Record):
     """The replacement in mode ``replace``; empty for a text of the same length."""
     flags: str = ""
     source: str = ""
-    """Where it comes from, for ``/secrets``."""
+    """Its origin, for ``/secrets``."""
 
 
 # ``secrets.yml`` ----------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ def url_passwords(value: str) -> Iterator[str]:
 def merged(
     environment: Iterable[Entry], user: Iterable[Entry], project: Iterable[Entry]
 ) -> tuple[Entry, ...]:
-    """All entries. With equal content, the project overrides the user, and files the environment."""
+    """All entries. With equal content, project overrides user, and files the environment."""
     found: dict[tuple[str, bool], Entry] = {}
     for entry in (*environment, *user, *project):
         found[entry.content, entry.is_pattern] = entry

@@ -159,7 +159,7 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1
 
 
 class MinimiserRule(Record):
-    """Which lines of a program's output can be left out after a success."""
+    """The lines of a program's output that can be left out after a success."""
 
     programs: tuple[str, ...]
     drop: str

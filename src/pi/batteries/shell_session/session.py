@@ -37,7 +37,7 @@ START = (
     "set +m +H +o history; unset HISTFILE MAILCHECK; PS1= PS2=; shopt -s expand_aliases;"
     f" exec {CONTROL}>&1 2>/dev/null\n"
 )
-"""Disables job control, so that SIGINT reaches the commands, history and prompts."""
+"""Disables history, prompts and job control; without the latter SIGINT reaches the commands."""
 ARGUMENTS = ("--norc", "--noprofile", "--noediting", "-i")
 LOGIN_ARGUMENTS = ("--noediting", "-l", "-i")
 
