@@ -1,6 +1,7 @@
-"""The Python kernel: cells of the model and of the user in one process that keeps its state.
+"""Kernels: Python and JavaScript cells of the model and the user, in processes that keep state.
 
-``config`` has the settings, ``kernel`` the queue of calls, ``process`` finds the interpreter and
-talks to its process, ``runner`` is that process, ``adapter`` connects them with pi, and ``views``
-draws cells.
+``adapter`` registers the tools, ``config`` reads the settings, ``calls`` runs the cells of a call,
+``cells`` collects their output, and ``views`` draws them. ``kernel`` has the queue of calls and the
+pool. ``backends`` creates kernels: a process (``process``, which runs ``runner.py`` or
+``runner.js``) or a kernel of a Jupyter gateway.
 """

@@ -1,4 +1,4 @@
-"""The kernels in pi: the tools ``python`` and ``javascript``, and ``$`` in the editor."""
+"""Registers the tools ``python`` and ``javascript``, and ``$`` in the editor."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class TypedCode:
         self._running: set[asyncio.Task[ToolResult]] = set()
 
     def register(self) -> None:
-        """Take texts that begin with ``$``, and offer ``/python``."""
+        """Register the input modes ``$`` and ``$$``, and the command ``/python``."""
         tool = self._session.backend.tool
         self._pi.add_input_mode("$", InputMode(label=tool, run=self._shown))
         label = f"{tool}, not for the model"
@@ -61,7 +61,7 @@ class TypedCode:
         )
 
     async def command(self, arguments: str, ctx: CommandContext) -> None:
-        """``/python``."""
+        """Run ``/python``, ``/python interrupt`` or ``/python reset``."""
         match arguments.strip():
             case "":
                 ctx.ui.notify(await self._session.describe())
@@ -104,7 +104,7 @@ class TypedCode:
         )
 
     async def _result(self, code: str) -> ToolResult:
-        """Run code while it is shown above the editor; Escape interrupts it."""
+        """Run code and show it above the editor meanwhile; Escape interrupts it."""
         params = CallParameters(cells=(CellParameters(code=code),), timeout=MAX_TIMEOUT)
         last: dict[str, Any] = {}
 
@@ -179,7 +179,7 @@ VIEWS = "pi.batteries.python_kernel.views"
 
 
 def extension(pi: ExtensionAPI) -> None:
-    """Offer what the settings, ``PI_PY``, ``PI_JS`` or ``--tools`` ask for."""
+    """Register settings, views, event handlers and the doctor check."""
     pi.settings.declare_all(SETTINGS)
     for tool in DESCRIPTIONS:
         pi.add_view("tool", tool, f"{VIEWS}:draw_call")
@@ -212,7 +212,7 @@ class SessionKernels:
         if config.tool_mode == "ipy-only" and "python" in self._sessions:
             names = self._pi.get_active_tools()
             self._pi.set_active_tools([name for name in names if name != "bash"])
-        # The user types in the first language that models have.
+        # `$` runs the first active language: Python before JavaScript.
         active = [name for name in self._sessions if name in self._pi.get_active_tools()]
         if active:
             TypedCode(self._pi, self._sessions[active[0]]).register()
@@ -252,7 +252,7 @@ class SessionKernels:
             self._pi.scope.spawn(session.warm(), name="warm kernel")
 
     async def doctor(self, ctx: ExtensionContext) -> list[CheckResult]:
-        """Report what would run the cells."""
+        """Report the interpreter or gateway of each enabled language."""
         found: list[CheckResult] = []
         config = read_config(self._pi)
         enabled = {"python": config.tool_mode != "bash-only", "javascript": config.javascript}

@@ -1,4 +1,4 @@
-"""What starts the kernels of a session: Python or JavaScript, as a process or through a gateway."""
+"""Creates kernels: Python or JavaScript, as a child process or through a Jupyter gateway."""
 
 from __future__ import annotations
 
@@ -66,16 +66,16 @@ class Backend(Protocol):
         """Raise ``NoInterpreter`` if no kernel can be started."""
 
     async def prepare(self, cwd: Path) -> None:
-        """Find what runs in a folder; asks the user about code of the project."""
+        """Choose the interpreter for a folder. May ask the user for consent to project code."""
 
     def is_prepared(self, cwd: Path) -> bool:
-        """Whether ``prepare`` would ask nothing."""
+        """Whether ``prepare`` would not ask the user."""
 
     def make(self, cwd: Path, scope: Scope, pool: KernelPool) -> Kernel:
-        """Return a kernel that is not started yet. ``prepare`` comes first."""
+        """Return a kernel that is not started yet. ``prepare`` must have been called."""
 
     def describe(self, cwd: Path) -> str:
-        """What runs the cells, for the user."""
+        """Return the path of the interpreter, or the URL of the gateway. For the user."""
 
 
 class PythonBackend:
@@ -107,7 +107,7 @@ class PythonBackend:
         return not projects and (found is None or not found.is_project)
 
     async def prepare(self, cwd: Path) -> None:
-        """Choose the interpreter and the modules."""
+        """Choose the interpreter and the modules; asks the user about those of the project."""
         if not self._config.shared_gateway:
             raise KernelUnavailable(NO_LOCAL_GATEWAY, hint="Remove python.sharedGateway.")
         if cwd in self._interpreters:
@@ -140,7 +140,7 @@ class PythonBackend:
         return Kernel(connect, scope, label=self.label, setup=self._setup)
 
     def describe(self, cwd: Path) -> str:
-        """The interpreter that was chosen."""
+        """The interpreter or gateway that was chosen, or would be chosen now."""
         if cwd in self._interpreters:
             return self._interpreters[cwd].path
         if self._config.gateway_url:
@@ -152,7 +152,7 @@ class PythonBackend:
         return find_python(cwd, environ, chosen=chosen, allows_project=allows_project)
 
     def _gateway_variables(self) -> dict[str, str]:
-        """Variables that a kernel elsewhere gets; paths of this machine mean nothing there."""
+        """The ``PI_`` variables: paths of this machine are invalid on the gateway's machine."""
         environ = kernel_environment(self._pi.context.command_environ)
         return {name: environ[name] for name in environ if name.startswith("PI_")}
 
@@ -189,7 +189,7 @@ class JavaScriptBackend:
         find_javascript(self._pi.context.cwd, self._pi.context.environ)
 
     def is_prepared(self, cwd: Path) -> bool:
-        """Nothing of the project is started."""
+        """Always true: programs of the project are never used."""
         return True
 
     async def prepare(self, cwd: Path) -> None:
@@ -207,7 +207,7 @@ class JavaScriptBackend:
         return Kernel(connect, scope, label=self.label)
 
     def describe(self, cwd: Path) -> str:
-        """The program."""
+        """The path of Node or Bun."""
         return find_javascript(cwd, self._pi.context.environ)
 
 
@@ -260,19 +260,19 @@ def _user_modules(where: Where) -> Iterator[Path]:
     yield from sorted((where.agent_dir / "modules").glob("*.py"))
 
 
-# A Jupyter gateway: REST to create and delete kernels, a WebSocket to run cells.
+# Jupyter gateway: REST to create and delete kernels, a WebSocket to run cells --------------------
 
 GATEWAY_SECONDS = 20.0
 MAX_GATEWAY_MESSAGE = 64 * 1024 * 1024
 INSTALL = "pip install 'pi-harness[codex]'"
-"""The extra that brings the WebSocket library."""
+"""The extra that installs the WebSocket library."""
 DEAD = ("restarting", "autorestarting", "dead")
 GONE = "The Python kernel of the gateway died; its variables are lost."
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def _start_code(cwd: str, variables: dict[str, str]) -> str:
-    """Return the code that begins a kernel in a folder; one that it does not have is left out."""
+    """Return code that sets the working directory, if it exists there, and variables."""
     return f"""\
 import os as _os, sys as _sys
 if _os.path.isdir({cwd!r}):
@@ -294,7 +294,7 @@ class _Gateway:
 
     async def create(self) -> str:
         """Start a kernel; returns its id. Raises ``KernelUnavailable``."""
-        await self._request("GET", "/api/kernelspecs")  # health, and whether the token is accepted
+        await self._request("GET", "/api/kernelspecs")  # checks reachability and the token
         created = json.loads(await self._request("POST", "/api/kernels", b"{}"))
         return str(created["id"])
 
@@ -346,7 +346,7 @@ class _GatewayConnection:
     @property
     def is_alive(self) -> bool:
         """Whether the connection is open."""
-        # The protocol's state 1 is OPEN; the enumeration would need the import.
+        # The protocol's state 1 is OPEN. Its enum would need an import of websockets.
         return self._socket is not None and self._socket.protocol.state == 1
 
     async def open(self) -> None:
@@ -374,7 +374,7 @@ class _GatewayConnection:
 
     async def execute(self, code: str, name: str, on_frame: OnFrame) -> str:
         """Run code and return its status, when the kernel is idle again."""
-        from websockets.exceptions import ConnectionClosed  # lazy: open() has imported it
+        from websockets.exceptions import ConnectionClosed  # deferred: an optional dependency
 
         content = {"code": code, "silent": False, "store_history": not name, "allow_stdin": True}
         status, is_idle = "", False
@@ -395,7 +395,7 @@ class _GatewayConnection:
                     is_idle = content.get("execution_state") == "idle"
                 elif (frame := frame_of(kind, content)) is not None:
                     on_frame(frame)
-                # They come from two channels: output may follow the reply, or the reply the idle.
+                # Two channels: output may arrive after the reply, or the reply after "idle".
                 if status and is_idle:
                     return status
         except ConnectionClosed as error:
@@ -403,7 +403,7 @@ class _GatewayConnection:
 
     async def interrupt(self) -> None:
         """Interrupt by REST and on the control channel: gateways differ in what they support."""
-        from websockets.exceptions import ConnectionClosed  # lazy: open() has imported it
+        from websockets.exceptions import ConnectionClosed  # deferred: an optional dependency
 
         try:
             await self._gateway.interrupt(self._id)
@@ -420,7 +420,7 @@ class _GatewayConnection:
         if id:
             try:
                 await self._gateway.delete(id)
-            except KernelUnavailable as error:  # the gateway is gone, and its kernels with it
+            except KernelUnavailable as error:
                 log.warning("the Python kernel was not deleted: %s", error)
 
     async def _received(self) -> str | bytes:
@@ -462,7 +462,7 @@ def _status(reply: dict[str, Any]) -> str:
 
 
 def frame_of(kind: str, content: dict[str, Any]) -> Frame | None:
-    """Return a message of a Jupyter kernel as a frame; ``None`` if it shows nothing."""
+    """Return a message of a Jupyter kernel as a frame; ``None`` if it has no output or request."""
     match kind:
         case "stream":
             return {"type": "stream", "text": content.get("text", "")}

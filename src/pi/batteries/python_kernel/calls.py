@@ -1,4 +1,4 @@
-"""Calls: cells of the model or the user, run in the kernel of the session within one deadline."""
+"""Tool calls: cells of the model or the user, run in the session's kernel with one deadline."""
 
 from __future__ import annotations
 
@@ -140,9 +140,9 @@ class CellSession:
         """Run all cells within one deadline. Returns the problem, or an empty string."""
         total, index = len(transcript.cells), 0
         try:
-            # Before the deadline: the user may be asked, and takes time to read.
+            # Before the deadline starts: the user may have to answer a consent dialog.
             await self.backend.prepare(cwd)
-            # One deadline over the start of the kernel, its queue and all cells.
+            # One deadline for the start of the kernel, its queue and all cells.
             async with asyncio.timeout(seconds):
                 async with self._held_kernel(cwd) as kernel:
                     if reset:
@@ -186,7 +186,7 @@ class CellSession:
 
     @asynccontextmanager
     async def _held_kernel(self, cwd: Path) -> AsyncIterator[Kernel]:
-        """The kernel of a folder, which no other call uses meanwhile."""
+        """Yield the kernel of a folder, locked for this call. "per-call" mode: a new kernel."""
         if self._config.kernel_mode == "per-call":
             pool = await self._shared_pool()
             kernel = self.backend.make(cwd, pool.scope, pool)
@@ -237,7 +237,7 @@ async def updates(
     scope: Scope,
     on_change: Callable[[Transcript], None] | None,
 ) -> AsyncIterator[Callable[[], None]]:
-    """Yield a function that publishes the output so far, a few times per second."""
+    """Yield a function that schedules an update with the output so far, throttled."""
     is_due = asyncio.Event()
 
     async def publish() -> None:

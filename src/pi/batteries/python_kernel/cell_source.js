@@ -1,11 +1,11 @@
 "use strict";
-// How a cell of JavaScript becomes a script that can run after other cells.
+// Rewrites a JavaScript cell to a script that can run after other cells.
 //
-// Names that a cell declares must be there in the next one, and declaring them again must not fail:
+// Names that a cell declares must exist in the next one, and declaring them again must not fail:
 // `const`, `let` and `class` of the top level become variables of the global object. A cell with
 // `await` or `import` becomes the body of an async function. The value of a last expression is kept.
-// There is no parser in the standard library, so this reads tokens. `compiled` in runner.js tries
-// the candidates in order and takes the first that is valid; the last one is the cell as it is.
+// The standard library has no parser, so this works on tokens. `compiled` in runner.js tries the
+// candidates in order and uses the first that is valid; the last one is the unchanged cell.
 
 const KEYWORDS_BEFORE_REGEX = new Set(
   "return typeof case in of delete void throw new do else await yield instanceof".split(" "),
@@ -14,7 +14,7 @@ const NO_EXPRESSION = new Set(
   "if for while do switch try throw return function class const let var import export break continue debugger with {".split(" "),
 );
 const BLOCKS = new Set("if for while switch try function class {".split(" "));
-/** What continues a statement after `}` or a new line. */
+/** Words that continue a statement after `}` or a new line. */
 const CONTINUES = new Set("else catch finally while instanceof in of as".split(" "));
 const OPEN = new Set(["(", "[", "{"]);
 const CLOSE = new Set([")", "]", "}"]);
@@ -119,7 +119,7 @@ function statements(found) {
   return starts;
 }
 
-/** Whether `}` ends the statement that was begun last, so that `(` or a template begins another. */
+/** Whether `}` ends the last statement: then `(` or a template begins another one. */
 function endsBlock(found, starts) {
   const first = found[starts.at(-1)], next = found[starts.at(-1) + 1];
   return BLOCKS.has(first.value) || (first.value === "async" && next?.value === "function");

@@ -1,4 +1,4 @@
-"""Cells of one call: what they wrote, as text, images and details. Pure."""
+"""The cells of one call and their output as text, images and details. Pure."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 from pi.extension import Image, OutputSink, Record, replace
 
 MAX_DETAILS = 20_000
-"""Characters at the end of a cell's output that views get."""
+"""Characters at the end of a cell's output that are kept for views."""
 STATUS_TYPE = "application/x-pi-status"
 MAX_STATUS_EVENTS = 1000
 NO_INPUT = "[input() is not supported here: pass the data in the code]\n"
 _EMPTY_REPR = r"<IPython\.core\.display\.\w+ object>"
-"""The plain text of IPython's own display objects says nothing."""
+"""The plain text of IPython's own display objects, which is of no use."""
 _BLOCKS = frozenset({"p", "br", "div", "tr", "li", "h1", "h2", "h3", "h4", "table", "pre", "ul"})
 
 
@@ -30,9 +30,9 @@ class Cell(Record):
     """The end of its output."""
     duration_ms: int = 0
     status_events: tuple[dict[str, Any], ...] = ()
-    """What helpers report: ``{"op": "read", "path": …}``."""
+    """Reports of helpers: ``{"op": "read", "path": …}``."""
     images: int = 0
-    """How many images it displayed."""
+    """Number of displayed images."""
 
 
 class Transcript:
@@ -66,14 +66,14 @@ class Transcript:
         return details
 
     def begin(self, index: int) -> None:
-        """The cell begins."""
+        """Mark a cell as running, and write its heading if the call has several cells."""
         self.cells[index] = replace(self.cells[index], status="running")
         if len(self.cells) > 1:
             title = self.cells[index].title
             self._sink.write(f"[{index + 1}/{len(self.cells)}]{title and ' ' + title}\n")
 
     def end(self, index: int, status: str, duration_ms: int) -> None:
-        """The cell has ended."""
+        """Set the status and duration of a cell that has ended."""
         self.cells[index] = replace(self.cells[index], status=status, duration_ms=duration_ms)
 
     def add(self, index: int, frame: dict[str, Any]) -> None:
@@ -154,18 +154,18 @@ class _TextParser(HTMLParser):
         self._hidden = 0
 
     def handle_starttag(self, tag: str, attrs: Any) -> None:
-        """Write the Markdown of a tag."""
+        """Append the Markdown of a start tag."""
         self._hidden += tag in ("style", "script")
         marks = {"b": "**", "strong": "**", "i": "*", "em": "*", "code": "`", "li": "\n- "}
         self.parts.append(marks.get(tag, "\n" if tag in _BLOCKS else ""))
 
     def handle_endtag(self, tag: str) -> None:
-        """Write the Markdown of the end of a tag."""
+        """Append the Markdown of an end tag."""
         self._hidden -= tag in ("style", "script")
         marks = {"b": "**", "strong": "**", "i": "*", "em": "*", "code": "`", "td": " ", "th": " "}
         self.parts.append(marks.get(tag, "\n" if tag in _BLOCKS and tag != "li" else ""))
 
     def handle_data(self, data: str) -> None:
-        """Write text."""
+        """Append text, except that of ``style`` and ``script``."""
         if not self._hidden and data.strip():
             self.parts.append(data.strip("\n"))

@@ -1,4 +1,4 @@
-"""Settings and variables of the kernels. Starts nothing."""
+"""Settings and environment variables of the kernels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BOTH = (*TRUE, "mix", "both")
 
 
 class KernelConfig(Record):
-    """What the settings and variables say."""
+    """The values of the settings and environment variables."""
 
     tool_mode: ToolMode = "bash-only"
     javascript: bool = False
@@ -71,7 +71,7 @@ def read_config(pi: ExtensionAPI) -> KernelConfig:
 
 
 def tool_mode(variable: str, setting: str, *, enabled: bool) -> ToolMode:
-    """Return which of bash and python models get. ``PI_PY`` overrides the settings."""
+    """Return which of bash and python are active. ``PI_PY`` overrides the settings."""
     variable = variable.strip().lower()
     if variable in _BOTH:
         return "both"

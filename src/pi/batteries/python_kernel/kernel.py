@@ -1,4 +1,4 @@
-"""Kernels: a queue of calls in front of a connection that runs cells, and the pool of kernels."""
+"""Kernels, which run one call at a time over a connection, and the pool of kernels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pi.extension import PiError, Record, Scope
 INTERRUPT_EVERY = 0.5
 """Seconds between interrupts: the first may arrive before the cell has begun, or be caught."""
 MAX_INTERRUPTS = 10
-"""Interrupts after which a cell that ignores them is killed with its kernel."""
+"""Interrupts after which the kernel of a cell that ignores them is killed."""
 IDLE_SECONDS = 300.0
 MAX_KERNELS = 4
 
@@ -37,7 +37,7 @@ class SetupCode(Record):
 
 
 class Connection(Protocol):
-    """A process of pi (``process.py``) or a kernel of a Jupyter gateway (``backends.py``)."""
+    """A connection to a child process (``process.py``) or a Jupyter gateway (``backends.py``)."""
 
     @property
     def is_alive(self) -> bool:
@@ -53,18 +53,18 @@ class Connection(Protocol):
         """
 
     async def interrupt(self) -> None:
-        """Interrupt what runs."""
+        """Interrupt the running code."""
 
     async def close(self) -> None:
-        """End the kernel with everything that it has started."""
+        """End the kernel and the processes that it has started."""
 
 
 Connect: TypeAlias = Callable[[Scope], Connection]
-"""Makes the connection of a kernel; its life is that of the scope."""
+"""Creates the connection of a kernel, which ends with the scope."""
 
 
 class Kernel:
-    """One kernel, started with the first cell. Calls wait for each other."""
+    """One kernel, started with the first cell. It runs one call at a time."""
 
     def __init__(
         self, connect: Connect, scope: Scope, *, label: str, setup: Sequence[SetupCode] = ()
@@ -77,7 +77,7 @@ class Kernel:
         self._connection: Connection | None = None
         self._crashes = 0
         self._notices: list[Frame] = []
-        """What the first cell shows before its own output."""
+        """Errors of setup code, which the first cell shows before its own output."""
         self._queue = asyncio.Lock()
         self._users = 0
         self.used_at = scope.clock.monotonic()
@@ -89,7 +89,7 @@ class Kernel:
 
     @property
     def is_busy(self) -> bool:
-        """Whether calls hold it or wait for it."""
+        """Whether a call uses it or waits for it."""
         return self._users > 0
 
     @asynccontextmanager
@@ -106,7 +106,8 @@ class Kernel:
     async def run(self, code: str, on_frame: OnFrame) -> str:
         """Run a cell; returns its status. Cancelling it interrupts the cell and keeps the state.
 
-        A kernel that died is started again once, without running the cell again.
+        Raises ``KernelDied`` if the kernel dies; the cell is not run again. The next cell starts
+        the kernel again, unless it has crashed twice in a row.
         """
         connection = await self._running()
         for frame in self._notices:
@@ -179,7 +180,8 @@ class Kernel:
             try:
                 await self._interrupt(connection, running)
             finally:
-                if not running.done():  # ignored, or cancelled again: nothing may read beside us
+                # Interrupts were ignored, or we were cancelled again: stop reading the connection.
+                if not running.done():
                     running.cancel()
                     await self.close()
             raise
@@ -189,7 +191,7 @@ class Kernel:
             raise
 
     async def _interrupt(self, connection: Connection, running: asyncio.Future[str]) -> None:
-        """Interrupt the cell until it ends, for a while."""
+        """Interrupt the cell until it ends, at most ``MAX_INTERRUPTS`` times."""
         for _ in range(MAX_INTERRUPTS):
             await connection.interrupt()
             done, _pending = await asyncio.wait([running], timeout=INTERRUPT_EVERY)
@@ -201,7 +203,7 @@ class Kernel:
 
 
 class KernelPool:
-    """The kernels of this pi, by session and folder. Idle ones are closed, also while pi works."""
+    """The kernels of this process by language, session and folder. Idle ones are closed."""
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
@@ -209,7 +211,7 @@ class KernelPool:
 
     @property
     def running(self) -> int:
-        """How many kernels run."""
+        """The number of running kernels."""
         return sum(kernel.is_running for kernel in self._kernels.values())
 
     def find(self, key: Hashable) -> Kernel | None:
@@ -217,7 +219,7 @@ class KernelPool:
         return self._kernels.get(key)
 
     async def get(self, key: Hashable, make: Callable[[Scope], Kernel]) -> Kernel:
-        """Return the kernel of ``key``. The one that was idle longest yields to a new one."""
+        """Return the kernel of ``key``; a new one may evict the one that was idle longest."""
         kernel = self._kernels.pop(key, None)
         if kernel is None:
             kernel = make(self.scope)

@@ -1,6 +1,6 @@
-"""Kernels that are child processes of pi: their interpreter, its variables, and the connection.
+"""Kernels as child processes: finds the interpreter, builds its environment, talks to the runner.
 
-The process is the Python or the JavaScript runner.
+The runner is ``runner.py`` or ``runner.js``.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from pi.batteries.python_kernel.kernel import Frame, KernelDied, KernelUnavailab
 from pi.extension import BadFrame, Child, ConsentRequest, PiError, Record, Scope
 
 MANAGED = Path(".pi", "python-env")
-"""The environment of pi's kernels below the home directory."""
+"""A virtual environment for kernels, relative to the home directory."""
 log = logging.getLogger(__name__)
 
 FOLDER = Path(__file__).parent
 PYTHON_RUNNER, JAVASCRIPT_RUNNER = FOLDER / "runner.py", FOLDER / "runner.js"
 LAST_WORDS = 1.0
-"""Seconds that the end of a kernel and its last words may take."""
+"""Maximum of seconds to wait for the exit and the last error output of a kernel that died."""
 MAX_ERRORS = 4000
-"""Bytes kept of the end of what an interpreter writes about its own crash."""
+"""Bytes kept of the end of an interpreter's error output about its own crash."""
 MAX_UNREAD = 64 * 1024
-"""Bytes kept of what is written between two cells, by timers of an earlier one."""
+"""Bytes kept of output between two cells, e.g. by timers of an earlier cell."""
 MARK_DIGITS = 16
 
 Start: TypeAlias = Callable[[Scope], Awaitable[Child]]
@@ -51,7 +51,7 @@ class Interpreter(Record):
     """Whether it belongs to the project, so that running it needs trust and consent."""
 
     def consent_request(self) -> ConsentRequest:
-        """What the user is asked about an interpreter of the project.
+        """Return the request for the user's consent to run an interpreter of the project.
 
         The definition changes with the program behind the path and with ``pyvenv.cfg``.
         """
@@ -94,7 +94,7 @@ def find_python(
 
 def _pythons(cwd: Path, environ: Mapping[str, str], chosen: str) -> Iterator[Interpreter]:
     def found(path: Path, venv: Path | None = None) -> Interpreter:
-        # The path as it is written: a link in the project may change what it leads to.
+        # Links are not resolved: a link in the project can be pointed at another program.
         inside = Path(os.path.normpath(path)).is_relative_to(cwd)
         return Interpreter(path=str(path), venv=str(venv or ""), is_project=inside)
 
@@ -116,7 +116,10 @@ def _pythons(cwd: Path, environ: Mapping[str, str], chosen: str) -> Iterator[Int
 
 
 def find_javascript(cwd: Path, environ: Mapping[str, str]) -> str:
-    """Return Node, or Bun if there is no Node, from PATH; never one of the project."""
+    """Return the path of Node, or of Bun without Node, from PATH; never one of the project.
+
+    Raises ``NoInterpreter``.
+    """
     for name in ("node", "bun"):
         for program in _on_path(name, environ):
             if not program.is_relative_to(cwd):
@@ -141,16 +144,16 @@ _SECRET = (
     r".*(KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL)S?(_.*)?"
     r"|PI_(SESSION_.*|PROVIDER|MODEL|REASONING_LEVEL|CHILD_ID|PYTHON_GATEWAY_.*)"
 )
-"""Never passed on: keys, and what describes the session to a command."""
+"""Variables that are never passed on: keys, and those that describe the session to commands."""
 
 
 def kernel_environment(
     environ: Mapping[str, str], interpreter: Interpreter | None = None
 ) -> dict[str, str]:
-    """Return the variables that a kernel gets beside the few that every program gets.
+    """Return the variables that a kernel gets in addition to those of every child process.
 
-    ``environ`` is that of commands. Its names do not show which variables ``models.json`` uses for
-    keys and headers: ``"apiKey": "$PI_WORK"`` makes ``PI_WORK`` a secret.
+    ``environ`` is the environment of commands, without variables that ``models.json`` uses for
+    keys and headers: ``"apiKey": "$PI_WORK"`` makes ``PI_WORK`` a secret despite its name.
     """
     environment = {
         name: value
@@ -159,7 +162,7 @@ def kernel_environment(
     }
     if interpreter is None:
         return environment
-    environment["PYTHONUNBUFFERED"] = "1"  # of programs that cells start
+    environment["PYTHONUNBUFFERED"] = "1"  # for programs that cells start
     if interpreter.venv:
         environment["VIRTUAL_ENV"] = interpreter.venv
         folders = [str(Path(interpreter.path).parent), environ.get("PATH", "")]
@@ -212,7 +215,7 @@ class ProcessConnection:
         return None if self._child is None else self._child.pid
 
     async def open(self) -> None:
-        """Start the process and wait until it takes cells."""
+        """Start the process and wait until it is ready. Raises as ``Connection.open`` does."""
         try:
             child = self._child = await self._start(self._scope)
         except KernelUnavailable:
@@ -246,7 +249,7 @@ class ProcessConnection:
             raise await self._died()
 
     async def interrupt(self) -> None:
-        """Send SIGINT to the process and what it has started.
+        """Send SIGINT to the process and the processes that it has started.
 
         Node ignores the signal while a cell is busy; its runner gets a request in addition.
         """
@@ -258,7 +261,7 @@ class ProcessConnection:
                 await self._child.write_frame(b'{"interrupt": true}')
 
     async def close(self) -> None:
-        """End the process and what it has started, also what a dead one has left."""
+        """End the process and those that it has started, also if it has died itself."""
         child, self._child = self._child, None
         if child is not None:
             await child.terminate()
@@ -287,7 +290,7 @@ class ProcessConnection:
                 return None
             frame: Frame = json.loads(data)
         except (BadFrame, ValueError):
-            return None  # it died inside a frame, or something else wrote to its output
+            return None  # it died inside a frame, or another program wrote to its output
         self._trace("from", frame)
         return frame
 
@@ -303,7 +306,7 @@ class MarkedText:
 
     def __init__(self) -> None:
         self.marker = b""
-        """What precedes the number of a mark; empty if standard error has no text of cells."""
+        """The bytes before the number of a mark; empty if standard error has no text of cells."""
         self._buffer = b""
         self._reached = self._passed = 0
         self._has_ended = False
@@ -313,12 +316,12 @@ class MarkedText:
 
     @property
     def last_words(self) -> bytes:
-        """The end of what was written and belongs to no cell."""
+        """The end of the text that belongs to no cell, without marks."""
         marks = re.escape(self.marker) + b"[0-9a-f]{%d}" % MARK_DIGITS
         return (re.sub(marks, b"", self._buffer) if self.marker else self._buffer)[-MAX_ERRORS:]
 
     def begin(self, marker: bytes, mark: int) -> None:
-        """Set what precedes the number of a mark, and the number of the first one."""
+        """Set the marker, and the number of the mark that was passed last."""
         self.marker, self._passed = marker, mark
 
     def read_by(self, on_frame: OnFrame) -> _Reading:
@@ -337,9 +340,9 @@ class MarkedText:
         self._changed.set()
 
     async def wait_for(self, mark: int) -> None:
-        """Wait until everything before a mark was passed on. What follows it waits for ``resume``.
+        """Wait until the text before a mark was passed on. The text after it waits for ``resume``.
 
-        So a frame is shown between the texts that were written before and after it.
+        Thus a frame is shown between the texts that were written before and after it.
         """
         self._split()
         while self._reached < mark and not self._has_ended:
@@ -348,16 +351,16 @@ class MarkedText:
         self._passed = mark
 
     def resume(self) -> None:
-        """Pass on what follows the last mark that was waited for."""
+        """Pass on the text after the last mark that was waited for."""
         self._split()
 
     def attach(self, on_frame: OnFrame | None) -> None:
-        """Pass text to a cell from now on, or to none."""
+        """Pass text to ``on_frame`` from now on; ``None`` buffers it."""
         self._on_frame = on_frame
         self._split()
 
     def _split(self) -> None:
-        """Pass on what was read, up to the first mark whose frame was not shown yet."""
+        """Pass on buffered text up to the first mark whose frame was not shown yet."""
         if not self.marker or self._on_frame is None:
             return
         size = len(self.marker) + MARK_DIGITS
@@ -369,7 +372,7 @@ class MarkedText:
             if self._reached > self._passed:
                 return
             self._buffer = self._buffer[size:]
-        # The rest may end inside a mark.
+        # The rest may end with an incomplete mark.
         rest = len(self._buffer) if at < 0 else at
         keep = 0 if self._has_ended else _overlap(self._buffer[:rest], self.marker)
         self._emit(self._buffer[: rest - keep])
@@ -381,7 +384,7 @@ class MarkedText:
 
 
 class _Reading:
-    """The time in which text belongs to one cell."""
+    """Context manager: passes text to ``on_frame`` while a cell runs."""
 
     def __init__(self, text: MarkedText, on_frame: OnFrame) -> None:
         self._text = text
@@ -395,6 +398,6 @@ class _Reading:
 
 
 def _overlap(data: bytes, marker: bytes) -> int:
-    """The length of the beginning of ``marker`` at the end of ``data``."""
+    """Return the length of the longest prefix of ``marker`` that ends ``data``."""
     sizes = range(min(len(marker) - 1, len(data)), 0, -1)
     return next((size for size in sizes if marker.startswith(data[-size:])), 0)

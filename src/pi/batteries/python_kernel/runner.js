@@ -3,11 +3,11 @@
 //
 // Descriptor 4 has the requests, 3 the frames; 1 and 2 are one pipe for the text of cells and of the
 // programs that they start, and 0 is empty. Frames are a length (four bytes, big-endian) and JSON,
-// as those of runner.py. Before a frame is sent, a mark with its number is written into the text, so
-// that pi can read everything that was written before it.
+// as in runner.py. Before a frame is sent, a mark with its number is written into the text, so that
+// pi can show the text that was written before the frame first.
 //
-// Requests are read by a worker: it can stop a cell that keeps the main thread busy, and it notices
-// the end of pi meanwhile.
+// A worker reads the requests: it can stop a cell that keeps the main thread busy, and it ends the
+// process when pi ends.
 
 const crypto = require("node:crypto");
 const fs = require("node:fs");
@@ -78,9 +78,9 @@ function stopMain() {
     session = new Session();
     session.connectToMainThread();
   } catch {
-    return; // Bun: a busy cell ends with its kernel
+    return; // Bun cannot: pi kills the kernel of a busy cell
   }
-  // Not kept: a process that ends waits for its debuggers, and reports that.
+  // A session per stop, disconnected at once: a process waits for its debuggers when it exits.
   session.post("Runtime.terminateExecution", () => session.disconnect());
 }
 
@@ -177,7 +177,7 @@ function compiled(code, name) {
     try {
       return { ...each, script: new vm.Script(each.source, options) };
     } catch {
-      // The next one, and at last the cell as it is, whose error names the right place.
+      // Try the next one. The unchanged cell is last: its error has the right line.
     }
   }
   return { ...made.at(-1), script: new vm.Script(made.at(-1).source, options) };
@@ -198,7 +198,7 @@ async function run(request) {
     status = error?.code === "ERR_SCRIPT_EXECUTION_INTERRUPTED" ? "interrupted" : "error";
     if (current === mine) send({ type: "error", traceback: `${described(error)}\n` });
   }
-  // An interrupted cell has been reported; what it still does belongs to no cell.
+  // An interrupted cell was reported already; its later output belongs to no cell.
   if (current === mine) end(status);
 }
 
@@ -229,7 +229,7 @@ function main() {
   globalThis.console = new console.Console({ stdout: process.stdout, stderr: process.stderr });
   globalThis.require = createRequire(path.join(process.cwd(), "cell.js"));
   Object.assign(globalThis, helpers());
-  process.on("SIGINT", () => {}); // programs that a cell runs get it, too
+  process.on("SIGINT", () => {}); // it is meant for the programs that a cell runs
   process.on("uncaughtException", (error) => process.stderr.write(`${described(error)}\n`));
   process.on("unhandledRejection", (error) => process.stderr.write(`${described(error)}\n`));
   const worker = new Worker(__filename, { workerData: answered });

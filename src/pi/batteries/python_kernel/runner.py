@@ -1,8 +1,8 @@
 """The process that runs Python cells. Started by path with the chosen interpreter.
 
-It imports the standard library only, because that interpreter has no pi. Frames are a length (four
-bytes, big-endian) and JSON. A request is ``{"id", "code"}``, with ``name`` if it is no cell of the
-model or the user. Answers are ``stream``, ``display``, ``error``, ``input`` and, last, ``done``.
+It imports the standard library only: pi is not installed for that interpreter. Frames are a length
+(four bytes, big-endian) and JSON. A request is ``{"id", "code"}``, with ``name`` for setup code.
+Answers are ``stream``, ``display``, ``error``, ``input`` and, last, ``done``.
 """
 
 from __future__ import annotations
@@ -46,17 +46,17 @@ METHODS = {
 }
 """IPython's display protocol: the method of a value for each MIME type."""
 COROUTINE = 0x80
-"""``inspect.CO_COROUTINE``; the module is large, and a kernel should be small."""
+"""``inspect.CO_COROUTINE``, without an import of that large module."""
 MAX_INPUTS = 100
-"""Empty answers to ``input()`` in one cell: a loop that waits for a good one must end."""
+"""Empty answers to ``input()`` in one cell: a loop that waits for a valid one must end."""
 
 
 class Output:
-    """Everything that leaves the process: one pipe decides the order.
+    """Sends printed text and frames to pi, in the order in which they were written to one pipe.
 
-    Descriptors 1 and 2 become the pipe, so that child processes and C code are heard, too. A frame
-    waits in a queue until its marker is read from the pipe: it cannot overtake what was printed
-    before it. Only the reading thread writes to pi, so an interrupt never cuts a frame.
+    Descriptors 1 and 2 become the pipe, which includes output of child processes and C code. A
+    frame waits in a queue until its marker is read from the pipe: it cannot overtake text that was
+    printed before it. Only the reading thread writes to pi, so an interrupt never cuts a frame.
     """
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class Output:
         self._marker = os.urandom(16)
         os.dup2(written, 1)
         os.dup2(written, 2)
-        # The cell may close or redirect 1 and 2; markers need an end of their own.
+        # The cell may close or redirect 1 and 2: markers have a descriptor of their own.
         self._marking = written
         self._frames: queue.SimpleQueue[tuple[int, dict[str, Any]]] = queue.SimpleQueue()
         self._numbers = itertools.count()
@@ -75,7 +75,7 @@ class Output:
         threading.Thread(target=self._forward, name="pi output", daemon=True).start()
 
     def send(self, frame: dict[str, Any]) -> None:
-        """Send a frame after everything that was printed before."""
+        """Send a frame after the text that was printed before it."""
         flush()
         number = next(self._numbers)
         self._frames.put((number, frame))
@@ -91,8 +91,8 @@ class Output:
                     break
                 self._stream(buffer[:at])
                 number = int.from_bytes(buffer[end - NUMBER : end], "big")
-                # An interrupt may have lost a marker: its frame leaves with the next one. Later
-                # frames wait, because what was printed before them is still in the pipe.
+                # An interrupt may have lost a marker: its frame is sent with the next one. Later
+                # frames wait, because text that was printed before them is still in the pipe.
                 while sent < number:
                     sent, frame = self._frames.get()
                     self._write(frame)
@@ -104,7 +104,7 @@ class Output:
             buffer = buffer[len(buffer) - keep :]
 
     def _partial_marker(self, data: bytes) -> int:
-        """The length of the beginning of a marker at the end of ``data``."""
+        """The length of the longest prefix of the marker that ends ``data``."""
         sizes = range(min(len(self._marker) - 1, len(data)), 0, -1)
         return next((size for size in sizes if self._marker.startswith(data[-size:])), 0)
 
@@ -123,20 +123,20 @@ class Output:
 
 
 def text_stream(descriptor: int) -> io.TextIOWrapper:
-    """A standard stream that shows each line at once, whatever the locale is."""
+    """A standard stream that flushes each line, in UTF-8 with any locale."""
     raw = open(descriptor, "wb", closefd=False)  # noqa: SIM115 - lives as long as the process
     return io.TextIOWrapper(raw, "utf-8", "backslashreplace", line_buffering=True)
 
 
 def flush() -> None:
-    """Flush the standard streams, whatever the cell has made of them."""
+    """Flush the standard streams; errors are ignored."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):  # the cell may have closed or replaced it
             stream.flush()
 
 
 class Requests:
-    """Requests of pi. Their end is the end of pi: a busy cell must not survive it."""
+    """Reads requests of pi. When the stream ends, pi has ended: the process exits at once."""
 
     def __init__(self) -> None:
         self._stream = os.fdopen(os.dup(0), "rb")
@@ -155,7 +155,7 @@ class Requests:
 
 
 def mime_bundle(value: Any) -> dict[str, Any]:
-    """The value by MIME type, as IPython's display protocol says. Binary data is base64."""
+    """The value by MIME type, as in IPython's display protocol. Binary data is base64."""
     bundle: dict[str, Any] = {}
     whole = None if isinstance(value, type) else getattr(value, "_repr_mimebundle_", None)
     if callable(whole):
@@ -188,7 +188,7 @@ def encoded(bundle: dict[str, Any]) -> dict[str, Any]:
 class FigureBackend(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """The matplotlib backend of the kernel, selected when ``pyplot`` is first imported.
 
-    Not with ``MPLBACKEND``: child processes would inherit a backend that they do not have.
+    ``MPLBACKEND`` is not set: child processes would inherit a backend that they do not have.
     """
 
     def __init__(self, show: Callable[..., None]) -> None:
@@ -197,7 +197,7 @@ class FigureBackend(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, name: str, path: Any = None, target: Any = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Find the backend; select it when ``pyplot`` is looked for."""
+        """Return the spec of the backend; select the backend when ``pyplot`` is imported."""
         if name == BACKEND:
             return importlib.machinery.ModuleSpec(name, self)
         if name == "matplotlib.pyplot" and "MPLBACKEND" not in os.environ:
@@ -205,7 +205,7 @@ class FigureBackend(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return None
 
     def exec_module(self, module: Any) -> None:
-        """Fill the backend: figures are drawn by Agg."""
+        """Fill the backend module; Agg draws the figures."""
         agg = importlib.import_module("matplotlib.backends.backend_agg")
         bases = importlib.import_module("matplotlib.backend_bases")
         module.FigureCanvas, module.FigureManager = agg.FigureCanvasAgg, bases.FigureManagerBase
@@ -276,7 +276,7 @@ class CellRunner:
         if self._shell is not None and is_magic(code):
             code = self._shell.transform_cell(code)
         name = self._name
-        # The last field names the source for tracebacks; None keeps it from being checked.
+        # Source lines for tracebacks. Without an mtime (None) linecache does not look for a file.
         linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
         tree = ast.parse(code, name)
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
@@ -310,7 +310,7 @@ class CellRunner:
         return result
 
     def _connect_ipython(self) -> None:
-        """Let ``IPython.display`` reach pi, if the interpreter has IPython."""
+        """Send the output of ``IPython.display`` to pi, if the interpreter has IPython."""
         if self._shell is not None:
             return
         try:
@@ -337,7 +337,7 @@ class CellRunner:
         assert kind is not None and error is not None
         try:
             summary = traceback.TracebackException(kind, error, trace)
-            # Frames before the cell, and of this file, say nothing about the cell.
+            # Frames of the runner are of no use: those before the cell and of this file.
             names = [frame.filename for frame in summary.stack]
             cell = self._name
             first = names.index(cell) if cell in names else len(names)

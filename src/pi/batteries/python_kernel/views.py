@@ -1,4 +1,4 @@
-"""How cells are drawn: code, status and output, collapsed or expanded."""
+"""Draws cells: code, status and output, collapsed or expanded."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 from pi.extension import Theme, ToolView, ViewOptions, one_line, sanitise
 
 COLLAPSED_CALL, COLLAPSED_TYPED = 10, 20
-"""Lines of output that are shown of a call, and of code that the user typed."""
+"""Lines of output of a collapsed call, and of code that the user typed."""
 COLLAPSED_CODE = 10
-"""Lines of code that are shown of a cell."""
+"""Lines of code of a collapsed cell."""
 LIVE_CODE, LIVE_OUTPUT = 2, 5
 """Lines of a running cell of the user above the editor, where widgets have few rows."""
 MAX_LINE = 4000
-"""Characters of a line that are shown: a terminal must not wrap megabytes."""
+"""Maximum of characters of a line, so that the terminal does not wrap megabytes."""
 _MARKS = {
     "ok": ("success", "✓"),
     "error": ("error", "✗"),
@@ -24,14 +24,14 @@ _MARKS = {
 
 
 class RunningCell:
-    """The cell of the user that runs, above the editor."""
+    """Widget above the editor: the running cell of the user."""
 
     def __init__(self, details: Mapping[str, Any], theme: Callable[[], Theme]) -> None:
         self._details = details
         self._theme = theme
 
     def render(self, width: int) -> list[str]:
-        """The rows, each cut to the width."""
+        """The rows, truncated to the width."""
         theme = self._theme()
         cells, options = _listed(self._details), ViewOptions()
         rows = _cells(cells, options, theme, LIVE_OUTPUT, code_lines=LIVE_CODE, width=width)
@@ -74,7 +74,7 @@ def _listed(details: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _pending(arguments: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The cells of a call whose arguments still arrive."""
+    """The cells in the arguments of a call, which may still be arriving."""
     return _listed(arguments)
 
 
@@ -118,7 +118,7 @@ def _head(cell: Mapping[str, Any], place: str, theme: Theme) -> str:
 
 
 def _events(events: Any, options: ViewOptions, theme: Theme) -> list[str]:
-    """What helpers reported: a count per operation, or all details if expanded."""
+    """Reports of helpers: a count per operation, or all details if expanded."""
     listed = [each for each in events if isinstance(each, dict)] if events else []
     if not listed:
         return []

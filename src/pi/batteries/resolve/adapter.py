@@ -1,4 +1,4 @@
-"""The tool on the stack of pending actions, and the policy that makes the model use it."""
+"""The ``resolve`` tool for pending actions, and the policy that makes the model use it."""
 
 from __future__ import annotations
 
@@ -87,12 +87,12 @@ def extension(pi: ExtensionAPI) -> None:
 
 
 def tier(arguments: Json) -> ToolTier:
-    """What a call may do: dropping a preview changes nothing."""
+    """The permission tier of a call: discarding a preview changes nothing."""
     return "read" if arguments.get("action") == "discard" else "write"
 
 
 class Resolver:
-    """The pending actions of one session, as the model sees them."""
+    """Resolves the pending actions of one session, and records which are pending."""
 
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi
@@ -100,10 +100,13 @@ class Resolver:
         self._recorded: tuple[str, ...] = ()
         """The labels in the last entry of the branch."""
         self._lost: tuple[str, ...] = ()
-        """The labels of actions that ended with a reload, a resume or a branch."""
+        """The labels of actions that were lost by a reload, a resume or a change of branch."""
 
     async def run(self, params: ResolveParams, ctx: ToolContext) -> ToolResult:
-        """Resolve the newest action. It is removed first, so a failure is not repeated."""
+        """Resolve the newest action. It is removed before, so that a failed one is not retried.
+
+        Raises ``ToolFailed`` if no action is pending, with an explanation if actions were lost.
+        """
         pending = self._actions.peek()
         try:
             result = await self._actions.resolve(params.action, params.reason)
@@ -119,7 +122,7 @@ class Resolver:
     def _details(
         self, params: ResolveParams, pending: PendingAction | None, result: ToolResult
     ) -> Json:
-        assert pending is not None  # without one, ``resolve`` has raised
+        assert pending is not None  # otherwise ``resolve`` has raised
         details = {
             "action": params.action,
             "reason": params.reason,
@@ -132,18 +135,18 @@ class Resolver:
         return details
 
     def approval_details(self, arguments: Json) -> list[str]:
-        """The lines of a permission dialog: what would be applied."""
+        """The lines of a permission dialog: the action and its label."""
         pending = self._actions.peek()
         label = "no pending action" if pending is None else pending.label
         return [f"{arguments.get('action', '')}: {label}"]
 
-    # Actions that are gone ------------------------------------------------------------------------
+    # Lost actions ---------------------------------------------------------------------------------
 
     def changed(self) -> None:
         """Record a new action.
 
-        Actions that vanish without the tool are not recorded: their extension is being unloaded,
-        and the session that follows has to know that they are gone.
+        Removals without the tool are not recorded: the extension is being unloaded, and the next
+        session reads from the last entry which actions were lost.
         """
         if len(self._actions.all) > len(self._recorded):
             self._record()
@@ -158,7 +161,7 @@ class Resolver:
         self._pi.append_entry(ENTRY, {"pending": [*labels]})
 
     def session_start(self, event: SessionStartEvent, ctx: ExtensionContext) -> None:
-        """Remember the actions that the session had before it was reloaded or resumed."""
+        """Read which actions were pending before the session was reloaded or resumed."""
         self._recorded = self._lost = recorded_labels(ctx.session_manager.get_branch())
 
     def session_tree(self, event: SessionTreeEvent, ctx: ExtensionContext) -> None:
@@ -180,14 +183,14 @@ def recorded_labels(branch: Iterable[Entry]) -> tuple[str, ...]:
 
 
 class ResolveFirst(Policy):
-    """Forces ``resolve`` while an action is pending; models that cannot be forced are reminded."""
+    """Forces a call of ``resolve`` while an action is pending, or reminds the model of it."""
 
     def __init__(self, actions: PendingActions, choice: Callable[[], str]) -> None:
         self._actions = actions
         self._choice = choice
 
     async def before_request(self, request: Request) -> Request:
-        """Add the choice of the tool, or a reminder that is not stored."""
+        """Add a forced tool choice to the request, or a reminder that is not stored."""
         pending = self._actions.peek()
         if pending is None or request.purpose != "turn":
             return request

@@ -1,4 +1,4 @@
-"""The call of ``resolve`` in the transcript: what was applied or discarded, and why."""
+"""Draws a call of ``resolve``: the change that was applied or discarded, and the reason."""
 
 from __future__ import annotations
 

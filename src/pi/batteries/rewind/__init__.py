@@ -1,5 +1,6 @@
 """Puts files and conversation back to an earlier point, without git.
 
-``adapter`` connects the battery to a session, ``recorder`` follows what tools and commands change,
-and ``history`` saves and restores files. The other modules are parts of ``history``.
+``adapter`` registers hooks and commands, ``recorder`` captures the changes of tools and commands,
+``history`` saves files, ``restoring`` puts them back, and ``commands`` has ``/rewind``, ``/redo``
+and ``pi rewind``.
 """

@@ -20,12 +20,12 @@ WORDS = ("recover", "status", "list", "prune", "redo")
 
 
 def extension(pi: ExtensionAPI) -> Recorder:
-    """Register the commands; files are followed if ``rewind.enabled`` is set."""
+    """Register the commands; changes are recorded if ``rewind.enabled`` is set."""
     pi.settings.declare_all(SETTINGS)
     recorder = Recorder(pi, lambda: read_limits(pi))
 
     def session_start(event: SessionStartEvent, ctx: ExtensionContext) -> None:
-        # The sub-sessions of this one have no history of their own: what they do is done here.
+        # Sub-sessions have no history of their own: their changes count as changes of this one.
         if ctx.depth or not pi.settings.get("rewind.enabled"):
             return
         recorder.is_recording = True
@@ -69,7 +69,7 @@ def _tier(ctx: ExtensionContext, call: ToolCall) -> str:
 
 
 async def _check_store(recorder: Recorder, ctx: ExtensionContext) -> list[CheckResult]:
-    """Remove what is too old, and report what is left."""
+    """Prune the store; report its size, and rewinds that were interrupted."""
     from pi.batteries.rewind.preview import size_text  # deferred: only for pi doctor
 
     store = recorder.store

@@ -1,6 +1,6 @@
-"""``/rewind``, ``/redo`` and ``pi rewind``: choose a point, look at the changes, restore.
+"""``/rewind``, ``/redo`` and ``pi rewind``: choose a point, preview the changes, restore.
 
-Nothing is restored without an answer, and the first answer is always to do nothing.
+Nothing is restored without confirmation, and "Do nothing" is always the default option.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ KEEP = "Keep these files as they are"
 OVERWRITE = "Restore them, too"
 RECOVERING = "Restoring files …"
 SHOW_AFTER = 0.3
-"""Seconds after which a screen says what is being done."""
+"""Seconds after which a screen shows the running operation."""
 USAGE = "Usage: /rewind [n] [files|conversation], /rewind list, status, recover or prune; /redo"
 OFF = (
     'Rewind is off: nothing is saved. Set "rewind": {"enabled": true} in settings.json, '
@@ -63,14 +63,14 @@ class RewindCommands:
         self._recorder = recorder
 
     async def rewind(self, arguments: str, ctx: CommandContext) -> None:
-        """``/rewind …``."""
+        """Run ``/rewind …``. Errors are shown."""
         try:
             await self._rewind(arguments.split(), ctx)
         except PiError as error:
             self._fail(ctx, error.explain())
 
     async def redo(self, arguments: str, ctx: CommandContext) -> None:
-        """``/redo``."""
+        """Run ``/redo``. Errors are shown."""
         try:
             await self._redo(ctx)
         except PiError as error:
@@ -168,7 +168,7 @@ class RewindCommands:
     # Restoring ------------------------------------------------------------------------------------
 
     async def _go(self, point: Point, scope: Scope | None, ctx: CommandContext) -> None:
-        """Show what a rewind to a point changes, ask, and do it."""
+        """Preview a rewind to a point, ask the user, and restore."""
         if not ctx.is_idle():
             raise PiError("The agent is running.", hint="Press Escape first, or wait for its end.")
         history, plan = await self._plan(point)
@@ -242,7 +242,7 @@ class RewindCommands:
         *,
         overwrites: bool,
     ) -> None:
-        """Files first, then the conversation."""
+        """Restore files, then the conversation, and report the result."""
         history = await self._recorder.opened()
         steps = plan.steps(foreign=overwrites) if scope != "conversation" else ()
         target = self._target(plan.point, ctx) if scope != "files" else ""
@@ -276,9 +276,9 @@ class RewindCommands:
         self._write(ctx, f"{'; '.join(parts).capitalize()}. {undo}".strip())
 
     async def _run_shown(self, work: Callable[[], object], text: str, ctx: CommandContext) -> None:
-        """Do work in the thread of the session. If it takes long, a screen takes the keys.
+        """Do work in the thread of the recorder. If it takes long, a screen blocks the keyboard.
 
-        A prompt that is sent meanwhile would let the model work on files that are half restored.
+        A prompt that is sent meanwhile would let the model work on half-restored files.
         """
         task = self._pi.scope.spawn(self._recorder.run(work), name="restoring files")
         if ctx.mode == "tui" and not (await asyncio.wait({task}, timeout=SHOW_AFTER))[0]:
@@ -324,7 +324,7 @@ class RewindCommands:
             self._write(ctx, "Nothing was changed.")
 
     async def _recover(self, ctx: CommandContext) -> None:
-        """Finish or take back a restoration that was killed."""
+        """Finish or undo a restoration that was interrupted."""
         history = await self._recorder.opened()
         intent = await self._recorder.run(restoring.read_interrupted, history)
         if intent is None:
@@ -372,7 +372,7 @@ class RewindCommands:
         answer = await ctx.ui.select(text, [NOTHING, finish, undo], initial=NOTHING)
         return "finish" if answer == finish else "undo" if answer == undo else None
 
-    # The shell ------------------------------------------------------------------------------------
+    # ``pi rewind`` --------------------------------------------------------------------------------
 
     async def _go_unasked(
         self,
@@ -382,7 +382,7 @@ class RewindCommands:
         *,
         kind: Literal["rewind", "redo"] = "rewind",
     ) -> None:
-        """``pi rewind``: show what would change; ``--yes`` does it."""
+        """``pi rewind``: show the changes; with ``--yes`` restore."""
         flags = ctx.flags
         only = flags.get("only")
         if only not in (None, "", *SCOPES):
@@ -452,7 +452,10 @@ def _point_ids(entries: Sequence[Entry]) -> set[str]:
 
 
 def prompt_entry(entries: Sequence[Entry], point: str) -> str:
-    """The message of the user after the entry of a point; else that entry; empty if missing."""
+    """Return the id of the user message after the entry of a point; else the id of that entry.
+
+    Empty if there is no entry of the point.
+    """
     below: set[str] = set()
     first = ""
     for entry in entries:

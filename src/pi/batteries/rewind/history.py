@@ -1,7 +1,7 @@
 """The saved states of one project in one session.
 
-``capture`` compares the project with what is known and saves what is new. All methods block: the
-session calls them in one thread, one after the other.
+``capture`` compares the project with its last known state and saves what is new. All methods block:
+the recorder calls them in one thread, one after the other.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from pi.batteries.rewind.store import SessionSpace, Store, sweep
 from pi.extension import FileLock, PiError, Record, replace, replace_file
 
 EVENT_BYTES = 250
-"""About what one changed file takes in the journal."""
+"""Estimated size of one changed file in the journal."""
 
 
 class Coverage(Record):
-    """What can be restored, and what cannot."""
+    """Which files can be restored, and which cannot."""
 
     files: int = 0
     bytes: int = 0
@@ -102,23 +102,23 @@ class History:
         self._last_scan: Scan | None = None
         self._known: dict[str, Known] = {}
         self._cache: dict[str, Known] = {}
-        """What another session knew: saves reading."""
+        """Stamps and states of another session's index, to avoid reading unchanged files."""
         self._extra: set[str] = set()
-        """Paths that tools wrote or that changed once: followed even if no scan covers them."""
+        """Paths that tools wrote or that changed once: compared even if no scan covers them."""
         self._unsure: dict[str, None] = {}
-        """Paths whose known stamp may not be that of the last scan, which does not report them
-        again: a file that was read too soon after a write, and what a tool wrote.
+        """Paths to compare again although the next scan may not report them: files that were read
+        too soon after a write, that a tool wrote, or whose capture has failed.
         """
         self._covered_bytes = 0
         self._has_baseline = False
         self._is_index_saved = False
         self._pinned: set[str] = set()
-        """Contents of changes that are not in the journal yet: they must not be dropped."""
+        """Hashes of old contents whose change is not in the journal yet: they must be kept."""
 
     # Opening and closing --------------------------------------------------------------------------
 
     def open(self, *, copy_from: str = "") -> None:
-        """Read what is known; ``copy_from`` is the session that this one was forked from."""
+        """Read index and journal; ``copy_from`` is the session that this one was forked from."""
         self.folder.create(self.root)
         sweep(self.folder)
         lock = FileLock(self.folder.live / f"{self._run}.lock")
@@ -164,7 +164,7 @@ class History:
         found = read_index(self.folder.index)
         if found is None:
             return
-        # A content may have been pruned meanwhile.
+        # A content may have been pruned meanwhile: without a stamp its file is read again.
         known = {
             path: each if self._is_stored(each.state) else Known(stamp=NO_STAMP, state=each.state)
             for path, each in in_slices(found.known.items())
@@ -181,7 +181,7 @@ class History:
     # Capturing ------------------------------------------------------------------------------------
 
     def capture(self, by: Author, what: str = "") -> tuple[PathChange, ...]:
-        """Save what changed since the last capture, as changed by ``by``."""
+        """Save and record the changes since the last capture, with ``by`` as their author."""
         if not self.root.is_dir():
             return ()
         self._space.measure()
@@ -211,7 +211,7 @@ class History:
         self._cache = {}
         files = self.record(changes, by, what)
         if not self._has_baseline:
-            # After a kill, what is known is this index and the journal.
+            # If pi is killed, the next session starts from this index and the journal.
             self._has_baseline = True
             self.save_index()
         return files
@@ -233,7 +233,7 @@ class History:
         if not self.refused:
             expected = max(len(self._known), len(self._cache))
             scan = self._last_scan = self._scanner.scan(expected=expected)
-            # Noted at once: the next scan does not report them again, should this capture fail.
+            # Noted at once: if this capture fails, the next scan does not report them again.
             self._unsure |= dict.fromkeys((*scan.changed, *scan.removed))
             if scan.is_complete:
                 self._unsure |= dict.fromkeys(self._known)
@@ -259,7 +259,7 @@ class History:
         """Forget a path that was not found; returns its change."""
         old = self._known[path].state
         self._forget(path)
-        # Only what is really gone was removed: a scan leaves out more than that.
+        # A scan also omits files that exist, e.g. ignored ones: those were not removed.
         is_there = os.path.lexists(self.path_of(path)) and self._is_direct(path)
         return [] if is_there else [PathChange(path=path, old=old, new=None)]
 
@@ -273,7 +273,7 @@ class History:
             found = self._read(path, checked=True)
             if found is None:
                 return []  # gone since the scan, or a pipe: the next capture decides
-            if old is not None:  # what it replaces does not count
+            if old is not None:  # the old content does not count against the budget
                 self._covered_bytes -= _saved_bytes(old.state)
             reading, state = found, self._save(found)
             if old is not None:
@@ -288,7 +288,7 @@ class History:
         return [] if old.state == state else [PathChange(path=path, old=old.state, new=state)]
 
     def _save(self, reading: Reading, *, budget: bool = True) -> FileState:
-        """Store a content; returns the state, which says whether that succeeded."""
+        """Store a content. Returns the state, with an ``UNSAVED`` hash if it was not stored."""
         state = reading.state
         if state.kind != "file" or reading.data is None or state.hash in self.packs:
             return state
@@ -311,7 +311,7 @@ class History:
             self._pinned.add(old.state.hash)
 
     def _retained_hashes(self) -> set[str]:
-        """The contents that must be kept, besides those of the files of the store."""
+        """Hashes of contents to keep that may not be in the journal or the index yet."""
         return {each.state.hash for each in self._known.values()} | self._pinned
 
     def _count_bytes(self) -> None:
@@ -320,7 +320,7 @@ class History:
     # Single paths ---------------------------------------------------------------------------------
 
     def look(self, path: str) -> FileState | None:
-        """What a path holds now; its content is saved. Nothing is recorded."""
+        """Return the present state of a path, and save its content. Nothing is recorded."""
         reading = self._read(path)
         if reading is None:
             return None
@@ -329,7 +329,11 @@ class History:
         return state
 
     def before_write(self, target: str) -> tuple[str, ...]:
-        """Save what a tool is about to change. Returns the paths for ``after_write``."""
+        """Save the state of a path before a tool writes it. Returns the paths for ``after_write``.
+
+        These are the path and its missing parent folders. Changes since the last capture are
+        recorded as made outside of pi.
+        """
         if self._last_scan is None and not self.refused:
             self.capture("outside")  # without a scan it is unknown whether a file is new
         self._space.measure()
@@ -337,7 +341,7 @@ class History:
         paths = [*self._missing_parents(name), name]
         changes: list[PathChange] = []
         for path in paths:
-            # Of a path that no scan covers nothing is known: what it holds now is its first state.
+            # A path that no scan covers has no known state: the present one is its first.
             is_followed = path in self._known or path in self._extra or self._scanner.covers(path)
             found = self._sync(path)
             changes += found if is_followed else ()
@@ -347,14 +351,14 @@ class History:
         return tuple(paths)
 
     def after_write(self, paths: Iterable[str], what: str) -> tuple[PathChange, ...]:
-        """Record what the tool has changed."""
+        """Record the changes of the tool to the paths from ``before_write``."""
         changes = [change for path in paths for change in self._sync(path)]
         self.packs.flush()
         self.step("saved")
         return self.record(changes, "tool", what)
 
     def _sync(self, path: str) -> list[PathChange]:
-        """Read a path again, whatever its stamp; returns its change."""
+        """Read a path again without comparing stamps; returns its change."""
         self._unsure[path] = None
         old = self._known.get(path)
         reading = self._read(path)
@@ -368,7 +372,7 @@ class History:
         return [PathChange(path=path, old=old.state if old else None, new=state)]
 
     def restored(self, changes: Iterable[PathChange]) -> list[PathChange]:
-        """Read again what a restoration has put back; returns what is new."""
+        """Read the restored paths again; returns how they differ from the last known states."""
         found: list[PathChange] = []
         for each in changes:
             self._extra.add(each.path)
@@ -390,7 +394,7 @@ class History:
         return read_path(self.path_of(path), max_bytes=self._limits.max_file_bytes)
 
     def _is_direct(self, path: str) -> bool:
-        """Whether no folder above a path is a link: what is behind one is another file."""
+        """Whether no folder above a path is a link: behind a link is another file."""
         folder = self.path_of(path).parent
         return os.path.realpath(folder) == str(folder)
 
@@ -416,7 +420,7 @@ class History:
         return point
 
     def coverage(self) -> Coverage:
-        """What is covered, as far as it is known."""
+        """Return which files are covered, according to the last capture."""
         states = [(path, each.state) for path, each in in_slices(self._known.items())]
         files = sum(state.kind != "folder" for _, state in in_slices(states))
         unsaved = {path: state for path, state in in_slices(states) if not state.is_saved}
@@ -435,7 +439,7 @@ class History:
         )
 
     def other_journals(self) -> list[Journal]:
-        """The journals of the other sessions in this project, without those that this one has."""
+        """The journals of the other sessions in this project."""
         paths = [path for path in self.folder.journals() if path != self.journal.path]
         found = ((path, read_header(path)) for path in paths)
         return [Journal(path, header) for path, header in found if header is not None]

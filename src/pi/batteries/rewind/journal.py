@@ -1,7 +1,7 @@
 """The journal of a session: points, changes of files, and restorations, in order.
 
-A journal is a file of JSON lines that is only appended to. The state of a path at a point is what
-it held before its first change after the point; files that never changed are not in the journal.
+A journal is an append-only file of JSON lines. The state of a path at a point is the old state of
+its first change after the point; files that never changed are not in the journal.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from pi.batteries.rewind.states import FileState, decode_state
 from pi.extension import Record
 
 Author: TypeAlias = Literal["tool", "command", "user", "outside", "rewind"]
-"""Who changed files: a tool that writes files, a command or another call of the model, a command
-of the user, something outside of this session, or a restoration."""
+"""What changed files: a tool that writes files, a command or another call of the model, a command
+of the user, another program or session, or a restoration."""
 Scope: TypeAlias = Literal["both", "files", "conversation"]
-"""What is put back."""
+"""Which part is restored."""
 
 
 class PathChange(Record):
-    """One path, before and after."""
+    """The states of a path before and after a change; ``None``: it did not exist."""
 
     path: str
     """Relative to the project; absolute outside of it."""
@@ -39,9 +39,9 @@ class Point(Record):
     prompt: str = ""
     """The beginning of the prompt."""
     saved_by: str = ""
-    """The restoration that this state was saved for; empty for a point before a prompt."""
+    """Id of the restoration before which it was saved; empty for a point before a prompt."""
     leaf: str = ""
-    """The last entry of the conversation, of a saved state."""
+    """Id of the last entry of the conversation; only with ``saved_by``."""
 
 
 class Change(Record):
@@ -55,14 +55,14 @@ class Change(Record):
 
 
 class Restoration(Record):
-    """Files that were put back."""
+    """A completed restoration."""
 
     id: str
     time_ms: int
     to: str
-    """The point."""
+    """Id of the restored point."""
     saved: str
-    """The point with the state before."""
+    """Id of the point with the state before the restoration."""
     kind: Literal["rewind", "redo"]
     scope: Scope
     files: tuple[PathChange, ...]
@@ -78,7 +78,7 @@ class Timeline:
         self.events = list(events)
 
     def point(self, id: str) -> Point | None:
-        """The point with that id."""
+        """The point with that id, or ``None``."""
         found = (each for each in self.events if isinstance(each, Point) and each.id == id)
         return next(found, None)
 
@@ -92,7 +92,7 @@ class Timeline:
         return [each for each in self.events[start:] if not isinstance(each, Point)]
 
     def states_at(self, point: Point) -> dict[str, FileState | None]:
-        """What every path that changed since then held at a point."""
+        """The states at a point of all paths that changed since then."""
         states: dict[str, FileState | None] = {}
         for change in self.since(point):
             for each in change.files:
@@ -100,7 +100,7 @@ class Timeline:
         return states
 
     def authors_since(self, point: Point) -> dict[str, set[Author]]:
-        """Who changed each path after a point."""
+        """The authors of the changes of each path after a point."""
         authors: dict[str, set[Author]] = {}
         for change in self.since(point):
             by: Author = change.by if isinstance(change, Change) else "rewind"
@@ -109,12 +109,12 @@ class Timeline:
         return authors
 
     def last_states(self) -> dict[str, FileState | None]:
-        """What every path in the journal held after its last change."""
+        """The state of every path in the journal after its last change."""
         changes = (each for each in self.events if not isinstance(each, Point))
         return {each.path: each.new for change in changes for each in change.files}
 
     def redo(self) -> Restoration | None:
-        """The rewind that a redo takes back: the last one, unless a prompt followed."""
+        """The rewind that ``/redo`` reverts: the last one that was not redone, since the prompt."""
         undone: list[Restoration] = []
         for each in self.events:
             if isinstance(each, Point) and not each.saved_by:
@@ -126,13 +126,13 @@ class Timeline:
         return undone[-1] if undone else None
 
     def hashes(self) -> set[str]:
-        """The saved contents that the journal refers to."""
+        """Hashes of the saved contents that the journal refers to."""
         changes = (each for each in self.events if not isinstance(each, Point))
         states = (state for c in changes for each in c.files for state in (each.old, each.new))
         return {s.hash for s in states if s is not None and s.kind == "file" and s.is_saved}
 
     def without_oldest_half(self) -> list[Event] | None:
-        """The events since the middle point; ``None`` if there is only one point."""
+        """The events since the middle point; ``None`` with fewer than two points."""
         points = self.points()
         if len(points) < 2:
             return None
@@ -144,11 +144,11 @@ class Timeline:
         return next(index for index, found in enumerate(is_point) if found)
 
 
-# The file -----------------------------------------------------------------------------------------
+# Journal file -------------------------------------------------------------------------------------
 
 
 class JournalHeader(Record):
-    """Which session a journal belongs to."""
+    """The first line of a journal: its session and project."""
 
     session: str
     root: str
@@ -157,7 +157,7 @@ class JournalHeader(Record):
 
 
 class Journal:
-    """A journal with its file; ``path`` is created with the first event."""
+    """A journal and its file, which is created with the first event."""
 
     def __init__(self, path: Path, header: JournalHeader) -> None:
         self.path = path
@@ -165,7 +165,7 @@ class Journal:
         self.timeline = Timeline(read_events(path))
 
     def append(self, event: Event) -> None:
-        """Add an event: to the file first."""
+        """Append an event to the file, then to the timeline."""
         lines = b"" if self.path.exists() else _line(_encode_header(self.header))
         lines += _line(encode_event(event))
         if lines and self._is_torn():
@@ -195,7 +195,7 @@ class Journal:
 
 
 def read_header(path: Path) -> JournalHeader | None:
-    """The header of a journal; ``None`` if there is none."""
+    """The header of a journal; ``None`` if it is missing or damaged."""
     try:
         with path.open("rb") as file:
             found = json.loads(file.readline())
@@ -298,7 +298,7 @@ def _encode_header(header: JournalHeader) -> dict[str, Any]:
 
 
 def _line(fields: Mapping[str, Any]) -> bytes:
-    # Not msgspec: names of files that are no Unicode hold surrogates, which only this encodes.
+    # Not msgspec, which cannot encode the surrogates in file names that are not valid Unicode.
     return json.dumps(fields, separators=(",", ":")).encode() + b"\n"
 
 

@@ -1,7 +1,7 @@
 """Lets the event loop run while a thread works through many items.
 
-Python itself switches threads only after 5 ms, and a thread that makes short system calls gets the
-interpreter back before others wake up: a key would wait as long. So a pause comes after about half
+Python switches threads only after 5 ms, and a thread that makes short system calls gets the
+interpreter lock back before others wake up: key presses would wait. Hence a pause after about half
 a millisecond of work.
 """
 
@@ -18,7 +18,7 @@ CODED = 50
 READ = 5
 """Files that are read and hashed between two pauses."""
 PAUSE_SECONDS = 20e-6
-"""Not zero: a thread that only offers the interpreter gets it back before others wake up."""
+"""Not zero: ``sleep(0)`` gets the interpreter lock back before other threads wake up."""
 T = TypeVar("T")
 
 
@@ -28,7 +28,7 @@ def pause() -> None:
 
 
 def in_slices(items: Iterable[T], size: int = COMPARED) -> Iterator[T]:
-    """Yields all items, with a pause after every ``size`` of them."""
+    """Yield all items, with a pause after every ``size`` of them."""
     for number, item in enumerate(items, 1):
         yield item
         if number % size == 0:

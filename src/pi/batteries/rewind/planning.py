@@ -1,4 +1,4 @@
-"""Plans a restoration: what differs from a point, what others changed, what cannot be put back.
+"""Plans a restoration: files that differ from a point, and those that cannot be restored.
 
 Nothing is changed. ``restoring`` performs a plan.
 """
@@ -21,22 +21,22 @@ class PlannedFile(Record):
     now: FileState | None
     then: FileState | None
     is_foreign: bool = False
-    """Whether something outside of this session has changed it since the point."""
+    """Whether another program or session has changed it since the point."""
     problem: str = ""
     """Why it cannot be put back; empty if it can."""
 
 
 class Plan(Record):
-    """What a restoration would change."""
+    """The changes of a restoration."""
 
     point: Point
     files: tuple[PlannedFile, ...] = ()
 
     def steps(self, *, foreign: bool) -> tuple[PathChange, ...]:
-        """The changes, with or without the files that others have changed."""
+        """The changes to make, with or without those of files that others have changed."""
         steps = {e.path: e for e in self.files if not e.problem and (foreign or not e.is_foreign)}
         excluded = [each for each in self.files if each.path not in steps]
-        # What is kept also keeps the folders that it is in, and no folder replaces a kept file.
+        # Folders that contain an excluded file stay, and no folder replaces an excluded file.
         while blocked := [each for each in steps.values() if _is_blocked(each, excluded)]:
             for each in blocked:
                 del steps[each.path]
@@ -66,7 +66,7 @@ def _is_blocked(file: PlannedFile, excluded: Sequence[PlannedFile]) -> bool:
 
 
 def make_plan(history: History, point: Point) -> Plan:
-    """What has to change to get back to a point; call it after a capture."""
+    """Return the changes that restore a point; call it after a capture."""
     timeline = history.journal.timeline
     then, authors = timeline.states_at(point), timeline.authors_since(point)
     foreign = _changed_by_other_sessions(history, point)
@@ -85,15 +85,15 @@ def make_plan(history: History, point: Point) -> Plan:
 
 
 def _is_lost(history: History, file: PlannedFile) -> bool:
-    """Whether a file outside of the project went away with its folder, e.g. of a working copy."""
+    """Whether a file outside of the project was removed with its folder, e.g. a working copy."""
     path = history.path_of(file.path)
     return str(path) == file.path and file.now is None and not path.parent.is_dir()
 
 
 def _changed_by_other_sessions(history: History, point: Point) -> dict[str, FileState | None]:
-    """What other sessions in this project left since a point.
+    """The last states that other sessions in this project wrote since a point, by path.
 
-    They may have written while a command of this session ran, which then looks like their author.
+    If they wrote while a command of this session ran, this session's journal names that command.
     """
     found: dict[str, FileState | None] = {}
     own = {_key(each) for each in history.journal.timeline.events if isinstance(each, Change)}
@@ -101,7 +101,7 @@ def _changed_by_other_sessions(history: History, point: Point) -> dict[str, File
         for event in journal.timeline.events:
             if not isinstance(event, Change) or event.by == "outside":
                 continue
-            # The journal of a fork begins with the changes of its parent: they are its own.
+            # The journal of a fork begins with a copy of its parent's changes: not foreign.
             if event.time_ms > point.time_ms and _key(event) not in own:
                 found.update((each.path, each.new) for each in event.files)
     return found
@@ -122,7 +122,7 @@ def _problem(history: History, now: FileState | None, then: FileState | None) ->
 
 
 def _folder_problem(history: History, path: str, then: Mapping[str, FileState | None]) -> str:
-    """A folder that has to make room for a file must not hold anything that is not covered."""
+    """Why a file cannot replace the folder at its path: it contains files that are not covered."""
     state, whole = then[path], history.path_of(path)
     if state is None or state.kind == "folder" or whole.is_symlink() or not whole.is_dir():
         return ""

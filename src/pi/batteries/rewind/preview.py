@@ -1,4 +1,4 @@
-"""Points, changes and coverage as text: rows for points and files, and the differences of files."""
+"""Text about points, planned changes and coverage: rows, diffs and sizes."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from pi.batteries.rewind.states import FileState
 from pi.extension import Record, one_line
 
 MAX_DIFF_BYTES = 256 * 1024
-"""Content of both sides of a file beyond which only the sizes are shown."""
+"""Size of both sides together beyond which no diff of a file is shown."""
 MAX_DIFF_LINES = 2000
-"""Lines of all differences together."""
+"""Maximum of lines of all diffs together."""
 
 
 class PointRow(Record):
-    """A point with what has changed until the next one."""
+    """A point and the changes until the next one."""
 
     point: Point
     files: int = 0
     bytes: int = 0
-    """Of the changed files, as they were at the point."""
+    """Size of the changed files at the point."""
 
 
 def row_text(row: PointRow) -> str:
@@ -32,7 +32,7 @@ def row_text(row: PointRow) -> str:
 
 
 def changed_text(row: PointRow) -> str:
-    """What has changed after a point."""
+    """Number and size of the files that changed after a point."""
     if not row.files:
         return "no changes"
     return f"{files_text(row.files)}, {size_text(row.bytes)}"
@@ -46,14 +46,14 @@ def clock_text(time_ms: int) -> str:
 
 
 def title(point: Point) -> str:
-    """The prompt after a point."""
+    """The prompt after a point, shortened; marked if the point was saved by a rewind."""
     prompt = one_line(point.prompt) or "(no text)"
     prompt = prompt if len(prompt) <= 50 else f"{prompt[:49]}…"
     return f"↶ saved before going to: {prompt}" if point.saved_by else prompt
 
 
 def file_row(file: PlannedFile) -> str:
-    """One file in one line: what happens to it, its name, and why not."""
+    """One line for a file: action, name, sizes, and why it is not restored."""
     text = f"{_action(file)}  {one_line(file.path)}{_sizes(file)}"
     if file.problem:
         return f"{text} · stays: {file.problem}"
@@ -94,7 +94,7 @@ def _described(state: FileState) -> str:
 
 
 def summary(plan: Plan) -> str:
-    """All files in one line."""
+    """The numbers of files by action, in one line."""
     counts = {"create": 0, "change": 0, "remove": 0}
     for each in plan.files:
         if not each.problem:
@@ -107,7 +107,7 @@ def summary(plan: Plan) -> str:
 
 
 def diff_lines(history: History, files: Sequence[PlannedFile]) -> list[str]:
-    """The differences from now to then. Blocks."""
+    """Unified diffs from the present to the planned contents. Blocks."""
     lines: list[str] = []
     for file in files:
         if file.problem:
@@ -145,7 +145,7 @@ def _text(history: History, state: FileState | None) -> str | None:
 
 
 def _harmless(line: str) -> str:
-    """A line that changes nothing but its own row of a terminal."""
+    """A line without control characters and tabs."""
     return "".join(char if char.isprintable() else "·" for char in line.replace("\t", "    "))
 
 
@@ -153,7 +153,7 @@ def _harmless(line: str) -> str:
 
 
 def coverage_text(found: Coverage) -> str:
-    """What is covered, in one line."""
+    """Which files are covered, in one line."""
     if found.refused:
         why = f"{found.refused[:1].upper()}{found.refused[1:]}"
         rest = "only files that edit and write change can be restored, not what commands change."
@@ -182,7 +182,7 @@ def _counted(names: Iterable[str], one: str, many: str = "") -> list[str]:
 
 
 def size_text(size: int) -> str:
-    """A size for people."""
+    """A size in readable units."""
     if size < 1024:
         return f"{size} B"
     amount = float(size)

@@ -1,11 +1,10 @@
 """The files of a project in the store: packs of contents, and the index.
 
-A file for every content would take 0.9 ms each: 18 s for the first 20,000. A pack is a sequence of
-records: mark, hash, length, content. It is only appended to. A record that was cut off by a kill is
-ignored, and so is everything after it.
+One file per content would take 0.9 ms each: 18 s for the first 20,000. A pack is an append-only
+sequence of records: mark, hash, length, content. A record that was cut off by a kill is ignored,
+and so is everything after it.
 
-The index has the stamps and states of all paths when a session was last closed. With it the next
-session reads changed files only.
+The index has the stamps and states of all paths. With it the next session reads changed files only.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class Packs:
         self._folder = folder
         self._run = run
         self._reserve = reserve
-        """Asks for disk space; False if the store is full."""
+        """Reserves disk space; returns False if the store is full."""
         self._places: dict[bytes, tuple[str, int, int]] | None = None
         self._buffer = bytearray()
         self._pending: dict[bytes, bytes] = {}
@@ -59,7 +58,7 @@ class Packs:
         return True
 
     def flush(self) -> None:
-        """Write what was added."""
+        """Write the buffered contents to the pack of this run."""
         if not self._buffer:
             return
         path = self._own_pack()
@@ -76,7 +75,7 @@ class Packs:
         self._buffer = bytearray()
 
     def get(self, hash: str) -> bytes | None:
-        """A content; ``None`` if it is missing or damaged."""
+        """The content with that hash; ``None`` if it is missing or damaged."""
         key = bytes.fromhex(hash)
         if key in self._pending:
             return self._pending[key]
@@ -130,7 +129,7 @@ def pack_files(folder: Path) -> list[Path]:
 
 
 def records(path: Path) -> Iterator[tuple[bytes, int, int]]:
-    """Hash, offset and length of every whole record of a pack."""
+    """Yield hash, offset and length of every complete record of a pack."""
     try:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -190,9 +189,9 @@ def _private(path: str, flags: int) -> int:
 
 
 class Known(Record, gc=False):
-    """What a path held when it was last read.
+    """The stamp and state of a path when it was last read.
 
-    ``gc=False``: there are as many as files, they are in no cycle, and a collection that visits
+    ``gc=False``: there is one per file, they are in no cycle, and a collection that visits
     20,000 of them stops all threads for 25-40 ms.
     """
 
@@ -206,9 +205,9 @@ class Index(Record):
     session: str
     """The session that wrote it."""
     left_out: tuple[str, ...]
-    """Folders beyond the limit."""
+    """Folders beyond ``maxFiles``."""
     rule_texts: dict[str, str]
-    """The ignore files, by path."""
+    """The contents of the ignore files, by path."""
     known: dict[str, Known]
 
 
@@ -221,7 +220,7 @@ def encode_index(index: Index) -> bytes:
 
 
 def read_index(path: Path) -> Index | None:
-    """``None`` if it is missing, or was written by another version."""
+    """Return the index; ``None`` if it is missing or invalid."""
     try:
         head, rows = _lines(path)
         known = {
@@ -239,7 +238,7 @@ def read_index(path: Path) -> Index | None:
 
 
 def index_hashes(path: Path) -> set[str]:
-    """The contents that an index refers to."""
+    """Hashes of the contents that an index refers to."""
     try:
         return {row[2][2] for row in _lines(path)[1] if row[2] and row[2][0] == "f"}
     except (OSError, ValueError, IndexError):
@@ -247,9 +246,7 @@ def index_hashes(path: Path) -> set[str]:
 
 
 def _lines(path: Path) -> tuple[dict[str, Any], Iterator[Any]]:
-    """The head and the rows, each decoded when it is reached: all lists at once would be visited
-    by the garbage collector.
-    """
+    """The head, and an iterator over the rows: a list of all would slow down garbage collection."""
     head, *lines = path.read_text("utf-8").splitlines()
     return json.loads(head), (json.loads(line) for line in in_slices(lines, CODED))
 

@@ -1,7 +1,7 @@
-"""Follows a session: which files its tools and commands change, and at which points.
+"""Records the points of a session, and the file changes of its tools and commands.
 
-Everything that touches the disk runs in one thread of the session, in order. A prompt starts a
-capture beside the model's answer; the first tool call waits for it.
+All disk access runs in one thread, in order. A prompt starts a capture while the model answers;
+the first tool call waits for it.
 """
 
 from __future__ import annotations
@@ -47,20 +47,20 @@ if TYPE_CHECKING:
 ENTRY = "rewind-point"
 """Custom type of the entries that link points with the conversation."""
 FRESH_SECONDS = 0.25
-"""A capture that ended no longer ago also shows the state before the next command.
+"""If the last capture is not older, the next command starts without a capture before it.
 
-So a series of commands takes one scan each, and not two.
+Thus each command in a series takes one scan instead of two.
 """
 SCAN_SECONDS = 120.0
-"""A process that does not answer in this time is given up, and its scans run in the thread."""
+"""Timeout of the scanner process; after it, scans run in the thread."""
 OTHER_WORK = ("user ", "work ")
-"""Begin the names of what runs beside the tool calls."""
+"""Prefixes of the ids of running work that is not a tool call."""
 UNTRUSTED = "the project is not trusted"
 T = TypeVar("T")
 
 
 class Recorder:
-    """The history of the session, and what is running."""
+    """Owns the history of the session, and the thread and captures that fill it."""
 
     def __init__(self, pi: ExtensionAPI, limits: Callable[[], StoreLimits]) -> None:
         self._pi = pi
@@ -71,16 +71,16 @@ class Recorder:
         self._scanner: WorkerProcess | None = None
         self._captures: set[asyncio.Task[Any]] = set()
         self._running: dict[str, str] = {}
-        """The calls that may change files, with what they do."""
+        """Running work that may change files: descriptions by id."""
         self._captured_at = -1.0
         self._prompt = ""
         self.is_recording = False
-        """Whether files are followed: the setting is on, and nothing has failed."""
+        """Whether changes are recorded: the setting is on, and no capture has failed."""
         self._has_reported = False
         self.interrupted: Interrupted | None = None
         """A restoration of this project that was not finished when the session opened."""
 
-    # The history ----------------------------------------------------------------------------------
+    # History --------------------------------------------------------------------------------------
 
     @property
     def store(self) -> Store:
@@ -90,13 +90,13 @@ class Recorder:
         return Store(self._pi.data_directory(), self._limits())
 
     async def opened(self) -> History:
-        """The history of this session."""
+        """The history of this session, opened at the first call."""
         if self._history is None:
             self._history = await self.run(self._open, self._make(), self._parent())
         return self._history
 
     async def run(self, work: Callable[..., T], *arguments: Any) -> T:
-        """Call a function in the thread of the session. It is not cancelled with the caller."""
+        """Call a function in the thread. It is not cancelled with the caller."""
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, thread_name_prefix="rewind")
         loop = asyncio.get_running_loop()
@@ -123,7 +123,7 @@ class Recorder:
         )
 
     def _ask_scanner(self, loop: asyncio.AbstractEventLoop, request: Any) -> Any:
-        """Ask the process that scans large projects; called in the thread of the session."""
+        """Send a request to the scanner process. Called in the thread. Raises ``ScannerLost``."""
         from pi.batteries.rewind.scan_process import FUNCTION, ScannerLost
 
         if self._scanner is None:
@@ -145,7 +145,7 @@ class Recorder:
         return history
 
     def _parent(self) -> str:
-        """The session that this one was forked from, if its entries name one."""
+        """Id of the session that this one was forked from, read from its entries; or empty."""
         manager = self._pi.context.session_manager
         own = manager.get_session_id()
         for entry in reversed(manager.get_branch()):
@@ -155,7 +155,7 @@ class Recorder:
         return ""
 
     async def close(self) -> None:
-        """End the thread; what it is doing is finished."""
+        """Wait for running work, close the history, and end thread and scanner process."""
         await self.settled()
         if self._history is not None:
             await self.run(self._history.close)
@@ -174,7 +174,7 @@ class Recorder:
         self._prompt = event.prompt
 
     def start_point(self) -> Custom | None:
-        """Begin a point, and return the entry that goes before the prompt."""
+        """Start the capture of a point. Returns the entry for it; ``None`` if not recording."""
         if not self.is_recording:
             return None
         id, prompt = os.urandom(4).hex(), self._prompt
@@ -194,7 +194,7 @@ class Recorder:
         return Custom(custom_type=ENTRY, data={"id": id, "session": session})
 
     async def before_command(self, id: str, what: str) -> None:
-        """Capture what was changed outside, before something runs that may change any file."""
+        """Capture changes from outside before work that may change any file."""
         if not self.is_recording:
             return
         await self.settled()
@@ -204,7 +204,7 @@ class Recorder:
         self._running[id] = what
 
     def after_command(self, id: str, by: Author = "command") -> None:
-        """Capture what a command has changed, while the model or the user continues."""
+        """Start a capture of the changes of a command. Does not wait for it."""
         what = self._running.pop(id, None)
         if what is not None and self.is_recording:
             task = self._pi.scope.spawn(self._guarded(self._capture(by, what)), name="capture")
@@ -213,7 +213,7 @@ class Recorder:
 
     @asynccontextmanager
     async def capturing(self, what: str) -> AsyncIterator[None]:
-        """Capture around work of another extension that may change any file: a merge by git."""
+        """Capture before and after work of another extension, e.g. a merge by git."""
         id = f"work {os.urandom(4).hex()}"
         await self.before_command(id, what)
         try:
@@ -223,7 +223,7 @@ class Recorder:
             await self.commands_captured()
 
     def settle(self) -> None:
-        """Calls that were aborted have no end of their own; commands of the user have one."""
+        """End aborted tool calls, for which ``after_tool`` is not called."""
         for id in tuple(self._running):
             if not id.startswith(OTHER_WORK):
                 self.after_command(id)
@@ -234,35 +234,35 @@ class Recorder:
         self._captured_at = self._pi.scope.clock.monotonic()
 
     async def commands_captured(self) -> None:
-        """Wait for the captures after commands; that of the prompt may go on."""
+        """Wait for the captures after commands, not for that of the prompt."""
         if self._captures:
             await asyncio.wait(set(self._captures))
 
     async def settled(self) -> None:
-        """Wait for captures that are under way."""
+        """Wait for all running captures."""
         tasks = {*self._captures, *([self._point] if self._point is not None else [])}
         if tasks:
             await asyncio.wait(tasks)
 
     def _author(self) -> Author:
-        """Whose the changes since the last capture are: of what still runs, or of others."""
+        """The author of changes since the last capture: a running command or job, or outside."""
         jobs = self._pi.context.jobs.list()
         is_busy = bool(self._running) or any(job.state == "running" for job in jobs)
         return "command" if is_busy else "outside"
 
     async def _guarded(self, work: Any) -> None:
-        """A failure ends the recording, not the session."""
+        """Await a capture. A failure ends the recording, not the session."""
         try:
             await work
         except Exception as error:
-            # Any: otherwise a defect here would refuse every tool call.
+            # Every error: otherwise a bug here would make every tool call fail.
             why = error.message if isinstance(error, PiError) else str(error)
             self._pi.log.warning("capture failed", exc_info=error)
             self.is_recording = False
             self._pi.warn(f"Rewind is off in this session: {why}")
 
     async def _report_once(self, history: History) -> None:
-        """Report once that files are half restored, and what the user would miss."""
+        """Warn once of an interrupted rewind, and of files that are not covered."""
         if self._has_reported:
             return
         self._has_reported = True
@@ -278,10 +278,10 @@ class Recorder:
             else:
                 self._pi.warn(f"Rewind: {text[:1].lower()}{text[1:]}")
 
-    # Writes of tools and commands of the user -----------------------------------------------------
+    # File layer and user commands -----------------------------------------------------------------
 
     async def layer(self, change: FileChange, write: FileWrite) -> FileWritten:
-        """Save the exact content before and after every write of a tool."""
+        """File layer: save the content before and after every write of a tool."""
         if not self.is_recording:
             return await write(change)
         await self.settled()
@@ -302,34 +302,34 @@ class Recorder:
                 await self._guarded(self.run(self._history.after_write, paths[0], "write"))
 
     async def user_command_start(self, event: UserCommandStartEvent, ctx: ExtensionContext) -> None:
-        """``!`` and ``$``."""
+        """Capture before a command of the user: ``!`` and ``$``."""
         await self.before_command(f"user {event.prefix}{event.text}", event.prefix + event.text)
 
     def user_command_end(self, event: UserCommandEndEvent, ctx: ExtensionContext) -> None:
-        """Capture its changes; they belong to this session."""
+        """Capture the changes of a command of the user."""
         self.after_command(f"user {event.prefix}{event.text}", "user")
 
 
 class RecordingPolicy(Policy):
-    """Begins a point with every prompt, and captures around calls that may change any file."""
+    """Starts a point at every prompt, and captures around calls that may change any file."""
 
     def __init__(self, recorder: Recorder, tier: Callable[[ToolCall], str]) -> None:
         self._recorder = recorder
         self._tier = tier
 
     async def before_tool(self, call: ToolCall) -> ToolCall:
-        """Tools that only write files do that through the file layer."""
+        """Capture before calls of tier "exec". Other tools write through the file layer."""
         if self._tier(call) == "exec":
             await self._recorder.before_command(call.id, describe(call))
         return call
 
     async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
-        """Capture beside the next model request."""
+        """Start a capture, which runs during the next model request."""
         self._recorder.after_command(call.id)
         return result
 
     async def at_boundary(self, at: Boundary) -> Next:
-        """A point before each prompt; the last capture when the agent settles."""
+        """Start a point at a prompt; at "settle", wait for the last captures."""
         if at.kind == "settle":
             self._recorder.settle()
             return replace(at.next, prepare=partial(self._finish, at.next.prepare))
@@ -338,20 +338,20 @@ class RecordingPolicy(Policy):
         return replace(at.next, entries=(*at.next.entries, entry))
 
     async def _finish(self, others: Callable[[], Awaitable[None]] | None) -> None:
-        """Wait for the last capture: what the user changes once pi is idle is the user's."""
+        """Wait for the last captures: changes after them are recorded as made outside of pi."""
         if others is not None:
             await others()
         await self._recorder.commands_captured()
 
 
 def describe(call: ToolCall) -> str:
-    """A call in a few words, for the list of changes."""
+    """The command of a call, or the name of its tool; for the journal."""
     command = call.arguments.get("command")
     return command if isinstance(command, str) else call.name
 
 
 def point_data(entry: Entry) -> dict[str, Any] | None:
-    """The data of an entry of this battery."""
+    """The data of an entry of this battery; ``None`` for other entries."""
     if isinstance(entry, Custom) and entry.custom_type == ENTRY and isinstance(entry.data, dict):
         return entry.data
     return None

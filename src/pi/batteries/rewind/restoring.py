@@ -1,7 +1,7 @@
-"""Performs restorations, and ends those that were killed.
+"""Performs restorations, and finishes or undoes interrupted ones.
 
-A restoration writes what it is going to do (``restore.json``), then the files, then the journal.
-Whatever it replaces was saved before, so that every restoration can be taken back.
+A restoration writes its intent (``restore.json``), then the files, then the journal. The contents
+that it replaces were saved before, so that every restoration can be undone.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from pi.extension import FileAccessError, PiError, Record, replace, replace_file
 
 BATCH_FILES = 500
 BATCH_BYTES = 32 * 1024 * 1024
-"""A batch is in memory."""
+"""Limits of a batch, which is held in memory."""
 
 
 class RestoreFailed(PiError):
-    """A file could not be put back. The restoration can be finished or taken back."""
+    """A file could not be restored. The restoration can be finished or undone."""
 
 
 class Interrupted(Record):
-    """A restoration that has not ended."""
+    """A restoration that has not ended: the content of ``restore.json``."""
 
     restoration: Restoration
     session: str
     navigate: str = ""
-    """The entry that the conversation moves to, once the files are done."""
+    """Id of the entry that the conversation moves to after the files; empty if it stays."""
     files_done: bool = False
 
 
@@ -60,9 +60,9 @@ def restore(
     leaf: str,
     navigate: str = "",
 ) -> Restoration:
-    """Put files back. ``leaf`` is the end of the conversation now, ``navigate`` where it goes.
+    """Restore files. ``leaf`` is the present end of the conversation, ``navigate`` its target.
 
-    Raises ``RestoreFailed``. Call ``end`` when the conversation has moved, too.
+    Raises ``RestoreFailed``. With ``navigate``, call ``end`` after the conversation has moved.
     """
     with history.folder.lock():
         if read_interrupted(history) is not None:
@@ -101,7 +101,7 @@ def _perform(history: History, intent: Interrupted) -> Restoration:
         history.restored(restoration.files)
         history.journal.append(restoration)
         history.step("journal")
-        # Only now: a kill before this writes the same files and the same event again.
+        # After the journal: if pi is killed before, recovery writes the same files again.
         _write_intent(history, replace(intent, files_done=True))
         history.step("files")
     if not intent.navigate:
@@ -110,12 +110,12 @@ def _perform(history: History, intent: Interrupted) -> Restoration:
 
 
 def end(history: History) -> None:
-    """The restoration has ended: files and conversation are where they should be."""
+    """Mark the restoration as ended: remove ``restore.json``."""
     history.folder.restore.unlink(missing_ok=True)
 
 
 def _check(history: History, steps: Iterable[PathChange]) -> None:
-    """Raises ``RestoreFailed`` if a file changed since the plan was made."""
+    """Raise ``RestoreFailed`` if a file changed since the plan was made."""
     changed = [each.path for each in steps if history.look(each.path) != each.old]
     if changed:
         raise RestoreFailed(
@@ -124,26 +124,26 @@ def _check(history: History, steps: Iterable[PathChange]) -> None:
 
 
 def put_all(history: History, changes: Sequence[PathChange]) -> None:
-    """Change every path from ``old`` to ``new``; a path that is there already is left alone."""
+    """Change every path from ``old`` to ``new``; skips paths that are in state ``new`` already."""
     folders = [each for each in changes if is_folder(each.new)]
     for each in folders:
         if is_folder(history.look(each.path)):
-            _chmod(history, each, stat.S_IRWXU)  # what is in it may have to change
+            _chmod(history, each, stat.S_IRWXU)  # its files must be writable until the end
     batch = _Batch(history)
     for each in ordered(changes):
-        # Files come last, so that nothing else overtakes one that waits.
+        # ``ordered`` puts files last: no other change depends on a file that waits in the batch.
         if each.new is None or each.new.kind != "file" or not batch.add(each, each.new):
             _put(history, each)
         history.step("file")
     batch.write()
     for each in sorted(folders, key=lambda change: change.path, reverse=True):
-        _chmod(history, each)  # last, from the inside: it may be read-only
+        _chmod(history, each)  # last, inner folders first: the mode may be read-only
 
 
 class _Batch:
-    """Files that are written together: flushing each takes three quarters of a restoration.
+    """Files that are written together: flushing each alone takes 75 % of a restoration's time.
 
-    As with single files, the content of each is on the disk before it replaces another.
+    As with single files, each content is on the disk before it replaces the old file.
     """
 
     def __init__(self, history: History) -> None:
@@ -180,7 +180,7 @@ class _Batch:
         try:
             replace_files(contents, modes=modes)
         except FileAccessError:
-            for each in changes:  # the others are written, and the one that fails is named
+            for each in changes:  # one by one, so that the error names the file that fails
                 _put(self._history, each)
 
 
@@ -193,7 +193,7 @@ def _chmod(history: History, change: PathChange, more: int = 0) -> None:
 
 
 def ordered(changes: Sequence[PathChange]) -> list[PathChange]:
-    """Removals from the inside out, folders from the outside in, then files and links."""
+    """Removals, inner paths first; then new folders, outer ones first; then files and links."""
     removed = [each for each in changes if each.new is None or _changes_kind(each)]
     inside_out = sorted(removed, key=lambda each: (is_folder(each.old), each.path.count("/")))
     files = [each for each in inside_out if not is_folder(each.old)]
@@ -239,7 +239,7 @@ def _failure(change: PathChange, error: OSError | FileAccessError) -> RestoreFai
 
 
 def _remove(path: Path, now: FileState) -> None:
-    # A folder that is not empty holds files that are not covered. They stay, and so does it.
+    # A folder that is not empty contains files that are not covered: it stays.
     if now.kind != "folder" or not any(path.iterdir()):
         states.remove(path, now)
 
@@ -253,11 +253,11 @@ def _refuse_links(history: History, name: str) -> None:
             raise OSError(0, f"{parent.name} is a link now")
 
 
-# Recovering ---------------------------------------------------------------------------------------
+# Recovery -----------------------------------------------------------------------------------------
 
 
 def read_interrupted(history: History) -> Interrupted | None:
-    """The restoration of this project that has not ended."""
+    """The restoration of this project that has not ended; ``None`` without one."""
     found = read_json(history.folder.restore)
     if not isinstance(found, dict):
         return None
@@ -298,7 +298,10 @@ def _write_intent(history: History, intent: Interrupted) -> None:
 
 
 def learn_interrupted(history: History) -> Interrupted | None:
-    """Record what an interrupted restoration has done, before a capture finds it."""
+    """Record the changes of an interrupted restoration as such, before a capture finds them.
+
+    Returns the restoration, also that of another session; ``None`` without one.
+    """
     intent = read_interrupted(history)
     if intent is not None and intent.session == history.session.id:
         changes = history.restored(intent.restoration.files)
@@ -315,7 +318,7 @@ def conflicts(history: History, intent: Interrupted) -> tuple[str, ...]:
 
 
 def _is_expected(now: FileState | None, change: PathChange) -> bool:
-    """Whether a path holds what a restoration leaves, wherever it was ended."""
+    """Whether the state of a path can result from the restoration, interrupted at any step."""
     if now is None or now in (change.old, change.new):
         return True
     known = (each.mode | stat.S_IRWXU for each in (change.old, change.new) if each is not None)
@@ -323,7 +326,7 @@ def _is_expected(now: FileState | None, change: PathChange) -> bool:
 
 
 def finish(history: History, intent: Interrupted) -> Restoration:
-    """Put back what is missing; files that were changed since then are left alone."""
+    """Restore the remaining files, except those that were changed since then."""
     with history.folder.lock():
         sweep_leftovers(history, intent)
         conflicting = set(conflicts(history, intent))
@@ -334,7 +337,7 @@ def finish(history: History, intent: Interrupted) -> Restoration:
 
 
 def undo(history: History, intent: Interrupted) -> None:
-    """Take back what was done; files that were changed since then are left alone."""
+    """Undo the restoration, except for files that were changed since then."""
     with history.folder.lock():
         sweep_leftovers(history, intent)
         conflicting = set(conflicts(history, intent))

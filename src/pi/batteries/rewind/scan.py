@@ -1,10 +1,10 @@
-"""A stamp of every covered path of a project: which paths changed since the last scan.
+"""Scans a project: compares the stamp of every covered path with that of the last scan.
 
-The scan goes level by level, so that a limit cuts off deep folders first. What it left out once
-stays out: a path that is covered in one scan and not in the next would look removed.
+The scan goes level by level, so that a limit cuts off deep folders first. A folder that was left
+out once stays out: a path that is covered in one scan and not in the next would look removed.
 
-Every file is looked at in every scan: the time of a folder does not change when a file in it is
-written. But a folder whose listing is the same is not matched with the ignore rules again.
+Every scan calls ``stat`` for every file: the time of a folder does not change when a file in it is
+written. But a folder with an unchanged listing is not matched with the ignore rules again.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ DEPENDENCIES = frozenset(
         *(".mypy_cache", ".pytest_cache", ".ruff_cache"),
     }
 )
-"""Folders that programs fill and can fill again; not covered even if no ignore file names them."""
+"""Folders that programs can generate again; not covered even if no ignore file names them."""
 NEVER = REPOSITORIES | DEPENDENCIES
 MAX_IGNORE_BYTES = 1024 * 1024
 SLACK = 1.25
-"""How far a project may grow beyond the limit before new folders are left out."""
+"""Factor by which a project may exceed the limit after its first scan."""
 
 _HAS_FOLDER_FD = os.stat in os.supports_dir_fd and os.scandir in os.supports_fd
 _FOLDER_FLAGS = (
@@ -59,26 +59,26 @@ def refused_root(root: Path, home: Path) -> str:
 
 
 class Scan:
-    """What a scan found to be different since the scan before."""
+    """The differences from the previous scan."""
 
     def __init__(self, *, is_complete: bool) -> None:
         self.is_complete = is_complete
         """Whether there was no scan before: every covered path is in ``changed``."""
         self.count = 0
-        """Covered paths so far."""
+        """Number of covered paths so far."""
         self.rule_files: set[str] = set()
         """The ignore files that apply."""
         self.changed: dict[str, Stamp] = {}
         """New and changed paths, relative to the project."""
         self.removed: list[str] = []
-        """Paths that are gone or no longer covered. One that is in ``changed``, too, was a file
-        and is a folder now, or the other way round."""
+        """Paths that are gone or no longer covered. A path that is in ``changed``, too, changed
+        from a file to a folder, or the other way round."""
         self.special = 0
-        """Pipes, sockets and devices."""
+        """Number of pipes, sockets and devices."""
         self.ignored = 0
-        """Files and folders that ignore files name; folders are not looked into."""
+        """Number of ignored files and folders; the content of ignored folders does not count."""
         self.unreadable: list[str] = []
-        """Folders that cannot be listed; what is known of them stays."""
+        """Folders that cannot be listed; the known states of their files are kept."""
         self.rules_changed = False
 
 
@@ -87,19 +87,19 @@ Listing = list[tuple[str, bool]]
 
 
 class _Folder:
-    """What the last scan found in a folder."""
+    """The result of the last scan of a folder."""
 
     __slots__ = ("chain", "files", "folders", "ignored", "listing", "rule_files", "stamps")
 
     def __init__(self, listing: Listing, rule_files: list[str], chain: Rules) -> None:
         self.listing: Listing | None = listing
-        """``None``: an entry changed during the scan, and has to be matched again."""
+        """``None``: an entry changed during the scan, so that all have to be matched again."""
         self.rule_files = rule_files
         self.chain = chain
         self.files: list[str] = []
         """The names of covered files, and of pipes and devices: these may become files."""
         self.stamps: list[Stamp | None] = []
-        """Of these files; ``None``: not reported."""
+        """The stamps of ``files``; ``None``: not reported."""
         self.folders: dict[str, int] = {}
         """The mode of each covered folder; ``UNREPORTED`` at first, and if it is left out."""
         self.ignored = 0
@@ -120,10 +120,10 @@ class _RuleFile:
 
 
 class Scanner:
-    """Scans one project again and again. Blocks.
+    """Scans one project repeatedly. Blocks.
 
-    One that goes on after another gets its ``rule_texts`` and ``left_out``. Its first scan is
-    complete.
+    To continue after another scanner, pass its ``rule_texts`` and set its ``left_out``. The first
+    scan of each scanner is complete.
     """
 
     def __init__(
@@ -136,25 +136,25 @@ class Scanner:
     ) -> None:
         self._root = root
         self._has_pauses = has_pauses
-        """Whether there are other threads, which must not wait."""
+        """Whether to pause for other threads."""
         self._max_files = max_files
         self._has_scanned = rule_texts is not None
-        """Whether the project may have grown beyond the limit since it was scanned first."""
+        """Whether this or an earlier scanner has scanned the project: ``SLACK`` applies."""
         self.left_out: set[str] = set()
         """Folders beyond the limit, with a slash at the end."""
         self._rules = {
             path: _RuleFile(NO_STAMP, text, _folder_of_rules(path))
             for path, text in (rule_texts or {}).items()
         }
-        """By path of the ignore file."""
+        """Ignore files by path."""
         self._folders: dict[str, _Folder] = {}
-        """By path with a slash at the end."""
+        """Folders of the last scan, by path with a slash at the end."""
         self._chains = _chains_of(self._rules)
         """The rules of each folder."""
         self._old_chains: dict[str, Rules] = {}
 
     def scan(self) -> Scan:
-        """Look at everything that is covered."""
+        """Scan all covered paths."""
         found = Scan(is_complete=not self._folders)
         before, self._folders = self._folders, {}
         self._old_chains, self._chains = self._chains, {}
@@ -164,8 +164,8 @@ class Scanner:
             try:
                 inner = self._look(prefix, outer, before.get(prefix), found)
             except OSError:
-                # Perhaps it can be listed next time. Files in it that looked removed now would
-                # look new then.
+                # Its files are kept as they were: reported as removed now, they would look new
+                # when the folder can be listed again.
                 found.unreadable.append(prefix or "./")
                 for path in [path for path in before if path.startswith(prefix)]:
                     self._keep(path, before[path], found)
@@ -185,11 +185,11 @@ class Scanner:
 
     @property
     def rule_texts(self) -> dict[str, str]:
-        """The ignore files that applied to the last scan, by path."""
+        """The contents of the ignore files of the last scan, by path."""
         return {path: each.text for path, each in self._rules.items()}
 
     def _look(self, prefix: str, outer: Rules, old: _Folder | None, found: Scan) -> list[str]:
-        """Look at a folder; returns those in it. Raises ``OSError`` if it cannot be listed."""
+        """Scan a folder; returns its subfolders. Raises ``OSError`` if it cannot be listed."""
         fd = self._open(prefix)
         try:
             with os.scandir(f"{self._root}/{prefix}" if fd is None else fd) as listed:
@@ -201,8 +201,8 @@ class Scanner:
                 chain = old.chain
             limit = int(self._max_files * SLACK) if self._has_scanned else self._max_files
             if found.count + len(listing) > limit or (not prefix and "./" in self.left_out):
-                # A folder is covered with all of its files or not at all. Of the project's own
-                # folder, the folders in it may still fit.
+                # A folder is covered with all of its files or not at all. Of the project's root
+                # only the files are left out: its subfolders may still fit.
                 self.left_out.add(prefix or "./")
                 listing = [] if prefix else [row for row in listing if row[1]]
                 listing = listing if len(listing) <= limit else []
@@ -230,13 +230,13 @@ class Scanner:
         found.count += count
 
     def _open(self, prefix: str) -> int | None:
-        """A folder for ``dir_fd``: looking up names in it takes two thirds of the time of whole
+        """A descriptor of a folder for ``dir_fd``, which takes two thirds of the time of full
         paths. ``None`` on Windows.
         """
         return os.open(f"{self._root}/{prefix}", _FOLDER_FLAGS) if _HAS_FOLDER_FD else None
 
     def _stamp_files(self, folder: _Folder, prefix: str, fd: int | None, found: Scan) -> None:
-        """Look at the files of a folder. Of 20,000 files, this loop is most of the scan."""
+        """Compare the stamps of the files of a folder. Most of the time of a scan is spent here."""
         look, stamps = os.stat, folder.stamps
         names = folder.files
         if fd is None:
@@ -245,9 +245,9 @@ class Scanner:
             try:
                 status = look(name, dir_fd=fd, follow_symlinks=False)
             except OSError:
-                folder.listing = None  # removed meanwhile: the next scan decides
+                folder.listing = None  # removed meanwhile: the next scan lists it again
                 continue
-            # ``stamp_of`` in place: a call for each file takes 10 ms of 20,000.
+            # ``stamp_of`` inlined: the calls would take 10 ms for 20,000 files.
             mode, changed = status.st_mode, status.st_ctime_ns
             stamp = (status.st_size, status.st_mtime_ns, changed, mode, status.st_ino)
             if stamp == stamps[index]:
@@ -264,7 +264,7 @@ class Scanner:
                     found.removed.append(path)
 
     def _inner(self, folder: _Folder, prefix: str, fd: int | None, found: Scan) -> Iterator[str]:
-        """Look at the folders in a folder; yields those to list."""
+        """Compare the modes of the subfolders; yield those to list."""
         for name, before in folder.folders.items():
             path = prefix + name
             if f"{path}/" in self.left_out:
@@ -287,7 +287,7 @@ class Scanner:
         return self._is_ignored(path, self._old_chains)
 
     def covers(self, path: str) -> bool:
-        """Whether a scan finds a path, if it exists."""
+        """Whether a scan would report a path if it existed."""
         parts = path.split("/")
         above = (
             "".join(f"{part}/" for part in parts[:depth]) or "./" for depth in range(len(parts))
@@ -356,7 +356,7 @@ def _folder_of_rules(path: str) -> str:
 
 
 def _chains_of(files: Mapping[str, _RuleFile]) -> dict[str, Rules]:
-    """The rules of each folder with an ignore file, which those of the folders above it begin."""
+    """The rules of each folder with an ignore file, after the rules of the folders above it."""
     chains: dict[str, Rules] = {"": ()}
     folders = sorted(set(map(_folder_of_rules, files)), key=lambda folder: folder.count("/"))
     for folder in folders:
@@ -368,12 +368,12 @@ def _chains_of(files: Mapping[str, _RuleFile]) -> dict[str, Rules]:
 
 
 def _match(prefix: str, folder: _Folder, old: _Folder | None, found: Scan) -> _Folder:
-    """Fill in which entries of a new listing are covered."""
+    """Fill ``folder`` with the covered entries of its listing, and report removed ones."""
     stamps = dict(zip(old.files, old.stamps, strict=True)) if old is not None else {}
     modes = dict(old.folders) if old is not None else {}
     has_same_rules = old is not None and old.chain is folder.chain
     for name, is_folder in folder.listing or ():
-        # What the same rules did not ignore the last time is not matched again.
+        # An entry that the same rules did not ignore in the last scan is not matched again.
         if not (has_same_rules and name in (modes if is_folder else stamps)):
             path = prefix + name
             if name in NEVER or is_ignored(path, folder.chain, is_folder=is_folder):
@@ -392,7 +392,7 @@ def _match(prefix: str, folder: _Folder, old: _Folder | None, found: Scan) -> _F
 
 
 def _reported(folder: _Folder, prefix: str) -> Iterator[str]:
-    """The covered paths in a folder."""
+    """Yield the reported paths in a folder."""
     for name, stamp in zip(folder.files, folder.stamps, strict=True):
         if stamp is not None:
             yield prefix + name

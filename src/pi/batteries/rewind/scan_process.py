@@ -1,8 +1,8 @@
 """Scans a large project in a process of its own.
 
 A scan of 20,000 files takes some 100 ms of Python. In a thread it competes with the event loop for
-the interpreter, and keys wait: for 5 ms at each switch, and for longer on a busy machine. The
-process answers with what changed since the scan before.
+the interpreter lock, and key presses wait: 5 ms at each switch, longer on a busy machine. The
+process returns the differences from the previous scan.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from pi.batteries.rewind.states import Stamp
 
 FUNCTION = "pi.batteries.rewind.scan_process:serve"
 ROWS = 1000
-"""Paths in one answer: it is decoded in the event loop, in about a millisecond."""
+"""Maximum of paths in one answer, which is decoded in the event loop in about a millisecond."""
 LARGE = 2000
-"""Paths beyond which the process scans: here a scan takes 15 ms."""
+"""Number of paths beyond which the process scans: in a thread this many take 15 ms."""
 
 
 class ScannerLost(Exception):
@@ -26,7 +26,7 @@ class ScannerLost(Exception):
 
 
 class ProjectScanner:
-    """Scans a project in this thread, or in the process once it is known to be large. Blocks."""
+    """Scans a project in this thread, or in the process if it is large. Blocks."""
 
     def __init__(self, root: Path, *, max_files: int, ask: Callable[[Any], Any] | None) -> None:
         self._root = root
@@ -44,18 +44,19 @@ class ProjectScanner:
 
     @property
     def rule_texts(self) -> dict[str, str]:
-        """The ignore files of the last scan, by path."""
+        """The contents of the ignore files of the last scan, by path."""
         return self._scanner.rule_texts
 
     def resume(self, *, left_out: Iterable[str], rule_texts: Mapping[str, str]) -> None:
-        """Go on from the last scan of an earlier run."""
+        """Continue after the last scan of an earlier run, or of another scanner."""
         self._scanner = Scanner(self._root, max_files=self._max_files, rule_texts=rule_texts)
         self._scanner.left_out.update(left_out)
 
     def scan(self, *, expected: int) -> Scan:
-        """Look at everything that is covered; about as many paths are ``expected``.
+        """Scan all covered paths; ``expected`` is their approximate number.
 
-        A scan by another scanner than before is complete: nothing depends on what was lost.
+        The first scan after a change between thread and process is complete, so that the results
+        of the other scanner are not needed.
         """
         if self._ask is not None and expected > LARGE and isinstance(self._scanner, Scanner):
             self._scanner = ProcessScanner(
@@ -77,7 +78,7 @@ class ProjectScanner:
         return found
 
     def _scan_here(self) -> Scan:
-        """The process is lost: go on without it."""
+        """Scan in this thread from now on: the process is lost."""
         self._ask = None
         self.resume(left_out=self.left_out, rule_texts=self.rule_texts)
         return self._noted(self._scanner.scan())
@@ -87,13 +88,13 @@ class ProjectScanner:
         return self._scanner.was_ignored(path)
 
     def covers(self, path: str) -> bool:
-        """Whether a scan finds a path, if it exists."""
+        """Whether a scan would report a path if it existed."""
         try:
             return self._scanner.covers(path)
         except ScannerLost:
             self._scan_here()
             assert isinstance(self._scanner, Scanner)
-            self._scanner.begin_again()  # what this scan found is not captured
+            self._scanner.begin_again()  # the result of this scan is not captured
             return self._scanner.covers(path)
 
 
@@ -109,11 +110,11 @@ class ProcessScanner:
         self._root = root
         self._max_files = max_files
         self._last = 0
-        """The number of the last scan of which every row has arrived."""
+        """The number of the last scan whose rows have all arrived; 0 without one."""
         self._were_ignored: frozenset[str] = frozenset()
 
     def scan(self) -> Scan:
-        """Look at everything that is covered."""
+        """Scan all covered paths. Raises ``ScannerLost``."""
         reply = self._ask({"after": self._last} if self._last else self._beginning())
         self._last = 0
         found = Scan(is_complete=reply["isComplete"])
@@ -146,11 +147,11 @@ class ProcessScanner:
         return path in self._were_ignored
 
     def covers(self, path: str) -> bool:
-        """Whether a scan finds a path, if it exists."""
+        """Whether a scan would report a path if it existed."""
         return self._last > 0 and bool(self._ask({"covers": path}))
 
 
-# In the process -----------------------------------------------------------------------------------
+# Scanner process ----------------------------------------------------------------------------------
 
 
 class _Served:
@@ -158,7 +159,7 @@ class _Served:
 
     scanner: Scanner
     number = 0
-    """Of the last scan."""
+    """Number of the last scan."""
     changed: list[tuple[str, Stamp]]
 
 
@@ -186,7 +187,7 @@ def _scan() -> dict[str, Any]:
     found = scanner.scan()
     _Served.number += 1
     _Served.changed = list(found.changed.items())
-    # Also paths that are not new: that is decided by the other side, which knows all paths.
+    # Includes paths that are not new: only the history can decide that.
     new = found.changed if found.rules_changed else ()
     return {
         "number": _Served.number,

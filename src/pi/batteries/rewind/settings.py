@@ -8,7 +8,7 @@ from pi.extension import ExtensionAPI, Record
 
 
 class StoreLimits(Record):
-    """The settings ``rewind``."""
+    """Limits from the settings ``rewind.*``."""
 
     max_file_bytes: int = 1024 * 1024
     max_files: int = 20_000
@@ -30,8 +30,8 @@ OF_THE_STORE = ("rewind.keepDays", "rewind.storeBytes")
 
 
 def read_limits(pi: ExtensionAPI) -> StoreLimits:
-    """The limits of the settings."""
-    # A project must not decide what is kept of the others.
+    """The limits from the settings; negative numbers count as 0."""
+    # Settings of a project must not decide what is kept of other projects.
     values = [
         max(0, int(pi.settings.get(name, with_project=name not in OF_THE_STORE)))
         for name, kind, _, _ in SETTINGS

@@ -1,4 +1,4 @@
-"""What a path holds: a file, a link, a folder or nothing. Reads it from the disk and puts it back.
+"""The state of a path: a file, a link, a folder or nothing. Reads and restores it.
 
 All functions block. Links are never followed.
 """
@@ -27,9 +27,9 @@ _FLAGS = (
 _NOTHING = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 RACY_NS = 50_000_000
 COARSE_RACY_NS = 2_000_000_000
-"""A file that changed so shortly before it was read may change again with the same stamp.
+"""A file that changed less than this before it was read may change again with the same stamp.
 
-Times of a file system advance in ticks, of two seconds in the worst case.
+Time stamps of a file system advance in ticks, of two seconds in the worst case.
 """
 
 Stamp: TypeAlias = tuple[int, int, int, int, int]
@@ -39,20 +39,20 @@ NO_STAMP: Stamp = (-1, 0, 0, 0, 0)
 
 
 class FileState(Record):
-    """What a path holds. ``None`` in place of a state: nothing."""
+    """The state of an existing path. ``None`` in its place: the path does not exist."""
 
     kind: Literal["file", "link", "folder"]
     mode: int = 0
     """The permission bits; 0 for links."""
     hash: str = ""
-    """Of the content of a file; ``?…`` if it is not saved."""
+    """SHA-256 of the content of a file; ``?…`` if it is not saved."""
     size: int = 0
     target: str = ""
-    """Of a link."""
+    """Target of a link."""
 
     @property
     def is_saved(self) -> bool:
-        """Whether it can be put back later."""
+        """Whether it can be restored later."""
         return self.kind != "file" or not self.hash.startswith(UNSAVED)
 
     def encode(self) -> list[Any]:
@@ -87,9 +87,9 @@ class Reading:
         self.state = state
         self.stamp = stamp
         self.data = data
-        """The content of a file that is not too large."""
+        """The content of a file; ``None`` if it is too large or cannot be read."""
         self.is_racy = is_racy
-        """Whether the stamp proves nothing: the file has to be read again next time."""
+        """Whether the file may change with the same stamp: it has to be read again next time."""
 
 
 def stamp_of(found: os.stat_result) -> Stamp:
@@ -106,7 +106,7 @@ def stamp_of(found: os.stat_result) -> Stamp:
 
 
 def read_path(path: Path, *, max_bytes: int) -> Reading | None:
-    """What a path holds now; ``None`` if nothing, or something that cannot be saved: a pipe."""
+    """The present state of a path; ``None`` if it does not exist, or is e.g. a pipe."""
     for _ in range(3):
         try:
             return _read(path, max_bytes)
@@ -142,7 +142,7 @@ def _read(path: Path, max_bytes: int) -> Reading | None:
 
 
 def unsaved(found: os.stat_result) -> Reading:
-    """A file whose content is not read. Its next change is still noticed."""
+    """A file whose content is not saved. Its next change is still noticed."""
     hash = f"{UNSAVED}{found.st_size}-{found.st_mtime_ns}"
     mode = stat.S_IMODE(found.st_mode)
     return Reading(
@@ -188,11 +188,11 @@ def is_racy(found: os.stat_result, now_ns: int) -> bool:
     return now_ns - changed < (COARSE_RACY_NS if is_coarse else RACY_NS)
 
 
-# Putting back -------------------------------------------------------------------------------------
+# Restoring ----------------------------------------------------------------------------------------
 
 
 def remove(path: Path, state: FileState) -> None:
-    """Remove what ``state`` describes. A folder must be empty."""
+    """Remove the file, link or folder at ``path``. A folder must be empty."""
     if state.kind == "folder":
         path.rmdir()
     else:
@@ -203,7 +203,7 @@ def put(path: Path, state: FileState, data: bytes | None) -> None:
     """Create or replace a file, a link or a folder; atomic for files and links."""
     if state.kind == "folder":
         path.mkdir(exist_ok=True)
-        path.chmod(state.mode | stat.S_IRWXU)  # its content is written next
+        path.chmod(state.mode | stat.S_IRWXU)  # writable, because its content is written next
         return
     if state.kind == "link":
         temporary = path.with_name(f".pi-{os.urandom(8).hex()}.tmp")
@@ -216,5 +216,5 @@ def put(path: Path, state: FileState, data: bytes | None) -> None:
 
 
 def is_leftover(name: str) -> bool:
-    """Whether a file was left by a write that was killed."""
+    """Whether a name is that of a temporary file, which a killed write may leave behind."""
     return len(name) == 24 and name.startswith(".pi-") and name.endswith(".tmp")

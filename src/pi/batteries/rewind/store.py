@@ -1,11 +1,11 @@
-"""The store of all projects: folders, the limit of its size, and pruning.
+"""The store of all projects: folders, size limit, and pruning.
 
 ::
 
-    <store>/<project>/project.json     the folder that is saved
+    <store>/<project>/project.json     the path of the project
                      /packs/           contents
                      /sessions/        a journal for each session
-                     /index.jsonl      stamps and states of the last session, to read less again
+                     /index.jsonl      stamps and states of the last session
                      /restore.json     a restoration that has not ended
                      /live/            a locked file for each running session
 """
@@ -31,7 +31,7 @@ LOCK_SECONDS = 10.0
 
 
 class Pruned(Record):
-    """What pruning has removed."""
+    """Number of removed sessions and bytes."""
 
     sessions: int = 0
     bytes: int = 0
@@ -58,12 +58,12 @@ class ProjectFolder:
 
     @property
     def root(self) -> str:
-        """The folder that is saved; empty if unknown."""
+        """The path of the project; empty if unknown."""
         found = read_json(self.path / "project.json")
         return str(found.get("root", "")) if isinstance(found, dict) else ""
 
     def journal(self, session: str) -> Path:
-        """The journal of a session."""
+        """The path of a session's journal."""
         return self.sessions / f"{session}.jsonl"
 
     def journals(self) -> list[Path]:
@@ -75,11 +75,11 @@ class ProjectFolder:
         return sorted(found, key=_modified)
 
     def lock(self, *, wait: float = LOCK_SECONDS) -> FileLock:
-        """Only one process restores or prunes at a time."""
+        """The lock that processes hold while they restore or prune."""
         return FileLock(self.path / "lock", wait=wait)
 
     def running(self) -> set[str]:
-        """The sessions of all running processes."""
+        """Ids of the sessions that are open in any process."""
         try:
             names = [path for path in self.live.iterdir() if path.suffix == ".lock"]
         except FileNotFoundError:
@@ -91,7 +91,7 @@ class ProjectFolder:
         return sum(_size(path) for path in _files(self.path))
 
     def used_hashes(self) -> set[str]:
-        """Every content that a journal, the index or a restoration refers to."""
+        """Hashes of all contents that journals, the index or a restoration refer to."""
         used = index_hashes(self.index)
         for path in self.journals():
             used |= Timeline(read_events(path)).hashes()
@@ -140,7 +140,7 @@ class Store:
     def make_room(self, size: int, *, besides: ProjectFolder) -> bool:
         """Remove the oldest sessions until ``size`` more bytes fit; returns whether they do.
 
-        ``besides`` is in use by the caller, and is left alone.
+        ``besides`` is in use by the caller and is skipped.
         """
         limit = self.limits.store_bytes - size
         while self.size() > limit:
@@ -150,7 +150,7 @@ class Store:
         return True
 
     def _oldest(self, besides: ProjectFolder | None = None) -> tuple[ProjectFolder, Path] | None:
-        """The journal to remove next; or a folder without any, by a journal that is missing."""
+        """The oldest journal, or the ``project.json`` of a folder without journals."""
         found: list[tuple[float, ProjectFolder, Path]] = []
         for project in self.projects():
             if besides is not None and project.path == besides.path:
@@ -165,8 +165,11 @@ class Store:
         return project, path
 
     def _drop(self, project: ProjectFolder, journals: Collection[Path]) -> int:
-        """Remove journals and what only they use. Returns how many were removed."""
-        if project.running():  # its contents may be in use without being in a file yet
+        """Remove journals and contents that only they use. Returns the number of journals.
+
+        Projects that are locked or in use by a session are skipped.
+        """
+        if project.running():  # contents may be in use that are in no journal yet
             return 0
         try:
             with project.lock(wait=0):
@@ -182,7 +185,7 @@ class Store:
 
 
 class SessionSpace:
-    """What one session adds to the store, within its limit."""
+    """Reserves space in the store for one session, within the size limit."""
 
     def __init__(
         self,
@@ -196,34 +199,34 @@ class SessionSpace:
         self._folder = folder
         self._journal = journal
         self._retained_hashes = retained_hashes
-        """Returns the contents that the session needs, and that may be in no file yet."""
+        """Returns hashes of contents that the session needs, but that may be in no journal yet."""
         self.packs = Packs(folder.packs, run, self.reserve)
         self._size = 0
         self._is_full = False
 
     def measure(self) -> None:
-        """Look how large the store is now; other sessions change it, too."""
+        """Read the present size of the store; other sessions change it, too."""
         self._size, self._is_full = self._store.size(), False
 
     def reserve(self, size: int) -> bool:
-        """Make room in the store; False if it is full."""
+        """Reserve ``size`` bytes; may remove old sessions. Returns False if the store is full."""
         if self._size + size <= self._store.limits.store_bytes:
             self._size += size
             return True
-        if self._is_full:  # looking again for every file would take too long
+        if self._is_full:  # measuring again for every file would take too long
             return False
-        self.packs.flush()  # what is in memory counts, too
+        self.packs.flush()  # contents in memory count, too
         room = self._store.make_room(size, besides=self._folder) or self._trim(size)
         self._size = self._store.size() + (size if room else 0)
         self._is_full = not room
         return room
 
     def _trim(self, size: int) -> bool:
-        """Drop what this project does not need, then old sessions and old points of this one."""
+        """Drop unused contents of this project, then old sessions, then old points of this one."""
         try:
             with self._folder.lock(wait=0):
                 others = self._folder.running() - {self._journal.header.session}
-                if others:  # what they hold is not in a file yet
+                if others:  # contents that they need may be in no journal yet
                     return False
                 self.packs.forget()
                 while True:
@@ -251,7 +254,7 @@ class SessionSpace:
 
 
 def _keys(hashes: Collection[str]) -> set[bytes]:
-    """Hashes as they are in packs; those of unsaved contents are left out."""
+    """Hashes in the form of packs, without those of unsaved contents."""
     return {bytes.fromhex(hash) for hash in hashes if hash and not hash.startswith("?")}
 
 
@@ -264,7 +267,7 @@ def read_json(path: Path) -> Any:
 
 
 def sweep(project: ProjectFolder) -> None:
-    """Remove what killed processes have left: temporary files, and locks without a holder."""
+    """Remove leftovers of killed processes: temporary files, and locks without a holder."""
     for folder in (project.path, project.packs, project.sessions):
         for path in folder.glob(".pi-*.tmp"):
             path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""The screens of ``/rewind``: the points, what a rewind would change, and while it works."""
+"""The screens of ``/rewind``: list of points, preview of the changes, and progress."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COLOURS = {"+": "toolDiffAdded", "-": "toolDiffRemoved", "@": "muted"}
 
 
 class _Screen:
-    """What the screens share. The arguments of ``ui.custom`` follow their own in ``__init__``."""
+    """Base of the screens. In ``__init__``, the arguments of ``ui.custom`` follow their own."""
 
     def __init__(self, tui: Any, theme: Theme, keys: Any, done: Callable[[Any], None]) -> None:
         self._tui = tui
@@ -50,7 +50,7 @@ class _Screen:
 
 
 class PointsScreen(_Screen):
-    """All points, the newest first, with what changed after each of them."""
+    """All points, the newest first, with the changes after each of them."""
 
     def __init__(self, rows: Sequence[PointRow], coverage: str, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -91,7 +91,7 @@ class PointsScreen(_Screen):
 
 
 class WorkScreen(_Screen):
-    """Says what is being done until it is done. No key ends it."""
+    """Shows a text until a task is done. No key closes it."""
 
     def __init__(self, text: str, task: asyncio.Future[Any], *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -103,11 +103,11 @@ class WorkScreen(_Screen):
         return self._framed("Rewind", [self._text], "Please wait", width)
 
     def handle_input(self, data: str) -> None:
-        """Nothing: files must not stay half restored."""
+        """Ignore keys: files must not stay half restored."""
 
 
 class PreviewScreen(_Screen):
-    """The files of a plan, and their differences below."""
+    """The files of a plan, followed by their diffs."""
 
     def __init__(self, plan: Plan, diff: Sequence[str], *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -117,7 +117,7 @@ class PreviewScreen(_Screen):
         self._top = 0
 
     def render(self, width: int) -> list[str]:
-        """What is in view."""
+        """The visible lines."""
         theme, room = self._theme, self._room(1)
         self._top = max(0, min(self._top, len(self._lines) - room))
         shown = self._lines[self._top : self._top + room]
@@ -126,7 +126,7 @@ class PreviewScreen(_Screen):
         return self._framed(f"Files: {summary(self._plan)}", [*shown, *more], PREVIEW_HINT, width)
 
     def handle_input(self, data: str) -> None:
-        """Scroll, go on or close."""
+        """Scroll, continue or close."""
         page = self._room(1)
         if any(matches_key(data, key) for key in ("escape", "ctrl+c")):
             self._done(None)
@@ -143,7 +143,7 @@ class PreviewScreen(_Screen):
 
     def _file_rows(self) -> list[str]:
         theme = self._theme
-        # What needs attention comes first.
+        # Files that need attention come first.
         files = sorted(self._plan.files, key=lambda each: not (each.is_foreign or each.problem))
         rows = [
             theme.fg("warning", file_row(each))

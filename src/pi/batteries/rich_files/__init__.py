@@ -1,7 +1,7 @@
 """Archives, SQLite databases, documents and merge conflicts for ``read`` and ``write``.
 
-``archives``, ``databases`` and ``conflicts`` know the formats and no session. Each has a handler
-that connects it to paths of a session. ``files`` reads and writes files of the session, and turns
-documents into text; ``adapter`` wraps the tools and all writes, and ``views`` draws tables and
+``archives`` and ``databases`` implement the formats, ``conflicts`` the format and its handler.
+``files`` reads and writes files of the session, and turns documents into text. ``adapter`` has the
+handlers of archives and databases, and wraps the tools and all writes; ``views`` draws tables and
 lists.
 """

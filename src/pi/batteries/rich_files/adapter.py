@@ -1,4 +1,4 @@
-"""Connects the formats to ``read`` and ``write``, and guards what they write.
+"""Connects the formats to ``read`` and ``write``, and guards all writes of files.
 
 Paths lead into archives (``archive.zip:inner/path``) and into SQLite databases
 (``db.sqlite:table``, ``db.sqlite:table:key`` and queries).
@@ -41,7 +41,7 @@ from pi.extension import (
 
 
 class _DatabaseWrite(Record):
-    """A write that waits for the file layers."""
+    """A write to a database that passes through the file layers."""
 
     ref: databases.DatabasePath
     content: str
@@ -57,12 +57,12 @@ class DatabaseHandler:
         self._pending: dict[Path, _DatabaseWrite] = {}
 
     def parse(self, path: str) -> ResourceRef | None:
-        """Claim paths into databases; files without the header of SQLite are plain files."""
+        """Parse a path into a database; ``None`` for other paths and files that are not SQLite."""
         found = self._split(path)
         return None if found is None else ResourceRef(text=path, rest=found.table)
 
     def touches(self, ref: ResourceRef) -> tuple[str, ...]:
-        """The database: writes to its rows run in order."""
+        """The database file: writes to its rows run in order."""
         return (self._database_path(ref).file,)
 
     async def read(self, ref: ResourceRef, window: ResourceWindow) -> Resource:
@@ -74,11 +74,11 @@ class DatabaseHandler:
                 databases.read_database, self._existing(found), found, stop
             )
         finally:
-            stop.set()  # a thread cannot be cancelled; the query looks at this flag
+            stop.set()  # a thread cannot be cancelled; the query checks this flag
         return Resource(text=text, details=details)
 
     async def write(self, ref: ResourceRef, text: str) -> ToolResult:
-        """Insert, update or delete a row."""
+        """Insert, update or delete a row. Raises ``ToolFailed``."""
         found = self._database_path(ref)
         if found.query is not None:
             raise ToolFailed("SQLite write paths do not support query parameters")
@@ -100,10 +100,10 @@ class DatabaseHandler:
         return ToolResult.of(result.text, details={"meta": {"sourcePath": str(file)}})
 
     async def commit(self, change: FileChange, write: FileWrite) -> FileWritten:
-        """Change the row in place instead of replacing the file.
+        """File layer: change the row in place instead of replacing the file.
 
-        Other programs may have the database open, and a replaced file would lose what they write.
-        The outer layers have seen, and may have refused, the bytes that result from it.
+        Other programs may have the database open, and their writes to a replaced file would be
+        lost. The outer layers have checked the resulting bytes and may have refused them.
         """
         pending = self._pending.get(change.path)
         if pending is None:
@@ -157,12 +157,15 @@ class ArchiveHandler:
         self._writing = asyncio.Lock()
 
     def parse(self, path: str) -> ResourceRef | None:
-        """Claim paths into archives, and archives; a literal file of that name comes first."""
+        """Parse a path of or into an archive; ``None`` for other paths.
+
+        A file whose name contains the colon takes precedence.
+        """
         found = self._split(path)
         return None if found is None else ResourceRef(text=path, rest=found.inner)
 
     def touches(self, ref: ResourceRef) -> tuple[str, ...]:
-        """The archive: writes to its members run in order."""
+        """The archive file: writes to its members run in order."""
         return (self._archive_path(ref).archive,)
 
     async def read(self, ref: ResourceRef, window: ResourceWindow) -> Resource:
@@ -187,7 +190,7 @@ class ArchiveHandler:
         return Resource(text=content.decode("utf-8", "replace"))
 
     async def list(self, ref: ResourceRef) -> list[str]:
-        """The names of all members."""
+        """The names of the members below the path."""
         found = self._archive_path(ref)
         data = await self._bytes(found.archive)
         listed = await asyncio.to_thread(archives.members, data, archives.kind_of(found.archive))
@@ -277,7 +280,7 @@ def _tar_magic(file: Path) -> bool:
 
 
 CHECK_BYTES, HEADER_LINES = 1024, 40
-"""How much of a file is searched for the note that it is generated."""
+"""Part of a file that is searched for the note that it is generated."""
 _GENERATED = re.compile(
     r"@generated\b|\bcode generated\b.*\bdo not (?:edit|modify)\b"
     r"|\b(?:auto-?|automatically |machine )generated\b"
@@ -294,7 +297,7 @@ class WriteGuards:
         self._pi = pi
 
     async def write(self, change: FileChange, write: FileWrite) -> FileWritten:
-        """A file layer."""
+        """File layer. Raises ``ToolFailed`` for a generated file."""
         setting = self._pi.settings.get
         note = generated_note(change.before) if change.before is not None else None
         if note and setting("richFiles.generatedGuard"):
@@ -315,7 +318,7 @@ class WriteGuards:
 
 
 def generated_note(data: bytes) -> str | None:
-    """The line in the head of a file that calls it generated; ``None`` for other files."""
+    """The line at the start of a file that marks it as generated; ``None`` for other files."""
     head = data[:CHECK_BYTES]
     if b"\0" in head:
         return None

@@ -56,7 +56,7 @@ class ArchiveMember(Record):
 
 
 def archive_paths(path: str) -> Iterator[ArchivePath]:
-    """Every way to split ``path`` into an archive and a path inside it; the longest first.
+    """Yield every split of ``path`` into an archive and a path inside it; longest archive first.
 
     ``a.zip:b.zip:c`` may be the member ``c`` of the file ``a.zip:b.zip``.
     """
@@ -66,7 +66,7 @@ def archive_paths(path: str) -> Iterator[ArchivePath]:
 
 
 def kind_of(path: str) -> Kind:
-    """The format that the name of an archive stands for."""
+    """The format of an archive, from its suffix."""
     lower = path.lower()
     return next(kind for suffix, kind in SUFFIXES.items() if lower.endswith(suffix))
 
@@ -179,7 +179,7 @@ def _read_zip(data: bytes, name: str) -> bytes:
 
 
 def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    """Unpack a member, but never more than the limit: the header may lie about the size."""
+    """Unpack a member up to the limit: the size in the header may be wrong."""
     _check_size(info.file_size, info.filename)
     with archive.open(info) as source:
         content = source.read(MAX_MEMBER + 1)
@@ -227,7 +227,7 @@ def _write_zip(data: bytes | None, name: str, content: bytes, now: int) -> bytes
 
 
 class _BoundedGzip:
-    """Unpacks while it is read, in bounded memory, and refuses a bomb before it is unpacked."""
+    """Unpacks in pieces, in bounded memory. Raises ``ToolFailed`` once a limit is exceeded."""
 
     def __init__(self, data: bytes) -> None:
         self._packed = len(data)
@@ -246,7 +246,7 @@ class _BoundedGzip:
         return piece
 
     def seek(self, place: int) -> int:
-        """Unpack up to a place; a place before the current one begins again."""
+        """Unpack up to a place; for a place before the current one, from the beginning."""
         if place < self._place:
             self._source.rewind()
             self._place = 0
@@ -269,7 +269,7 @@ def _tar_infos(tar: tarfile.TarFile) -> list[tarfile.TarInfo]:
     for info in tar:
         infos.append(info)
         _check_count(len(infos))
-    # The library takes a damaged header for the end. A write would lose all members after it.
+    # The library treats a damaged header as the end. A write would lose all members after it.
     source: Any = tar.fileobj
     source.seek(tar.offset)
     while piece := source.read(_CHUNK):
@@ -297,7 +297,7 @@ def _write_tar(data: bytes | None, kind: Kind, name: str, content: bytes, now: i
     out = io.BytesIO()
     fresh = tarfile.TarInfo(name)
     fresh.size, fresh.mtime, fresh.mode = len(content), now, 0o644
-    # Packed while it is written. A fixed time in the header: equal contents are equal bytes.
+    # A fixed time in the gzip header: equal contents result in equal bytes.
     packing = gzip.GzipFile(filename="", mode="wb", fileobj=out, mtime=0) if kind == "tgz" else out
     with tarfile.open(fileobj=packing, mode="w:", format=tarfile.PAX_FORMAT) as new:
         replaced = False
@@ -321,7 +321,7 @@ def _write_tar(data: bytes | None, kind: Kind, name: str, content: bytes, now: i
 
 
 def _succeeding(fresh: tarfile.TarInfo, old: tarfile.TarInfo) -> tarfile.TarInfo:
-    """``fresh`` with the name and, unless that was a link, mode and owner of a replaced member."""
+    """``fresh`` with the name and, if that was a file, mode and owner of a replaced member."""
     fresh.name = old.name
     if old.isfile():
         fresh.mode, fresh.uid, fresh.gid = old.mode, old.uid, old.gid
@@ -338,7 +338,7 @@ def clean_name(name: str) -> str:
 
 
 def _is_link(name: str, target: str) -> str:
-    # Names come from the archive: they may hold anything, of any length.
+    # Names come from the archive: they may contain any characters, at any length.
     return f"{_shown(name)} is a link to {_shown(target)}; read its target instead."
 
 
@@ -382,7 +382,7 @@ def _check_ratio(unpacked: int, packed: int) -> None:
 
 
 class _readable:
-    """Turns the many errors of damaged archives into ``ToolFailed``."""
+    """Context manager: turns the many errors of damaged archives into ``ToolFailed``."""
 
     def __init__(self, kind: Kind) -> None:
         self._kind = kind

@@ -83,7 +83,7 @@ def find_conflicts(path: Path, text: str) -> Iterator[Conflict]:
 
 
 def _block(lines: list[str], start: int) -> tuple[int | None, int, int] | None:
-    """The lines of the base, of the middle and of the end."""
+    """The indices of the base, middle and end markers; ``None`` if the block is incomplete."""
     base = middle = None
     for place in range(start + 1, len(lines)):
         line = lines[place].rstrip("\n")
@@ -148,7 +148,7 @@ def resolved(text: str, conflict: Conflict, content: str) -> str:
             f"The conflict at line {conflict.line} of {conflict.path.name} has changed;"
             " read the file again."
         )
-    # Of several equal conflicts it is the one nearest to the line where it was shown.
+    # Of several equal conflicts, choose the one nearest to the line where it was shown.
     start = min(places, key=lambda at: abs(text.count("\n", 0, at) + 1 - conflict.line))
     word = content.strip()
     if word.startswith("@") and word[1:] in SIDES:
@@ -166,7 +166,7 @@ class ConflictHandler:
         self._known = ConflictRegistry()
 
     async def after_read(self, params: Any, ctx: ToolContext, inner: Any) -> Any:
-        """Number the conflicts of a file that was read, and say how to resolve them."""
+        """Wrap ``read``: number the conflicts of the file, and note how to resolve them."""
         result: ToolResult = await inner(params)
         texts = [part.text for part in result.content if isinstance(part, Text)]
         if "://" in params.path or not any(_MARKER in text for text in texts):
@@ -186,7 +186,7 @@ class ConflictHandler:
         return replace(result, content=(*result.content, Text(text=note)))
 
     def touches(self, ref: ResourceRef) -> tuple[str, ...]:
-        """The files of the"""
+        """The files of the conflicts: writes to them run in order. Empty for an unknown number."""
         try:
             found = self._targets(ref.rest)
         except ToolFailed:
@@ -231,7 +231,7 @@ class ConflictHandler:
         if failures and not lines:
             raise ToolFailed("\n".join(failures))
         text = "\n".join((*lines, *failures))
-        # Extensions that show snapshots of files look for this.
+        # Extensions that show snapshots of files read this.
         details = {"resolvedFiles": [*written]}
         return ToolResult.of(text, details=details, is_error=bool(failures))
 

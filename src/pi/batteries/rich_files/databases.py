@@ -1,6 +1,6 @@
 """Tables and rows of SQLite databases: read them with limits, insert, update and delete rows.
 
-Reading opens the file with ``mode=ro``, refuses everything but reading, and stops after a deadline.
+Reads open the file with ``mode=ro``, allow only SELECT, and stop after a deadline.
 All functions block; callers run them in a thread.
 """
 
@@ -25,11 +25,11 @@ MAX_QUERY_ROWS = 1000
 MAX_WIDTH, NARROW_WIDTH = 120, 40
 """Characters of a value: in a single column or row, and in a table of several columns."""
 SECONDS = 5.0
-"""How long one query may take."""
+"""Maximum of seconds for one read."""
 BUSY_MS = 3000
 _NAMES = re.compile(r"\.(?:sqlite3?|db3?)(?=[:?]|$)", re.IGNORECASE)
 _INSTRUCTIONS = 10_000
-"""SQLite instructions between two looks at the deadline."""
+"""SQLite instructions between two checks of the deadline."""
 _READING = {
     sqlite3.SQLITE_SELECT,
     sqlite3.SQLITE_READ,
@@ -42,7 +42,7 @@ Row: TypeAlias = Sequence[Any]
 
 
 class DatabasePath(Record):
-    """A database, and what of it: a table, a row, or a query."""
+    """A path into a database: the file, and a table, a row or a query."""
 
     file: str
     table: str = ""
@@ -60,7 +60,7 @@ class RowResult(Record):
 
 
 def database_paths(path: str) -> Iterator[DatabasePath]:
-    """Every way to split ``path`` into a database and what of it; the longest first."""
+    """Yield every split of ``path`` into a database and the rest; longest file name first."""
     for found in reversed([*_NAMES.finditer(path)]):
         rest, query = path[found.end() :], None
         if "?" in rest:
@@ -79,7 +79,7 @@ def database_paths(path: str) -> Iterator[DatabasePath]:
 
 
 def read_database(file: Path, ref: DatabasePath, stop: threading.Event) -> tuple[str, Any]:
-    """Return a text for the model, and details for the view."""
+    """Return a text for the model, and details for the view. Raises ``ToolFailed``."""
     options = dict(parse_qsl(ref.query or "", keep_blank_values=True))
     with _reading(file, stop) as db:
         if "q" in options:
@@ -273,7 +273,7 @@ def _insert(db: sqlite3.Connection, table: str, row: Mapping[str, Any]) -> RowRe
 
 @contextmanager
 def changing(file: Path) -> Iterator[sqlite3.Connection]:
-    """A connection inside a transaction that is committed at the end, or rolled back."""
+    """Yield a connection in a transaction: committed at the end, rolled back after an error."""
     with _explained(file):
         db = sqlite3.connect(
             f"file:{quote(str(file))}?mode=rw",
@@ -316,7 +316,10 @@ def changed_copy(file: Path, ref: DatabasePath, content: str) -> tuple[bytes, Ro
 
 
 def key_column(db: sqlite3.Connection, table: str) -> str:
-    """The quoted column that identifies a row: the primary key, else ``rowid``."""
+    """The quoted column that identifies a row: the primary key, else ``rowid``.
+
+    Raises ``ToolFailed`` for views, composite keys and tables without ``rowid``.
+    """
     keys = [row[1] for row in db.execute(f"PRAGMA table_info({_quoted(table)})") if row[5]]
     if len(keys) > 1:
         raise ToolFailed(f"{table} has a composite primary key; rows cannot be addressed by a key.")

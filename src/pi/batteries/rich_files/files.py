@@ -1,4 +1,4 @@
-"""Files of the session with failures as messages for the model, and documents as text."""
+"""Reads and writes files of the session with ``ToolFailed`` as error, and converts documents."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from pi.extension import (
 
 DOCUMENTS = {".pdf": "pdf", ".ipynb": "notebook"}
 _ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
-"""Of the converter: a document must not reach credentials."""
+"""Environment of the converter, without credentials."""
 
 
 def starts_with(file: Path, *heads: bytes) -> bool:
-    """Whether a file begins with one of ``heads``; not if it cannot be read."""
+    """Whether a file begins with one of ``heads``; False if it cannot be read."""
     try:
         with file.open("rb") as source:
             return source.read(16).startswith(heads)
@@ -38,7 +38,7 @@ def starts_with(file: Path, *heads: bytes) -> bool:
 
 
 def relative(pi: ExtensionAPI, path: str) -> str:
-    """A path as messages show it: relative to the working folder if it is below it."""
+    """A path for messages: relative to the working folder if it is below it."""
     file, cwd = pi.context.files.resolve(path), Path(pi.context.cwd)
     return str(file.relative_to(cwd)) if file.is_relative_to(cwd) else str(file)
 
@@ -68,7 +68,7 @@ class DocumentReader:
         self._pi = pi
 
     async def read(self, params: Any, ctx: ToolContext, inner: Any) -> Any:
-        """Convert documents; other files are read as usual."""
+        """Wrap ``read``: convert documents; other files are passed to the tool."""
         plain, _, query = params.path.partition("?")
         kind = DOCUMENTS.get(Path(plain).suffix.lower())
         files = self._pi.context.files
@@ -122,7 +122,7 @@ async def converted(data: bytes, kind: str, options: dict[str, str]) -> ToolResu
 
 
 def _window(text: str, params: Any) -> str:
-    """The lines that a call of ``read`` asks for, 2,000 at most."""
+    """The lines from ``offset`` on: ``limit`` or 2,000 lines, at most 50,000 characters."""
     lines = text.split("\n")
     first = max(int(params.offset) - 1, 0) if params.offset else 0
     count = int(params.limit) if params.limit else 2000

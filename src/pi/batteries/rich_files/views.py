@@ -1,4 +1,4 @@
-"""Results of ``read`` in the transcript: a table of rows, a list of members, a list of tables."""
+"""Draws results of ``read``: a table of rows, a list of members, a list of tables."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pi.extension import Theme, ToolView, ViewOptions, one_line
 COLLAPSED = 8
 """Rows and members that a collapsed call shows."""
 WIDTH, MAX_COLUMN = 100, 40
-"""Columns of a table on the screen, and of one of its columns."""
+"""Maximal widths of a table and of one of its columns, in terminal columns."""
 ELLIPSIS = "…"
 
 
 def read(view: ToolView, options: ViewOptions, theme: Theme) -> list[str] | None:
-    """The path, then what it holds; ``None`` for all other files."""
+    """The path, then the table or list; ``None`` for all other files."""
     details: Any = view.details
     if view.state != "done" or not isinstance(details, dict):
         return None
@@ -46,7 +46,7 @@ def _member(member: Any, theme: Theme) -> str:
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
-    """Aligned lines; a table that is too wide loses its last columns."""
+    """Aligned lines; the last columns of a table that is too wide are left out."""
     cells = [[one_line(name) for name in columns]]
     cells += [["NULL" if value is None else one_line(str(value)) for value in row] for row in rows]
     widths = [min(max(map(len, column)), MAX_COLUMN) for column in zip(*cells, strict=True)]

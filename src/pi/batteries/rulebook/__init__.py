@@ -1,5 +1,5 @@
 """The rulebook: rules of the user, the project and other agents, in the prompt and on demand.
 
-``buckets`` sorts rules and writes the prompt sections, purely; ``enforcing`` sends rules with globs
-when a matching file is touched; ``adapter`` connects both to a session.
+``adapter`` sorts the rules into buckets, writes the prompt sections, and sends rules with globs
+when a matching file is read or written.
 """

@@ -36,7 +36,7 @@ from pi.extension import (
 Bucket: TypeAlias = Literal["stream", "always", "on touch", "rulebook", "unused"]
 Globs: TypeAlias = Literal["show", "enforce"]
 Shorten: TypeAlias = Callable[[str], str]
-"""Returns a path as the user knows it."""
+"""Shortens a path for display."""
 
 HEADING = "# Rules\nRead rule://<name> when working in matching domain."
 
@@ -71,10 +71,10 @@ def sort_rules(
     disabled: Collection[str] = (),
     globs: Globs = "show",
 ) -> tuple[SortedRule, ...]:
-    """Sort rules, highest priority first; a rule is in one bucket only.
+    """Return the rules with their buckets, in the order of ``items``.
 
-    ``stream_rules`` are the names that the stream rules have taken: a rule whose conditions are not
-    used falls back to its other bucket.
+    ``stream_rules`` are the names of the rules that the stream rules use: a rule with conditions
+    that is not among them goes to another bucket.
     """
     used = {item.key: item for item in items if not item.shadowed}
     return tuple(_sorted(item, used, stream_rules, disabled, globs) for item in items)
@@ -99,7 +99,7 @@ def _bucket(
 ) -> tuple[Bucket, str]:
     only_condition = "has only a condition, and stream rules do not use it"
     enforced = rule.always_apply and rule.globs and globs == "enforce"
-    # The first that holds: a rule is in one bucket only.
+    # The first condition that holds decides: a rule is in one bucket only.
     choices: tuple[tuple[object, Bucket, str], ...] = (
         (not rule.enabled, "unused", "enabled: false"),
         (rule.name in disabled, "unused", "listed in ttsr.disabledRules"),
@@ -140,7 +140,7 @@ _TITLES: tuple[tuple[Bucket, str], ...] = (
 
 
 def report(rules: Sequence[SortedRule], notes: Sequence[str], shorten: Shorten = str) -> str:
-    """What ``/rules`` shows: every rule with its bucket, the reason, and its file."""
+    """The text of ``/rules``: every rule with its bucket, the reason, and its file."""
     lines: list[str] = []
     for bucket, title in _TITLES:
         rows = [each for each in rules if each.bucket == bucket]
@@ -158,7 +158,7 @@ def _row(each: SortedRule, shorten: Shorten) -> str:
 
 
 def details(rules: Sequence[SortedRule], shorten: Shorten = str) -> str:
-    """What ``/rules NAME`` shows: all rules of that name, and the text of the first."""
+    """The text of ``/rules NAME``: all rules of that name, and the content of the first."""
     return "\n".join((*(_row(each, shorten) for each in rules), "", rules[0].rule.content))
 
 
@@ -187,7 +187,7 @@ class GlobRules(Policy):
         return result
 
     async def write(self, change: FileChange, write: FileWrite) -> FileWritten:
-        """Record a file that was written, whichever tool did it."""
+        """File layer: record a file that was written by any tool."""
         written = await write(change)
         self._touched[str(change.path)] = None
         return written
@@ -215,7 +215,7 @@ class GlobRules(Policy):
         return replace(at.next, entries=(*at.next.entries, entry))
 
     def _in_context(self) -> set[str]:
-        """Names of the rules that the model still sees; a compaction may have removed some."""
+        """Names of the rules in the context; a compaction may have removed some."""
         names: set[str] = set()
         for entry in self._ctx.session_manager.build_context_entries():
             match entry:
@@ -236,7 +236,7 @@ SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
 
 
 def extension(pi: ExtensionAPI) -> None:
-    """Register the command; the rest follows when the session starts, if the rulebook is on."""
+    """Register the command; sections, scheme and policy are added at the start of the session."""
     pi.settings.declare_all(SETTINGS)
     book = Rulebook(pi)
     pi.register_command("rules", book.command, description="show which rules apply, and why")
@@ -258,12 +258,12 @@ class Rulebook:
         return self._rules
 
     def start(self, event: SessionStartEvent, ctx: ExtensionContext) -> None:
-        """Read the rules, if the rulebook is on; files that change later count after a reload."""
+        """Read the rules if the rulebook is on; later changes of files need a reload."""
         get = self._pi.settings.get
         if get("rulebook.enabled") is not True:
             return
         rules = self.rules
-        # The first section comes first in the prompt.
+        # The prompt has the sections in this order.
         self._pi.add_section("always_rules", always_section(rules))
         self._pi.add_section("rulebook", rulebook_section(rules))
         self._pi.add_scheme("rule", self)
@@ -296,7 +296,7 @@ class Rulebook:
     # ``rule://NAME`` ------------------------------------------------------------------------------
 
     async def read(self, ref: ResourceRef, window: ResourceWindow) -> Resource:
-        """The text of a rule, without its front matter."""
+        """The text of a rule, without its front matter. Raises ``ToolFailed``."""
         readable = {each.name: each for each in self.rules if each.is_readable}
         if ref.rest in readable:
             return Resource(text=readable[ref.rest].rule.content, media_type="text/markdown")
@@ -327,7 +327,7 @@ class Rulebook:
         return f"Unknown rule {name}. {hint}"
 
     def _shown(self, path: str) -> str:
-        """A path below the project or the home directory; nothing for what comes with pi."""
+        """A path relative to the project or to ``~``; empty for bundled files."""
         file, ctx = Path(path), self._pi.context
         home = Path(ctx.environ.get("HOME") or "~")
         if file.is_relative_to(ctx.cwd):

@@ -1,1 +1,1 @@
-"""The sandbox: programs that pi starts for a model run inside the limits of the kernel."""
+"""The sandbox: the operating system limits what programs that pi starts for a model can do."""

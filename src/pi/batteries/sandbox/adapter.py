@@ -1,4 +1,4 @@
-"""Connects the sandbox of core to a session: every program is wrapped, or refused.
+"""Connects the sandbox of pi to a session: every program is started in it, or refused.
 
 Nested sessions inherit the wrap, so this battery is not loaded in them.
 """
@@ -40,12 +40,12 @@ SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
 
 
 def extension(pi: ExtensionAPI) -> None:
-    """Wrap every program that is started."""
+    """Register the spawn wrap, the event handlers and ``/sandbox``."""
     pi.settings.declare_all(SETTINGS)
     sandbox = Sandbox(pi)
     pi.on("session_start", sandbox.start)
     pi.on("tool_result", sandbox.result)
-    # Last: what other extensions put around a program is inside.
+    # Last: programs that other extensions wrap around a command run in the sandbox, too.
     pi.wrap_spawn(sandbox.wrap, at="last")
     pi.register_command("sandbox", sandbox.command, description="show what commands may do")
 
@@ -65,7 +65,7 @@ class Sandbox:
         return self._pi.settings.get("sandbox.enabled") is True
 
     async def start(self, event: SessionStartEvent, ctx: ExtensionContext) -> None:
-        """Find out what this machine can enforce, beside the start of the session."""
+        """Detect the sandbox of this machine in the background."""
         if self._is_on:
             ctx.ui.set_fact("sandbox", "on")
             self._pi.scope.spawn(self._announce(ctx), name="sandbox probe")
@@ -88,7 +88,7 @@ class Sandbox:
 
     def _policy(self, cwd: Path) -> SandboxPolicy:
         ctx, get = self._pi.context, self._pi.settings.get
-        # Of pi itself: a command must not choose its own temporary folder.
+        # From pi's own environment: a command must not choose its temporary folder.
         temporary = Path(ctx.environ.get("TMPDIR") or "/tmp")
         home = ctx.environ.get("HOME") or "~"
         also = [
@@ -113,10 +113,10 @@ class Sandbox:
     # Programs -------------------------------------------------------------------------------------
 
     async def wrap(self, request: SpawnRequest) -> SpawnRequest:
-        """The program as it starts inside the sandbox; refuses it where there is none."""
+        """Spawn wrap: start the program in the sandbox. Raises ``SpawnRefused`` without one."""
         if not self._is_on or request.kind in self._pi.settings.get("sandbox.exclude"):
             return request
-        # A sandbox inside of a sandbox cannot be set up: a stricter one, as in plan mode, is used.
+        # Sandboxes cannot be nested: a stricter one, as in plan mode, takes precedence.
         other = self._pi.service("command-sandbox")
         if other is not None and await other.covers(request):
             return request
@@ -128,7 +128,7 @@ class Sandbox:
         return replace(request, arguments=inside.arguments)
 
     def result(self, event: ToolResultEvent, ctx: ExtensionContext) -> ToolResultAnswer | None:
-        """Report protected files that a command has created: the kernel cannot prevent that."""
+        """Report protected files that a command has created, which the sandbox cannot prevent."""
         created = [path for path in self._unprotected if path.exists()]
         if not created:
             return None
@@ -146,7 +146,7 @@ class Sandbox:
     # ``/sandbox`` ---------------------------------------------------------------------------------
 
     async def command(self, arguments: str, ctx: CommandContext) -> None:
-        """Show what the sandbox does, also while it is off."""
+        """Show the limits of the sandbox, also while it is off."""
         support = await self._find()
         ctx.write("\n".join(self._report(support)) + "\n")
 

@@ -1,4 +1,4 @@
-"""Sealed shares in a session: what is in one and how it is sealed, ``/share`` and ``/unshare``.
+"""Sealed shares: selects and encrypts the content of a session, for ``/share`` and ``/unshare``.
 
 The format is described in docs/reference/collab-protocol.md, section "Sealed shares".
 """
@@ -33,24 +33,24 @@ _ASSOCIATED = b"pi-share-1"
 _OVERHEAD = 1 + 12 + 16
 _LONG_STRINGS: Final = (50_000, 10_000, 2_000)
 _KEPT_KEYS: Final = frozenset({"id", "parentId", "type", "role", "toolCallId"})
-"""What links entries to each other; never shortened."""
+"""Fields that link entries to each other; never shortened."""
 
 
 class TooLarge(PiError):
-    """The session does not fit even without everything that can be left out."""
+    """The session exceeds the limit even without everything that can be left out."""
 
 
 class Content(Record):
-    """What is shared, and what had to be left out."""
+    """The content of a share, and how much was left out."""
 
     data: bytes
     """JSON lines, compressed."""
     entries: int
     images: int = 0
-    """Pictures that are in it."""
+    """Number of included pictures."""
     dropped_images: int = 0
     shortened: int = 0
-    """Longest length of texts, if some were shortened."""
+    """Length to which longer texts were shortened; 0 if none were."""
     dropped_entries: int = 0
 
 
@@ -60,14 +60,17 @@ def branch(entries: Sequence[Json], leaf_id: str | None) -> list[Json]:
     found: list[Json] = []
     current = leaf_id
     while current in by_id:
-        entry = by_id.pop(current)  # a loop ends
+        entry = by_id.pop(current)  # removed, so that a cycle ends
         found.append(entry)
         current = entry.get("parentId")
     return found[::-1]
 
 
 def fit(header: Json, entries: Sequence[Json], limit: int = MAX_SEALED) -> Content:
-    """Compress a session; leave out pictures, then long texts, then the oldest entries."""
+    """Compress a session; if needed, drop pictures, shorten texts, then drop the oldest entries.
+
+    Raises ``TooLarge``.
+    """
     all_images = _count_images(entries)
     data = _packed(header, entries)
     if _fits(data, limit):
@@ -105,7 +108,7 @@ def fit(header: Json, entries: Sequence[Json], limit: int = MAX_SEALED) -> Conte
 
 def seal(data: bytes, random: Callable[[int], bytes] = os.urandom) -> tuple[bytes, str]:
     """Encrypt with a new key; returns the blob and the key as text for the link."""
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # lazy: the extra ``share``
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # deferred: extra ``share``
 
     key, iv = random(32), random(12)
     sealed = _VERSION + iv + AESGCM(key).encrypt(iv, data, _ASSOCIATED)
@@ -187,7 +190,7 @@ def extension(pi: ExtensionAPI) -> None:
 
 
 class SealedShare:
-    """Encrypted pages of the user's sessions."""
+    """Uploads and removes encrypted pages of the user's sessions."""
 
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi
@@ -195,7 +198,7 @@ class SealedShare:
     # /share ---------------------------------------------------------------------------------------
 
     async def share(self, file: Path) -> Shared:
-        """Seal the session and upload it, after the user has agreed to what is in it."""
+        """Encrypt the session and upload it, after the user has agreed. Raises ``PiError``."""
         pi = self._pi
         base = server_address(self._setting("share.serverUrl"))
         redacts = bool(self._setting("share.redactSecrets"))
@@ -227,7 +230,10 @@ class SealedShare:
         )
 
     async def _content(self, *, redacts: bool) -> tuple[Content, int]:
-        """What is shared, and the number of entries with secrets. The last look is at the text."""
+        """The content of the share, and the number of entries with secrets.
+
+        With ``redacts``, the compressed text is checked once more.
+        """
         pi = self._pi
         feed = pi.feed(size=1)
         snapshot = (await anext(feed)).data
@@ -251,7 +257,10 @@ class SealedShare:
         return content, secrets
 
     async def _scan(self, content: Content) -> None:
-        """Look once more at what is uploaded: a secret may only show in the whole text."""
+        """Raise ``PiError`` if redacted entries still contain a secret.
+
+        A secret may match only in the text of a whole entry, not in its single fields.
+        """
         for number, line in enumerate(gzip.decompress(content.data).split(b"\n")):
             entry = json.loads(line)
             text = json.dumps(_without_pictures(entry), ensure_ascii=False)
@@ -289,15 +298,15 @@ class SealedShare:
         return found
 
     def _setting(self, name: str) -> Any:
-        # Never of the project: it could send the user's sessions to its own server.
+        # Not from the project's settings: they could send sessions to a server of the project.
         return self._pi.settings.get(name, with_project=False)
 
     # /unshare -------------------------------------------------------------------------------------
 
     async def unshare(self, arguments: str, ctx: CommandContext) -> None:
-        """``/unshare``: list; ``/unshare ID``: remove."""
+        """``/unshare`` lists the shares, ``/unshare ID`` removes one. Raises ``PiError``."""
         store = self._pi.store("global")
-        link = arguments.strip().partition("#")[0]  # a whole link, too
+        link = arguments.strip().partition("#")[0]  # an id, or a link without its key
         if not link:
             ctx.ui.write(self._list())
             return
@@ -332,7 +341,7 @@ class SealedShare:
 
 
 def server_address(text: Any) -> str:
-    """The address that shares are sent to; raises ``PiError``."""
+    """The URL of the share server. Raises ``PiError`` if it is missing or invalid."""
     address = str(text or "").strip().rstrip("/")
     if not address:
         raise PiError(
@@ -351,7 +360,7 @@ def server_address(text: Any) -> str:
 
 
 def summary(content: Content, base: str, *, days: int, redacts: bool, secrets: int) -> str:
-    """What the user agrees to."""
+    """The text of the confirmation: content, server, lifetime, secrets and omissions."""
     size = max(1, round(len(content.data) / 1024))
     lines = [
         f"{content.entries} entries and {content.images} pictures of this branch, {size} KB,"

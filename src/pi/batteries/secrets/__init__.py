@@ -1,6 +1,6 @@
-"""Secrets: values that no provider receives.
+"""Secrets: values that are not sent to providers.
 
-``sources`` finds secrets in the environment and in ``secrets.yml``, ``shapes`` knows what keys look
-like, ``vault`` replaces values by placeholders and back, ``requests`` applies that to requests and
-answers, ``images`` cleans metadata of pictures, and ``adapter`` connects it to a session.
+``sources`` finds secrets in the environment and in ``secrets.yml``, ``shapes`` has patterns of
+keys, ``vault`` replaces values by placeholders and back, ``requests`` applies the vault to requests
+(with the metadata of pictures) and answers, and ``adapter`` connects it to a session.
 """

@@ -40,24 +40,24 @@ CORRECT = "Correct the file and use /reload, or switch secrets.enabled off."
 KIND = "secrets"
 FILE = "secrets.yml"
 SHORTEST_CREDENTIAL = 6
-"""Characters of a credential of pi itself; the same limit as for exports."""
+"""Minimal length of pi's own credentials to be hidden; the same limit as for exports."""
 
 
 def extension(pi: ExtensionAPI) -> None:
-    """Wrap every model call; the secrets are read when the session starts."""
+    """Register the model wrap, the redactor and ``/secrets``; files are read at session start."""
     pi.settings.declare_all(SETTINGS)
     session = SessionSecrets(pi)
     pi.context.resources.add_kind(KIND, _parsed, lambda file: file.path)
     pi.context.resources.add_source(KIND, _find)
     pi.on("session_start", session.start, at="first")
-    # Last: next to the provider, behind everything that other extensions add.
+    # Last: closest to the provider, so that additions of other extensions are masked, too.
     pi.wrap_model(session.wrap, at="last")
     pi.add_redactor(session.redact)
     pi.register_command("secrets", session.command, description="show which secrets are hidden")
 
 
 class _BrokenFile(SecretsFile):
-    """A file that cannot be used. Requests are refused: its secrets are not known."""
+    """A file that cannot be parsed. Requests are refused, as its secrets are unknown."""
 
     problem: str
 
@@ -92,7 +92,7 @@ class SessionSecrets:
         return self._pi.settings.get("secrets.enabled") is True
 
     async def start(self, event: SessionStartEvent, ctx: ExtensionContext) -> None:
-        """Read the files and the key of the placeholders."""
+        """Read the files and the key of the placeholders, if secrets are hidden."""
         if self._is_on:
             await self._load(ctx)
 
@@ -126,7 +126,7 @@ class SessionSecrets:
         self._user, self._project = of("user"), of("project")
 
     def _update(self, vault: Vault) -> None:
-        """Use what is secret now: a login or ``/reload`` may have added something."""
+        """Update the vault if credentials or variables have changed, e.g. by a login."""
         environ, known = self._pi.context.environ, self._pi.auth.secrets()
         seen = (frozenset(environ.items()), known)
         if seen == self._seen:
@@ -145,7 +145,10 @@ class SessionSecrets:
     async def wrap(
         self, request: ModelRequest, ask: Callable[[ModelRequest], AsyncIterator[StreamEvent]]
     ) -> AsyncIterator[StreamEvent]:
-        """Mask the request, and restore the tool calls of the answer."""
+        """Mask the request, and restore the tool calls of the answer.
+
+        Raises ``ProviderError`` if secrets cannot be hidden.
+        """
         if not self._is_on:
             async for event in ask(request):
                 yield event
@@ -167,10 +170,10 @@ class SessionSecrets:
         return self._vault, self._masking
 
     def redact(self, text: str, sink: str) -> str:
-        """``text`` for the log, an export, a share or a guest.
+        """Return ``text`` without secrets, for the log, an export, a share or a guest.
 
-        Raises ``PiError`` if a file with secrets cannot be used. The log goes on without it: its
-        lines are needed to find out why.
+        Raises ``PiError`` if a ``secrets.yml`` cannot be used, except for the log: its lines are
+        needed to find the reason.
         """
         if self._problem and sink != "log":
             raise PiError(f"Secrets cannot be hidden. {self._problem}", hint=CORRECT)
@@ -179,7 +182,7 @@ class SessionSecrets:
     # ``/secrets`` ---------------------------------------------------------------------------------
 
     async def command(self, arguments: str, ctx: CommandContext) -> None:
-        """Show what is covered; values are never shown."""
+        """Show which secrets are hidden, without their values."""
         vault = self._vault or await self._load(ctx)
         self._update(vault)
         ctx.write("\n".join(self._report(vault)) + "\n")
@@ -208,7 +211,7 @@ class SessionSecrets:
 
 
 def _load_re2() -> Any:
-    """RE2 searches for all values at once; without it the same is found in more time."""
+    """RE2, which searches for all values at once; ``None`` without it: ``re`` is slower."""
     try:
         import re2  # deferred: 3 ms, and the extra may be missing
     except ImportError:

@@ -1,7 +1,7 @@
 """Applies the vault to model requests and their answers.
 
-Requests are masked whole: prompt, tools, messages, arguments and results. Of answers only the
-arguments of tool calls are restored; text stays as the model wrote it.
+All parts of a request are masked: prompt, tools, messages, arguments and results. In answers only
+the arguments of tool calls are restored; text stays as the model wrote it.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ from pi.extension import (
 _PNG = b"\x89PNG\r\n\x1a\n"
 _TEXTS = frozenset({b"tEXt", b"zTXt", b"iTXt", b"eXIf"})
 _MOST = 1_000_000
-"""Bytes of a compressed text that are looked at."""
+"""Bytes of a compressed text that are checked."""
 
 
 def clean_image(data: str, vault: Vault) -> str:
-    """A picture in base64 without secrets in its metadata; unchanged if there are none."""
+    """A picture in base64 without secrets in its metadata; ``data`` itself if there are none."""
     try:
         raw = base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):  # the provider rejects it with a better message
         return data
     clean = _clean_png(raw, vault) if raw.startswith(_PNG) else raw
-    # Other formats have no checksums: the value is overwritten where it is.
+    # Other formats have no checksums: values are overwritten in place.
     clean = vault.blanked(clean) if not clean.startswith(_PNG) else clean
     return data if clean == raw else base64.b64encode(clean).decode()
 
@@ -75,7 +75,7 @@ def _chunks(raw: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _is_secret(kind: bytes, chunk: bytes, vault: Vault) -> bool:
-    """Whether a chunk is dropped. A checksum covers it: overwriting a part would break it."""
+    """Whether a chunk has a secret. It is dropped: overwriting would break its checksum."""
     if kind not in _TEXTS and kind != b"":
         return False
     content = chunk[8:-4] if kind else chunk
@@ -106,7 +106,7 @@ _LOCAL = re.compile(r"(?i)\s*(file|artifact|agent|skill|rule|local|memory)://")
 
 
 def mask_json(value: Any, vault: Vault) -> Any:
-    """A JSON value without secrets, also in the names of members."""
+    """A JSON value without secrets, also in its keys."""
     match value:
         case str():
             return vault.mask(value)
@@ -122,7 +122,7 @@ def mask_json(value: Any, vault: Vault) -> Any:
 
 
 class Masking:
-    """Masks requests. Pictures are remembered, because they are sent with every request."""
+    """Masks requests. Cleaned pictures are cached, because every request has them again."""
 
     def __init__(self, vault: Vault) -> None:
         self._vault = vault
@@ -130,7 +130,7 @@ class Masking:
         self._generation: tuple[object, ...] = ()
 
     def request(self, request: ModelRequest) -> ModelRequest:
-        """The request as it may leave the process."""
+        """The request without secrets."""
         if self._generation is not self._vault.entries:
             self._images, self._generation = {}, self._vault.entries
         messages = tuple(map(self._message, request.messages))
@@ -142,7 +142,7 @@ class Masking:
             changed = replace(changed, metadata=mask_json(options.metadata, self._vault))
         inner = options.on_payload
         if inner is not None:
-            # Handlers of extensions see the encoded request last, and may add to it.
+            # Handlers of extensions run after the masking and may add text.
             async def on_payload(payload: Json, model: Model) -> Json | None:
                 return self._payload(await inner(payload, model) or payload)
 
@@ -187,7 +187,8 @@ class Masking:
                     signature = UNSET
                 return replace(block, text=mask(block.text), text_signature=signature)
             case Thinking():
-                # A provider rejects thinking that differs from its signature.
+                # Thinking with a secret is dropped: providers reject text that does not match
+                # its signature.
                 signed = block.thinking_signature
                 texts = (block.thinking, signed if isinstance(signed, str) else "")
                 return block if all(mask(text) == text for text in texts) else None
@@ -216,7 +217,7 @@ class Masking:
 
 
 class RestoreRules(Record):
-    """Where placeholders are restored."""
+    """The tools and texts in which placeholders are restored."""
 
     into: tuple[str, ...] = ()
     """``secrets.restoreInto``: names or patterns of tools, and ``urls``."""
@@ -228,7 +229,7 @@ class RestoreRules(Record):
         return any(fnmatchcase(name, pattern) for pattern in self.into)
 
     def text(self, text: str) -> bool:
-        """Whether a text is restored: an address is not, because its server would receive it."""
+        """Whether a text is restored: a URL is not, because its server would receive the value."""
         return URLS in self.into or not _URL.match(text) or _LOCAL.match(text) is not None
 
 
@@ -262,7 +263,7 @@ class Restoring:
         """The end of the arguments so far, if it may be the beginning of a placeholder."""
 
     async def events(self, answer: AsyncIterator[StreamEvent]) -> AsyncIterator[StreamEvent]:
-        """The events of the answer."""
+        """The events of the answer, with restored tool calls."""
         async for event in answer:
             for changed in self._event(event):
                 yield changed
@@ -313,7 +314,7 @@ class Restoring:
 
 
 def _partial_length(text: str) -> int:
-    """How many characters at the end may be the beginning of a placeholder."""
+    """The number of characters at the end that may begin a placeholder."""
     start = text.rfind("<<", max(len(text) - LONGEST, 0))
     if start >= 0:
         tail = text[start:]

@@ -1,4 +1,4 @@
-"""What keys, tokens and connection URLs look like. Pure.
+"""Patterns of keys, tokens and connection URLs. Pure.
 
 The patterns are valid for ``re`` and for RE2: no look-around, no back references.
 """
@@ -28,10 +28,10 @@ PRIVATE_KEY = _shape(
     "PRIVATE KEY-----",
     r"(?P<before>-----BEGIN [A-Z ]*PRIVATE KEY-----)(?:[^-]|-[^-])+",
 )
-"""Up to the last line of the key; of a key that was cut, up to the end of the text."""
+"""Matches up to the last line of the key; a truncated key up to the end of the text."""
 
 _VALUE = r"=[\"']?)[^\s\"'$<>(){}\[\]|&;]{8,}"
-"""The end of ``NAME=value``; an expression of a shell or of code is no value."""
+"""The end of ``NAME=value``; expressions of a shell or of code do not match."""
 
 SHAPES = (
     _shape("OpenAI, Anthropic and similar", "sk-", r"\bsk-[A-Za-z0-9_-]{16,}"),
@@ -86,23 +86,23 @@ SHAPES = (
 
 
 _START = r"\b|\\[abfnrtv]|\\x[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2}|\x1b\[[0-9;]*m"
-"""Where a key may begin: also behind an escape, whose last letter would hide the boundary."""
+"""Start of a key: a word boundary, or an escape, whose last letter would hide the boundary."""
 
 
 def in_texts(pattern: str) -> str:
-    """The pattern of a shape for keys within a text, also one of JSON, of a URL or in colours."""
+    """The pattern of a shape for a search in text, also after escapes of JSON, URLs or colours."""
     if pattern.startswith(r"\b"):
         return f"(?P<before>{_START}){pattern[2:]}"
     return pattern.replace(r"(?P<before>\b", f"(?P<before>(?:{_START})", 1)
 
 
 def without_groups(pattern: str) -> str:
-    """The pattern for a search that needs no groups."""
+    """The pattern without named groups."""
     return re.sub(r"\(\?P<\w+>", "(?:", pattern)
 
 
 def secret_part(found: re.Match[str]) -> tuple[int, int]:
-    """Where the secret is in the text: the match without ``before`` and ``after``."""
+    """Start and end of the secret: the match without ``before`` and ``after``."""
     groups = found.groupdict()
     start = found.end("before") if groups.get("before") is not None else found.start()
     end = found.start("after") if groups.get("after") is not None else found.end()
@@ -110,7 +110,7 @@ def secret_part(found: re.Match[str]) -> tuple[int, int]:
 
 
 def looks_secret(value: str) -> bool:
-    """Whether a whole value is a known credential, whatever its variable is called."""
+    """Whether a whole value has the shape of a credential."""
     return any(
         shape.needle in value and re.fullmatch(shape.pattern, value.strip())
         for shape in SHAPES

@@ -1,4 +1,4 @@
-"""Where secrets come from: the environment, ``secrets.yml``, and pi's own credentials. Pure."""
+"""Finds secrets in the environment and in ``secrets.yml``, and merges them. Pure."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pi.extension import BadFormat, BadResource, Record, parse_yaml
 Mode: TypeAlias = Literal["obfuscate", "replace"]
 
 SHORTEST = 8
-"""Characters of a value in the environment; shorter ones occur in ordinary text."""
+"""Minimal length of a value in the environment; shorter ones occur in ordinary text."""
 SHORTEST_LINE = 16
-"""Characters of one line of a longer secret that is hidden on its own."""
+"""Minimal length of a line of a longer secret to be hidden on its own."""
 NAMES = re.compile(
     r"(?i)(^|.*[_-])(api_?)?(key|keys|secret|secrets|token|tokens|password|passwd|pass|pwd|"
     r"passphrase|credential|credentials|auth|cookie|dsn|connection_string|private_key|pat)$"
 )
-"""Variables that hold a secret: ``*_KEY``, ``*_SECRET``, ``*_TOKEN``, ``*_PASSWORD`` and so on."""
+"""Names of variables with a secret: ``*_KEY``, ``*_SECRET``, ``*_TOKEN``, ``*_PASSWORD`` etc."""
 NOT_SECRET = frozenset({"PWD", "OLDPWD", "SSH_AUTH_SOCK"})
 
 
@@ -33,10 +33,10 @@ class Entry(Record):
     is_pattern: bool = False
     mode: Mode = "obfuscate"
     replacement: str = ""
-    """With ``replace``; empty means a text of the same length."""
+    """The replacement in mode ``replace``; empty for a text of the same length."""
     flags: str = ""
     source: str = ""
-    """Where it comes from, for ``/secrets``."""
+    """Its origin, for ``/secrets``."""
 
 
 # ``secrets.yml`` ----------------------------------------------------------------------------------
@@ -50,7 +50,7 @@ class SecretsFile(Record):
 
 
 def parse_file(text: str, path: Path) -> SecretsFile:
-    """Parse ``secrets.yml``; raises ``BadResource`` with the place of the first mistake."""
+    """Parse ``secrets.yml``. Raises ``BadResource``, which names the first invalid entry."""
     try:
         document = parse_yaml(text)
     except BadFormat as error:
@@ -114,11 +114,11 @@ def compiled(entry: Entry) -> re.Pattern[str]:
         raise ValueError(f"the regular expression is invalid: {error}.") from error
 
 
-# The environment ----------------------------------------------------------------------------------
+# Environment --------------------------------------------------------------------------------------
 
 
 def from_environment(environ: Mapping[str, str]) -> Iterator[Entry]:
-    """The secrets of the environment: by the name of the variable, or by what the value is."""
+    """Yield the secrets of the environment, found by the name of the variable or the value."""
     for name, value in environ.items():
         if len(value) < SHORTEST or name in NOT_SECRET:
             continue
@@ -130,7 +130,7 @@ def from_environment(environ: Mapping[str, str]) -> Iterator[Entry]:
 
 
 def url_passwords(value: str) -> Iterator[str]:
-    """The password of a connection URL, as written and percent-decoded."""
+    """Yield the password of a connection URL, as written and percent-decoded."""
     if "://" not in value or "@" not in value:
         return
     try:
@@ -148,7 +148,7 @@ def url_passwords(value: str) -> Iterator[str]:
 def merged(
     environment: Iterable[Entry], user: Iterable[Entry], project: Iterable[Entry]
 ) -> tuple[Entry, ...]:
-    """All entries; of the same content a project overrides the user, and files the environment."""
+    """All entries. With equal content, project overrides user, and files the environment."""
     found: dict[tuple[str, bool], Entry] = {}
     for entry in (*environment, *user, *project):
         found[entry.content, entry.is_pattern] = entry
@@ -156,7 +156,7 @@ def merged(
 
 
 def written_forms(value: str) -> Iterator[str]:
-    """A value as it occurs in texts: literal, escaped in JSON, Python and URLs, line by line."""
+    """Yield the forms of a value in texts: literal, escaped (JSON, Python, URL), and its lines."""
     yield value
     yield json.dumps(value)[1:-1]
     yield json.dumps(value, ensure_ascii=False)[1:-1]
@@ -167,7 +167,7 @@ def written_forms(value: str) -> Iterator[str]:
     if "\n" in value:
         yield value.strip()
         yield value.strip().replace("\r\n", "\n")
-        # Tools number, indent and cut lines.
+        # Single lines, because tools number, indent and truncate text.
         for line in value.splitlines():
             if len(line.strip()) >= SHORTEST_LINE and not line.startswith("-----"):
                 yield line.strip()

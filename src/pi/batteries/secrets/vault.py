@@ -1,8 +1,8 @@
 """The vault: replaces secrets in texts by placeholders, and placeholders by secrets.
 
-A placeholder is derived from the value by a keyed hash, not from its place in a list: it stays the
-same when secrets are added, so that the provider's cache and older messages stay valid. Only
-placeholders that were issued, that is sent to a model in place of a value, are restored.
+A placeholder is a keyed hash of the value, not its number in a list: it stays the same when secrets
+are added, so that the provider's cache and older messages stay valid. Only issued placeholders,
+i.e. those that were sent to a model in place of a value, are restored.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 
 class Hidden(Record):
-    """What stands for one value."""
+    """The replacement of one value."""
 
     text: str
     is_reversible: bool = True
@@ -51,9 +51,9 @@ class Vault:
         self._re2 = re2
         self._uses_shapes = shapes
         self._issued: dict[str, str] = {}
-        """Values by placeholder, of those that a model has seen."""
+        """Values by placeholder, for the placeholders that were sent to a model."""
         self._hidden: dict[str, Hidden] = {}
-        """What stands for each known value, by every form in which it is written."""
+        """Replacements of all known values, by every form of the value."""
         self._patterns: tuple[tuple[re.Pattern[str], Entry], ...] = ()
         self._known: _Search | None = None
         self._keys = _Search.of_shapes((PRIVATE_KEY,), None) if shapes else None
@@ -70,7 +70,7 @@ class Vault:
             if not entry.is_pattern:
                 for form in written_forms(entry.content):
                     hidden.setdefault(form, self._stand_in(form, entry))
-        # The key itself would let a reader compute which value a placeholder stands for.
+        # The key is a secret, too: with it, guesses of a placeholder's value could be checked.
         key = self._key.hex()
         hidden[key] = self._stand_in(key, Entry(content=key, mode="replace"))
         self._hidden = hidden
@@ -82,7 +82,7 @@ class Vault:
     # Masking --------------------------------------------------------------------------------------
 
     def mask(self, text: str) -> str:
-        """``text`` for a model; reversible placeholders in it count as issued."""
+        """Return ``text`` for a model; its reversible placeholders count as issued."""
         known = self._cache.get(text)
         if known is None:
             known = self._replaced(text, self._issue)
@@ -92,7 +92,7 @@ class Vault:
         return known
 
     def redact(self, text: str) -> str:
-        """``text`` for a log, an export or a guest: nothing in it can be restored."""
+        """Return ``text`` for a log, an export or a guest, with ``[redacted]`` for secrets."""
         return self._replaced(text, lambda value, hidden: REDACTED)
 
     def _remember(self, text: str, masked: str) -> None:
@@ -104,10 +104,10 @@ class Vault:
 
     def _replaced(self, text: str, stand_in: Callable[[str, Hidden], str]) -> str:
         shaped = partial(self._of_shape, stand_in)
-        # A private key that was cut has lines that are no known value.
+        # First, because lines of a truncated private key are not known values.
         if self._keys is not None and PRIVATE_KEY.needle in text:
             text = _outside(text, partial(self._keys.sub, replace=shaped))
-        # Values before other shapes: one could match a part of a value, and leave the rest.
+        # Values before shapes: a shape could match a part of a value and leave the rest.
         known = partial(self._of_value, stand_in)
         if self._is_fast:
             return self._replaced_at_once(text, known, shaped)
@@ -117,7 +117,7 @@ class Vault:
             matched = partial(self._of_match, entry, stand_in)
             text = _outside(text, partial(pattern.sub, matched))
         if self._shapes is not None:
-            # No shape has a ``<``: none matches a placeholder.
+            # Without ``_outside``: no shape contains ``<``, so none matches a placeholder.
             text = self._shapes.sub(text, replace=shaped)
         return text
 
@@ -129,7 +129,7 @@ class Vault:
     def _replaced_at_once(
         self, text: str, known: Callable[[str], str], shaped: Callable[[str], str]
     ) -> str:
-        """Both searches on the same bytes: encoding a long text takes as long as half a search."""
+        """Do both searches on the same bytes: encoding a text takes as long as half a search."""
         assert self._known is not None
         assert self._shapes is not None
         data = text.encode("utf-8", "surrogatepass")
@@ -162,7 +162,7 @@ class Vault:
     def _placeholder(self, value: str) -> str:
         digest = self._digest(value).hex()
         size = DIGITS
-        # Two values with the same beginning of the hash must not be mixed up.
+        # More digits if another value has the same beginning of the hash.
         while self._issued.get(name := f"{OPENING}{digest[:size]}{CLOSING}", value) != value:
             size += DIGITS
         return name
@@ -179,22 +179,22 @@ class Vault:
     # Restoring ------------------------------------------------------------------------------------
 
     def restore(self, text: str) -> str:
-        """``text`` with the values of all issued placeholders; others stay as they are."""
+        """Return ``text`` with the values of all issued placeholders; others stay."""
         if OPENING not in text:
             return text
         return PLACEHOLDER.sub(lambda found: self._issued.get(found[0], found[0]), text)
 
     @property
     def issued_count(self) -> int:
-        """How many values have a placeholder that a model has seen."""
+        """The number of placeholders that were sent to a model."""
         return len(self._issued)
 
     def contains_known(self, data: bytes) -> bool:
-        """Whether bytes that are no text, as of a picture, contain a known value."""
+        """Whether binary data, such as a picture, contains a known value."""
         return any(value.encode("utf-8", "surrogatepass") in data for value in self._hidden)
 
     def blanked(self, data: bytes) -> bytes:
-        """Bytes with every known value overwritten by as many ``x``."""
+        """Return ``data`` with every known value overwritten by ``x``, at the same length."""
         for value in sorted(self._hidden, key=len, reverse=True):
             raw = value.encode("utf-8", "surrogatepass")
             if raw in data:
@@ -203,7 +203,7 @@ class Vault:
 
 
 def _outside(text: str, change: Callable[[str], str]) -> str:
-    """``change`` applied to what is not a placeholder."""
+    """Apply ``change`` to the text between placeholders."""
     if OPENING not in text:
         return change(text)
     pieces: list[str] = []
@@ -215,7 +215,7 @@ def _outside(text: str, change: Callable[[str], str]) -> str:
 
 
 class _Search:
-    """Finds many texts in one pass with RE2, which takes 2 ms for 1 MB; else one after another."""
+    """Finds many texts in one pass with RE2 (2 ms for 1 MB), or one after another with ``re``."""
 
     def __init__(
         self,
@@ -224,7 +224,7 @@ class _Search:
     ) -> None:
         self._fast = fast
         self._needles = needles
-        """A text that every match contains, and the pattern; a value is its own pattern."""
+        """A text that every match contains, and the pattern; ``None`` for a literal value."""
         self._of_whole_values = all(pattern is None for _, pattern in needles)
 
     @classmethod
@@ -241,7 +241,7 @@ class _Search:
         return cls(_compile(re2, b"|".join(plain)), needles)
 
     def sub(self, text: str, replace: Callable[[str], str]) -> str:
-        """``text`` with every match replaced."""
+        """Return ``text`` with every match replaced."""
         if self._fast is None:
             return self._slow(text, replace)
         data = text.encode("utf-8", "surrogatepass")
@@ -254,7 +254,7 @@ class _Search:
         return self._fast is not None
 
     def sub_bytes(self, data: bytes, replace: Callable[[str], str]) -> bytes:
-        """The same for UTF-8; returns ``data`` itself if nothing matches."""
+        """``sub`` for UTF-8; returns ``data`` itself if nothing matches. Needs ``is_fast``."""
         pieces: list[bytes] = []
         last = 0
         for found in self._fast.finditer(data):
@@ -283,7 +283,7 @@ def _replace_value(text: str, *, value: str, replace: Callable[[str], str]) -> s
 
 
 def _in_lines(needle: str, change: Callable[[str], str], text: str) -> str:
-    """``change`` applied to the lines with ``needle``: patterns are slow, searching is not."""
+    """Apply ``change`` to the lines with ``needle``: finding them is faster than the patterns."""
     if needle == PRIVATE_KEY.needle:
         return change(text)
     pieces: list[str] = []
@@ -305,7 +305,7 @@ def _replace_secret(replace: Callable[[str], str], found: re.Match[str]) -> str:
 
 def _escaped(value: str) -> bytes:
     raw = value.encode("utf-8", "surrogatepass")
-    # Byte by byte: RE2 works on Latin-1 here, so that offsets and surrogates do not matter.
+    # Byte by byte: RE2 is set to Latin-1, so that surrogates are no problem.
     return b"".join(b"\\x%02x" % byte for byte in raw)
 
 
@@ -318,5 +318,5 @@ def _compile(re2: Any, pattern: bytes) -> Any:
     options.max_mem = 64 << 20
     try:
         return re2.compile(pattern, options)
-    except re2.error:  # too many values for its memory: the slow way finds the same
+    except re2.error:  # too many values for its memory limit: ``re`` is used
         return None

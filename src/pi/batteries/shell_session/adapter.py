@@ -82,7 +82,7 @@ IN_OWN_SHELL = " Every command has a new shell: use cwd instead of cd."
 
 
 def extension(pi: ExtensionAPI) -> None:
-    """Wrap ``bash``."""
+    """Register settings and ``--no-pty``; wrap ``bash`` at session start if enabled."""
     pi.settings.declare_all(SETTINGS)
     no_pty = pi.flag("no-pty", description="Give no command of the model a terminal.")
 
@@ -114,7 +114,7 @@ _override: ContextVar[_Override | None] = ContextVar("folder and variables of a 
 
 
 class ExtendedBash:
-    """The tool of one session."""
+    """The extended ``bash`` tool of one session."""
 
     def __init__(self, pi: ExtensionAPI, *, terminals: Any) -> None:
         self._pi = pi
@@ -122,7 +122,7 @@ class ExtendedBash:
         self._runner = SessionRunner(pi)
 
     async def run(self, params: Json, ctx: ToolContext, inner: Any) -> ToolResult:
-        """Run a call of the model."""
+        """Run a call of the model: in a terminal, in the shell of the session, or in its own."""
         if params.get("async") is True:
             raise ToolFailed("Jobs are switched off (async.enabled), so async cannot be used here.")
         call = self._call(params)
@@ -134,7 +134,7 @@ class ExtendedBash:
         return await self._run_alone(call, ctx, inner)
 
     def overridden(self, request: SpawnRequest) -> SpawnRequest:
-        """A spawn wrap: the folder and the variables of the call."""
+        """Spawn wrap: apply the folder and the variables of the running call."""
         override = _override.get(None)
         if override is None:
             return request
@@ -205,7 +205,7 @@ class ExtendedBash:
             return result
         details = result.details if isinstance(result.details, dict) else {}
         if "truncation" in details and details.get("artifactId") is None:
-            return result  # the whole text is not here
+            return result  # ``output`` is not complete
         short = minimise(call.command, output, exit_code=0)
         if short is None:
             return result

@@ -4,9 +4,9 @@ Models tend to append ``| head`` or ``2>&1``, which hides output. Only changes t
 keep the meaning are made: a command of several lines, or with unbalanced quotes, is not changed.
 
 A rule for output belongs to a program and drops lines that carry no information once the command
-has succeeded. The output stays as it is if the command failed, is not a single plain command, is
-unknown, or if too little would be gained. Lines that mention a problem always stay. A result is
-never empty, and says how many lines were left out.
+has succeeded. The output is unchanged if the command failed, is unknown or not a single plain
+command, or if too little would be saved. Lines that mention a problem always stay. A result is
+never empty, and states how many lines were left out.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ MAX_INTERCEPTED = 2000
 def find_interception(
     command: str, rules: Sequence[InterceptionRule], tools: Collection[str]
 ) -> str | None:
-    """Return why a command is rejected; ``None`` unless a rule matches and its tool is active."""
+    """Return why a command is rejected; ``None`` if no rule of an active tool matches."""
     if len(command) > MAX_INTERCEPTED:
         return None
     for rule in rules:
@@ -148,7 +148,7 @@ def _matches(pattern: str, command: str) -> bool:
 MIN_LINES = 30
 """Shorter outputs stay as they are."""
 MIN_SAVED = 0.3
-"""Share of the characters that must be saved."""
+"""Minimal share of the characters that must be saved."""
 
 _IMPORTANT = re.compile(
     r"warn|error|fail|fatal|denied|deprecat|vulnerab|conflict|cannot|not found|traceback|panic"
@@ -159,7 +159,7 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1
 
 
 class MinimiserRule(Record):
-    """Which lines of a program's output can be left out after a success."""
+    """The lines of a program's output that can be left out after a success."""
 
     programs: tuple[str, ...]
     drop: str
@@ -262,7 +262,7 @@ def minimise(
     lines: list[str] = []
     omitted = 0
     for line in output.removesuffix("\n").split("\n"):
-        # Progress bars rewrite their line: only the last state of it was visible.
+        # Progress bars overwrite their line: only the last state was visible.
         shown = line.rstrip("\r").rpartition("\r")[2]
         plain = _ESCAPES.sub("", shown)
         if drop.match(plain) and not _IMPORTANT.search(plain):

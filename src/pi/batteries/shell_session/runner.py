@@ -34,26 +34,26 @@ from pi.extension import (
 
 NO_OUTPUT = "(no output)"
 MAX_SEEN_BYTES = 2 * 1024 * 1024
-"""Output that is kept whole, for condensing; a longer one is only cut."""
+"""Longer output is not condensed, only truncated."""
 MAX_LINE_CHARACTERS = 100_000
-"""A longer command line is given to programs without the snapshot: Linux allows 128 KiB."""
+"""A longer command line is run without the snapshot: Linux limits an argument to 128 KiB."""
 SNAPSHOT_LINGER_SECONDS = 3600.0
 VOLATILE = "PI_"
-"""Variables that describe the session: they change while the shell runs."""
+"""Prefix of variables that describe the session and change while the shell runs."""
 
 Minimise: TypeAlias = Callable[[BashCall, ToolResult, str], ToolResult]
 """Condenses the result of a command that succeeded, given its whole output."""
 
 
 class SessionRunner:
-    """The shell of a session: started with the first command, again after its end."""
+    """The shell of a session: started at the first command, and again after it has ended."""
 
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi
         self._running: RunningShell | None = None
         self._starting = asyncio.Lock()
         self._lost = ""
-        """Why the last shell ended, if the model does not know it yet."""
+        """Why the last shell ended, until the model was notified."""
 
     @property
     def cwd(self) -> Path | None:
@@ -66,10 +66,10 @@ class SessionRunner:
         return hasattr(os, "openpty")
 
     async def open(self, call: BashCall) -> RunningShell | None:
-        """The shell for a command; ``None`` if it is busy, or not a bash.
+        """Return the shell for a command; ``None`` if it is busy, or not a bash.
 
-        Asks the spawn wraps about every command, as if it had a process of its own. If they want
-        the shell started differently than it was, it is started again.
+        The spawn wraps are called for every command, as if it had a process of its own. If their
+        result differs from how the shell was started, the shell is started again.
         """
         setup = self._setup()
         if Path(setup.path).stem != "bash":
@@ -91,11 +91,11 @@ class SessionRunner:
             return self._running
 
     def ended(self, why: str) -> str:
-        """The shell has ended with a command; returns the notice for the model."""
+        """Return the notice for the model that the shell has ended."""
         return f"[The shell session ended ({why}). {self._fresh}]"
 
     def take_notice(self) -> str:
-        """The notice about a new shell, once; empty if the state is what the model expects."""
+        """Return the notice that the shell was started again, once; empty if it was not."""
         why, self._lost = self._lost, ""
         return f"[The shell session was started again ({why}). {self._fresh}]\n" if why else ""
 
@@ -104,11 +104,11 @@ class SessionRunner:
         return f"Commands start in {self._pi.context.cwd} again; variables and functions are gone."
 
     def forget(self) -> None:
-        """Drop a shell whose end the model knows of."""
+        """Drop a shell that has ended and was reported to the model."""
         self._running = None
 
     async def run_in_terminal(self, call: BashCall, ctx: ToolContext) -> ToolResult:
-        """Run a command in a terminal, from the folder of the shell."""
+        """Run a command in a terminal, in the folder of the shell. Raises ``ToolFailed``."""
         from pi.batteries.shell_session.views import TerminalRun  # deferred: draws, for few calls
 
         setup = self._setup()
@@ -191,7 +191,7 @@ class SessionRunner:
 
 
 class RunningShell:
-    """A shell with what it was started from."""
+    """A shell, and the setup and request it was started with."""
 
     def __init__(
         self,
@@ -209,14 +209,14 @@ class RunningShell:
         self._setup = setup
         self._key = _key(request)
         self._changed: dict[str, str] = {}
-        """Variables of pi that differ from those that the shell has."""
+        """Variables of pi that were not passed to the shell yet."""
 
     def is_for(self, request: SpawnRequest) -> bool:
-        """Whether the spawn wraps would start the shell as it was started."""
+        """Whether the shell was started with an equal request."""
         return self._key == _key(request)
 
     def update(self, env: Mapping[str, str]) -> None:
-        """Pass on variables of pi that have changed, such as the model."""
+        """Collect changed variables of pi, such as the model, for the next command."""
         known = self._setup.env
         for name, value in env.items():
             if name.startswith(VOLATILE) and known.get(name) != value:
@@ -228,7 +228,7 @@ class RunningShell:
         await self._scope.close()
 
     async def run(self, call: BashCall, ctx: ToolContext, minimise: Minimise) -> ToolResult:
-        """Run a command; the model learns of a shell that has ended."""
+        """Run a command; the result mentions if the shell has ended. Raises ``ToolFailed``."""
         seen = bytearray()
         with self._pi.context.artifacts.sink("bash", update=ctx.update) as sink:
 
@@ -242,7 +242,7 @@ class RunningShell:
             try:
                 end = await self._run(call, write)
             except asyncio.CancelledError:
-                # Not re-raised: the output so far would be lost; see the plain tool.
+                # Not re-raised, as in the plain tool: the output so far would be lost.
                 sink.close()
                 raise failed_with_output(sink, "Command aborted", self._notice()) from None
         notice = self._notice(end)
@@ -282,7 +282,7 @@ class RunningShell:
         return self._runner.ended(why)
 
     def _with_folder(self, result: ToolResult) -> ToolResult:
-        """The result with the folder in its details if the shell has left that of the session."""
+        """The result with ``cwd`` in its details, if the shell is not in the session's folder."""
         if self.session.cwd == str(self._pi.context.cwd):
             return result
         known = result.details if isinstance(result.details, dict) else {}

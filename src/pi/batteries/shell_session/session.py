@@ -1,14 +1,14 @@
 """A bash process that runs one command after the other, so that its state survives.
 
-The shell reads its commands from a pipe and has a mode of its own for each of these problems:
+The shell reads its commands from a pipe:
 
 - It is interactive (``-i``), although it has no terminal. Only an interactive shell abandons the
-  whole command line on SIGINT and then reads the next one; others die, or continue the line.
+  whole command line on SIGINT and then reads the next one; others exit, or continue the line.
 - Every command is one ``eval`` in a group with redirections. ``cd``, variables and functions take
   effect in the shell itself; its input and output are restored afterwards. A syntax error ends the
   ``eval`` only.
-- The end of a command is a marker with a random name on the output pipe, behind everything that
-  the command wrote. Background processes may write after it: that output is kept for the next call.
+- A marker with a random name on the output pipe, after the output of the command, marks its end.
+  Background processes may write after it: that output is kept for the next call.
 
 The aliases, functions and options of the user's rc file are read once instead of per command.
 """
@@ -37,13 +37,13 @@ START = (
     "set +m +H +o history; unset HISTFILE MAILCHECK; PS1= PS2=; shopt -s expand_aliases;"
     f" exec {CONTROL}>&1 2>/dev/null\n"
 )
-"""Without job control, so that SIGINT reaches the commands; prompts are discarded."""
+"""Disables history, prompts and job control; without the latter SIGINT reaches the commands."""
 ARGUMENTS = ("--norc", "--noprofile", "--noediting", "-i")
 LOGIN_ARGUMENTS = ("--noediting", "-l", "-i")
 
 
 INTERRUPTS, INTERRUPT_SECONDS = 4, 0.5
-"""How often a command is interrupted before its shell is ended, and the time in between."""
+"""Number of interrupts before the shell is ended, and the seconds after each."""
 INTERRUPTED = 130
 """Exit code after SIGINT."""
 
@@ -62,7 +62,7 @@ shopt -p | grep -v -e login_shell -e restricted_shell
 set +o | grep -v -e history -e monitor -e histexpand -e emacs -e ' vi$' -e noexec -e onecmd
 exit 0
 """
-"""Functions that begin with ``_`` are those of completion: many, large, and of no use here."""
+"""Without functions that begin with ``_``: they are for completion, many and large."""
 AUTOMATED = {
     "CI": "true",
     "EDITOR": "true",
@@ -73,11 +73,11 @@ AUTOMATED = {
     "YARN_ENABLE_INTERACTIVE": "false",
     "HOMEBREW_NO_AUTO_UPDATE": "1",
 }
-"""Programs behave as on a build server."""
+"""Variables that make programs behave as on a build server."""
 
 
 class ShellEnd(Record):
-    """How a command in the session ended."""
+    """The end of a command in the shell."""
 
     exit_code: int
     timed_out: bool = False
@@ -90,7 +90,7 @@ class ShellGone(PiError):
 
 
 class _Call:
-    """The running command: where its output goes, and how it is recognised that it has ended."""
+    """The running command: passes on its output, and recognises its end."""
 
     def __init__(self, write: Callable[[bytes], None]) -> None:
         self.write = write
@@ -100,7 +100,7 @@ class _Call:
 
     @property
     def epilogue(self) -> str:
-        """The shell code that reports the end."""
+        """The shell code that writes the marker."""
         return (
             f'\\builtin printf \'\\036%s %s %s %s\\036\' {self.name} "$?" "${{PWD-}}"'
             # After a syntax error in an eval, bash ignores the next line of its input.
@@ -108,12 +108,12 @@ class _Call:
         )
 
     def consume(self, data: bytes) -> bytes:
-        """Handle output; returns what follows the marker, which is not of this command."""
+        """Handle output; returns the output after the marker, which is not of this command."""
         data = self._buffer + data
         name = self.name.encode()
         found = re.search(_marker(name), data)
         if found is None:
-            # The marker may be torn: hold back what could be its beginning.
+            # The marker may be incomplete: hold back a possible beginning of it.
             start = data.rfind(b"\x1e")
             maybe = start >= 0 and _may_begin(data[start:], name)
             self._buffer = data[start:] if maybe else b""
@@ -129,7 +129,7 @@ class _Call:
         return data[found.end() :]
 
     def flush(self) -> None:
-        """Pass on what was held back, because no marker will follow."""
+        """Pass on held-back output: no marker will follow."""
         if self._buffer:
             self.write(self._buffer)
             self._buffer = b""
@@ -146,7 +146,7 @@ def _may_begin(text: bytes, name: bytes) -> bool:
 
 
 def _discard(_rest: bytes) -> None:
-    """Ignore what a finished command would pass on."""
+    """Ignore output after the marker."""
 
 
 class ShellSession:
@@ -194,7 +194,7 @@ class ShellSession:
         """Run a command; ``env`` and ``cwd`` are for this command alone.
 
         After ``timeout`` seconds and on cancellation it is interrupted; the state of the shell
-        survives unless the command ignores that. Raises ``ShellGone``.
+        survives unless the command ignores the interrupts. Raises ``ShellGone``.
         """
         call = _Call(write)
         self._call = call
@@ -210,7 +210,7 @@ class ShellSession:
             self._call = None
 
     async def close(self) -> None:
-        """End the shell and everything that it has started."""
+        """End the shell and the processes that it has started."""
         self._is_open = False
         # An interactive shell ignores SIGTERM; without input it ends at once if it is idle.
         self._child.close_stdin()
@@ -224,7 +224,7 @@ class ShellSession:
 
     def _line(self, command: str, env: Mapping[str, str], cwd: str | None) -> str:
         move = f"\\builtin cd -- {shlex.quote(cwd)} >/dev/null; " if cwd is not None else ""
-        # With || a failure neither ends a shell with ``set -e`` nor runs a trap on ERR.
+        # Restores ``$?``. With || it neither ends a shell with ``set -e`` nor runs a trap on ERR.
         status = f"(exit {self._status}) || " if self._status else ""
         assigned = "".join(f"{name}={shlex.quote(value)} " for name, value in env.items())
         return (
@@ -250,13 +250,13 @@ class ShellSession:
 
     async def _stop(self, call: _Call) -> tuple[int, str]:
         """Interrupt the command; if it does not end in time, end the shell."""
-        # The interrupt drops the rest of the line, and the marker with it: ask for another one. The
-        # first may still arrive if the command ended just now, so its parser stays in between.
+        # The interrupt drops the rest of the line with its marker: send another one. The first may
+        # still arrive if the command has just ended, so its parser stays in between.
         stop = _Call(lambda data: _discard(call.consume(data)))
         self._call = stop
         self._stale = stop.name.encode()
         for _ in range(INTERRUPTS):
-            # Several, because bash ignores one that arrives while a program ends by itself.
+            # Several: bash ignores an interrupt that arrives while a program exits by itself.
             self._child.interrupt()
             with suppress(TimeoutError, ShellGone):
                 await self._send(stop.epilogue)
@@ -285,11 +285,11 @@ class ShellSession:
                 try:
                     data = call.consume(data)
                 except Exception as error:
-                    # For the caller of ``run``: here it would end the reader of all commands.
+                    # Passed to the caller of ``run``: raised here, it would end this reader.
                     if not call.ended.done():
                         call.ended.set_exception(error)
             late = self._late + data
-            if self._stale:  # also one right behind the marker that ended the interrupt
+            if self._stale:  # a duplicate right after the marker that ended the interrupt
                 late = re.sub(_marker(self._stale), b"", late)
             self._late = late[-MAX_LATE_BYTES:]
         end = await self._child.wait()
@@ -307,7 +307,7 @@ def automation_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 async def take_snapshot(pi: ExtensionAPI, setup: ShellSetup) -> str:
-    """Return shell code that defines what the rc file defines; empty if that fails.
+    """Return shell code with the aliases, functions and options of the rc file; empty on failure.
 
     Variables are not part of it: an rc file may set credentials that commands must not see.
     """

@@ -1,6 +1,6 @@
-"""A command in a terminal that the user sees and types into, on an overlay of the screen.
+"""Runs a command in a terminal on an overlay of the screen, where the user can type into it.
 
-Runs the program, draws its terminal, and turns keys into what programs expect.
+Runs the program, draws its terminal, and encodes keys for it.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ MISSING = (
 )
 PASTE_START, PASTE_END = "\x1b[200~", "\x1b[201~"
 STOP_KEY = "ctrl+]"
-"""Ends the program, also one that needs Escape itself."""
+"""Key that ends the program, also one that uses Escape itself."""
 
 _PALETTE = re.compile(r"(?:\x1b\]4;[^\x1b]*\x1b\\)+")
-"""The formatter of the emulator begins every text with its colours."""
+"""The palette, with which the emulator's formatter begins every text."""
 _LETTERS = {name: letter for letter, name in BY_LETTER.items() if name not in ("clear",)}
 _NUMBERS = {name: number for number, name in reversed(BY_NUMBER.items())}
 _PLAIN = {"enter": "\r", "tab": "\t", "escape": "\x1b", "backspace": "\x7f", "space": " "}
@@ -49,14 +49,14 @@ _FUNCTION_KEYS = ("f1", "f2", "f3", "f4")
 
 
 class TerminalEnd(Record):
-    """How a program in a terminal ended."""
+    """The end of a program in a terminal."""
 
     exit_code: int
     timed_out: bool = False
     stopped: bool = False
     """Whether the user ended it."""
     screen: str | None = None
-    """The text of the terminal, if the program drew on a screen of its own."""
+    """The text of the terminal, if the program used the alternate screen."""
 
 
 class TerminalRun:
@@ -75,7 +75,7 @@ class TerminalRun:
         """Draws the overlay again, once there is one."""
 
     async def run(self, title: str, ctx: ToolContext, timeout: float | None) -> TerminalEnd:
-        """Run the program to its end, in an overlay if that is possible."""
+        """Run the program to its end, in an overlay if a screen and pyghostty are available."""
         self._emulator = await self._load_emulator()
         scope = self._pi.scope.inner("terminal")
         overlay: asyncio.Task[Any] | None = None
@@ -125,7 +125,7 @@ class TerminalRun:
                 if self._paint is not None:
                     self._paint()
 
-    # The overlay ----------------------------------------------------------------------------------
+    # Overlay --------------------------------------------------------------------------------------
 
     async def _load_emulator(self) -> Any:
         if not self._pi.context.has_ui:
@@ -165,7 +165,7 @@ class TerminalRun:
         self._keys.put_nowait(lambda: self._terminal.resize(columns, rows))
 
     async def _send_keys(self) -> None:
-        """Pass keys and sizes on, one after the other: their order matters."""
+        """Send keys and sizes in order."""
         while True:
             send = await self._keys.get()
             await send()
@@ -179,13 +179,13 @@ class Emulator:
     """A terminal in memory. Constructing it imports pyghostty, which takes 0.3 s."""
 
     def __init__(self, columns: int = 80, rows: int = 24) -> None:
-        import pyghostty  # lazy: an extra
+        import pyghostty  # deferred: an extra
         from pyghostty import core
 
         self._lib, self._core = pyghostty.lib, core
         self._terminal = pyghostty.Terminal(columns, rows)
         self.on_reply: Callable[[Callable[[bytes], None]], None] = self._terminal.on_reply
-        """Subscribes to what the terminal sends back, such as reports of the cursor's position."""
+        """Subscribes to replies of the terminal, such as reports of the cursor's position."""
         self.feed: Callable[[bytes], None] = self._terminal.feed
         """Handles output of the program."""
         self.resize: Callable[[int, int], None] = self._terminal.resize
@@ -250,7 +250,7 @@ class Emulator:
 
 
 class TerminalOverlay:
-    """The terminal of a program, with a title and the key that ends it. All other keys go in."""
+    """Overlay with the terminal of a program, a title, and a hint with the key that ends it."""
 
     def __init__(
         self,
@@ -293,7 +293,7 @@ class TerminalOverlay:
         ]
 
     def handle_input(self, data: str) -> None:
-        """Send a key or a paste to the program; Escape ends one that has no screen of its own."""
+        """Send a key or a paste to the program; Escape ends one that is not full-screen."""
         if is_key_release(data):
             return
         full_screen = self._emulator.is_full_screen
@@ -315,7 +315,7 @@ class TerminalOverlay:
 
 
 def encode_key(data: str, *, application_cursor: bool, bracketed_paste: bool) -> bytes:
-    """The bytes that a classic terminal sends for a key, whatever the user's terminal sent."""
+    """The bytes of a classic terminal for a key in any encoding of the user's terminal."""
     if data.startswith(PASTE_START):
         text = data if bracketed_paste else data[len(PASTE_START) :].removesuffix(PASTE_END)
         return text.encode("utf-8", "replace")

@@ -1,8 +1,8 @@
 """The strategy ``snapcompact``: prints the discarded history on pictures, in a thread.
 
-With a setting, the system prompt and long tool results of a request are pictures, too. The stored
-conversation stays text. The same text becomes the same pictures, oldest first, so that requests
-keep their prefix and the provider's cache stays valid.
+Settings print the system prompt and long tool results of a request, too. The stored conversation
+stays text. Equal texts become equal pictures, oldest first, so that requests keep their prefix and
+the provider's cache stays valid.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ from pi.extension import (
 )
 
 LEAST = 8_000
-"""Characters below which a picture does not pay."""
+"""Minimal length of a text to be printed; for shorter ones a picture does not save tokens."""
 MOST_PAGES = 3
-"""Pictures of one text; a longer one stays text."""
+"""Maximum of pictures of one text; a longer one stays text."""
 MOST_CACHED = 64
 IN_PICTURES = f"[This output is on the pictures that follow. {NEW_LINE} is a line break.]"
 PROMPT_LEAD = f"Your instructions are on these pictures. {NEW_LINE} is a line break. Follow them."
@@ -54,7 +54,7 @@ PROMPT_STUB = "Your instructions are on the pictures of the first message."
 
 
 class InlinePictures:
-    """Prints texts of requests; remembers what it has printed."""
+    """Prints texts of requests; caches the pictures."""
 
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi
@@ -63,7 +63,7 @@ class InlinePictures:
     async def wrap(
         self, request: ModelRequest, ask: Callable[[ModelRequest], AsyncIterator[StreamEvent]]
     ) -> AsyncIterator[StreamEvent]:
-        """Print what the settings ask for, if the model sees pictures."""
+        """Print the parts that the settings select, if the model supports images."""
         get = self._pi.settings.get
         if "image" in request.model.input:
             shape = shape_for(request.model, get("snapcompact.shape") or AUTO)
@@ -102,10 +102,10 @@ class InlinePictures:
                 messages[at] = replace(message, content=(Text(text=IN_PICTURES), *frames))
 
     async def _frames(self, text: str, shape: FrameShape, budget: int) -> tuple[Image, ...]:
-        """Return the pictures of a text; none if they do not pay or do not fit."""
+        """Return the pictures of a text; none if they save no tokens or exceed ``budget``."""
         if len(text) < LEAST or budget < 1:
             return ()
-        # Wraps that mask secrets come after this one and cannot read pixels.
+        # Redacted here: wraps that mask secrets run later and cannot read pixels.
         clean = self._pi.redact(text, "export")
         key = sha256(f"{shape.name} {shape.width} {clean}".encode("utf-8", "replace")).digest()
         if key not in self._known:
@@ -149,20 +149,20 @@ SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
 
 
 def extension(pi: ExtensionAPI) -> None:
-    """Add the strategy, and the pictures of requests, if they are on."""
+    """Register the compaction strategy and the model wrap."""
     pi.settings.declare_all(SETTINGS)
     pi.add_compaction("snapcompact", SnapStrategy(pi))
     pi.wrap_model(InlinePictures(pi).wrap, purposes=frozenset({"turn"}))
 
 
 class SnapStrategy:
-    """Archives the replaced part of the conversation as pictures. No model is asked."""
+    """Archives the replaced part of the conversation as pictures, without a model request."""
 
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi
 
     async def compact(self, work: Work) -> CompactionResult | Declined:
-        """Return the archive; decline if a text summary is better."""
+        """Return the archive; ``Declined`` if pictures are impossible or take more tokens."""
         preparation = work.preparation
         if preparation is None:
             return Declined(why=work.why_not, code="nothing_to_compact")
@@ -171,7 +171,7 @@ class SnapStrategy:
         model = work.models[0]
         shape = shape_for(model, self._pi.settings.get("snapcompact.shape"))
         facts = work.kept_facts
-        # Pixels cannot be masked later: whatever is a secret must not be printed.
+        # Pixels cannot be masked later: secrets must not be printed.
         facts_text = self._pi.redact(facts.text, "export")
         earlier = earlier_archive(work.previous)
         room = limits(
@@ -209,7 +209,7 @@ class SnapStrategy:
         )
 
     def _unsuitable(self, work: Work) -> str:
-        """Return why a text summary is needed; empty if pictures will do."""
+        """Return why a text summary is needed; empty if pictures are possible."""
         if work.instructions:
             return "Instructions need a text summary."
         model = work.models[0]
@@ -220,7 +220,7 @@ class SnapStrategy:
         return why
 
     def _pieces(self, work: Work, earlier: Earlier) -> list[Piece]:
-        """Return what is printed now: older text first."""
+        """Return the text to print, oldest first."""
         assert work.preparation is not None
         first: list[Piece] = []
         if earlier.summary:
@@ -240,7 +240,7 @@ class SnapStrategy:
 
 
 def _tokens_before(work: Work) -> int:
-    """Return what the replaced part and the previous compaction take now."""
+    """Return the tokens of the replaced part and the previous compaction."""
     preparation, previous = work.preparation, work.previous
     assert preparation is not None
     items = (*preparation.history, *preparation.turn_prefix)

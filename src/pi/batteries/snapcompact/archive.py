@@ -1,4 +1,4 @@
-"""What an archive keeps: the first picture, the newest ones, and the rest as text. Pure."""
+"""Plans an archive: the first picture, the newest ones, and the rest as text. Pure."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from pi.extension import UNSET, Compaction, Image, Json, Record, Text
 KEY = "snapcompact"
 VERSION = 1
 TAIL_FRAMES = 2
-"""The text tail is at most as long as the text of so many pictures."""
+"""Maximal length of the text tail, in full pictures."""
 CHARACTERS_PER_TOKEN = 4
 NOTES = 240
-"""Characters for the notes on pictures given up and on text left out."""
+"""Characters for the notes on dropped pictures and omitted text."""
 
 
 class Earlier(Record):
@@ -29,7 +29,7 @@ class Earlier(Record):
 
 
 def earlier_archive(previous: Compaction | None) -> Earlier:
-    """Return what the previous compaction left; pictures that cannot be read are left out."""
+    """Return the archive of the previous compaction, without pictures that cannot be read."""
     if previous is None:
         return Earlier()
     data: Any = previous.preserve_data.get(KEY) if previous.preserve_data else None
@@ -46,11 +46,11 @@ def earlier_archive(previous: Compaction | None) -> Earlier:
 
 
 class ArchivePlan(Record):
-    """Which pictures stay, which pages are printed, and what stays text."""
+    """Pictures that stay, pages to print, and the rest as text."""
 
     kept: tuple[Image, ...]
     faded: int
-    """Pictures that are given up, from the middle of the archive."""
+    """Number of dropped pictures, from the middle of the archive."""
     printed: tuple[FramePage, ...]
     text_tail: str
 
@@ -60,9 +60,9 @@ def plan(
 ) -> ArchivePlan:
     """Fit old pictures and new pages into ``budget``.
 
-    The first picture is pinned: it shows how the session began. Old pictures fade from the oldest
-    unpinned one on. Pages of this compaction are never given up: what is not printed stays text,
-    and the next compaction prints it.
+    The first picture is pinned: it shows how the session began. Of the others the oldest are
+    dropped first. Pages of this compaction are never dropped: those that do not fit stay text,
+    and the next compaction prints them.
     """
     pinned, rest = tuple(frames[:1]), tuple(frames[1:])
     slots = budget - len(pinned)
@@ -88,16 +88,16 @@ class ArchiveLimits(Record):
 
 
 SHARE = 0.5
-"""Part of the threshold that an archive may fill, so that it never overflows by itself."""
+"""Share of the threshold that an archive may fill, so that it never exceeds it by itself."""
 
 
 def limits(
     shape: FrameShape, *, budget: int, threshold: int, facts_tokens: int, earlier: Earlier
 ) -> ArchiveLimits | None:
-    """Return how much fits; ``None`` if the window is too small for a single picture.
+    """Return the size of the archive; ``None`` if there is no room for a single picture.
 
-    Once the archive has all its pictures and a text tail, the tail may not grow: the next
-    compaction is not larger than this one.
+    Once the archive is full and has a text tail, the tail may not grow, so that archives do not
+    grow from compaction to compaction.
     """
     room = int(threshold * SHARE) - facts_tokens
     frames = min(budget, room // shape.largest_tokens)
@@ -120,7 +120,7 @@ TAIL = "Text that follows the last picture:"
 
 
 def guide(shape: FrameShape, frames: int, faded: int) -> str:
-    """Return how to read the pictures."""
+    """Return the instructions for reading the pictures."""
     layout = f"lines of {shape.characters} characters that break anywhere"
     if shape.columns > 1:
         layout = f"{shape.columns} columns with lines of up to {shape.characters} characters"
@@ -132,7 +132,7 @@ def guide(shape: FrameShape, frames: int, faded: int) -> str:
 def content(
     lead: str, frames: Sequence[Image], text_tail: str, facts: str
 ) -> tuple[Text | Image, ...]:
-    """Return what the model sees: guide, pictures, and the text after them."""
+    """Return the content for the model: guide, pictures, and the text after them."""
     after = "\n\n".join(filter(None, (f"{TAIL}\n{text_tail}" if text_tail else "", facts)))
     texts = (Text(text=after),) if after else ()
     return (Text(text=lead), *frames, *texts)

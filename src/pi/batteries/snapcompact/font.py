@@ -1,4 +1,4 @@
-"""The bundled bitmap font: glyphs of five pixels, accents, and what stands for other characters."""
+"""The bundled bitmap font: glyphs five pixels wide, accents, and replacements of characters."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 ABOVE, BODY, BELOW = 2, 7, 2
-"""Rows of an accent, of a letter, and below the base line."""
+"""Rows of an accent, of a letter, and below the baseline."""
 HEIGHT = ABOVE + BODY + BELOW
 WIDTH = 5
 UNKNOWN = "□"
@@ -45,7 +45,7 @@ _SIMILAR = str.maketrans(
         "\ufe0f": "",
     }
 )
-"""Characters that are printed as others, which mean the same to a reader."""
+"""Characters that are printed as others with the same meaning."""
 
 
 @cache
@@ -84,7 +84,7 @@ def glyph(char: str) -> tuple[int, ...] | None:
 
 
 def printable(text: str) -> tuple[str, int]:
-    """Return ``text`` with characters of the font only, and how many of it have no glyph."""
+    """Return ``text`` in characters of the font, and the number of characters without a glyph."""
     similar = unicodedata.normalize("NFC", text.translate(_SIMILAR))
     missing = 0
     printed: list[str] = []

@@ -1,4 +1,4 @@
-"""Prints text on pictures. Pure and deterministic; slow, so it belongs in a thread."""
+"""Prints text on pictures. Pure and deterministic; slow, so callers run it in a thread."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from pi.extension import Image, Record
 
 _PAPER, _BLACK, _GREY = 0, 1, 2
 _HUES = (1, 3, 4)
-"""Inks of sentences, in turn."""
+"""Inks between which sentences alternate."""
 _PALETTE = bytes((255, 255, 255, 0, 0, 0, 140, 140, 140, 20, 40, 140, 120, 40, 10))
 _SEPARATOR = "  "
 MOST_MISSING = 0.05
-"""Part of the characters that may have no glyph."""
+"""Share of the characters that may have no glyph."""
 LOST_CHARACTERS = 12
 LOST_PART = 0.2
-"""A message that lacks more than both is lost: a few signs or names in it are not."""
+"""A message is unreadable if more characters than both limits have no glyph."""
 _LITTLE_MEANING = (
     "a an and are as at be been but by can could did do does for from had has have he her his i if"
     " in into is it its me my not of on or our she should so some such than that the their them"
@@ -38,8 +38,8 @@ _SENTENCE_END = re.compile(r"(?<=[.!?⏎])(?=\s|[A-Z\[])")
 class Line(NamedTuple):
     """Characters of the font, and the ink of each.
 
-    Two strings instead of pairs: a million small objects would make the garbage collector stop
-    the event loop for a noticeable time.
+    Two strings instead of pairs: garbage collection of a million small objects would stop the
+    event loop for a noticeable time.
     """
 
     text: str
@@ -51,11 +51,11 @@ class FramePage(Record):
 
     lines: tuple[Line, ...]
     text: str
-    """The same as plain text."""
+    """The page as plain text."""
 
 
 class Printed(Record):
-    """Text in pages, and how many characters the font does not have."""
+    """Text in pages, and the number of characters without a glyph."""
 
     pages: tuple[FramePage, ...]
     characters: int
@@ -65,7 +65,7 @@ class Printed(Record):
 
     @property
     def is_readable(self) -> bool:
-        """Whether the pictures say what the text says."""
+        """Whether few enough characters are missing."""
         is_rare = self.missing <= MOST_MISSING * max(1, self.characters)
         return is_rare and not self.has_lost_message
 
@@ -79,7 +79,7 @@ def paginate(pieces: Sequence[Piece], shape: FrameShape) -> Printed:
     for piece in pieces:
         text, unknown = printable(piece.text + _SEPARATOR)
         missing += unknown
-        # Long results in ASCII must not hide that what the user wrote is gone.
+        # Per message: long results in ASCII must not hide that a message of the user is lost.
         is_lost = unknown > max(LOST_CHARACTERS, LOST_PART * len(text))
         has_lost = has_lost or (is_lost and not piece.is_output)
         texts.append(text)
@@ -108,7 +108,7 @@ def _inked(text: str, shape: FrameShape, *, is_output: bool) -> Iterator[tuple[i
     hues = cycle(_HUES if shape.hues else (_BLACK,))
     for sentence in _SENTENCE_END.split(text) if shape.hues else (text,):
         ink = next(hues)
-        # Lazily: one call for a long text would keep other threads, and the loop, waiting.
+        # Not ``findall``: one call for a long text would block other threads and the event loop.
         for word in (match[0] for match in _WORDS.finditer(sentence)):
             is_dim = shape.dims and word.lower() in _STOP_WORDS
             yield len(word), _GREY if is_dim else ink
@@ -132,7 +132,7 @@ def _wrapped(whole: Line, shape: FrameShape) -> Iterator[Line]:
 
 
 def draw(page: FramePage, shape: FrameShape) -> Image:
-    """Print a page; the picture is as high as its lines need."""
+    """Print a page; the height of the picture follows its number of lines."""
     # Deferred: 20 ms, and only a compaction needs it.
     from PIL import Image as Pictures
 
@@ -165,7 +165,7 @@ _NOTHING = Line("", b"")
 
 
 class _Cells(dict[tuple[str, int], tuple[bytes, ...]]):
-    """The rows of a character in its cell, made when they are first needed."""
+    """Cache of the pixel rows of characters in their cells, by character and ink."""
 
     def __init__(self, shape: FrameShape) -> None:
         super().__init__()
@@ -183,7 +183,7 @@ class _Cells(dict[tuple[str, int], tuple[bytes, ...]]):
 
 
 _WIDE = (0, 1, 1, 2, 3, 3, 4)
-"""Columns of a letter of seven pixels: its outer strokes stay thin."""
+"""Source columns of a letter seven pixels wide: its outer strokes stay thin."""
 
 
 def _line(bits: int, ink: int, *, wide: bool) -> bytes:

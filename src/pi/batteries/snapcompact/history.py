@@ -1,4 +1,4 @@
-"""The text of old messages: dense, shortened, with tool output apart. Pure."""
+"""The text of old messages: dense and shortened, with tool output marked. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_RESULT = 2_000
 MAX_ARGUMENT = 500
 MAX_CALL = 2_000
 HEAD = 0.6
-"""Share of the beginning of a shortened text."""
+"""Share of a shortened text that its beginning gets."""
 
 
 class Piece(Record):
@@ -31,14 +31,14 @@ class Piece(Record):
 
     text: str
     is_output: bool = False
-    """Tool output, printed in grey, so that the conversation stands out."""
+    """Whether it is tool output, which is printed in grey."""
 
 
 def pieces(items: Sequence[CompactionItem], redact: Callable[[str], str]) -> list[Piece]:
-    """Return the text of messages; calls with a useless result are left out with it.
+    """Return the text of messages, without useless results and their calls.
 
-    ``redact`` removes secrets. It gets whole texts, before anything is shortened: half of a secret
-    is not recognised.
+    ``redact`` removes secrets. It is applied before texts are shortened: half of a secret is not
+    recognised.
     """
     useless_calls, useless_results = set(), set()
     for exchange in exchanges(items):
@@ -68,7 +68,7 @@ def pieces(items: Sequence[CompactionItem], redact: Callable[[str], str]) -> lis
 
 
 def shortened(text: str, most: int) -> str:
-    """Return the beginning and the end of a long text, and how much is left out."""
+    """Return the beginning and the end of a long text, with a note on the omitted characters."""
     if len(text) <= most:
         return text
     mark = f" [... {len(text) - most} characters left out ...] "

@@ -1,4 +1,4 @@
-"""Forms of a picture: cell, width, columns, inks; which one a model reads best, and how many."""
+"""Shapes of pictures (cell, width, columns, inks), the best one per model, and the budget."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pi.extension import Model, Record, replace
 
 
 class FrameShape(Record):
-    """How text is printed. The height of a picture follows its text, up to its width."""
+    """The layout of a picture. Its height follows its text, up to its width."""
 
     name: str
     cell: tuple[int, int]
@@ -22,7 +22,7 @@ class FrameShape(Record):
     hues: bool = False
     """Whether sentences alternate between colours."""
     width: int = 1568
-    """Pixels."""
+    """Width in pixels."""
 
     @property
     def characters(self) -> int:
@@ -42,7 +42,7 @@ class FrameShape(Record):
 
     @property
     def largest_tokens(self) -> int:
-        """What a full picture costs at most, as pi estimates it."""
+        """pi's estimate of the tokens of a full picture."""
         return min(self.width * self.width // PIXELS_PER_TOKEN, LARGEST_TOKENS)
 
 
@@ -77,7 +77,7 @@ AUTO = "auto"
 
 _FINE_CLAUDE = re.compile(r"opus-4[.-]([7-9]|\d\d)|opus-[5-9]|fable|mythos")
 FINE_WIDTH = 1932
-"""Pixels that newer Claude models read without reducing the picture."""
+"""Width up to which newer Claude models do not scale a picture down."""
 _BY_MODEL = (
     (re.compile(r"claude"), "6x12-dim"),
     (re.compile(r"gemini"), "doc-8on16-sent-dim"),
@@ -87,7 +87,7 @@ _BY_API = (("google", "doc-8on16-sent-dim"), ("openai", "8on16-bw"))
 
 
 def shape_for(model: Model, setting: str = AUTO) -> FrameShape:
-    """Return the shape that is set, else the one that the model, or its server's kind, reads."""
+    """Return the shape of the setting, else that for the model, else that for its API."""
     name = model.id.lower()
     if setting in SHAPES:
         return _sized(SHAPES[setting], name)
@@ -125,5 +125,5 @@ _KNOWN = frozenset(
 
 
 def frame_budget(provider: str) -> int:
-    """Return how many pictures a request to a provider may hold."""
+    """Return the maximum of pictures in a request to a provider."""
     return MAX_FRAMES if provider in _KNOWN else UNKNOWN_FRAMES

@@ -1,4 +1,4 @@
-"""The tool ``ssh`` and the scheme ``ssh://`` in a session: hosts, questions, ``pi doctor``."""
+"""The tool ``ssh`` and the scheme ``ssh://`` in a session: hosts, consent, ``pi doctor``."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
     ("ssh.connectSeconds", int, 15, "seconds for connecting"),
 )
 FILE_SECONDS = 120.0
-"""For reading, writing or listing."""
+"""Timeout for reading, writing or listing."""
 MAX_LINES = 2_000
 """Lines of a file that one call of read returns."""
 _OTHER = "something else than the file. A start-up file of its shell may write text."
@@ -90,7 +90,7 @@ class SshParams(Record):
 
 
 def extension(pi: ExtensionAPI) -> None:
-    """Register the scheme, and the tool once the session knows the hosts."""
+    """Register the scheme and the doctor check; the tool at session start if there are hosts."""
     pi.settings.declare_all(SETTINGS)
     remote = RemoteHosts(pi)
     pi.add_doctor_check("ssh", remote.doctor)
@@ -120,7 +120,7 @@ def make_ssh_tool(remote: RemoteHosts) -> AgentTool:
 
 
 def approval(arguments: Json) -> ToolApproval:
-    """Commands and writes may do anything on the host."""
+    """The permission tier: "read" for read and list, "exec" for commands and writes."""
     is_read = arguments.get("action") in ("read", "list")
     return ToolApproval(tier="read" if is_read else "exec")
 
@@ -156,7 +156,7 @@ class RemoteHosts:
 
     @property
     def invalid(self) -> tuple[str, ...]:
-        """Names that are no names of hosts."""
+        """Entries of ``ssh.hosts`` that are not valid host names."""
         return tuple(one_line(name) for name in self._named if not HOST.fullmatch(name))
 
     async def _connection(self, host: str) -> HostConnection:
@@ -176,10 +176,10 @@ class RemoteHosts:
 
         return await self._pi.shared(f"ssh {target}", make)
 
-    # The tool -------------------------------------------------------------------------------------
+    # Tool -----------------------------------------------------------------------------------------
 
     async def run(self, params: SshParams, ctx: ToolContext) -> ToolResult:
-        """Do one action."""
+        """Run a call. Raises ``ToolFailed``."""
         connection = await self._connection(params.host)
         details: Json = {"action": params.action, "host": params.host}
         match params.action:
@@ -222,7 +222,7 @@ class RemoteHosts:
             except TimeoutError:
                 remark = f"Command timed out after {seconds:g} seconds"
             except asyncio.CancelledError:
-                # Not re-raised: the output so far would be lost, as in the tool bash.
+                # Not re-raised, as in the tool bash: the output so far would be lost.
                 remark = "Command aborted"
             except ToolFailed as error:
                 remark = error.message
@@ -247,7 +247,7 @@ class RemoteHosts:
         return Resource(text=text, note=_note(host), details={"host": host})
 
     async def write(self, ref: ResourceRef, text: str) -> FileWritten:
-        """Replace ``ssh://host/path`` after a question: guards take it for a local file."""
+        """Replace ``ssh://host/path``. Always asks: permission guards treat it as a local file."""
         host, path = parse_rest(ref.rest)
         connection = await self._connection(host)
         await self._consent(host, f"Write {path}", text, guarded=False)
@@ -312,7 +312,10 @@ class RemoteHosts:
     # Consent --------------------------------------------------------------------------------------
 
     async def _consent(self, host: str, action: str, text: str, *, guarded: bool) -> None:
-        """Ask the user, unless a permission guard has decided about the call, or it was allowed."""
+        """Ask the user, unless the host was allowed or a permission guard checks the call.
+
+        Raises ``ToolFailed`` if the user denies it or cannot be asked.
+        """
         ui = self._pi.context.ui
         if (guarded and ui.facts.get("approval")) or host in self._allowed:
             return
@@ -334,7 +337,7 @@ class RemoteHosts:
             raise ToolFailed("The user did not allow it. Nothing was done.")
 
     async def doctor(self, ctx: ExtensionContext) -> tuple[CheckResult, ...]:
-        """Whether ssh is installed, and what is wrong with the settings."""
+        """Report the version of ssh, the hosts, and invalid names in the settings."""
         found = [
             CheckResult(level="broken", text=f"ssh.hosts: {name!r} is not the name of a host")
             for name in self.invalid
@@ -356,7 +359,7 @@ def parse_rest(rest: str) -> tuple[str, str]:
 
 
 def visible(text: str, most: int = 4_000) -> str:
-    """A command or a text in a question: control characters as escapes, and not endless."""
+    """A text for a dialog: control characters are escaped, and it is truncated."""
     shown = "".join(
         letter if letter in "\n\t" or letter.isprintable() else repr(letter)[1:-1]
         for letter in text[:most]

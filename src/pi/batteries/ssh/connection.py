@@ -1,4 +1,4 @@
-"""One shared connection to a host: opened with the first call, and again when it was lost."""
+"""One shared connection to a host: opened at the first call, and again after it was lost."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ from pi.batteries.ssh.scripts import (
 from pi.extension import Child, ExtensionAPI, PiError, Record, Scope, ToolFailed
 
 KIND = "ssh"
-"""What spawn wraps see."""
+"""Kind of the processes, for spawn wraps."""
 MAX_STDERR = 16 * 1024
 """Bytes of the messages of ssh that are kept."""
 MAX_SOCKET = 80
-"""Bytes of the name of a socket: systems take about 104, and ssh appends some while it binds it."""
+"""Bytes of a socket's path: systems allow about 104, and ssh appends some while it binds it."""
 MARGIN = 10.0
-"""Seconds for name resolution and keys, beside those for connecting."""
+"""Seconds for name resolution and keys, in addition to those for connecting."""
 CHECK_SECONDS = 5.0
-"""For the answer of the shared connection, after a call over it has failed."""
+"""Timeout for the check of the shared connection after a failed call."""
 LOST = 255
-"""Exit code of ssh itself."""
+"""Exit code of ssh if ssh itself fails."""
 
 
 class Sink(Protocol):
-    """Takes output as it arrives."""
+    """Receives output as it arrives."""
 
     def write(self, data: bytes, /) -> None:
         """Append bytes."""
 
 
 class RemoteResult(Record):
-    """How a script ended."""
+    """The result of a script."""
 
     code: int | None
     """``None`` if ssh was ended by a signal."""
     output: bytes = b""
     stderr: str = ""
-    """What was written to standard error."""
+    """The text of standard error."""
 
 
 class HostConnection:
@@ -60,7 +60,7 @@ class HostConnection:
         self._scope = scope
         self._opening = asyncio.Lock()
         self._end: asyncio.Task[Any] | None = None
-        """Done when the shared connection has ended. ssh may close its output long before."""
+        """Done when the ssh process has ended, which may be long after it closed its output."""
         self._master_scope: Scope | None = None
         self._folder: Path | None = None
         self._count = 0
@@ -97,9 +97,9 @@ class HostConnection:
         return RemoteResult(code=end.exit_code, output=output.result(), stderr=messages)
 
     async def _is_lost(self, pi: ExtensionAPI, socket: str) -> bool:
-        """Whether ssh failed, and not a command that ended with the same code.
+        """Whether ssh failed, not a command that ended with the same code.
 
-        A call whose connection is cut may end before the shared connection does, without a message.
+        If the network fails, a call may end without a message before the shared connection does.
         The shared connection then no longer answers, although its process and socket still exist.
         """
         words = check_arguments(self._target, socket)
@@ -110,16 +110,16 @@ class HostConnection:
             return True
 
     async def close(self) -> None:
-        """End the connection and everything that runs over it."""
+        """End the connection and all calls over it."""
         await self._drop()
         if self._folder is not None:
             await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
             self._folder = None
 
-    # The shared connection ------------------------------------------------------------------------
+    # Shared connection ----------------------------------------------------------------------------
 
     async def _open(self, pi: ExtensionAPI) -> str:
-        """The socket of the connection, which is opened if there is none."""
+        """Open the shared connection if needed. Returns the path of its socket."""
         async with self._opening:
             if not self._is_up:
                 await self._drop()
@@ -164,7 +164,7 @@ class HostConnection:
             await self._drop()
             message = f"Connecting to {self.host} took longer than {seconds:g} s."
             raise ToolFailed(message) from error
-        except ValueError as error:  # a line without an end
+        except ValueError as error:  # the line exceeds the limit
             await self._drop()
             message = f"Cannot connect to {self.host}: ssh wrote something else than expected."
             raise ToolFailed(message) from error
@@ -182,7 +182,7 @@ class HostConnection:
         if scope is not None:
             await scope.close()
 
-    # One call -------------------------------------------------------------------------------------
+    # Calls ----------------------------------------------------------------------------------------
 
     @asynccontextmanager
     async def _started(self, pi: ExtensionAPI, words: list[str]) -> AsyncIterator[Child]:
@@ -202,13 +202,13 @@ class HostConnection:
 
 
 def ssh_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Variables for ssh, beside those of every program: where the agent with the keys listens."""
+    """Variables for ssh in addition to those of every program: ssh agent and Kerberos cache."""
     names = ("SSH_AUTH_SOCK", "KRB5CCNAME")
     return {name: environ[name] for name in names if name in environ}
 
 
 def _private_folder() -> Path:
-    """A folder that only the user can open, with a short name: it holds the sockets."""
+    """A folder for the sockets that only the user can open, with a short path."""
     folder = Path(tempfile.mkdtemp(prefix="pi-ssh-"))
     if len(str(folder).encode()) > MAX_SOCKET:
         folder.rmdir()
@@ -222,7 +222,7 @@ async def _feed(child: Child, script: bytes, content: bytes | None) -> None:
         if content is not None:
             await child.write(content)
     except ConnectionError:
-        return  # the script has ended, or the connection: its exit code says why
+        return  # the script or the connection has ended: the exit code shows why
     if content is not None:
         child.close_stdin()
 

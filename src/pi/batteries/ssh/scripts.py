@@ -1,4 +1,4 @@
-"""What runs on a host, and the arguments of ssh. Pure.
+"""Scripts that run on a host, and the arguments of ssh. Pure.
 
 A script is sent on standard input, never on a command line: the login shell of the host, which may
 be any shell, sees only ``STARTER`` with a number in it. Paths are quoted for ``sh``.
@@ -30,7 +30,7 @@ FAILURES = {
     CUT_OFF: "was not written: the connection ended before all of the content had arrived.",
     NO_FOLDER: "is not a folder.",
 }
-"""Exit codes of our scripts."""
+"""Messages by exit code of our scripts."""
 
 COMMON = (
     "BatchMode=yes",
@@ -44,24 +44,24 @@ COMMON = (
     "ForkAfterAuthentication=no",
     "LogLevel=ERROR",
 )
-"""Options of every ssh that is started. What stands on the command line wins over files.
+"""Options of every ssh that is started. The command line overrides configuration files.
 
-No password is asked for, no host key is added or changed, and the host gets no way back to the
-agent, the screen or the ports of this machine.
+ssh asks for no password and adds or changes no host key, and the host gets no access to the ssh
+agent, the X display or the ports of this machine.
 """
 
 
 class Target(Record):
-    """How a host is reached."""
+    """A host and the options to connect to it."""
 
     host: str
     config_file: str = ""
-    """Instead of the files of the user and of the system; empty for those."""
+    """Replaces the configuration files of the user and the system; empty to use those."""
     connect_seconds: int = 15
 
 
 def master_arguments(target: Target, socket: str) -> list[str]:
-    """The command line of the connection that all calls share. It writes a line when it is up."""
+    """The command line of the shared connection. It writes a line when it is connected."""
     own = (
         *COMMON,
         f"ConnectTimeout={target.connect_seconds}",
@@ -77,14 +77,14 @@ def master_arguments(target: Target, socket: str) -> list[str]:
 
 
 def call_arguments(target: Target, socket: str, script: str) -> list[str]:
-    """The command line that runs a script over the shared connection, and never over another."""
+    """The command line that runs a script, only over the shared connection."""
     own = (
         *COMMON,
         "ControlMaster=no",
         "PermitLocalCommand=no",
         "RemoteCommand=none",
         "RequestTTY=no",
-        # Without the shared connection ssh would open one of its own.
+        # Prevents a new connection if the shared one is down.
         "ProxyCommand=false",
     )
     starter = STARTER.format(size=len(script.encode()))
@@ -92,7 +92,7 @@ def call_arguments(target: Target, socket: str, script: str) -> list[str]:
 
 
 def check_arguments(target: Target, socket: str) -> list[str]:
-    """The command line that asks the shared connection whether it is up: exit code 0 if it is."""
+    """The command line that checks the shared connection: exit code 0 if it is up."""
     return _arguments(target, socket, ["-O", "check"], COMMON)
 
 
@@ -108,7 +108,7 @@ def _arguments(
 
 
 def path_word(path: str) -> str:
-    """A path as one word of ``sh``: absolute, or relative to the home folder (``~/``)."""
+    """Quote a path for ``sh``; paths that are not absolute are relative to the home folder."""
     if path in ("", "~", "~/"):
         return '"$HOME"'
     if path.startswith("~/"):
@@ -117,10 +117,10 @@ def path_word(path: str) -> str:
 
 
 def command_script(command: str, folder: str = "") -> str:
-    """Runs a command line with bash, or with sh where there is none, and returns its exit code.
+    """Script that runs a command line with bash, or sh without bash, and exits with its code.
 
-    The command has a process group of its own. It is ended when standard input ends: that happens
-    when the call is aborted, and when the connection is lost.
+    The command has a process group of its own. It is killed when standard input ends, i.e. when
+    the call is aborted or the connection is lost.
     """
     change = f"cd -- {path_word(folder)} 2>/dev/null || exit {NO_FOLDER}\n" if folder else ""
     return f"""exec 2>&1
@@ -139,7 +139,7 @@ exit "$c"
 
 
 def read_script(path: str) -> str:
-    """Writes the size of a file in one line, then its beginning."""
+    """Script that writes the size of a file in one line, then its first ``MAX_READ`` bytes."""
     return f"""f={path_word(path)}
 [ -e "$f" ] || exit {NOT_FOUND}
 [ -d "$f" ] && exit {FOLDER}
@@ -151,7 +151,7 @@ dd if="$f" bs={BLOCK} count={MAX_READ // BLOCK} 2>/dev/null
 
 
 def list_script(path: str) -> str:
-    """Writes the names in a folder, one per line; those of folders end with a slash."""
+    """Script that lists a folder, one name per line; names of folders end with a slash."""
     return f"""f={path_word(path)}
 [ -e "$f" ] || exit {NOT_FOUND}
 [ -d "$f" ] || exit {NO_FOLDER}
@@ -160,9 +160,9 @@ ls -1Apq "$f/" || exit {DENIED}
 
 
 def write_script(path: str, size: int) -> str:
-    """Replaces a file at once with ``size`` bytes of standard input; its mode is kept.
+    """Script that replaces a file atomically with ``size`` bytes of standard input.
 
-    A link is followed, missing folders are made. The content goes to a file beside it first.
+    Links are followed, the mode is kept, and missing folders are created.
     """
     return f"""f={path_word(path)}
 if [ -L "$f" ]; then f=$(readlink -f "$f") || exit {SPECIAL}; fi
@@ -212,7 +212,7 @@ _CONNECTING = (
 
 
 def connection_failure(host: str, stderr: str) -> str:
-    """Why a connection failed, from what ssh wrote."""
+    """The reason of a failed connection, from the error output of ssh."""
     lines = [one_line(line).strip() for line in stderr.splitlines() if line.strip("@ \t")]
     last = lines[-1][:300] if lines else "ssh ended without a message"
     for part, text in _CONNECTING:

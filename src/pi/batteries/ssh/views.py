@@ -1,4 +1,4 @@
-"""Draws a call of ``ssh``: the host, what was done, and the end of the output."""
+"""Draws a call of ``ssh``: the host, the action, and the end of the output."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ COLLAPSED = 5
 
 
 def draw_ssh(call: ToolView, options: ViewOptions, theme: Theme) -> list[str]:
-    """The first line follows the name of the tool."""
+    """The rows of a call; the first one follows the name of the tool."""
     arguments = call.arguments
     action = str(arguments.get("action") or "run")
     subject = arguments.get("command") if action == "run" else arguments.get("remotePath", "")

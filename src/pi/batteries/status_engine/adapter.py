@@ -156,7 +156,7 @@ class StatusDisplay:
         config: StatusEngineConfig,
         state: Callable[[], StatusEngineState],
     ) -> None:
-        # Lazy: imports the screen, which exists in the terminal only.
+        # Deferred: imports ``pi.tui``, which other modes do not load.
         from pi.batteries.status_engine.views import TYPESETTING, StatusRows
 
         if not config.has_chosen_items:
@@ -263,7 +263,7 @@ def extension(pi: ExtensionAPI) -> None:
 
 
 class StatusLines:
-    """The status of one session, shown as the settings say."""
+    """The status lines of one session, shown or published according to the settings."""
 
     def __init__(self, pi: ExtensionAPI, ctx: ExtensionContext) -> None:
         self._pi = pi
@@ -310,7 +310,7 @@ class StatusLines:
         self._refresh()
 
     def tick(self) -> None:
-        """Poll what has no events: git, and line 3."""
+        """Poll git and line 3, which have no events."""
         if self._display is not None:
             self._git.poll(self._pi.scope.clock.monotonic())
         self._refresh()

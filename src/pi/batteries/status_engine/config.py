@@ -22,7 +22,7 @@ class StatusEngineConfig(Record):
     items: tuple[StatusItem, ...] = DEFAULT_ITEMS
     """The items of line 2, in order."""
     has_chosen_items: bool = False
-    """Whether the user named the items; otherwise those of the footer are left out below it."""
+    """Whether the user selected the items; otherwise the TUI omits those that the footer shows."""
     provider: Provider | None = None
     """The source of line 3. Unset: the file, if one is configured."""
     command: str = ""

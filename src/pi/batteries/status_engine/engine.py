@@ -1,7 +1,7 @@
 """``StatusEngine``: turns a state and the time into two lines.
 
-``payload`` is what a status command reads from its standard input: the engine's own fields, and
-every field that scripts written for Claude Code read. Unknown values are left out.
+``payload`` returns the standard input of a status command: the engine's own fields, and the fields
+that scripts for Claude Code read. Unknown values are left out.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ class StatusOutput(Record):
 class StatusEngine:
     """Composes the lines as plain strings.
 
-    ``sources`` of line 3 are in order of precedence: the first that has a line is shown. Nothing
-    here blocks: a source runs in the background, and a later tick picks up its line.
+    ``sources`` of line 3 are in order of precedence: the first with a line is shown. Nothing here
+    blocks: a source runs in the background, and a later tick uses its line.
     """
 
     def __init__(

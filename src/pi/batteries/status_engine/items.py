@@ -127,7 +127,7 @@ def styled_line(text: str) -> str:
 
 
 class TextMetrics(Record):
-    """How text is measured and cut. The default counts every character as one column, unstyled."""
+    """Functions that measure and cut text. By default every character is one column, unstyled."""
 
     width: Callable[[str], int] = len
     cut: Callable[[str, int, int], str] = _characters

@@ -1,4 +1,4 @@
-"""What the rows show of the world outside: line 3, and the state of the git repository.
+"""External sources of the rows: line 3, and the state of the git repository.
 
 Line 3 comes from a command or a file: throttled, one request at a time, never blocking. A command
 reads JSON from its standard input; its first output line is shown. A file is read by polling.

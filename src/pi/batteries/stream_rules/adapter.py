@@ -42,7 +42,7 @@ SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
     ("ttsr.disabledRules", tuple[str, ...], (), "names of rules that are not used"),
 )
 SERVICE = "stream_rules"
-"""Other extensions ask it which rules are stream rules."""
+"""Name of the service with which other extensions list the stream rules."""
 BUILTIN = "builtin-defaults"
 _INSTALL = "Install it: pip install 'pi-harness[rules]'."
 
@@ -67,7 +67,7 @@ class SessionRules:
 
     @property
     def rules(self) -> tuple[StreamRule, ...]:
-        """All stream rules; none while ``ttsr.enabled`` is off. Loaded when first read."""
+        """All stream rules; none if ``ttsr.enabled`` is off. Loaded at the first access."""
         return self._load().rules
 
     def _load(self) -> Registered:
@@ -99,7 +99,7 @@ class SessionRules:
         )
 
     def start(self, event: SessionStartEvent, ctx: ExtensionContext) -> None:
-        """Watch the answers of this session."""
+        """Load the rules, report problems, and add the policy if there are rules."""
         registered = self._load()
         for warning in registered.warnings:
             self._complain(warning)
@@ -122,7 +122,7 @@ class SessionRules:
             slow=SlowMatcher(self._pi, self._complain),
             decisions=decisions,
         )
-        # First: a rejected answer is shown to other extensions as what it is.
+        # First: other extensions see that an answer was rejected.
         self._policy = self._pi.add_policy(policy, at="first")
 
     def restore(self, event: SessionTreeEvent | None, ctx: ExtensionContext) -> None:
@@ -135,10 +135,10 @@ class SessionRules:
 
     def _triggered(self, rules: Sequence[StreamRule], reason: str) -> None:
         data = {"rules": [_as_json(rule) for rule in rules]}
-        # Not awaited: an interrupt does not wait for those who are informed of it.
+        # Not awaited: the interrupt must not wait for subscribers.
         self._pi.scope.spawn(self._pi.publish("ttsr_triggered", data), name="ttsr_triggered")
         ctx = self._pi.context
-        # On a screen an answer that is discarded shows the reason itself.
+        # In the TUI a discarded answer shows the reason itself.
         if ctx.mode != "tui" or self._pi.settings.get("ttsr.contextMode") == "keep":
             ctx.ui.notify(reason, "warning")
 
@@ -166,7 +166,7 @@ class SessionRules:
             )
 
     def _shown_path(self, rule: StreamRule) -> str:
-        """The path without the names of folders that do not concern the model."""
+        """The path for the model: relative to the project, or the file name only."""
         path, cwd = Path(rule.rule.path), Path(self._pi.context.cwd)
         if rule.source == BUILTIN:
             return f"pi:{rule.name}"
@@ -182,7 +182,7 @@ def bundled_rules() -> Iterator[Rule]:
 
 
 def _as_json(rule: StreamRule) -> dict[str, Any]:
-    """A rule in the event, with the field names of its file."""
+    """A rule for the event, with the field names of rule files."""
     return {
         "name": rule.name,
         "path": rule.rule.path,

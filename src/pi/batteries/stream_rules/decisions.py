@@ -17,12 +17,12 @@ from pi.extension import Boundary, Interrupt, Next, Record, Text, replace
 
 
 class RuleMatch(Record):
-    """A rule that a part of an answer breaks."""
+    """A match of a rule with a part of an answer."""
 
     rule: StreamRule
     source: Source
     call_id: str = ""
-    """Of the tool call, if it is one."""
+    """Id of the tool call; empty for text and thinking."""
 
 
 class Decisions:
@@ -40,12 +40,12 @@ class Decisions:
     ) -> None:
         self._repeat = repeat
         self._paths = paths
-        """Of rules, as the model sees them."""
+        """Paths of the rules for the model, by name."""
         self._context_mode = context_mode
         self._triggered = triggered
         """Called with the rules of an interrupt, and its reason."""
         self._reminded = reminded
-        """Called with rules that matched and do not interrupt."""
+        """Called with rules that matched but do not interrupt."""
         self._silenced = silenced
         self._noise = NoiseLimit()
         self._consumed: list[str] = []
@@ -55,11 +55,11 @@ class Decisions:
     def begin_answer(self) -> None:
         """Forget the matches of the last answer."""
         self._pending: dict[str, StreamRule] = {}
-        """Rules to send after the answer, or with the interrupt."""
+        """Rules to send with the interrupt or after the answer, by name."""
         self._by_call: dict[str, list[StreamRule]] = {}
-        """Rules to add to the results of calls."""
+        """Rules to add to tool results, by call id."""
         self._seen: set[str] = set()
-        """Rules that matched this answer: each counts once."""
+        """Names of the rules that matched this answer: each counts once."""
 
     def may_match(self, rule: StreamRule) -> bool:
         """Whether a match of the rule would count now."""
@@ -67,7 +67,7 @@ class Decisions:
         return not used and self._repeat.allows(rule)
 
     def decide(self, matches: Sequence[RuleMatch]) -> Interrupt | None:
-        """Record matches; returns the interrupt if one of the rules demands it."""
+        """Record matches; returns the interrupt if one of the rules interrupts, else ``None``."""
         new = [each for each in matches if self.may_match(each.rule)]
         if not new:
             return None
@@ -77,7 +77,7 @@ class Decisions:
             if cuts or each.source != "tool":
                 self._pending[each.rule.name] = each.rule
             else:
-                # Of several calls that break a rule, one result carries the reminder.
+                # If several calls break a rule, one result gets the reminder.
                 self._by_call.setdefault(each.call_id, []).append(each.rule)
         rules = [each.rule for each in new]
         if not cuts:
@@ -86,17 +86,17 @@ class Decisions:
         return self._cut()
 
     def answer_failed(self) -> None:
-        """Its calls do not run, and nothing is sent about it: the rules may match again."""
+        """Drop the matches of an answer that failed: its calls do not run, nothing is sent."""
         self._by_call.clear()
         self._pending.clear()
 
     def answer_complete(self) -> None:
-        """The whole answer was matched, and not interrupted."""
+        """Reset the noise limit if a complete answer broke no rule."""
         if not self._pending:
             self._noise.complete()
 
     def reminder(self, call_id: str) -> Text | None:
-        """The text in front of the result of a call that breaks rules."""
+        """The text in front of the result of a call that breaks rules; ``None`` for other calls."""
         rules = self._by_call.pop(call_id, None)
         if not rules:
             return None
@@ -106,7 +106,7 @@ class Decisions:
         return Text(text=reminder_text(rules, self._paths))
 
     def end_turn(self, at: Boundary) -> Next:
-        """Record what was injected in this turn, and send rules that did not interrupt."""
+        """Record the rules that were injected in this turn; send those that did not interrupt."""
         entries: tuple[Any, ...] = at.next.entries
         consumed, self._consumed = self._consumed, []
         if consumed:

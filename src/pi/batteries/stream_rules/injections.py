@@ -1,4 +1,4 @@
-"""Which matches count, and what the model is sent about them. Pure."""
+"""Limits for repeated injections of rules, and the messages for the model. Pure."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ ENTRY = "ttsr_injection"
 """Type of the entry that records the names of injected rules."""
 
 MAX_CUTS = 4
-"""Interrupts in a row; further matches are sent after the answer. The loop ends a run at six."""
+"""Maximum of interrupts in a row; further matches are sent after the answer.
+
+The agent loop ends a run after six.
+"""
 MAX_NOISE = 3
-"""Injections of one rule in a row, after which it is silenced."""
+"""Number of injections of one rule in a row after which it is silenced."""
 
 _INTERRUPT = """\
 <system-interrupt reason="rule_violation" rule="{name}" path="{path}">
@@ -35,7 +38,7 @@ follow it from now on.
 
 
 class RepeatState:
-    """How often rules may be injected: per rule, counted in completed turns."""
+    """Decides whether a rule may be injected again, by the turn of its last injection."""
 
     def __init__(self) -> None:
         self._turns = 0
@@ -43,7 +46,7 @@ class RepeatState:
         """The turn of the last injection, by rule."""
 
     def restore(self, branch: Iterable[Entry]) -> None:
-        """Read what was injected on a branch, and when."""
+        """Read from a branch which rules were injected in which turn."""
         self._turns, self._injected = 0, {}
         for entry in branch:
             match entry:
@@ -75,7 +78,7 @@ class RepeatState:
 
 
 class NoiseLimit:
-    """Keeps rules that match every answer from ending the run, or from never ending it."""
+    """Limits rules that match every answer, which would end the run or keep it from ending."""
 
     def __init__(self) -> None:
         self._cuts = 0
@@ -95,12 +98,12 @@ class NoiseLimit:
         return noisy
 
     def complete(self) -> None:
-        """An answer broke no rule."""
+        """Reset the counters after an answer that broke no rule."""
         self._cuts, self._by_rule = 0, {}
 
 
 def interrupt_text(rules: Sequence[StreamRule], shown: dict[str, str]) -> str:
-    """The message after an interrupt; ``shown`` has the paths of rules as the model sees them."""
+    """The message after an interrupt; ``shown`` has the paths of rules for the model."""
     return "\n\n".join(_filled(_INTERRUPT, rule, shown) for rule in rules)
 
 

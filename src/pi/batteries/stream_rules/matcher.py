@@ -1,4 +1,4 @@
-"""Finds stream rules in text: in one pass with RE2, or in a child process if it may take long."""
+"""Matches stream rules with text: in one pass with RE2, or in a child process if slow."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pi.batteries.stream_rules.rules import StreamRule
 from pi.extension import ExtensionAPI, PiError, Record, WorkerProcess
 
 BATCH = 48
-"""Characters after which a stream is matched: with 20 rules a match costs as much as ten deltas."""
+"""Characters between two matches of a stream: with 20 rules one costs as much as ten deltas."""
 OVERLAP = 1024
 """Bytes before new text that are matched again with it."""
 NO_MATCHING = 1 << 60
 SECONDS = 2.0
 """Time limit of one pattern. The end of an answer waits for it."""
 MAX_TEXT = 1_000_000
-"""Characters of a block that are matched; a parser needs 0.5 s for as many."""
+"""Longer blocks are not matched; a parser needs 0.5 s for this length."""
 
 
 class RuleMatcher:
@@ -42,7 +42,10 @@ class RuleMatcher:
         return bool(self._rows)
 
     def found(self, text: bytes, start: int, *, is_whole: bool) -> list[StreamRule]:
-        """The rules that match from ``start`` on, whatever text may follow unless ``is_whole``."""
+        """The rules that match at or after ``start``.
+
+        Unless ``is_whole``, matches that more text could undo do not count.
+        """
         if self._set is None or (hits := self._set.Match(text)) is None:
             return []
         rules: dict[str, StreamRule] = {}
@@ -67,12 +70,12 @@ class RuleMatcher:
 
 
 def encoded(text: str) -> bytes:
-    """The text as RE2 reads it; half of a pair matches nothing."""
+    """The text in UTF-8 for RE2; lone surrogates match nothing."""
     return text.encode("utf-8", "surrogatepass")
 
 
 def _is_match(condition: Condition, text: bytes, start: int, *, is_whole: bool) -> bool:
-    # The set does not know what precedes the window, and not where a match is.
+    # The set ignores ``start`` and does not return the place of a match.
     match = condition.fast.search(text, start)
     if match is None:
         return False
@@ -99,7 +102,7 @@ class GrowingText:
         """Characters that may arrive before ``check`` is due; the caller subtracts them."""
 
     def check(self) -> Sequence[StreamRule]:
-        """The rules that match the text so far, among them those of earlier checks."""
+        """The rules that match the text so far; may repeat those of earlier checks."""
         text = self._tail + encoded("".join(self.parts))
         self.parts.clear()
         self.room = BATCH
@@ -112,17 +115,17 @@ class GrowingText:
 
 
 class MatchRequest(Record):
-    """A text, and the rules that it may break."""
+    """A text, and the rules to match with it."""
 
     text: str
     rules: tuple[StreamRule, ...]
     removed: str = ""
     language: str = ""
-    """Matches the syntax trees of the rules in this language; without it, their slow patterns."""
+    """If set, ``ast`` patterns are matched in this language; else the slow patterns."""
     is_whole: bool = True
 
     def patterns(self) -> Iterable[tuple[StreamRule, str, str]]:
-        """Each rule with its patterns: for the process, and as written."""
+        """Yield each rule with its patterns: for the process, and as written in the rule."""
         for rule in self.rules:
             if self.language:
                 yield from ((rule, pattern, pattern) for pattern in rule.ast)
@@ -131,9 +134,10 @@ class MatchRequest(Record):
                 yield from ((rule, each.python, each.source) for each in slow)
 
     def stable_lines(self) -> int | None:
-        """Lines at the start of an incomplete text in which a match cannot be undone.
+        """Number of lines at the start of an incomplete text in which a match is final.
 
-        A construct may go on, as ``if`` with ``else``, until a further line has arrived.
+        Before a further line has arrived, a construct may continue, e.g. ``if`` with ``else``.
+        ``None`` for a complete text.
         """
         if self.is_whole:
             return None
@@ -143,7 +147,7 @@ class MatchRequest(Record):
 
 
 class SlowMatcher:
-    """The process. It is started when it is first needed, and replaced if a pattern hangs."""
+    """Matches in a child process, which is started on demand and replaced if a pattern hangs."""
 
     def __init__(
         self, pi: ExtensionAPI, complain: Callable[[str], None], *, seconds: float = SECONDS
@@ -157,7 +161,7 @@ class SlowMatcher:
         """Patterns that hang or fail, by rule."""
 
     async def find(self, request: MatchRequest) -> list[StreamRule]:
-        """The rules of the request that match; those that cannot be matched are reported once."""
+        """The rules of the request that match; patterns that fail are reported and disabled."""
         if len(request.text) > MAX_TEXT:
             names = ", ".join(rule.name for rule in request.rules)
             self._complain(f"Not checked, the text is too long ({len(request.text):,}): {names}")
@@ -183,7 +187,7 @@ class SlowMatcher:
         waiting: Sequence[tuple[StreamRule, str, str]],
         found: dict[str, StreamRule],
     ) -> int:
-        """Match until a pattern hangs; returns how many are done."""
+        """Match until a pattern hangs, and disable it. Returns the number of handled patterns."""
         message = {
             "text": request.text,
             "removed": request.removed,

@@ -1,6 +1,6 @@
-"""Matches in a process of its own what may take long: Python patterns and syntax trees.
+"""Runs in a child process: matches Python patterns and syntax trees.
 
-``re`` has no time limit, and the parser of a language may crash. It uses nothing of pi.
+``re`` has no time limit, and the parser of a language may crash. Imports nothing of pi.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import Any
 
 
 def answers(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """One answer per pattern, so that the reader knows which one it waits for."""
+    """Yield one answer per pattern, so that the reader can identify a pattern that hangs."""
     for number in range(len(request["patterns"])):
         yield _answer(request, number)
 
 
 def _answer(request: dict[str, Any], number: int) -> dict[str, Any]:
-    """Whether a pattern matches ``text`` more often than ``removed``."""
+    """Return whether a pattern matches ``text`` more often than ``removed``, or the error."""
     pattern = request["patterns"][number]
     try:
         count = _tree_counter(request["language"]) if request["language"] else _count

@@ -1,8 +1,8 @@
-"""Conditions of rules: JavaScript regular expressions as RE2 and Python patterns. Pure.
+"""Translates conditions of rules: JavaScript regular expressions to RE2 and Python. Pure.
 
-Rules are written for an engine of JavaScript, and RE2 and Python read some of its syntax
-differently. RE2 has no look-around and no back references, but never backtracks: what it accepts
-is matched while the text streams, everything else at the end of a block in another process.
+Rules are written for JavaScript, and RE2 and Python differ from it in some syntax. RE2 has no
+look-around and no back references, but never backtracks: patterns that it accepts are matched while
+the text streams, others at the end of a block in another process.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _PROPERTIES = {
     "Uppercase": "Lu",
     "Lowercase": "Ll",
 }
-"""Long names of JavaScript; RE2 knows the short ones, and scripts."""
+"""Short names of Unicode properties by JavaScript's long ones, which RE2 lacks."""
 
 
 _SIMPLE_ESCAPES = {"0": r"\x00", "v": r"\x0b", **{char: f"\\{char}" for char in "dDwWnrtf"}}
@@ -50,14 +50,14 @@ class Condition(Record):
     """One compiled condition."""
 
     source: str
-    """As written in the rule."""
+    """The condition as written in the rule."""
     fast: Any = None
     """The compiled RE2 pattern; ``None`` if RE2 rejects it or is not installed."""
     re2: str = ""
     python: str = ""
     """The pattern for Python's ``re``, always with ``re.ASCII``."""
     looks_ahead: bool = False
-    """Whether a match at the end of the text may be none once more text has arrived."""
+    """Whether more text can undo a match at the end of the text."""
 
 
 def load_re2() -> Any:
@@ -135,7 +135,7 @@ class _Translation:
         self._python.append(_for_python(re2) if python is None else python)
 
     def _step(self, source: str, at: int) -> int:
-        """Translate what begins at ``at``; returns where the next part begins."""
+        """Translate the element at ``at``; returns the position of the next one."""
         match source[at]:
             case "\\":
                 return self._escape(source, at)
@@ -294,5 +294,5 @@ def _code_point(source: str, at: int) -> tuple[str, int] | None:
 
 
 def _for_python(text: str) -> str:
-    """Replace ``\\x{…}``, which Python does not know."""
+    """Replace ``\\x{…}``, which Python does not support."""
     return re.sub(r"\\x\{([0-9a-fA-F]+)\}", lambda found: f"\\U{int(found[1], 16):08x}", text)

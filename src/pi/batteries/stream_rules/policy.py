@@ -1,4 +1,4 @@
-"""Watches the answers of a run, and interrupts those that break a rule."""
+"""Matches the answers of a run with the rules, and interrupts those that break one."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from pi.extension import (
 )
 
 FIRST_PREVIEW = 256
-"""Characters of arguments after which the text of a written file is first looked at."""
+"""Characters of arguments after which the text of a written file is first matched."""
 PREVIEW_SHARE = 16
-"""It is looked at again when the arguments have grown by this part: each look reads all of them."""
+"""It is matched again when the arguments have grown by 1/16: every match parses all of them."""
 
 
 class Block:
@@ -52,7 +52,7 @@ class Block:
         """Whether the arguments of the call contain the text of a file."""
         self.size = 0
         self.checked: str | None = None
-        """The text that was matched in the child process."""
+        """The text whose slow patterns were matched in the child process."""
         self.tree: str | None = None
         """The source whose syntax tree was matched last."""
 
@@ -75,7 +75,7 @@ class Lane:
 
 
 class StreamRulesPolicy(Policy):
-    """Matches rules with answers: while they stream, at the end of blocks, and when complete."""
+    """Matches rules with answers while they stream, at the end of blocks, and when complete."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class StreamRulesPolicy(Policy):
         self._decisions = decisions
         self._lanes: dict[tuple[Source, str], Lane] = {}
         self._number = 0
-        """Of the answer: what was found in an older one does not count."""
+        """Number of the answer: matches of an earlier one do not count."""
         self._reset()
 
     def _reset(self) -> None:
@@ -103,10 +103,10 @@ class StreamRulesPolicy(Policy):
         self._current: Block | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._late: list[tuple[Lane, list[StreamRule], ToolCall | None]] = []
-        """What the child process found after the end of the answer."""
+        """Matches of the child process that arrived after the end of the answer."""
         self._decisions.begin_answer()
 
-    # While an answer streams ----------------------------------------------------------------------
+    # Streaming ------------------------------------------------------------------------------------
 
     async def before_request(self, request: Request) -> Request:
         """Begin a new answer."""
@@ -114,7 +114,7 @@ class StreamRulesPolicy(Policy):
         return request
 
     def on_delta(self, delta: Delta, answer: Partial) -> None:
-        """Match the answer every few characters."""
+        """Match the answer every few characters. Raises ``Interrupt``."""
         block = self._current
         if block is None or block.index != delta.content_index:
             block = self._switch(delta, answer)
@@ -125,7 +125,7 @@ class StreamRulesPolicy(Policy):
             self._check(block, answer)
 
     def _switch(self, delta: Delta, answer: Partial) -> Block:
-        """Another block continues or begins; the last one counts as complete."""
+        """Return the block of a delta. The block before it counts as complete."""
         if (ended := self._current) is not None and ended.lane.slow:
             self._begin_slow(ended, answer)
         block = self._blocks.get(delta.content_index)
@@ -191,10 +191,10 @@ class StreamRulesPolicy(Policy):
             )
             self._match_later(request, block.lane, call)
 
-    # In the child process -------------------------------------------------------------------------
+    # Child process --------------------------------------------------------------------------------
 
     def _begin_slow(self, block: Block, answer: Partial) -> None:
-        """Match a block that has ended, as far as RE2 cannot do it."""
+        """Start to match a block that has ended with the patterns that RE2 does not accept."""
         part = answer().content[block.index]
         if (request := self._slow_request(part, block.lane)) is not None:
             block.checked = request.text
@@ -227,10 +227,10 @@ class StreamRulesPolicy(Policy):
         elif cut := self._decide(lane, found, call):
             self._ctx.interrupt(token, cut)
 
-    # A complete answer ----------------------------------------------------------------------------
+    # Complete answers -----------------------------------------------------------------------------
 
     async def after_answer(self, answer: AssistantMessage) -> AssistantMessage:
-        """Match what was not matched while the answer came; before its calls run."""
+        """Match the complete answer before its calls run. Raises ``Interrupt``."""
         if answer.stop_reason in ("error", "aborted") or answer.interrupt is not UNSET:
             self._decisions.answer_failed()
             return answer
@@ -311,7 +311,7 @@ class StreamRulesPolicy(Policy):
     def _concerned(
         self, rules: Sequence[StreamRule], call: ToolCall | None
     ) -> tuple[StreamRule, ...]:
-        """The rules that may match now, and that have the file of a call in their scope."""
+        """The rules that may match now and whose scope includes the file of a call."""
         allowed = tuple(rule for rule in rules if self._decisions.may_match(rule))
         if call is None or not allowed:
             return allowed
@@ -343,7 +343,7 @@ class StreamRulesPolicy(Policy):
         return replace(result, content=(reminder, *result.content))
 
     async def at_boundary(self, at: Boundary) -> Next:
-        """Record what was injected, and send rules that did not interrupt."""
+        """At the end of a turn, record injected rules, and send those that did not interrupt."""
         return self._decisions.end_turn(at) if at.kind == "turn" else at.next
 
 

@@ -21,7 +21,7 @@ _ANY_TOOL = ("tool", "tools", "tool:*")
 
 
 class StreamSettings(Record):
-    """``ttsr`` of the settings."""
+    """The settings ``ttsr.*``."""
 
     context_mode: ContextMode = "discard"
     interrupt_mode: InterruptMode = "always"
@@ -32,7 +32,7 @@ class StreamSettings(Record):
 
 
 class ToolScope(Record):
-    """Calls of one tool, or of all; with globs only those that name a matching file."""
+    """Calls of one tool, or of all if ``name`` is empty; with globs only for matching files."""
 
     name: str = ""
     globs: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class RuleScope(Record):
     tools: tuple[ToolScope, ...] = (ToolScope(),)
 
     def of_tool(self, name: str) -> tuple[ToolScope, ...]:
-        """The parts of the scope that concern calls of a tool."""
+        """The parts of the scope that apply to calls of a tool."""
         return tuple(scope for scope in self.tools if scope.name in ("", name))
 
 
@@ -61,7 +61,7 @@ class StreamRule(Record):
     repeat_mode: RepeatMode = "once"
     repeat_gap: int = 10
     source: str = ""
-    """Where the rule was found, for ``/rules``."""
+    """The agent or set that the rule comes from, for ``/rules``."""
 
     @property
     def name(self) -> str:
@@ -90,13 +90,13 @@ class StreamRule(Record):
         )
 
     def in_prose(self, source: Source) -> bool:
-        """Whether it is matched with text or thinking, which never name a file."""
+        """Whether it is matched with text or thinking; a rule with globs is not."""
         in_scope = self.scope.text if source == "text" else self.scope.thinking
         return in_scope and not self.rule.globs
 
 
 class Registered(Record):
-    """The stream rules of a session, and why others are none."""
+    """The stream rules of a session, and warnings about invalid ones."""
 
     rules: tuple[StreamRule, ...] = ()
     warnings: tuple[str, ...] = ()

@@ -1,6 +1,6 @@
-"""Connects sub-agents to a session: tools, commands, reports, and the end of everything.
+"""Connects sub-agents to a session: tools, commands, reports, abort and shutdown.
 
-They are also a service for other extensions: guests of a shared session see and steer them.
+A service gives other extensions access to them, e.g. for the guests of a shared session.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ GO_ON = "Go on with your task."
 
 
 class AgentHub:
-    """What ``pi.service("agent_hub")`` returns."""
+    """The service ``pi.service("agent_hub")``."""
 
     def __init__(self, work: AgentWork, histories: Histories) -> None:
         self._work = work
@@ -60,7 +60,7 @@ class AgentHub:
         ]
 
     async def command(self, id: str, action: str, text: str = "") -> None:
-        """``chat``, ``kill`` or ``revive``; raises ``PiError`` if it cannot be done."""
+        """Send a message (``chat``, ``revive``) or cancel (``kill``). Raises ``PiError``."""
         node = self._find(id)
         try:
             if action == "kill":
@@ -73,7 +73,7 @@ class AgentHub:
             raise PiError(str(error)) from error
 
     async def transcript(self, id: str, offset: int, *, limit: int) -> tuple[str, int | None]:
-        """A part of the transcript, and the offset of the next one."""
+        """A part of the transcript, and the offset of the next one; ``None`` at the end."""
         try:
             text = self._histories.text(self._find(id))
         except ToolFailed as error:
@@ -91,7 +91,7 @@ class AgentHub:
 REPORT = "agent_result"
 """Custom type of messages about background agents that have ended."""
 WAITING_MODES = ("print", "json")
-"""Modes that end with the last answer: they wait for agents first."""
+"""Modes that exit after the last answer: they wait for background agents first."""
 SWEEP_SECONDS = 20.0
 ESCAPE = ("\x1b", "\x1b[27u", "\x1b[27;1u")
 """The key as terminals send it."""
@@ -121,7 +121,7 @@ SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
 
 
 def extension(pi: ExtensionAPI) -> None:
-    """Register settings and commands; the tools follow when the session starts."""
+    """Register settings, views and commands; the tools are added at session start."""
     pi.settings.declare_all(SETTINGS)
     pi.add_view("tool", TASK, "pi.batteries.subagents.views:task")
     pi.add_view("tool", HUB, "pi.batteries.subagents.views:task")
@@ -145,26 +145,26 @@ class SubAgents:
         self.work = AgentWork(pi, self.tree, self.catalog, self.copies)
         self.histories = Histories(self.tree)
         self._is_quiet = False
-        """Whether the user has stopped everything: reports must not start a run."""
+        """Whether the user has stopped all agents: reports must not start a run."""
         self._reported = asyncio.Event()
         self._sweeping: asyncio.Task[Any] | None = None
         self._count = 0
-        """How many agents the status line shows."""
+        """The number of agents in the status line."""
         self.calls = TaskCalls(pi, self.work, self._unmerged)
         self.work.task_tool = self.calls.tool
         self._reporting: set[str] = set()
-        """Agents whose reports are on their way to the model."""
+        """Ids of agents whose reports are being sent."""
         self._commands = commands = AgentCommands(pi, self.work, self.histories)
         pi.register_command("agents", commands.agents, description="watch and end sub-agents")
         pi.register_command("open", commands.open, description="read a reference")
         self.tree.on_change(self._changed)
 
-    # The session ----------------------------------------------------------------------------------
+    # Session --------------------------------------------------------------------------------------
 
     def session_start(self, event: SessionStartEvent, ctx: ExtensionContext) -> None:
-        """Offer the tools, list the agents of an earlier process, tidy up after killed ones."""
+        """Add the tools, the scheme and the service; close working copies of killed processes."""
         pi = self._pi
-        self.tree.earlier = partial(_remembered, ctx)  # a long session is not read for nothing
+        self.tree.earlier = partial(_remembered, ctx)  # on demand: a session can be long
         pi.add_scheme("history", self.histories)
         pi.provide(SERVICE, AgentHub(self.work, self.histories))
         enabled = pi.settings.get("task.enabled") is True
@@ -177,9 +177,9 @@ class SubAgents:
         self._sweeping = pi.scope.spawn(self._sweep(), name="working copies")
 
     def _offer_yield(self, ctx: ExtensionContext) -> None:
-        """The tool with which this session itself returns a result, if its opener asks for one.
+        """Add the tool ``yield``, with which this session itself returns a result if required.
 
-        Otherwise it is only known, so that guards see what calls of agents may do.
+        Otherwise the tool is hidden, and only registered so that guards know its tier.
         """
         submission = TaskSubmission(ctx.task.output_schema, "strict")
         requires = ctx.task.requires_result
@@ -190,13 +190,13 @@ class SubAgents:
             self._pi.enable_tools([YIELD])
 
     async def session_shutdown(self, event: SessionShutdownEvent, ctx: ExtensionContext) -> None:
-        """End everything; nothing works on without its session."""
+        """End all agents; no agent outlives its session."""
         await self.work.close()
-        if self._sweeping is not None:  # a short run must not leave a copy closed by halves
+        if self._sweeping is not None:  # a short run must not leave a copy half closed
             await asyncio.wait({self._sweeping}, timeout=SWEEP_SECONDS)
 
     def prompted(self, event: BeforeAgentStartEvent, ctx: ExtensionContext) -> None:
-        """The user has sent a prompt."""
+        """Let reports start runs again: the user has sent a prompt."""
         self._is_quiet = False
 
     async def _sweep(self) -> None:
@@ -205,7 +205,7 @@ class SubAgents:
             self._show(f"Unmerged work of an agent was kept: {where}")
 
     def _show(self, text: str) -> None:
-        """Show a notice, also where there is no screen."""
+        """Show a warning in any mode."""
         if self._pi.context.has_ui:
             self._pi.context.ui.notify(text, "warning")
         else:
@@ -215,12 +215,12 @@ class SubAgents:
 
     @property
     def runs_once(self) -> bool:
-        """Whether pi runs in a mode that ends with the last answer."""
+        """Whether the mode exits after the last answer."""
         return self._pi.context.mode in WAITING_MODES
 
     @property
     def running(self) -> list[AgentNode]:
-        """Background agents that work, or whose results were not delivered."""
+        """Background agents that are active, or whose results were not delivered."""
         return [
             node
             for node in self.tree.roots
@@ -258,7 +258,7 @@ class SubAgents:
             self._reported.set()
 
     def _unmerged(self, node: AgentNode) -> None:
-        """Report what an aborted call has left: now to the user, later to the model."""
+        """Report unmerged work of an aborted call: now to the user, next turn to the model."""
         where = node.branch or node.path
         self._show(f"Unmerged work of {node.id} was kept: {where}")
         message = {"custom_type": REPORT, "content": self.work.report(node)}
@@ -273,7 +273,7 @@ class SubAgents:
         if self.running:
             await self._reported.wait()
 
-    # Escape ---------------------------------------------------------------------------------------
+    # Abort ----------------------------------------------------------------------------------------
 
     async def stop_all(self) -> None:
         """Cancel every agent: the user has stopped the run."""
@@ -281,21 +281,21 @@ class SubAgents:
         await self.work.cancel(self.tree.active())
 
     async def plan_mode(self, data: Any) -> None:
-        """Plan mode restricts nested sessions, but no programs that run already: end those."""
+        """End agents in processes of their own when plan mode starts: it cannot restrict them."""
         if isinstance(data, dict) and data.get("on") is True:
             await self.work.end_processes("plan mode was switched on")
 
     async def session_abort(self, event: SessionAbortEvent, ctx: ExtensionContext) -> None:
-        """An abort at rest, as clients of RPC send it: ends the agents in the background."""
+        """End background agents after an abort without a run, as RPC clients send it."""
         if self.tree.active():
             await self.stopped()
 
     async def stopped(self) -> None:
-        """Cancel every agent, and wait for it as long as the run may take to end."""
+        """Cancel every agent and wait for it; cancelling the caller does not stop that."""
         await asyncio.shield(self._pi.scope.spawn(self.stop_all(), name="stop all agents"))
 
     def _key(self, key: str) -> Any:
-        """Escape at rest ends the agents that work in the background."""
+        """End background agents if Escape is pressed while pi is idle and the editor is empty."""
         ctx = self._pi.context
         if key not in ESCAPE or self._commands.is_showing or not self.tree.active():
             return None
@@ -306,7 +306,7 @@ class SubAgents:
 
 
 def _remembered(ctx: ExtensionContext) -> list[dict[str, Any]]:
-    """What the session remembers of agents, in the order of its file."""
+    """The data of the entries about agents, in the order of the session file."""
     entries = (each for each in ctx.session_manager.get_entries() if isinstance(each, Custom))
     return [
         each.data for each in entries if each.custom_type == ENTRY and isinstance(each.data, dict)
@@ -314,7 +314,7 @@ def _remembered(ctx: ExtensionContext) -> list[dict[str, Any]]:
 
 
 class AgentPolicy(Policy):
-    """Ends the agents with an aborted run; keeps ``-p`` open until its agents have ended."""
+    """Ends the agents of an aborted run; keeps ``-p`` running until its agents have ended."""
 
     def __init__(self, agents: SubAgents) -> None:
         self._agents = agents

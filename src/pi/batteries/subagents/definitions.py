@@ -1,7 +1,7 @@
-"""Definitions of agents: what their files say, and where they are searched.
+"""Definitions of agents: parses their files, and finds them.
 
-Files of pi, Claude Code, Codex and Gemini CLI have the same form, Markdown with front matter, but
-other names for some of its keys; Codex also has TOML files.
+Files of pi, Claude Code, Codex and Gemini CLI are Markdown with front matter, with different names
+for some keys; Codex also has TOML files.
 """
 
 from __future__ import annotations
@@ -58,16 +58,16 @@ class AgentDefinition(Record):
     tools: tuple[str, ...] | None = None
     """Names in pi; ``None`` means all tools of the caller."""
     without: tuple[str, ...] = ()
-    """``disallowedTools``."""
+    """Tools that it does not get (``disallowedTools``)."""
     models: tuple[str, ...] = ()
-    """Patterns in order of preference; empty means the usual model."""
+    """Patterns in order of preference; empty for the role ``task``, or the caller's model."""
     thinking: ThinkingLevel | None = None
     max_turns: int | None = None
     skills: tuple[str, ...] = ()
-    """Skills whose text it starts with."""
+    """Skills whose text is part of its system prompt."""
     background: bool = False
     blocking: bool = False
-    """Whether the caller always waits for it, even if it asks for a background task."""
+    """Whether the caller always waits for it, even if the call sets ``background``."""
     isolated: bool = False
     spawns: tuple[str, ...] = ()
     """Agents that it may give tasks to; ``*`` means all."""
@@ -134,7 +134,7 @@ def _plain(key: str) -> str:
 
 
 def _words(value: Any) -> tuple[str, ...]:
-    """A list, or a text with commas between the words; those in parentheses do not count."""
+    """Words of a list, or of a text separated by commas that are not in parentheses."""
     parts = _COMMA.split(value) if isinstance(value, str) else value or ()
     if not isinstance(parts, list | tuple):
         return ()
@@ -146,9 +146,9 @@ def _means_every(tools: Any) -> bool:
 
 
 def tool_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Names of tools as pi has them, without tools that are granted for some arguments only.
+    """Names of tools in pi, without tools that are allowed for some arguments only.
 
-    ``Bash(git:*)`` is less than ``bash``: the whole tool would be more than the author meant.
+    ``Bash(git:*)`` is dropped: ``bash`` would allow more than the author meant.
     """
     plain = (name for name in names if name not in _NO_TOOLS and "(" not in name)
     return tuple(dict.fromkeys(_NAMES.get(name, name) for name in plain))
@@ -197,11 +197,11 @@ def _schema(value: Any, path: Path) -> Json | None:
     return value
 
 
-# Where agents are searched --------------------------------------------------------------------
+# Search -------------------------------------------------------------------------------------------
 
 
 def find_agents(where: Where) -> Iterator[Path]:
-    """Yield the files: of the project, of the user, then those that come with pi."""
+    """Yield the files of the project, then those of the user."""
     yield from _files(where, where.cwd / ".pi/agents", "pi")
     for agent, folder in FOLDERS:
         yield from _files(where, where.cwd / folder / "agents", agent)
@@ -212,7 +212,7 @@ def find_agents(where: Where) -> Iterator[Path]:
 
 
 def _files(where: Where, folder: Path, agent: str) -> list[Path]:
-    # The names in an untrusted folder are not read either.
+    # An untrusted folder is not even listed.
     if not where.allows(folder) or not where.uses(agent, folder):
         return []
     try:

@@ -1,6 +1,6 @@
-"""Isolated agents: a working copy each, and what happens to its changes. Nothing is lost.
+"""Isolated agents: opens a working copy for each, and merges or keeps its changes.
 
-On any doubt the work stays on a branch, or in its folder, and the result says where.
+Changes that are not merged stay on a branch or in the folder of the copy; the result names it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def is_planning(pi: ExtensionAPI) -> bool:
 
 
 class MergeReport(Record):
-    """What became of the changes of an isolated agent."""
+    """Whether the changes of an isolated agent were merged, and where unmerged ones are."""
 
     note: str = ""
     is_merged: bool = False
@@ -93,7 +93,7 @@ class IsolatedCopies:
         """Merge the changes if the agent has succeeded; keep them otherwise."""
         try:
             return await self._finish(copy, node, merge=merge)
-        except Exception as error:  # whatever it was: the work must not be lost with it
+        except Exception as error:  # every error: the work must not be lost
             self._pi.log.exception("the working copy of %s could not be closed", node.id)
             reason = one_line(str(error)) or type(error).__name__
             return MergeReport(
@@ -129,7 +129,7 @@ class IsolatedCopies:
                     async with self._recorded(f"merge of {copy.branch}"):
                         await copy.pick()
                 else:
-                    # Through the file layers: guards can refuse it, rewind can take it back.
+                    # Through the file layers: guards can refuse it, rewind can undo it.
                     await copy.apply(patch, files=self._pi.context.files)
         except PiError as error:
             is_conflict = isinstance(error, WorkingCopyFailed)
@@ -145,7 +145,7 @@ class IsolatedCopies:
         return replace(await self._close(copy, note, discard=True), is_merged=True)
 
     def _recorded(self, what: str) -> AbstractAsyncContextManager[None]:
-        """git writes the files of commits itself: rewind compares the project before and after."""
+        """Let rewind capture changes by git, which do not pass through the file layers."""
         history: Any = self._pi.service(FILE_HISTORY)
         return nullcontext() if history is None else history.capturing(what)
 
@@ -155,7 +155,7 @@ class IsolatedCopies:
         return _report(closed, note)
 
     async def _message(self, node: AgentNode, patch: Patch) -> str:
-        """The message of a commit: the task, or one that a model writes."""
+        """The commit message: the title of the task, or one that a model writes."""
         plain = f"{node.title}\n\nBy the agent {node.agent} ({node.id})."
         if self._pi.settings.get("task.isolation.commits") != "ai" or not patch.is_complete:
             return plain
@@ -168,7 +168,7 @@ class IsolatedCopies:
         return answer.text.strip() if answer.stop_reason == "stop" and answer.text else plain
 
     async def sweep(self) -> list[ClosedCopy]:
-        """Close the copies that a killed process has left; returns those with unmerged work."""
+        """Close the copies of killed processes; returns those with unmerged work."""
         if not self._root.is_dir():
             return []
         async with self._lock:

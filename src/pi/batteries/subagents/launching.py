@@ -1,4 +1,4 @@
-"""What an agent starts with: its model, its tools, its prompt."""
+"""Chooses model, tools and system prompt of an agent, and has the catalog of agents."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from pi.extension import (
 
 TASK, HUB = "task", "hub"
 OWN = (TASK, HUB, "yield")
-"""Tools that are made for each agent, and never taken from its caller."""
+"""Tools that are made for each agent, and never inherited from its caller."""
 NO_LIMIT = 16
-"""The depth that a negative ``task.maxRecursionDepth`` means: no call stack is endless."""
+"""Depth limit if ``task.maxRecursionDepth`` is negative."""
 BLOCKED = "PI_BLOCKED_AGENT"
 
 ABOUT = """\
@@ -52,7 +52,7 @@ result, so leave only changes that belong to your task. Do not switch branches."
 
 
 class ChosenModel(Record):
-    """The model of an agent; ``None`` means that of the session."""
+    """The model of an agent; ``None`` for that of the session. ``note`` is for the result."""
 
     model: Model | None = None
     thinking: ThinkingLevel | None = None
@@ -60,7 +60,7 @@ class ChosenModel(Record):
 
 
 class AgentCatalog:
-    """The agents that tasks can be given to; read once, so that the prompt stays the same."""
+    """The available agents; read once, so that the prompt stays the same."""
 
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi
@@ -95,13 +95,13 @@ def _words(text: str) -> list[str]:
 
 
 def max_depth(pi: ExtensionAPI) -> int:
-    """How deep tasks may be nested."""
+    """The maximal depth of nested tasks."""
     limit = int(pi.settings.get("task.maxRecursionDepth"))
     return NO_LIMIT if limit < 0 else limit
 
 
 def tools_of(definition: AgentDefinition, available: Sequence[str]) -> tuple[str, ...]:
-    """The tools of an agent: those it wants, as far as its caller has them. It never gains any."""
+    """The tools of an agent: those of its definition that its caller has, too."""
     names = available if definition.tools is None else definition.tools
     refused = {*definition.without, *OWN}
     return tuple(name for name in names if name in available and name not in refused)
@@ -119,7 +119,7 @@ def may_spawn(
 def choose_model(
     pi: ExtensionAPI, definition: AgentDefinition, item: TaskItem, caller: AgentNode | None
 ) -> ChosenModel:
-    """The first model with credentials of: the setting, the definition, the role, the caller."""
+    """The first model with credentials: of the setting or definition, the role, or the caller."""
     overrides: Mapping[str, Any] = pi.settings.get("task.agentModelOverrides")
     named = overrides.get(definition.name)
     patterns = [*_words(named)] if isinstance(named, str) and named else list(definition.models)
@@ -131,7 +131,7 @@ def choose_model(
         if found is not None:
             return replace(found, thinking=level or found.thinking)
     model = inherited.model if inherited is not None else ctx.model
-    # A role that is not set means the usual model.
+    # An unset role is no problem: it means the model of the caller.
     missing = [pattern for pattern in patterns if parse_role(pattern) is None]
     note = f"No model for {', '.join(missing)}: it uses that of its caller." if missing else ""
     return ChosenModel(model=model, thinking=level, note=note)
@@ -161,7 +161,7 @@ def _resolved(pi: ExtensionAPI, pattern: str) -> ChosenModel | None:
 def system_text(
     pi: ExtensionAPI, definition: AgentDefinition, node: AgentNode, copy: Path | None
 ) -> str:
-    """What is added to the system prompt of an agent."""
+    """The text that is added to the system prompt of an agent."""
     parts = [ABOUT.format(id=node.id)]
     if copy is not None:
         parts.append(ISOLATED.format(cwd=copy))

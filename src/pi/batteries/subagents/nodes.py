@@ -1,4 +1,4 @@
-"""The agents of a session: a tree of nodes, what each is doing, and how many may work at once."""
+"""The agents of a session: a tree of nodes with their states, and the limit of parallel agents."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ SIGNS: dict[str, str] = {
     "queued": "○", "running": "▶", "merging": "▶", "completed": "✓", "failed": "✗",
     "cancelled": "■",
 }  # fmt: skip
-"""How states are shown, also without colours."""
+"""Signs of the states, which are distinct without colours."""
 ENTRY = "subagent"
-"""Custom type of the entries that remember agents in the session of the user."""
+"""Custom type of the entries that store agents in the session of the user."""
 _STORED = (
     "id", "agent", "title", "state", "depth", "reason", "model", "requests", "file", "isolated",
     "branch", "path", "tokens", "cost", "notes",
@@ -27,7 +27,7 @@ _STORED = (
 
 
 class RunEnd(Record):
-    """How a prompt ended."""
+    """The end of the run of a prompt."""
 
     text: str = ""
     """The last answer."""
@@ -36,7 +36,7 @@ class RunEnd(Record):
 
 
 class Runner(Protocol):
-    """An agent that takes prompts."""
+    """Runs an agent: in a nested session, or in a process."""
 
     @property
     def usage(self) -> Usage:
@@ -44,7 +44,7 @@ class Runner(Protocol):
         ...
 
     def take_usage(self) -> Usage:
-        """What was spent since the last call."""
+        """Tokens and cost since the last call of this method."""
         ...
 
     async def run(self, text: str) -> RunEnd:
@@ -60,7 +60,7 @@ class Runner(Protocol):
         ...
 
     async def close(self) -> None:
-        """End the agent and release what it holds."""
+        """End the agent and release its resources."""
         ...
 
     def messages(self) -> list[Json]:
@@ -69,7 +69,7 @@ class Runner(Protocol):
 
 
 class AgentNode:
-    """One agent: its task, its state, and what is left of it."""
+    """One agent: its task, its state, and its result."""
 
     def __init__(
         self, id: str, agent: str, title: str, *, parent: AgentNode | None = None, depth: int = 1
@@ -84,7 +84,7 @@ class AgentNode:
         self.tools: tuple[str, ...] = ()
         self.model = ""
         self.activity = ""
-        """What it is doing: the running tool, or nothing."""
+        """The running tool call; empty if none is running."""
         self.requests = 0
         self.reason = ""
         self.output = ""
@@ -106,14 +106,14 @@ class AgentNode:
         self.is_reported = False
         """Whether its caller has its result."""
         self.awaited = 0
-        """How many calls of ``hub`` wait for it: they get its result."""
+        """The number of calls of ``hub`` that wait for it and get its result."""
         self._settled = asyncio.Event()
         self._before = Usage()
-        """Usage of runners that were closed."""
+        """Usage of earlier runners."""
 
     @property
     def is_active(self) -> bool:
-        """Whether it works, or waits for its turn."""
+        """Whether it has not ended: queued, running or merging."""
         return self.state not in ENDED
 
     @property
@@ -122,7 +122,7 @@ class AgentNode:
         return self._before if self.runner is None else add_usage(self._before, self.runner.usage)
 
     def total(self) -> tuple[int, float]:
-        """Tokens and cost of the agent and of all below it."""
+        """Tokens and cost of the agent and its descendants."""
         own = self.usage
         tokens, cost = own.total_tokens, own.cost.total
         for child in self.children:
@@ -131,19 +131,19 @@ class AgentNode:
         return tokens, cost
 
     def drop_runner(self) -> Runner | None:
-        """Take the runner away; its usage stays."""
+        """Remove and return the runner; its usage is kept."""
         runner, self.runner = self.runner, None
         if runner is not None:
             self._before = add_usage(self._before, runner.usage)
         return runner
 
     def spent_before(self, tokens: int, cost: float) -> None:
-        """Set what it spent in an earlier process."""
+        """Set the tokens and cost of an earlier process."""
         none = Usage()
         self._before = replace(none, total_tokens=tokens, cost=replace(none.cost, total=cost))
 
     def begin(self) -> None:
-        """Mark it as waiting for its turn."""
+        """Mark it as queued, and reset its last result."""
         self.state, self.reason, self.is_cancelled, self.is_reported = "queued", "", False, False
         self.notes = []
         self._settled.clear()
@@ -153,21 +153,21 @@ class AgentNode:
         self.state, self.reason, self.activity = state, reason, ""
 
     def release(self) -> None:
-        """Wake all that wait for it."""
+        """End all calls of ``wait``."""
         self._settled.set()
 
     async def wait(self) -> None:
-        """Wait until it has ended and everything of it is tidied up."""
+        """Wait until it has ended and its resources are cleaned up."""
         await self._settled.wait()
 
     def walk(self) -> Iterator[AgentNode]:
-        """Yield the agent and all below it, parents first."""
+        """Yield the agent and its descendants, parents first."""
         yield self
         for child in self.children:
             yield from child.walk()
 
     def row(self) -> Json:
-        """What views and other programs see of it."""
+        """The data for views and other programs, with its children."""
         tokens, cost = self.total()
         return {
             "id": self.id,
@@ -190,7 +190,7 @@ class AgentNode:
         }
 
     def entry(self) -> Json:
-        """What the session remembers of it."""
+        """The data of its entry in the session."""
         own = self.usage
         row = {**self.row(), "file": str(self.file or ""), "notes": list(self.notes)}
         row |= {"tokens": own.total_tokens, "cost": own.cost.total}  # children have their own
@@ -199,7 +199,7 @@ class AgentNode:
 
 
 class Slots:
-    """How many agents may work at once; those that wait are served in order."""
+    """Limits the number of agents that run at once; waiting ones are served in order."""
 
     def __init__(self, limit: Callable[[], int]) -> None:
         self._limit = limit
@@ -207,7 +207,7 @@ class Slots:
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     async def acquire(self) -> None:
-        """Wait for a free slot; a limit below one means none."""
+        """Wait for a free slot; a limit below 1 means no limit."""
         limit = self._limit()
         if limit < 1 or (self._used < limit and not self._waiting):
             self._used += 1
@@ -218,7 +218,7 @@ class Slots:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                self.release()  # it was given to us while we were cancelled
+                self.release()  # the slot was assigned while this task was cancelled
             else:
                 with suppress(ValueError):
                     self._waiting.remove(turn)
@@ -235,12 +235,12 @@ class Slots:
 
     @asynccontextmanager
     async def released(self) -> AsyncIterator[None]:
-        """Free the caller's slot while it waits for its own agents, and take one again."""
+        """Free the caller's slot while it waits for its own agents; acquire one again after."""
         self.release()
         try:
             yield
         except BaseException:
-            self._used += 1  # it is on its way out, and releases its slot there
+            self._used += 1  # the caller is ending, and releases its slot then
             raise
         try:
             await self.acquire()
@@ -258,7 +258,7 @@ class AgentTree:
         self._nodes: dict[str, AgentNode] = {}
         self._listeners: list[Callable[[], None]] = []
         self.earlier: Callable[[], Iterable[Mapping[str, Any]]] | None = None
-        """Returns the entries of an earlier process; called when the agents are first looked at."""
+        """Returns the entries of an earlier process; called at the first access to the agents."""
 
     def add(self, node: AgentNode) -> None:
         """Add an agent below its parent."""
@@ -266,7 +266,7 @@ class AgentTree:
         (self.roots if node.parent is None else node.parent.children).append(node)
 
     def get(self, id: str) -> AgentNode | None:
-        """The agent with that id; the case of letters does not matter if it is clear."""
+        """The agent with that id, or ``None``. Ignores case if only one agent matches then."""
         self._restore_earlier()
         if id in self._nodes:
             return self._nodes[id]
@@ -299,7 +299,7 @@ class AgentTree:
         return end
 
     def _restore_earlier(self) -> None:
-        """Take over the agents of an earlier process from the entries of the session."""
+        """Restore the agents of an earlier process from the entries of the session."""
         if self.earlier is None:
             return
         entries, self.earlier = self.earlier(), None

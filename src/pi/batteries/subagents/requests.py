@@ -1,4 +1,4 @@
-"""Calls of ``task``: the schema that the model sees, and the tasks of a call. Pure."""
+"""Calls of ``task``: the schema and description of the tool, and the tasks of a call. Pure."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pi.batteries.subagents.definitions import LEVELS, AgentDefinition
 from pi.extension import Json, Record, ThinkingLevel, ToolFailed, one_line
 
 SchemaMode: TypeAlias = Literal["strict", "permissive"]
-"""``strict`` fails a task whose result does not match its schema; ``permissive`` notes it."""
+"""A result that does not match its schema fails the task (``strict``) or is noted."""
 DEFAULT_AGENT = "task"
 MAX_TASKS = 64
-"""Tasks in one call: a model that repeats itself must not start thousands."""
+"""Maximum of tasks in one call: a model in a loop must not start thousands."""
 TITLE_LENGTH = 80
 
 
@@ -37,7 +37,7 @@ class TaskItem(Record):
 
     @property
     def title(self) -> str:
-        """The task in one line."""
+        """The first line of the task, shortened."""
         first = one_line(self.task.strip().partition("\n")[0])
         return first if len(first) <= TITLE_LENGTH else first[: TITLE_LENGTH - 1] + "…"
 
@@ -93,7 +93,7 @@ def task_schema(names: Sequence[str], *, batch: bool, isolation: bool, backgroun
 def task_items(
     params: Mapping[str, Any], agents: Mapping[str, AgentDefinition]
 ) -> tuple[TaskItem, ...]:
-    """The tasks of a call. Raises ``ToolFailed``: nothing is started if one of them is wrong."""
+    """The tasks of a call. Raises ``ToolFailed`` if one of them is invalid."""
     tasks = params.get("tasks")
     if tasks and params.get("task"):
         raise ToolFailed("Pass either tasks or task, not both.")
@@ -175,7 +175,7 @@ Agents:
 
 
 def task_description(agents: Sequence[AgentDefinition], *, isolation: bool) -> str:
-    """The description of the tool, with the agents that there are."""
+    """The description of the tool, with the available agents."""
     rows = [f"- {each.name}: {each.description}" for each in agents]
     same = " and must not change the same files, unless they are isolated"
     return DESCRIPTION.format(

@@ -1,4 +1,4 @@
-"""What callers and users get to read of an agent's work: results, limits, transcripts. Pure."""
+"""Texts about the work of an agent: results within limits, and transcripts. Pure."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from pi.extension import Json, Record
 
 MAX_OUTPUT_BYTES = 500_000
 MAX_OUTPUT_LINES = 5000
-"""``PI_TASK_MAX_OUTPUT_BYTES`` and ``PI_TASK_MAX_OUTPUT_LINES``: what is kept of one output."""
+"""Default limits of a stored output (``PI_TASK_MAX_OUTPUT_BYTES`` and ``…_LINES``)."""
 SHOWN_BYTES = 20_000
-"""What the caller gets of one output in the result of its call; ``agent://`` has the rest."""
+"""Bytes of one output in the result of a call; ``agent://`` has all of it."""
 
 
 class OutputLimits(Record):
-    """How much of an agent's output is kept."""
+    """Limits of the stored output of an agent."""
 
     bytes: int = MAX_OUTPUT_BYTES
     lines: int = MAX_OUTPUT_LINES
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> OutputLimits:
-        """The limits that the variables set; invalid values are ignored."""
+        """The limits from environment variables; invalid values are ignored."""
         return cls(
             bytes=_positive(environ.get("PI_TASK_MAX_OUTPUT_BYTES")) or MAX_OUTPUT_BYTES,
             lines=_positive(environ.get("PI_TASK_MAX_OUTPUT_LINES")) or MAX_OUTPUT_LINES,
@@ -40,7 +40,7 @@ def output_text(data: Any) -> str:
 
 
 def limited(text: str, limits: OutputLimits) -> str:
-    """The beginning of ``text`` within the limits, and a line that says what is missing."""
+    """The beginning of ``text`` within the limits, with a note if it was truncated."""
     total_lines, total = text.count("\n") + 1, len(text.encode())
     if total <= limits.bytes and total_lines <= limits.lines:
         return text
@@ -51,7 +51,7 @@ def limited(text: str, limits: OutputLimits) -> str:
 
 
 class AgentReport(Record):
-    """How the work of an agent ended, for its caller."""
+    """The result of an agent, for its caller."""
 
     id: str
     agent: str
@@ -62,7 +62,7 @@ class AgentReport(Record):
 
 
 def report_text(report: AgentReport) -> str:
-    """The result of one agent as its caller reads it."""
+    """The result of one agent as text for its caller."""
     head = f"## {report.id} ({report.agent}): {report.state}"
     parts = [head, *report.notes]
     if report.reason:
@@ -77,7 +77,7 @@ def report_text(report: AgentReport) -> str:
     return "\n\n".join(parts)
 
 
-# Transcripts ----------------------------------------------------------------------------------
+# Transcripts --------------------------------------------------------------------------------------
 
 RESULT_LINES = 40
 """Lines of a tool result in a transcript."""

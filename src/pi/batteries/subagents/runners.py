@@ -1,9 +1,9 @@
-"""How an agent runs, and the transcript of its run.
+"""Runs an agent in a nested session or a process, and reads its transcript.
 
-An agent is a nested session of this process, with the guards, wraps and trust of its parent, or a
-process of its own. ``PI_SUBPROCESS_CMD`` names the program, which speaks pi's RPC protocol; what
-wraps processes wraps it, too. Policies do not reach it, so that plan mode refuses to start it.
-``history://ID`` is the transcript of an agent, while it works and afterwards.
+A nested session has the guards, wraps and trust of its parent. A process is started if
+``PI_SUBPROCESS_CMD`` names a program, which must support pi's RPC protocol. Spawn wraps apply to
+it, but policies do not, so that plan mode does not allow it. ``history://ID`` is the transcript of
+an agent, while it runs and afterwards.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ from pi.extension import (
 COMMAND = "PI_SUBPROCESS_CMD"
 ACTIVITY_LENGTH = 60
 MAX_FILE_BYTES = 64 * 1024 * 1024
-"""Of a session file whose transcript is shown."""
+"""Maximal size of a session file whose transcript is shown."""
 
 
 class RunnerSpec(Record):
-    """What an agent is started with."""
+    """The options with which an agent is started."""
 
     system: str
     tools: tuple[str, ...]
@@ -108,7 +108,7 @@ class NestedRunner:
         return self._handle.usage
 
     def take_usage(self) -> Usage:
-        """What was spent since the last call."""
+        """Tokens and cost since the last call of this method."""
         spent, self._recorded = _difference(self.usage, self._recorded), self.usage
         return spent
 
@@ -195,7 +195,7 @@ class ProcessRunner:
         if spec.thinking is not None:
             words += ["--thinking", spec.thinking]
         words.append("--approve" if pi.context.is_project_trusted() else "--no-approve")
-        # It is pi itself, so it needs the credentials that other programs must not see.
+        # The full environment: the program is pi itself and needs the credentials.
         child = await pi.spawn(
             [*program, *words],
             env=dict(pi.context.environ),
@@ -211,7 +211,7 @@ class ProcessRunner:
         return self._usage
 
     def take_usage(self) -> Usage:
-        """What was spent since the last call."""
+        """Tokens and cost since the last call of this method."""
         spent, self._recorded = _difference(self._usage, self._recorded), self._usage
         return spent
 
@@ -236,13 +236,13 @@ class ProcessRunner:
         await self._send({"type": "abort"})
 
     async def close(self) -> None:
-        """End the process and everything it has started."""
+        """End the process and the processes that it has started."""
         if not self._is_closed:
             self._is_closed = True
             await self._child.terminate()
 
     def messages(self) -> list[Json]:
-        """Its conversation, as far as it was sent."""
+        """The messages that the process has sent."""
         return list(self._messages)
 
     async def _send(self, command: Json) -> None:
@@ -271,7 +271,7 @@ class ProcessRunner:
         return RunEnd(text=_text(last), failure=f"its process ended ({ending})")
 
     def _follow(self, event: Json) -> Json | None:
-        """Note an event; returns the answer that it ends."""
+        """Handle an event; returns the answer if the event completes one."""
         node, answer = self._node, None
         match event.get("type"):
             case "tool_execution_start":

@@ -1,4 +1,4 @@
-"""The child's side of a task: the hidden tool ``yield``, and the policy that insists on it."""
+"""The child's side of a task: the tool ``yield``, and the policy that enforces its use."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ REMINDER = "task_reminder"
 MAX_REMINDERS = 3
 MAX_INVALID = 3
 HARD = 1.5
-"""The soft budget times this is the last request but ``GRACE``."""
+"""From this multiple of the soft budget on, requests accept only a call of ``yield``."""
 GRACE = 3
+"""Further requests after that limit, until the run is stopped."""
 
 DESCRIPTION = """\
 Return the result of your task. Call it exactly once, as your last action: your caller sees
@@ -50,7 +51,7 @@ WRAP_UP = (
 
 
 class Submission(Record):
-    """What an agent has returned."""
+    """The result or error that an agent has returned."""
 
     data: Any = None
     error: str = ""
@@ -95,7 +96,7 @@ class TaskSubmission:
             run=self._submit,
             approval="read",
         )
-        # The tool itself takes anything: what is wrong is counted, and kept in permissive mode.
+        # The tool accepts all arguments: ``_submit`` counts mismatches and may accept them.
         return tool if strict else replace(tool, validate=lambda arguments: arguments or {})
 
     async def _submit(self, params: Json, ctx: ToolContext) -> ToolResult:
@@ -115,7 +116,7 @@ class TaskSubmission:
         return ToolResult.of("The result was returned.", details={"data": data}, terminate=True)
 
     async def submit_text(self, text: str) -> str:
-        """Use a text as the result. Returns what is wrong with it; empty if it was accepted."""
+        """Use a text as the result. Returns an error message; empty if it was accepted."""
         data: Any = _unfenced(text) if self._is_structured else text
         mismatch, data = self._checked(data)
         if not mismatch:
@@ -176,7 +177,7 @@ class SubmitPolicy(Policy):
         return replace(request, tool_choice=YIELD, thinking="off")
 
     async def at_boundary(self, at: Boundary) -> Next:
-        """End the run once there is a result, or ask for one."""
+        """Stop the run once there is a result; remind the agent if it ends without one."""
         if at.kind == "prompt":
             self.requests = self._reminders = 0
             self._submission.begin()
@@ -206,22 +207,22 @@ def _with_message(decision: Next, text: str) -> Next:
 
 
 def _unfenced(text: str) -> str:
-    """JSON without the code fence that models like to put around it."""
+    """A text without the code fence around it, which models often add to JSON."""
     lines = text.strip().split("\n")
     fenced = len(lines) > 2 and lines[0].startswith("```") and lines[-1].startswith("```")
     return "\n".join(lines[1:-1]) if fenced else text
 
 
 def _property(schema: Json) -> Json:
-    """The schema as that of a property: definitions must stay at the root."""
+    """The schema for use as a property, without ``$schema``."""
     return {name: value for name, value in schema.items() if name != "$schema"}
 
 
-# How the work ended ------------------------------------------------------------------------------
+# Ending -------------------------------------------------------------------------------------------
 
 
 class Ending(Record):
-    """How the work of an agent ended."""
+    """The final state of an agent, with its reason and output."""
 
     state: State
     reason: str = ""
@@ -229,7 +230,7 @@ class Ending(Record):
 
 
 def ending_of(item: TaskItem, submitted: Submission | None, end: RunEnd) -> Ending:
-    """How a run ended, from what was submitted or, without that, from its last answer."""
+    """The ending of a run: from the submission or, without one, from the last answer."""
     if submitted is not None:
         if submitted.is_result:
             note = f" (it does not match the schema: {submitted.mismatch})"

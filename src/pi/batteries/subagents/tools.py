@@ -1,7 +1,7 @@
-"""What the model and the user do with agents.
+"""The tools ``task`` and ``hub``, and the commands ``/agents`` and ``/open``.
 
-The tools ``task`` and ``hub``: the model starts agents, waits for them, and manages them.
-``/agents`` and ``/open``: the user watches agents and reads their results.
+With the tools the model starts and manages agents, with the commands the user watches agents and
+reads their results.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 UPDATE_SECONDS = 0.1
-"""Between two updates of what a call of ``task`` shows."""
+"""Interval between two updates of a call of ``task``."""
 MAX_WAIT_SECONDS = 3600.0
 HUB_DESCRIPTION = """\
 Manage the agents that you have started with task.
@@ -62,7 +62,7 @@ class TaskCalls:
         self._pi = pi
         self._work = work
         self.on_unmerged = on_unmerged
-        """Called for an agent with unmerged work whose caller is gone."""
+        """Called for an agent with unmerged work whose call was aborted."""
 
     def tool(self, node: AgentNode | None, caller: AgentDefinition | None) -> AgentTool:
         """The tool ``task`` for the session of the user, or for one of its agents."""
@@ -85,7 +85,7 @@ class TaskCalls:
             description=task_description([*agents.values()], isolation=isolation),
             params=schema,
             run=run,
-            # Its agents ask for themselves; only a merge changes files by itself.
+            # Calls of the agents have their own approval; only a merge writes files itself.
             approval=lambda params: "write" if _is_isolated(params, agents) else "read",
         )
 
@@ -132,7 +132,7 @@ class TaskCalls:
                 await node.wait()
 
     def _report_unmerged(self, nodes: Iterable[AgentNode]) -> None:
-        """An aborted call has no result: what it leaves is reported in another way."""
+        """Report unmerged work of an aborted call, which has no result that could mention it."""
         for node in nodes:
             for each in node.walk():
                 if each.branch or each.path:
@@ -154,7 +154,7 @@ def _started(node: AgentNode) -> str:
 
 
 def _shown_by(ctx: ToolContext, nodes: Sequence[AgentNode]) -> Callable[[], None]:
-    """A listener that shows the agents under the call, a few times a second."""
+    """A listener that updates the agents below the call, at most every ``UPDATE_SECONDS``."""
     loop = asyncio.get_running_loop()
     waiting: list[asyncio.TimerHandle] = []
 
@@ -190,7 +190,7 @@ class Hub:
         self._work = work
 
     def tool(self) -> AgentTool:
-        """The tool."""
+        """The tool ``hub``."""
         return make_tool(
             name="hub",
             label="hub",
@@ -289,7 +289,7 @@ REFRESH_SECONDS = 0.5
 USAGE = "Use /agents, /agents show ID, /agents send ID TEXT or /agents cancel [ID]."
 PAGE_LINES = 2000
 MAX_LINES = 20_000
-"""Lines of a reference that ``/open`` shows."""
+"""Maximum of lines that ``/open`` shows."""
 
 
 class AgentCommands:
@@ -303,7 +303,7 @@ class AgentCommands:
         """Whether a screen of these commands is open: Escape closes it then."""
 
     async def agents(self, arguments: str, ctx: CommandContext) -> None:
-        """``/agents``: the screen, or one action."""
+        """Run ``/agents``: open the screen, or perform one action. Raises ``PiError``."""
         action, _, rest = arguments.strip().partition(" ")
         match action:
             case "" if ctx.mode == "tui":
@@ -324,14 +324,14 @@ class AgentCommands:
                 raise PiError(f"Unknown action {action}.", hint=USAGE)
 
     async def open(self, arguments: str, ctx: CommandContext) -> None:
-        """``/open REFERENCE``: read what tools can read."""
+        """Run ``/open REFERENCE``: show what the tool ``read`` returns. Raises ``PiError``."""
         reference = arguments.strip()
         if not reference:
             raise PiError("Nothing to open.", hint="Use /open agent://ID, or another reference.")
         await self._read(reference, ctx)
 
     def overview(self) -> str:
-        """The agents at work and the agents there are, as text."""
+        """The started agents and the available definitions, as text."""
         rows = [_row(node) for node in self._work.tree.all()] or ["No agent has been started."]
         offered = self._work.catalog.usable().values()
         known = [f"{each.name} ({each.source}): {each.description}" for each in offered]
@@ -370,7 +370,7 @@ class AgentCommands:
         await self._show(make, ctx)
 
     async def _text(self, reference: str) -> str:
-        """The whole text of a reference, read as the tool reads it: in pages, under all guards."""
+        """The whole text of a reference, read in pages with the tool ``read``, with its guards."""
         parts: list[str] = []
         offset = 1
         while offset < MAX_LINES:
@@ -407,7 +407,7 @@ class AgentCommands:
             self.is_showing = False
 
     def _run(self, work: Any) -> None:
-        """Run what a key has started; a problem is shown."""
+        """Run the coroutine of a key press in the background; errors are shown."""
 
         async def guarded() -> None:
             try:
@@ -419,7 +419,7 @@ class AgentCommands:
 
 
 def _as_markdown(text: str) -> str:
-    """JSON in a code fence, so that its form stays; other texts as they are."""
+    """JSON in a code fence, to keep its formatting; other texts unchanged."""
     try:
         json.loads(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Agents on the screen: under a call of ``task``, and the screens of ``/agents`` and ``/open``."""
+"""Draws agents: calls of ``task``, reports, and the screens of ``/agents`` and ``/open``."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MIN_ROWS = 4
 
 
 def task(call: ToolView, options: ViewOptions, theme: Theme) -> list[str]:
-    """The agents of a call, each with what it is doing; the results when expanded."""
+    """The agents of a call with state and activity; the results when expanded."""
     details = call.details if isinstance(call.details, dict) else {}
     rows = details.get("agents")
     if not isinstance(rows, list) or not rows:
@@ -67,7 +67,7 @@ def _called(call: ToolView) -> str:
 
 
 def agent_rows(row: Json, theme: Theme, indent: str = "") -> list[str]:
-    """An agent and those below it, one row each."""
+    """An agent and its descendants, one row each, and further rows for unmerged work."""
     state = str(row.get("state", ""))
     sign = theme.fg(COLOURS.get(state, "dim"), SIGNS.get(state, "?"))
     name = one_line(f"{row.get('id', '')}")
@@ -111,7 +111,7 @@ def short_count(number: int) -> str:
 
 
 def report(message: CustomMessage, options: ViewOptions, theme: Theme) -> list[str]:
-    """How a background agent ended; its result when expanded."""
+    """The final state of a background agent; its result when expanded."""
     details = message.details if isinstance(message.details, dict) else {}
     rows = [line for row in details.get("agents", ()) for line in agent_rows(row, theme)]
     if not options.expanded:
@@ -139,7 +139,7 @@ class TextScreen:
         self._count = 0
 
     def render(self, width: int) -> list[str]:
-        """The title, a page of the text, where it is, and the keys."""
+        """The title, a page of the text, its position, and the keys."""
         lines = self._body.render(max(width - 2, 1))
         room = _room(self._tui)
         self._count = max(0, len(lines) - room)
@@ -167,7 +167,7 @@ class TextScreen:
 
 
 class _Page(NamedTuple):
-    """What the screen of agents shows."""
+    """The content of one page of the screen of agents."""
 
     title: str
     aside: str
@@ -176,7 +176,7 @@ class _Page(NamedTuple):
 
 
 class AgentsScreen:
-    """The tree of agents; the transcript of one; a line to write to it."""
+    """Screen with the tree of agents, or the transcript of one, and an input for messages."""
 
     def __init__(
         self,
@@ -232,7 +232,7 @@ class AgentsScreen:
         height = self._tui.terminal.size.rows
         return framed_rows(self._theme, title, rows, hints, width=width, height=height, aside=aside)
 
-    # The tree -------------------------------------------------------------------------------------
+    # Tree -----------------------------------------------------------------------------------------
 
     def _tree(self, selected: AgentNode | None, width: int) -> _Page:
         tree, theme = self._work.tree, self._theme
@@ -261,7 +261,7 @@ class AgentsScreen:
         tokens, cost = node.total()
         right = f"{node.state}  {short_count(tokens):>6}  ${cost:.3f}"
         space = width - visible_width(right) - 2
-        if space < 24:  # a narrow screen loses the facts
+        if space < 24:  # too narrow for the facts
             return left
         return truncate_to_width(left, space, "…", pad=True) + "  " + theme.fg("dim", right)
 
@@ -282,7 +282,7 @@ class AgentsScreen:
         column = max((len(each.name) for each in found), default=0) + 2
         return [f"  {each.name:<{column}}{theme.fg('muted', each.description)}" for each in found]
 
-    # The transcript -------------------------------------------------------------------------------
+    # Transcript -----------------------------------------------------------------------------------
 
     def _transcript(self, node: AgentNode, width: int) -> _Page:
         try:

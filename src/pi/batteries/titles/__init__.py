@@ -1,4 +1,4 @@
 """Session titles: a small model names a session after its first message.
 
-``adapter`` connects it to a session; ``naming`` holds the prompt and cleans up the answer, purely.
+``adapter`` has the prompt, cleans up the answer, and connects both to a session.
 """

@@ -118,7 +118,7 @@ class SessionTodo:
         self._hidden: frozenset[str] = frozenset()
         """Closed tasks that the panel no longer shows."""
         self._clearing: Registration | None = None
-        # Inactive unless the user asks for it: by a setting, by name, or by making a list.
+        # Inactive until the user enables it: with a setting, by name, or by making a list.
         self._tool = pi.add_tool(self._make_tool(), exposure="on_demand")
         self._is_active = False
 
@@ -129,7 +129,7 @@ class SessionTodo:
             self._phases = without_closed(self._stored())
         return self._phases
 
-    # The tool -------------------------------------------------------------------------------------
+    # Tool -----------------------------------------------------------------------------------------
 
     def _make_tool(self) -> Any:
         return make_tool(
@@ -139,7 +139,7 @@ class SessionTodo:
             params=TodoParams,
             run=self._run,
             strict=True,
-            execution_mode="sequential",  # two batches at once would each discard the other
+            execution_mode="sequential",  # of two parallel batches one would be lost
         )
 
     async def _run(self, params: TodoParams, ctx: ToolContext) -> ToolResult:
@@ -229,13 +229,13 @@ class SessionTodo:
         )
         return BoundaryAnswer(entries=(entry,), continue_=True)
 
-    # The state in the log -------------------------------------------------------------------------
+    # Session log ----------------------------------------------------------------------------------
 
     def _stored(self) -> Phases:
         """The last list on the current branch, closed tasks included."""
         return stored_phases(self._pi.context.session_manager.get_branch())
 
-    # The panel ------------------------------------------------------------------------------------
+    # Panel ----------------------------------------------------------------------------------------
 
     def _show(self) -> None:
         """Show the list above the editor, and hide closed tasks after a while."""
@@ -272,10 +272,10 @@ class SessionTodo:
         else:
             ctx.ui.set_widget(NAME, panel(shown, ctx.ui.theme))
 
-    # The command ----------------------------------------------------------------------------------
+    # Command --------------------------------------------------------------------------------------
 
     async def command(self, arguments: str, ctx: CommandContext) -> None:
-        """``/todo``."""
+        """Run ``/todo``."""
         word, _, rest = arguments.strip().partition(" ")
         rest = rest.strip()
         match word:
@@ -303,13 +303,13 @@ class SessionTodo:
                 ctx.ui.notify(USAGE, "warning")
 
     def _stored_now(self) -> Phases:
-        """The list with the closed tasks that a resumed session no longer shows to the model."""
+        """The list, including closed tasks that were dropped when the session was resumed."""
         self.phases  # noqa: B018  (reads the branch before the first change)
         stored = self._stored()
         return stored if without_closed(stored) == without_closed(self.phases) else self.phases
 
     def _task(self, text: str) -> str:
-        """The task that ``text`` names: exactly, or as the only one that contains it."""
+        """The task with that text, or the only one that contains it; else ``text`` itself."""
         contents = [task.content for _, task in tasks_of(self._stored_now())]
         if text in contents:
             return text
@@ -318,7 +318,7 @@ class SessionTodo:
 
     def _list(self, ctx: CommandContext) -> None:
         if phases := self._stored_now():
-            ctx.write(to_markdown(phases).strip())  # a notice would be one line
+            ctx.write(to_markdown(phases).strip())  # a notification has only one line
         else:
             ctx.ui.notify(f"The todo list is empty. {USAGE}", "info")
 

@@ -27,7 +27,7 @@ _STATUS_OF_MARK: dict[str, Status] = {
     "~": "abandoned",
 }
 DEFAULT_PHASE = "Todos"
-"""The phase of tasks that stand above the first heading of an edited list."""
+"""The phase of tasks above the first heading of an edited list."""
 
 
 class Task(Record):
@@ -131,11 +131,11 @@ def without_closed(phases: Phases) -> Phases:
     return tuple(phase for phase in remaining if phase.tasks)
 
 
-# As JSON ------------------------------------------------------------------------------------------
+# JSON ---------------------------------------------------------------------------------------------
 
 
 def to_json(phases: Phases) -> list[dict[str, Any]]:
-    """The phases as the details of a result and as the data of an entry."""
+    """The phases as JSON, for the details of a result and the data of an entry."""
     return [
         {
             "name": phase.name,
@@ -146,7 +146,7 @@ def to_json(phases: Phases) -> list[dict[str, Any]]:
 
 
 def phases_of(details: object) -> Phases | None:
-    """The phases in the details of a result; ``None`` if they have another form."""
+    """The phases in the details of a result; ``None`` if they are invalid."""
     if not isinstance(details, Mapping) or not isinstance(details.get("phases"), list | tuple):
         return None
     found = []
@@ -248,7 +248,7 @@ def _start(phases: Phases, content: str | None) -> tuple[Phases, list[str]]:
 
 
 def _mark_or_remove(phases: Phases, op: TodoOp) -> tuple[Phases, list[str]]:
-    """``done``, ``drop`` and ``rm`` of a task, of a phase, or of all tasks."""
+    """Apply ``done``, ``drop`` or ``rm`` to a task, a phase, or all tasks."""
     if op.task is not None:
         place, errors = _find_task(phases, op.task)
         if place is None:
@@ -348,7 +348,7 @@ def to_markdown(phases: Phases) -> str:
 
 
 def from_markdown(text: str) -> tuple[Phases, tuple[str, ...]]:
-    """Parse the Markdown form. Returns the phases, and a message per line that is invalid."""
+    """Parse the Markdown form. Returns the phases, and a message for each invalid line."""
     phases: dict[str, list[Task]] = {}
     current, errors = DEFAULT_PHASE, []
     seen: set[str] = set()

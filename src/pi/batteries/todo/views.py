@@ -1,4 +1,4 @@
-"""The task list on the screen: the panel above the editor, and the tool call in the transcript."""
+"""Draws the task list: the panel above the editor, and the tool call in the transcript."""
 
 from __future__ import annotations
 

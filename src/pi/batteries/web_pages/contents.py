@@ -19,12 +19,12 @@ from pi.extension import (
 )
 
 MAX_BYTES = 10 * 1024**2
-"""Of a page; the rest is not read."""
+"""Maximal size of a page; the rest is not read."""
 MAX_LINE = 8000
-"""Characters of a line. ``read`` shows whole lines, and pages may have a single one."""
+"""Longer lines are split: ``read`` shows whole lines, and a page may have a single one."""
 LIMITS = ConversionLimits(seconds=20.0, input=MAX_BYTES)
 ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
-"""Of the converter: a page must not reach credentials."""
+"""Environment of the converter, without credentials."""
 MAGIC = {
     b"%PDF-": "application/pdf",
     b"\x89PNG\r\n\x1a\n": "image/png",
@@ -33,7 +33,7 @@ MAGIC = {
 }
 LEAST_TEXT = 80
 """Characters below which a page with scripts counts as empty."""
-# Possessive: a comment could else be read as a longer one, and 1 kB of comments would take years.
+# Possessive quantifiers: backtracking over 1 kB of comments would take years.
 _HTML = re.compile(
     rb"\s*+(?:<\?xml[^>]*>\s*+)?(?:<!--.*?-->\s*+)*+<(?:!doctype\s+html|html|head|body)\b",
     re.IGNORECASE | re.DOTALL,
@@ -42,10 +42,10 @@ _CHARSET = re.compile(r"charset=[\"']?([\w.:-]+)", re.IGNORECASE)
 
 
 class Fetched(Record):
-    """A response, as far as it was read."""
+    """A response, with at most ``MAX_BYTES`` of its body."""
 
     url: str
-    """Where it came from, after redirects."""
+    """The URL after redirects."""
     status: int
     content_type: str
     body: bytes
@@ -61,7 +61,7 @@ class Page(Record):
     text: str = ""
     image: Image | None = None
     notices: tuple[str, ...] = ()
-    """What the model should know about it, e.g. that it was cut."""
+    """Notes for the model, e.g. that the page was truncated."""
 
     @property
     def content(self) -> tuple[Text | Image, ...]:
@@ -72,7 +72,7 @@ class Page(Record):
 
 
 async def page_of(fetched: Fetched, *, raw: bool = False) -> Page:
-    """The page of a response; raises ``ToolFailed`` if it has no text that can be shown."""
+    """Convert a response to a page. Raises ``ToolFailed`` if it cannot be shown."""
     kind = media_type(fetched)
     notices = (f"[Only the first {MAX_BYTES >> 20} MB of the page were read.]",) * fetched.cut
     page = Page(url=fetched.url, media_type=kind, notices=notices)
@@ -95,7 +95,7 @@ async def page_of(fetched: Fetched, *, raw: bool = False) -> Page:
 
 
 def media_type(fetched: Fetched) -> str:
-    """The type that the server names, or that the first bytes show if it names none."""
+    """The media type of the server; if that is missing or vague, guessed from the first bytes."""
     named = fetched.content_type.partition(";")[0].strip().lower()
     path = fetched.url.partition("?")[0].lower()
     if path.endswith(".ipynb") and named in ("", "text/plain", "application/json", _UNKNOWN):
@@ -119,7 +119,7 @@ NOTEBOOK = "application/x-ipynb+json"
 
 
 def decoded(fetched: Fetched) -> str:
-    """The text in the encoding that a mark or the server names."""
+    """The text, decoded by byte order mark, charset of the server, or UTF-8."""
     data = fetched.body
     named = _CHARSET.search(fetched.content_type)
     charset = named[1] if named else "utf-8"
@@ -134,7 +134,7 @@ def decoded(fetched: Fetched) -> str:
 
 
 def indented(text: str) -> str:
-    """JSON on several lines, so that parts of it can be read; other texts as they are."""
+    """JSON on several lines, so that parts of it can be read; other texts unchanged."""
     if text.count("\n") > len(text) // 200:
         return text
     try:

@@ -1,7 +1,6 @@
-"""The ``web_search`` tool in a session: settings, login rows, the tool, ``pi doctor``.
+"""The ``web_search`` tool in a session: settings, logins, the tool, ``pi doctor``.
 
-The tool returns one text for the model. The chain sends the requests of the providers, one after
-the other until one answers.
+The tool returns one text for the model. The chain tries the providers in order until one answers.
 """
 
 from __future__ import annotations
@@ -124,8 +123,8 @@ class SessionSearch:
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi
         self._accounts = Accounts(pi)
-        # Without a key the tool would only fail: it is inactive until there is one, unless --tools
-        # names it.
+        # Inactive until a provider has credentials, because it would only fail; --tools can
+        # select it.
         self._tool = pi.add_tool(self._make_tool(), exposure="on_demand")
         self._is_active = False
 
@@ -141,11 +140,11 @@ class SessionSearch:
         )
 
     async def session_start(self, event: SessionStartEvent, ctx: ExtensionContext) -> None:
-        """Offer the tool if a provider can be asked."""
+        """Activate the tool if a provider is configured."""
         await self._activate()
 
     async def before_agent_start(self, event: BeforeAgentStartEvent, ctx: ExtensionContext) -> None:
-        """Offer the tool after a login in the middle of the session."""
+        """Activate the tool after a login during the session."""
         await self._activate()
 
     async def _activate(self) -> None:
@@ -184,7 +183,7 @@ class SessionSearch:
         return ToolResult.of(f"Error: {message}", details={"response": response, "error": message})
 
     async def doctor(self, ctx: ExtensionContext) -> list[CheckResult]:
-        """Which providers have credentials."""
+        """Report which providers have credentials."""
         found = await self._accounts.configured()
         if found:
             return [CheckResult(level="good", text=f"providers: {', '.join(found)}")]
@@ -234,7 +233,7 @@ def _citation(number: int, citation: Citation) -> str:
 
 
 def age_text(published: str, now_ms: int) -> str:
-    """How long ago that was; the date as it is if it cannot be read."""
+    """The age of a date, e.g. ``3d ago``; a date that cannot be parsed is returned shortened."""
     try:
         then = datetime.fromisoformat(published.strip())
     except ValueError:
@@ -253,21 +252,21 @@ def _line(text: str) -> str:
     return _BLANK.sub(" ", text).strip()
 
 
-# The chain ----------------------------------------------------------------------------------------
+# Chain --------------------------------------------------------------------------------------------
 
 
 class SearchOutcome(Record):
-    """The result of a chain: an answer, or what each provider failed with."""
+    """The result of a chain: an answer, or the failures of all providers."""
 
     response: SearchResponse | None = None
     failures: tuple[tuple[str, str], ...] = ()
     """Label and message of each provider that failed."""
     last: str = "none"
-    """The provider that was asked last."""
+    """The name of the provider that was tried last."""
 
 
 class Chain:
-    """Asks providers in order. A provider that fails or finds nothing is followed by the next."""
+    """Tries providers in order until one returns results."""
 
     def __init__(
         self,
@@ -285,8 +284,11 @@ class Chain:
     async def search(
         self, query: Query, preferred: str, asking: Callable[[str], None]
     ) -> SearchOutcome:
-        """Search with ``preferred`` first, unless it is ``auto``; ``asking`` gets each name."""
-        from pi.batteries.web_search.providers import PROVIDERS  # lazy: fourteen providers
+        """Search with ``preferred`` first, unless it is ``auto``.
+
+        ``asking`` is called with the name of each provider before its request.
+        """
+        from pi.batteries.web_search.providers import PROVIDERS  # deferred: fourteen providers
 
         failures: list[tuple[str, str]] = []
         last = "none"
@@ -307,7 +309,7 @@ class Chain:
         return SearchOutcome(failures=tuple(failures), last=last)
 
     async def ask(self, provider: Provider, account: Account, query: Query) -> SearchResponse:
-        """The answer of one provider within its time; raises ``SearchFailed``."""
+        """The answer of one provider. Raises ``SearchFailed``, also after a timeout."""
         try:
             async with asyncio.timeout(self._seconds):
                 response = await self._first_accepted(provider, account, query)
@@ -399,7 +401,7 @@ def order(preferred: str, names: Collection[str]) -> list[str]:
 
 
 async def _events(provider: Provider, response: Any) -> tuple[Any, ...]:
-    from pi.extension import SseReader  # lazy, like the HTTP client
+    from pi.extension import SseReader  # deferred, like the HTTP client
 
     reader, events = SseReader(), list[Any]()
 
@@ -424,7 +426,7 @@ def _decoded(provider: Provider, data: bytes) -> Any:
 def refusal(
     provider: Provider, status: int, headers: dict[str, str], data: bytes, now: float
 ) -> SearchFailed:
-    """The failure that an HTTP status means."""
+    """The failure for an HTTP status other than 200."""
     try:
         body = json.loads(data)
     except (ValueError, RecursionError):
@@ -445,14 +447,14 @@ def refusal(
 
 
 def retry_after(value: str, now: float) -> float | None:
-    """The seconds of a ``Retry-After`` header, which may be a date."""
+    """The seconds of a ``Retry-After`` header, also of a date; ``None`` if empty or invalid."""
     if not value.strip():
         return None
     try:
         return max(float(value), 0.0)
     except ValueError:
         pass
-    from email.utils import parsedate_to_datetime  # lazy: 10 ms, and dates are rare
+    from email.utils import parsedate_to_datetime  # deferred: 10 ms, and dates are rare
 
     try:
         return max(round(parsedate_to_datetime(value).timestamp() - now), 0.0)

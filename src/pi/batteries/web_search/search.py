@@ -1,4 +1,4 @@
-"""What providers work with: questions, answers, JSON, and the accounts they are asked with.
+"""Records of queries and answers, access to JSON values, and the accounts of the providers.
 
 Accounts come from ``pi.auth``, variables and settings; the rest is pure.
 """
@@ -12,11 +12,11 @@ from pi.extension import Access, AuthenticationFailed, ExtensionAPI, PiError, Re
 
 Recency: TypeAlias = Literal["day", "week", "month", "year"]
 MAX_ERROR = 300
-"""Characters of a server's own error text."""
+"""Maximum of characters of a server's error text in a message."""
 
 
 class Query(Record):
-    """What to search for."""
+    """A search query and its options."""
 
     query: str
     recency: Recency | None = None
@@ -34,7 +34,7 @@ class Query(Record):
 
     @property
     def result_count(self) -> int | None:
-        """The number of results that the model asks for; most providers know one number only."""
+        """The requested number of results; most providers have only one such parameter."""
         return self.limit if self.num_search_results is None else self.num_search_results
 
 
@@ -58,7 +58,7 @@ class Citation(Record):
 
 
 class SearchResponse(Record):
-    """The answer of a provider, in one form for all."""
+    """The answer of a provider, in a common format."""
 
     provider: str
     answer: str = ""
@@ -73,7 +73,7 @@ class SearchResponse(Record):
 
     @property
     def is_empty(self) -> bool:
-        """Whether it has nothing for the model."""
+        """Whether it has no answer, sources or citations."""
         return not (self.answer.strip() or self.sources or self.citations)
 
 
@@ -85,7 +85,7 @@ class Account(Record):
     base_url: str = ""
     """Replaces the address of the provider."""
     options: dict[str, str] = field(default_factory=dict)
-    """What only one provider has: a model, an account, categories."""
+    """Options of single providers: a model, an account, categories."""
     headers: dict[str, str] = field(default_factory=dict)
     """Added to every request."""
 
@@ -109,7 +109,7 @@ class SearchReply(Record):
 
 
 class Provider(Record):
-    """A provider: how to ask it, and how to read its answer. Both functions are pure."""
+    """A provider: pure functions that build its requests and parse its answers."""
 
     name: str
     label: str
@@ -117,13 +117,13 @@ class Provider(Record):
     """The requests to try in order; the next one only after ``ArgumentsRefused``."""
     parse: Callable[[SearchReply, Query, Account], SearchResponse]
     follow: Callable[[SearchCall, SearchReply], SearchCall | None] | None = None
-    """The request that a reply asks for; ``None`` if the reply is the answer."""
+    """The next request after a reply; ``None`` if the reply is the answer."""
     retries: int = 0
     """Retries after status 429 or 5xx, within the time of the provider."""
 
 
 class SearchFailed(PiError):
-    """A provider did not answer the question."""
+    """A search with one provider failed."""
 
     def __init__(
         self,
@@ -137,7 +137,7 @@ class SearchFailed(PiError):
         self.provider = provider
         self.status = status
         self.retry_after = retry_after
-        """Seconds that the server asks to wait."""
+        """Seconds to wait, if the server names them."""
 
 
 class ArgumentsRefused(SearchFailed):
@@ -174,7 +174,7 @@ def _filled(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value}
 
 
-# Values of JSON -----------------------------------------------------------------------------------
+# JSON values --------------------------------------------------------------------------------------
 
 
 def text_at(value: Any, *path: str | int) -> str:
@@ -203,7 +203,7 @@ def rows_at(value: Any, *path: str | int) -> list[Mapping[str, Any]]:
 
 
 def numbers_at(value: Any, **names: str) -> dict[str, int]:
-    """Counters by our name, from an object with theirs."""
+    """Counters of an object, renamed: ``names`` maps our names to theirs."""
     found = {ours: at(value, theirs) for ours, theirs in names.items()}
     return {name: count for name, count in found.items() if isinstance(count, int)}
 
@@ -225,7 +225,7 @@ def listed(rows: Iterable[Source], result_count: int | None = None) -> tuple[Sou
 
 
 def cut(text: str, most: int) -> str:
-    """At most that many characters."""
+    """Truncate to at most ``most`` characters."""
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
@@ -233,13 +233,13 @@ def cut(text: str, most: int) -> str:
 
 
 class Key(Record):
-    """Where the key of a provider is found."""
+    """Sources of a provider's key."""
 
     variables: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     """Providers and services of ``pi.auth``."""
     label: str = ""
-    """Of the row that ``/login`` gets; empty if pi has one already."""
+    """The label of its row in ``/login``; empty if pi has one already."""
 
 
 KEYS: dict[str, Key] = {
@@ -270,9 +270,9 @@ KEYS: dict[str, Key] = {
     "searxng": Key(),
 }
 VARIABLES_FIRST = frozenset({"kimi", "anthropic"})
-"""Their variables are for searches only and win over the credentials of the models."""
+"""Providers with variables for searches, which override the credentials of the models."""
 MODEL_SERVERS = frozenset({"anthropic", "codex", "gemini", "kimi"})
-"""They search where their models are, which may be a gateway or another region."""
+"""Providers that search on the server of their models, which may be a gateway or other region."""
 
 
 class Accounts:
@@ -282,7 +282,7 @@ class Accounts:
         self._pi = pi
 
     async def configured(self) -> list[str]:
-        """Providers that seem to have credentials; nothing is refreshed or decrypted."""
+        """Names of providers that seem to have credentials; nothing is refreshed or decrypted."""
         stored = {each.name for each in await self._pi.auth.list()}
         stored |= {model.provider for model in self._pi.models.available()}
         found = [
@@ -299,8 +299,8 @@ class Accounts:
     async def find(self, name: str, *, explicit: bool = False) -> Account | None:
         """The account for one search; ``None`` if there is none.
 
-        ``explicit`` allows what needs no credentials, as the user has chosen the provider. Raises
-        ``SearchFailed`` if the configuration is wrong or a login has expired.
+        ``explicit`` allows anonymous searches, as the user has chosen the provider. Raises
+        ``SearchFailed`` if the configuration is invalid or a login has expired.
         """
         if name == "searxng":
             return self._searxng()
@@ -336,21 +336,21 @@ class Accounts:
     def _account_from(self, name: str, access: Access) -> Account | None:
         is_login = access.kind == "oauth"
         if name == "codex" and not is_login:
-            return None  # an API key does not open the servers of ChatGPT
+            return None  # the servers of ChatGPT do not accept API keys
         options = dict(access.env) if name == "codex" else {}
         if name == "perplexity" and is_login:
             options = {"requestId": _identifier()}
         return Account(
             key=access.api_key or "",
             kind="oauth" if is_login else "api_key",
-            # The model servers of these search; that of Z.AI does not.
+            # Other model servers, such as that of Z.AI, cannot search.
             base_url=(access.base_url or "") if name in MODEL_SERVERS else "",
             headers=access.headers,
             options=options,
         )
 
     def _placed(self, name: str, account: Account) -> Account:
-        """The account with the address and the model that variables and settings name."""
+        """The account with the base URL and the model from variables and settings."""
         bases: Mapping[str, str] = self._pi.settings.get("webSearchBaseUrls")
         base = bases.get(name, "") or account.base_url
         options = dict(account.options)
@@ -373,7 +373,7 @@ class Accounts:
         )
 
     def _gateway(self) -> str:
-        """Where Anthropic's models are asked, if not at Anthropic."""
+        """The base URL of a gateway for Anthropic's models; empty without one."""
         if self._variable("CLAUDE_CODE_USE_FOUNDRY").lower() in ("1", "true", "yes", "on"):
             return self._variable("FOUNDRY_BASE_URL", "ANTHROPIC_BASE_URL")
         return self._variable("ANTHROPIC_BASE_URL")
@@ -416,13 +416,13 @@ class Accounts:
 
 
 def _identifier() -> str:
-    from uuid import uuid4  # lazy: few searches need one
+    from uuid import uuid4  # deferred: few searches need one
 
     return str(uuid4())
 
 
 def check_basic(user: str, password: str) -> None:
-    """Raises ``SearchFailed`` unless both can be sent as Basic authentication (RFC 7617)."""
+    """Raise ``SearchFailed`` unless both can be sent as Basic authentication (RFC 7617)."""
     if not user or not password:
         missing = "searxng.basicUsername" if not user else "searxng.basicPassword"
         raise SearchFailed("searxng", f"Basic authentication of SearXNG needs {missing} as well.")
@@ -435,7 +435,7 @@ def check_basic(user: str, password: str) -> None:
 
 
 def explain(failure: SearchFailed, label: str) -> str:
-    """The failure of a provider, for the model."""
+    """The message for the model about a failure of a provider."""
     if failure.provider == "anthropic" and failure.status == 404:
         return "Anthropic web search returned 404 (model or endpoint not found)."
     if failure.status in (401, 403) and failure.provider != "zai":
@@ -445,4 +445,4 @@ def explain(failure: SearchFailed, label: str) -> str:
 
 
 LOGINS = {"gemini": "google", "codex": "openai-codex", "kimi": "moonshotai"}
-"""Logins whose name is not that of the search provider."""
+"""Names of logins that differ from the name of the search provider."""

@@ -16,7 +16,7 @@ ANSWER_ROWS = 3
 
 
 def draw_search(call: ToolView, options: ViewOptions, theme: Theme) -> list[str] | None:
-    """The first line follows the name of the tool."""
+    """The rows of a call; the first one follows the name of the tool."""
     details = call.details if isinstance(call.details, dict) else {}
     response = details.get("response")
     response = response if isinstance(response, dict) else {}

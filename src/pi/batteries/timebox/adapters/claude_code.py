@@ -142,7 +142,7 @@ class Hook:
     def session_start(self) -> Json:
         """Restore the budget and report it."""
         records, reading = self.state.records, self._reading()
-        # The state is our own file: every command in it was typed on this machine.
+        # The state file is not shared: every command in it was typed on this machine.
         self._note(self.core.session_started(records, reading, knows=lambda command: True))
         if self.core.budget is None and self.state.budget is not None:
             self._note([SaveRecord(Off(self._now_ms))])  # no later hook may restore it
@@ -287,7 +287,7 @@ def _folder() -> Path:
 
 def run_detached(command: str) -> None:
     """Run ``command`` in a shell that outlives this process."""
-    # Lazy: every prompt of Claude Code starts a hook, and few hooks start a command.
+    # Deferred: every prompt of Claude Code starts a hook, and few hooks start a command.
     from pi.extension import PiError, start_detached
 
     try:

@@ -222,12 +222,12 @@ class PiTimebox(Policy):
         self._prompt_warns = False
         """Whether the system prompt of this run contains the warning."""
         self._deferred: Sequence[Effect] = []
-        """The first notice about the prompt of this turn, and what follows it."""
+        """Effects of the turn start that wait for the prompt: the first notice and all after it."""
 
     # Commands of the user -------------------------------------------------------------------------
 
     async def command(self, arguments: str, ctx: CommandContext) -> None:
-        """``/timebox``."""
+        """Run ``/timebox``."""
         if isinstance(parse(arguments), SetBudget):
             # A restored budget starts with the totals of the log, so a new one must use the same
             # base.
@@ -237,7 +237,7 @@ class PiTimebox(Policy):
     async def _apply_flag(self, text: str) -> None:
         """Apply ``--timebox``.
 
-        Without a user, an invalid budget ends the program instead of running without.
+        In print and JSON mode an invalid budget refuses all requests, with exit code ``UNUSABLE``.
         """
         parsed = parse(text)
         understood = isinstance(parsed, TurnOff) or (
@@ -320,7 +320,10 @@ class PiTimebox(Policy):
     async def _metered(
         self, request: ModelRequest, ask: Callable[[ModelRequest], AsyncIterator[StreamEvent]]
     ) -> AsyncIterator[StreamEvent]:
-        """Refuse or count requests outside of runs: summaries, extensions, sub-agents."""
+        """Count every request, and refuse it once the budget is spent.
+
+        Includes requests outside of runs, e.g. summaries and sub-agents.
+        """
         await self._do(self._core.request_due(self._reading(), self._limits_of_requests))
         if self._core.refusal is not None:
             yield Failed(reason="error", error=self._refused(request, self._core.refusal))

@@ -1,4 +1,4 @@
-"""A budget, what a session has used of it, its texts, and when to warn or stop."""
+"""A budget: used and remaining amounts, texts about them, and when to warn or stop."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class TimeboxBudget:
     """Shell command to run when it is spent."""
 
     def used(self, reading: Reading) -> Amounts:
-        """Return what was used since the start.
+        """Return the amounts used since the start.
 
         Never negative, although clocks and forks can go back.
         """
         return {each: max(reading.get(each, 0) - self.start.get(each, 0), 0) for each in DIMENSIONS}
 
     def remaining(self, reading: Reading) -> Amounts:
-        """Return what is left of each limit."""
+        """Return the remaining amount of each limit."""
         used = self.used(reading)
         return {each: max(limit - used[each], 0) for each, limit in self.limits.items()}
 
@@ -136,7 +136,7 @@ def spent_line(budget: TimeboxBudget, used: Amounts) -> str:
 Urgency: TypeAlias = Literal["warning", "critical"]
 
 WARNING, CRITICAL, SPENT = 0.8, 0.95, 1.0
-"""Fractions of a limit."""
+"""Used fractions of a limit from which the urgency applies, or the budget is spent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class Nudge:
 
     urgency: Urgency
     detail: str
-    """What is left."""
+    """The remaining amounts, as text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ COMPLETIONS = (
 )
 """Completions of an argument."""
 
-# At most as many digits as a double holds exactly: the original reads these numbers too.
+# At most as many digits as a double holds exactly: the original program reads these numbers, too.
 _NUMBER = r"([0-9]{1,9}(?:\.[0-9]{1,9})?)"
 _TIME = re.compile(rf"{_NUMBER}\s*([smh]?)", re.IGNORECASE)
 _TURNS = re.compile(r"turns:\s*([0-9]{1,9})", re.IGNORECASE)
@@ -55,7 +55,7 @@ class TurnOff:
 
 @dataclass(frozen=True, slots=True)
 class ShowStatus:
-    """Show what is left."""
+    """Show the remaining budget."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,23 +92,23 @@ def parse(text: str) -> TimeboxCommand:
 
 
 def parse_time_ms(word: str) -> int | None:
-    """``15m``, ``30s``, ``1.5h`` or minutes without a unit, in milliseconds."""
+    """``15m``, ``30s``, ``1.5h`` or minutes without a unit, in milliseconds; else ``None``."""
     return _scaled(_TIME, word, _MILLISECONDS)
 
 
 def parse_turns(word: str) -> int | None:
-    """``turns:5``."""
+    """The number of ``turns:5``; ``None`` for other words."""
     found = _TURNS.fullmatch(word)
     return None if found is None else int(found[1])
 
 
 def parse_tokens(word: str) -> int | None:
-    """``tokens:200k``, ``tokens:1.5M``."""
+    """The number of ``tokens:200k`` or ``tokens:1.5M``; ``None`` for other words."""
     return _scaled(_TOKENS, word, _TOKENS_OF)
 
 
 def parse_cost(word: str) -> float | None:
-    """``cost:2.50``, in US dollars."""
+    """The US dollars of ``cost:2.50``; ``None`` for other words."""
     found = _COST.fullmatch(word)
     return None if found is None else float(found[1])
 
@@ -122,7 +122,7 @@ _PARSERS: dict[Dimension, Callable[[str], float | None]] = {
 
 
 def _limit(word: str) -> dict[Dimension, float] | None:
-    """Parse one limit."""
+    """Parse one limit; ``None`` if the word is not a limit."""
     for dimension, parser in _PARSERS.items():
         if (amount := parser(word)) is not None:
             return {dimension: amount}

@@ -1,7 +1,7 @@
 """Stored records of budgets, and the effects that adapters carry out.
 
-The format of the records is the original's, with added fields. The core returns effects instead of
-acting, so that every program behaves the same:
+The records have the format of the original program, with added fields. The core returns effects
+instead of acting, so that it behaves the same in every program:
 
 | effect | pi | Claude Code |
 |---|---|---|
@@ -31,7 +31,7 @@ FIELDS: dict[Dimension, tuple[str, str]] = {
 }
 """Field names of limit and start per dimension."""
 ORIGINAL: tuple[Dimension, ...] = ("time", "turns")
-"""Dimensions of the original's format, which are always written."""
+"""Dimensions in the format of the original program, which are always written."""
 
 
 @dataclass(frozen=True, slots=True)

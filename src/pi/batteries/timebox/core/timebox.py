@@ -119,8 +119,8 @@ class Timebox:
     def prompt_ended(self, *, attended: bool) -> None:
         """Reset the refusal after a prompt, or before the next one.
 
-        If a user is ``attended``, a spent budget stops only one prompt: the user was notified and
-        may continue.
+        If the session is ``attended`` by a user, a spent budget stops only one prompt: the user was
+        notified and may continue.
         """
         self._turn_began = None
         if attended:

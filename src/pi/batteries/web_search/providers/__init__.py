@@ -1,7 +1,7 @@
 """The search providers, each as two pure functions: the requests, and the parser of the answer.
 
-``result_lists`` have providers that list pages, ``model_answers`` those whose model searches and
-answers, ``remote_tools`` those behind JSON-RPC.
+``result_lists`` has providers that list pages, ``model_answers`` and ``perplexity`` those whose
+model searches and answers, ``remote_tools`` those behind JSON-RPC.
 """
 
 from __future__ import annotations
@@ -27,4 +27,4 @@ PROVIDERS: dict[str, Provider] = {
         *(PARALLEL, KAGI, SYNTHETIC, SEARXNG),
     )
 }
-"""In the order in which they are tried."""
+"""The providers by name, in the order in which they are tried."""

@@ -119,7 +119,7 @@ def _ask_gemini(query: Query, account: Account) -> Sequence[SearchCall]:
 
 
 GEMINI_MODEL = "gemini-flash-latest"
-"""Google's name for its current small model, which outlives each of them."""
+"""Google's alias of its current small model."""
 
 
 def _read_gemini(reply: SearchReply, query: Query, account: Account) -> SearchResponse:
@@ -246,14 +246,14 @@ def linked_sources(answer: str) -> list[Source]:
 KIMI_MODEL = "kimi-k2.6"
 KIMI_TOOL = "$web_search"
 MAX_KIMI_SEARCHES = 5
-"""Searches of one question; the answer without a further one is asked for then."""
+"""Maximum of searches for one question; then the answer is requested without the tool."""
 
 
 def _ask_kimi(query: Query, account: Account) -> Sequence[SearchCall]:
     body: dict[str, Any] = {
         "model": KIMI_MODEL,
         "messages": [
-            # Pages are not listed in the answer: the links in its text are all there is.
+            # The answer has no list of pages: sources are taken from the links in its text.
             {"role": "system", "content": f"{INSTRUCTIONS}\nCite as Markdown links."},
             {"role": "user", "content": query.query},
         ],
@@ -268,10 +268,10 @@ def _ask_kimi(query: Query, account: Account) -> Sequence[SearchCall]:
 
 
 def _follow_kimi(call: SearchCall, reply: SearchReply) -> SearchCall | None:
-    """Ask for the answer after the model has searched.
+    """The request for the answer after the model has searched; ``None`` if it has answered.
 
-    The search has taken place on the server. What the model passes to the tool is its result, in a
-    form that only the server can read: it is sent back unchanged.
+    The server has searched already. The arguments of the tool call are the result, in a form that
+    only the server can read: they are sent back unchanged.
     """
     choice = at(reply.body, "choices", 0)
     used = rows_at(choice, "message", "tool_calls")

@@ -1,4 +1,4 @@
-"""Perplexity: with an API key, or as its web page asks, with a login, cookies or anonymously."""
+"""Perplexity: its API with a key, or its web page with a login, cookies or anonymously."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _read(reply: SearchReply, query: Query, account: Account) -> SearchResponse:
     return read(reply, query, account)
 
 
-# With an API key ----------------------------------------------------------------------------------
+# API ----------------------------------------------------------------------------------------------
 
 
 def _ask_api(query: Query, account: Account) -> SearchCall:
@@ -60,7 +60,7 @@ def _ask_api(query: Query, account: Account) -> SearchCall:
 
 
 def _read_api(reply: SearchReply, query: Query, account: Account) -> SearchResponse:
-    """Read the stream, or the one object of a gateway that does not stream."""
+    """Read the stream, or the single object of a gateway that does not stream."""
     events = [each for each in (*reply.events, reply.body) if isinstance(each, Mapping)]
     texts = list[str]()
     last: dict[str, Any] = {}
@@ -103,14 +103,14 @@ def _read_api(reply: SearchReply, query: Query, account: Account) -> SearchRespo
 
 
 def _longest(texts: Sequence[str]) -> str:
-    """All deltas, or the last message if that repeats them."""
+    """All deltas joined, or the last message alone if it repeats them."""
     joined = "".join(texts[:-1])
     if texts and joined and texts[-1].startswith(joined):
         return texts[-1].strip()
     return "".join(texts).strip()
 
 
-# As the web page asks -----------------------------------------------------------------------------
+# Web page -----------------------------------------------------------------------------------------
 
 
 def _ask_page(query: Query, account: Account) -> SearchCall:
@@ -143,7 +143,7 @@ def _ask_page(query: Query, account: Account) -> SearchCall:
 
 
 def _read_page(reply: SearchReply, query: Query, account: Account) -> SearchResponse:
-    """Merge the events: each repeats its blocks, more complete every time."""
+    """Merge the events: each repeats its blocks, which become more complete."""
     blocks: dict[str, Mapping[str, Any]] = {}
     last: dict[str, Any] = {}
     for event in reply.events:
@@ -181,7 +181,7 @@ def _read_page(reply: SearchReply, query: Query, account: Account) -> SearchResp
 
 
 def _older_form(text: str) -> Any:
-    """The answer of servers that send it as JSON within the event."""
+    """The answer of older servers, which send it as JSON text within the event."""
     try:
         return json.loads(text) if text.startswith("{") else {"answer": text}
     except ValueError:

@@ -1,4 +1,4 @@
-"""Providers behind a remote tool (JSON-RPC ``tools/call``): Z.AI, and Exa without a key."""
+"""Z.AI, and Exa without a key, use a remote tool (JSON-RPC ``tools/call``); Exa with a key REST."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def tool_call(url: str, tool: str, arguments: Mapping[str, Any], key: str = "") 
 
 
 def tool_result(provider: str, reply: SearchReply) -> str:
-    """The text of the tool; raises ``SearchFailed``."""
+    """The text of the tool. Raises ``SearchFailed``, or ``ArgumentsRefused``."""
     messages = [each for each in (*reply.events, reply.body) if isinstance(each, Mapping)]
     message = next((m for m in messages if "result" in m or "error" in m), None)
     if message is None:
@@ -96,7 +96,7 @@ def _first_line(row: Mapping[str, str], *names: str) -> str:
 
 
 def _ask_zai(query: Query, account: Account) -> Sequence[SearchCall]:
-    """The server has changed the names of its arguments; the newest form comes first."""
+    """One request per form of the arguments, newest first: the server has renamed them."""
     count = query.count(10, 50)
     forms: tuple[dict[str, Any], ...] = (
         {"query": query.query, "count": count},

@@ -232,7 +232,7 @@ def _read_synthetic(reply: SearchReply, query: Query, account: Account) -> Searc
 
 def _ask_searxng(query: Query, account: Account) -> Sequence[SearchCall]:
     words = {"format": "json", "q": query.query}
-    if query.recency:  # SearXNG knows no week
+    if query.recency:  # SearXNG does not support "week"
         words["time_range"] = "month" if query.recency == "week" else query.recency
     words |= account.options
     headers: dict[str, str] = {}
