@@ -148,7 +148,7 @@ def _message(response: HttpResponse) -> str:
 
 
 class SnapshotCache:
-    """The last snapshot on disk, encrypted, so that a session starts without the broker.
+    """The last snapshot on disk, encrypted. With it, a session can start without the broker.
 
     AES-256-GCM under SHA-256 of the token; the URL of the broker is authenticated as well.
 

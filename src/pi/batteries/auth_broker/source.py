@@ -32,7 +32,7 @@ from pi.extension import (
 )
 
 REVALIDATE_SECONDS = 0.5
-"""How long the broker is waited for if a snapshot is known."""
+"""Time limit of a request for a newer snapshot, if one is known."""
 RECHECK_SECONDS = 30.0
 """Age of the snapshot after which a request fetches it again."""
 BLOCK_MS = 60_000

@@ -136,7 +136,7 @@ class Collab:
     async def before_switch(
         self, event: SessionBeforeSwitchEvent, ctx: ExtensionContext
     ) -> Cancel | None:
-        """Ask the user whether the link should show the next session; it stops otherwise."""
+        """Ask the user whether to stop sharing, to share the next session, or not to switch."""
         sharing = self._found
         host = None if sharing is None else sharing.host
         if host is None or host.ended:

@@ -234,8 +234,8 @@ class Commits:
         if whole:
             await self._git(*words, stdin=group.message)
             return
-        # Built by the index, so that only these files are committed, as they are staged: unstaged
-        # changes stay in the working tree.
+        # The index is set to HEAD plus these files as they are staged, so that unstaged changes are
+        # not committed.
         tree = (await self._git("write-tree")).strip()
         await self._git("read-tree", await self._base())
         try:

@@ -97,7 +97,7 @@ class ToolHooks(Policy):
             raise ToolRefused(NOT_APPROVED)
 
     async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
-        """Run the hooks after a call; their context is added to the result, or replaces it.
+        """Run the hooks after a call, which can add context to the result, or replace it.
 
         Raises ``StopRun``.
         """

@@ -185,7 +185,7 @@ class HookRunner:
         files = project_files(hook, self._places)
         if not files and hook.scope == "user" and hook.origin == "pi":
             return None
-        # Files of a project are not read before it is trusted; without trust, nobody is asked.
+        # Project files are not read before the project is trusted; the user is not asked either.
         scripts = await content_hashes(files, ctx) if ctx.is_project_trusted() else {}
         own = {"event": hook.event, "type": hook.type, "matcher": hook.matcher, "files": scripts}
         definition = {**hook.options, **{name: value for name, value in own.items() if value}}

@@ -47,7 +47,7 @@ def from_process(
     if timed_out:
         return failed(hook, f"did not end within {hook.timeout:g} seconds and was stopped")
     if code == BLOCKING_EXIT:
-        # A hook may block without a reason: tell the model at least that it was a hook.
+        # A hook may block without a reason: the model should at least see that it was a hook.
         reason = err.strip() or f"A {hook.event} hook blocked this without giving a reason."
         return Outcome(blocks=True, reason=_short(reason))
     if code in _NOT_FOUND:

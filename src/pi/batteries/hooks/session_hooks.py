@@ -42,7 +42,7 @@ class HookVariables:
         pi.wrap_spawn(self._with_values, kinds=("bash", "user"))
 
     def of_hook(self, hook: HookDefinition) -> Mapping[str, str]:
-        """Return the variables of a hook: the path of the file for SessionStart, else the values."""
+        """Return the variables of a hook: the values, or for SessionStart the path of the file."""
         if hook.event != "SessionStart":
             return self._values
         if self._file is None:

@@ -73,7 +73,7 @@ def extension(pi: ExtensionAPI) -> SessionMcp:
     commands = McpCommands(session)
 
     def session_start(event: SessionStartEvent, ctx: ExtensionContext) -> None:
-        # Print and JSON mode open with the first input; ``pi mcp list`` has none, so starts nothing.
+        # Print and JSON mode open with the first input; ``pi mcp list`` has none, starts nothing.
         if ctx.mode in ("tui", "rpc"):
             session.open()
 

@@ -159,7 +159,7 @@ class Interaction:
 
 
 def required_pages(error: RpcError) -> list[Json]:
-    """The pages in an error that the user has to open before a call works; often none."""
+    """The pages that the user has to open before a call works; empty for other errors."""
     if error.code != URL_ELICITATION_REQUIRED or not isinstance(error.data, dict):
         return []
     found = error.data.get("elicitations")

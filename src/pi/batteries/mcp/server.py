@@ -146,7 +146,7 @@ class McpServer:
             # A program of the handshake era may exit on an unknown request.
             attempts.append((self._stdio, "handshake"))
         else:
-            from pi.batteries.mcp.http import SseTransport, StreamableTransport  # deferred
+            from pi.batteries.mcp.http import SseTransport, StreamableTransport  # HTTP only
 
             def streamable() -> Transport:
                 return StreamableTransport(self.link, self._scope)

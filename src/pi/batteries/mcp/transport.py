@@ -149,7 +149,7 @@ class StdioTransport:
             pass
         finally:
             if child is not None:
-                # Also after its own end: a server may leave programs behind.
+                # Also if the server has ended: it may leave child processes behind.
                 await child.terminate()
             await self._scope.close()
 
