@@ -330,7 +330,7 @@ async def extension(pi: ExtensionAPI) -> None:
     try:
         environ = pi.context.environ
     except ExtensionError:
-        return  # a packed copy without manifests loads every battery before the project is known
+        return  # a packed copy without manifests loads this before the project is known
     folder = pi.data_directory()
     config: BrokerConfig | None = None
     problem: PiError | None = None

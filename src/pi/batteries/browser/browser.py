@@ -146,7 +146,7 @@ class Browser:
         self._command(self._devtools.call("Target.closeTarget", targetId=target))
 
     def _command(self, work: Any) -> None:
-        """Send a command in the background. It fails only if the tab or frame is closed."""
+        """Send a command in the background. Errors are ignored: the tab or frame is closed then."""
 
         async def send() -> None:
             try:
